@@ -1,0 +1,36 @@
+"""Rosenblatt: linear classifiers that show their work."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators.passive_aggressive import PassiveAggressive
+    from .estimators.perceptron import Perceptron
+    from .log import UpdateLog
+    from .stopping import Stop
+
+__version__ = "0.1.0"
+
+__all__ = ["PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+
+# Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
+_HOMES = {
+    "PassiveAggressive": "estimators.passive_aggressive",
+    "Perceptron": "estimators.perceptron",
+    "Stop": "stopping",
+    "UpdateLog": "log",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

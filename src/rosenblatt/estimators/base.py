@@ -1,0 +1,267 @@
+"""What every online linear classifier shares: validation, `fit`, `partial_fit`, prediction and readings."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..kernels.rows import Dense
+from ..log import UpdateLog
+from ..problem import Problem, make_problem, zero_sums
+from ..readings import Vote
+from ..run import Run, run_after
+from ..solve import Plan, Progress, solve
+from ..stopping import Stop
+from .parameters import count, flag, number, one_of
+from .starting import starting_state
+from .weighting import row_weights
+
+READINGS = ("last", "pocket", "average", "vote")
+FLOATS = [np.float64, np.float32]
+
+
+def _streams(self: OnlineClassifier) -> bool:
+    if self.keep == "pocket" or self._plan_options().get("update", "online") != "online":
+        raise AttributeError(
+            "partial_fit sees each row once; keep='pocket' and batch updates look at all rows again and again: use fit"
+        )
+    return True
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the estimators that learn by moving the weights row by row; subclasses give the rule."""
+
+    classes_: Any
+    coef_: Any
+    intercept_: Any
+    n_iter_: int
+    n_updates_: int
+    n_features_in_: int
+    stop_: Stop
+    log_: UpdateLog | None
+    _run: Run
+
+    # --- what a subclass says ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _rule(self) -> Any:
+        """The rule, from checked parameters."""
+
+    @abstractmethod
+    def _plan_options(self) -> dict[str, Any]:
+        """The fields of `Plan` that only this estimator has parameters for."""
+
+    @abstractmethod
+    def _check_own_parameters(self) -> None:
+        """Raise on a bad parameter that only this estimator has."""
+
+    @property
+    def _init(self) -> Any:
+        return getattr(self, "init", "zeros")
+
+    # --- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows.
+
+        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
+        y : class labels, one per row.
+        sample_weight : a number >= 0 for each row that scales its steps; rows of weight 0 are not visited.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", accept_large_sparse=True)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} tells classes apart and needs at least two: y has only one class, {classes[0]!r}"
+            )
+        problem = self._problem(X, codes, classes, sample_weight)
+        before = self._run if self.warm_start and hasattr(self, "_run") else None
+        start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
+        keep_log = bool(self.log) or self.keep in ("pocket", "vote")
+        sums = zero_sums(start) if self.keep == "average" and not keep_log else None
+        result = solve(problem, self._rule(), self._plan(keep_log), start, sums)
+        if self.max_passes is None and not result.stop.separated:
+            warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=2)
+        self._classes_fixed = True
+        self._set(run_after(problem, classes, result), result.stop, result.passes)
+        if not self.log:
+            self._forget_log()
+        return self
+
+    @available_if(_streams)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn one chunk of a stream: each row once, in order.
+
+        classes : all labels that will ever come, in the first call. Without it a class may also appear in a later chunk; it
+        starts with zero weights then. The result equals one cyclic pass of `fit` over the whole stream, bit for bit and
+        however the stream is cut into chunks, as long as all classes are announced or in the first chunk.
+        """
+        self._check_parameters()
+        before: Run | None = getattr(self, "_run", None)
+        if isinstance(self.class_weight, str):
+            raise ValueError(f"class_weight={self.class_weight!r} needs all labels at once; give partial_fit a dict")
+        dtype = FLOATS if before is None else before.state.w.dtype
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=before is None
+        )
+        check_classification_targets(y)
+        known, fixed = self._classes_of_chunk(y, classes, before)
+        problem = self._problem(X, np.searchsorted(known, y), known, sample_weight)
+        if before is None:
+            if isinstance(self._init, str) and self._init == "sum":
+                raise ValueError("init='sum' needs all rows before the first step, and partial_fit has one chunk; use fit")
+            start = starting_state(problem, known, self._init, bool(self.fit_intercept), None)
+            before = Run(known, start, isinstance(problem.rows, Dense), np.zeros(len(start.counts), np.int64))
+        if len(known) < 2:
+            run, stop = (
+                before.skip(problem.n_visited),
+                Stop("chunk", "only one class has come so far; nothing to tell it from."),
+            )
+        else:
+            run, result = before.learn(problem, self._rule(), self._plan(True), known, self.keep)
+            made = int(result.state.counts.sum() - before.state.counts.sum())
+            stop = Stop("chunk", f"the chunk's {problem.n_visited} rows made {made} updates.")
+        self._classes_fixed = fixed
+        self._set(run, stop, 1)
+        self.log_ = None
+        return self
+
+    def _classes_of_chunk(self, y: Any, classes: Any, before: Run | None) -> tuple[Any, bool]:
+        """All classes known now, and whether the list is closed."""
+        here = np.unique(y)
+        if before is None:
+            known, fixed = (here, False) if classes is None else (np.unique(classes), True)
+        else:
+            known, fixed = before.classes, self._classes_fixed
+            if classes is not None and not np.array_equal(np.unique(classes), known):
+                raise ValueError(f"classes={classes!r} is not what the first call gave, {known!r}")
+        new = np.setdiff1d(here, known)
+        if len(new) and fixed:
+            raise ValueError(f"y has labels that were not announced: {new.tolist()}; the classes are {known.tolist()}")
+        return (np.union1d(known, new) if len(new) else known), fixed
+
+    # --- pieces of a fit -----------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        one_of("keep", self.keep, READINGS)
+        one_of("multiclass", self.multiclass, ("argmax", "ovr"))
+        one_of("vote_count", self.vote_count, ("lifetime", "survivals"))
+        number("intercept_scaling", self.intercept_scaling)
+        for name in ("fit_intercept", "warm_start", "log"):
+            flag(name, getattr(self, name))
+        if self.max_passes is not None:
+            count("max_passes", self.max_passes)
+        self._check_own_parameters()
+
+    def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any) -> Problem:
+        weights = row_weights(sample_weight, self.class_weight, X, codes, classes)
+        x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return make_problem(X, codes, len(classes), multiclass=self.multiclass, weights=weights, x0=x0)
+
+    def _plan(self, keep_log: bool) -> Plan:
+        return Plan(
+            max_passes=self.max_passes,
+            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            keep_log=keep_log,
+            n_jobs=effective_n_jobs(self.n_jobs),
+            watch=_report if self.verbose else None,
+            **self._plan_options(),
+        )
+
+    def _set(self, run: Run, stop: Stop, passes: int) -> None:
+        """The fitted attributes, all at once: whatever was raised before leaves the estimator as it was."""
+        fitted = self._read(run, self.keep)
+        for name in ("coef_", "intercept_", "pocket_errors_", "_votes"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(
+            fitted,
+            classes_=run.classes,
+            stop_=stop,
+            n_iter_=passes,
+            n_updates_=int(run.state.counts.sum()),
+            log_=run.logs[0][1] if run.logs else None,
+            _run=run,
+        )
+
+    def _forget_log(self) -> None:
+        self.log_, self._run = None, replace(self._run, logs=())
+
+    # --- readings ------------------------------------------------------------------------------------------------------
+
+    def reading(self, keep: str) -> Self:
+        """Another reading of the same run as a fitted estimator, without refitting: "last", "pocket", "average" or "vote"."""
+        check_is_fitted(self, "classes_")
+        one_of("keep", keep, READINGS)
+        self._run.check_rows()
+        other = copy.copy(self)
+        other.keep = keep
+        other._set(self._run, self.stop_, self.n_iter_)
+        other.log_ = self.log_
+        return other
+
+    def _read(self, run: Run, keep: str) -> dict[str, Any]:
+        """The attributes that make up a reading."""
+        x0 = run.state.x0
+        if len(run.classes) < 2:
+            return {"coef_": np.zeros((1, self.n_features_in_)), "intercept_": np.zeros(1)}
+        if keep == "vote":
+            return {"_votes": run.votes(self.multiclass == "ovr", self.vote_count)}
+        if keep == "pocket":
+            pockets = run.pockets(effective_n_jobs(self.n_jobs))
+            states = [found.state for found in pockets]
+            heads = np.concatenate([replace_state(run, state) for state in states])
+            bias = np.concatenate([state.bias for state in states])
+            errors = [found.errors for found in pockets]
+            return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": errors[0] if len(errors) == 1 else errors}
+        state = run.average() if keep == "average" else run.state
+        return {"coef_": np.array(replace_state(run, state)), "intercept_": state.bias * x0}
+
+    # --- predicting ----------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (rows,) for two classes, over 0 for `classes_[1]`; (rows, classes) for more. Votes score as shares."""
+        check_is_fitted(self, "classes_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True, reset=False)
+        votes: list[Vote] | None = getattr(self, "_votes", None)
+        if votes is not None:
+            scores = np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in votes], axis=1)
+        else:
+            scores = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """The class of every row; a tie goes to the smaller label."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def replace_state(run: Run, state: Any) -> Any:
+    """The weights of a reading as heads x features."""
+    w = state.w
+    return w[None] if w.ndim == 1 else w if run.dense else w.T
+
+
+def _report(progress: Progress) -> None:
+    sys.stderr.write(f"pass {progress.passes}: {progress.last} updates, {progress.updates} in all\n")

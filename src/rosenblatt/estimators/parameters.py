@@ -1,0 +1,41 @@
+"""Checks of parameters: one sentence that names the parameter and the value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+
+def one_of(name: str, value: Any, options: Iterable[str]) -> str:
+    allowed = tuple(options)
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value
+
+
+def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, infinite: bool = False) -> float:
+    """A real number greater than `over`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    real = float(value)
+    inside = real >= over if or_equal else real > over
+    if not inside or (math.isinf(real) and not infinite):
+        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g} and finite, got {value!r}")
+    return real
+
+
+def count(name: str, value: Any) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value!r}")
+    return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | int) and type(value).__name__ not in ("bool", "bool_"):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)

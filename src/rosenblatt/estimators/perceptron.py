@@ -1,0 +1,136 @@
+"""`Perceptron`: every perceptron of the family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rules.perceptron import PerceptronRule
+from ..schedules import Step
+from .base import OnlineClassifier
+from .parameters import count, number, one_of
+
+
+class Perceptron(OnlineClassifier):
+    """Rosenblatt's perceptron: online or batch, with margin, pocket, voted, averaged, binary and multiclass.
+
+    Problem    find w with y_n <w, p_n> > margin for every augmented row p_n = (x_0, x_n).
+    Update     where y_n <w, p_n> <= margin:  w += rho_k y_n p_n; a row on the plane is a mistake.
+    Guarantee  if some unit vector separates the rows with margin gamma, and R is the longest augmented row, then from w = 0
+               online runs make at most (R^2 + 2 margin/rho)/gamma^2 updates, in any order.
+    Reference  Rosenblatt (1958); Novikoff (1962); pocket: Gallant (1990); vote, average: Freund and Schapire (1999).
+
+    Parameters
+    ----------
+    keep : which hypothesis of the run to keep.
+        "last"; "pocket": the one with the fewest training errors, looked at after every update, the first of equals;
+        "average": the mean over all rows visited; "vote": all of them, by majority, each with the votes it lived for.
+        `model.reading(...)` gives the others from the same run.
+    update : "online": one row at a time; "batch": all rows at or under the margin at once, their sum; "batch-mean": that sum
+        over the number of rows (the sum of their weights).
+    margin : b >= 0; rows at or under it are corrected. With k classes it is asked of the difference to the best rival.
+    step : rho > 0, or a callable k -> rho_k, k = 1, 2, ... counting updates.
+    init : "zeros", "sum" (of all y_n x_n) or an array of shape (d,) or (k, d); with one more column, weight 0 comes first.
+    order : "cyclic"; "permuted": a fresh order each pass; "random": drawn with replacement; "mistakes": each update takes a
+        row drawn uniformly from all that are misclassified (a pass is then as many updates as there are rows).
+    max_passes : passes over the rows; None: until they are separated or another stop fires.
+    max_updates : updates (of each one-vs-rest run).
+    w_max : stop when the norm of the weights, weight 0 included, passes it.
+    tol : batch only: stop after a step shorter than this. That is not the same as having separated the rows.
+    multiclass : "argmax": one joint run of k weight vectors; "ovr": each class against the rest.
+    fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which.
+        On sparse rows of length 1 the constant 1 is large; try 0.1.
+    vote_count : "lifetime": a hypothesis is born with one vote; "survivals": with none; it earns one for each row it gets right.
+    class_weight : None, "balanced" or a dict; it scales steps as `sample_weight` does.
+    warm_start : `fit` starts from the last weights of the fit before.
+    log : keep the update log in `log_`; False drops it as soon as the reading allows.
+    random_state : seed of the orders.
+    n_jobs : threads for one-vs-rest, batch steps, the pocket and votes; the bits do not depend on it.
+    verbose : 1 writes a line per pass to stderr.
+
+    The default of 10 passes was measured: see `docs/defaults.md`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the plane or planes of the reading (not for votes, which have no single plane).
+    classes_ : the labels, sorted. A tie is predicted as the smaller one.
+    stop_ : why the run ended, in a word (`stop_.reason`) and a sentence.
+    log_ : the `UpdateLog`.
+    n_iter_, n_updates_ : passes and updates made.
+    pocket_errors_ : training errors of the pocket, where it was kept (a list, class by class, for one-vs-rest).
+
+    Example
+    -------
+    >>> import rosenblatt as rb
+    >>> model = rb.Perceptron(order="cyclic", max_passes=None).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
+    >>> model.stop_.reason, model.n_updates_, model.predict([[1, 1]]).tolist()
+    ('separated', 18, [1])
+    """
+
+    def __init__(
+        self,
+        keep: str = "last",
+        *,
+        update: str = "online",
+        margin: float = 0.0,
+        step: Step = 1.0,
+        init: Any = "zeros",
+        order: str = "permuted",
+        max_passes: int | None = 10,
+        max_updates: int | None = None,
+        w_max: float | None = None,
+        tol: float | None = None,
+        multiclass: str = "argmax",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        vote_count: str = "lifetime",
+        class_weight: Any = None,
+        warm_start: bool = False,
+        log: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.keep = keep
+        self.update = update
+        self.margin = margin
+        self.step = step
+        self.init = init
+        self.order = order
+        self.max_passes = max_passes
+        self.max_updates = max_updates
+        self.w_max = w_max
+        self.tol = tol
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.vote_count = vote_count
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.log = log
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _rule(self) -> PerceptronRule:
+        return PerceptronRule(float(self.margin))
+
+    def _plan_options(self) -> dict[str, Any]:
+        names = ("update", "order", "step", "max_updates", "w_max", "tol")
+        return {name: getattr(self, name) for name in names}
+
+    def _check_own_parameters(self) -> None:
+        one_of("update", self.update, ("online", "batch", "batch-mean"))
+        one_of("order", self.order, ("cyclic", "permuted", "random", "mistakes"))
+        number("margin", self.margin, or_equal=True)
+        if not callable(self.step):
+            number("step", self.step)
+        if isinstance(self.init, str):
+            one_of("init", self.init, ("zeros", "sum"))
+        if self.max_updates is not None:
+            count("max_updates", self.max_updates)
+        if self.w_max is not None:
+            number("w_max", self.w_max)
+        if self.tol is not None:
+            number("tol", self.tol)
+            if self.update == "online":
+                raise ValueError(f"tol is the length of a batch step, got tol={self.tol!r} with update='online'")

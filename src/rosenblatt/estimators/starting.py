@@ -1,0 +1,53 @@
+"""The weights a run starts from: zeros, the sum of all signed rows, a given array, or where the last run ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.schemes import Binary, State
+from ..problem import Problem, as_heads, zero_state
+from ..run import Run
+
+
+def starting_state(problem: Problem, classes: Any, init: Any, fit_intercept: bool, before: Run | None) -> State:
+    start = zero_state(problem, len(classes))
+    heads = as_heads(start.w, problem.rows)
+    if before is not None:
+        if not np.array_equal(classes, before.classes) or before.heads.shape != heads.shape:
+            raise ValueError(
+                f"warm_start goes on from a run on classes {before.classes.tolist()} and {before.heads.shape[1]} features, "
+                f"got classes {classes.tolist()} and {heads.shape[1]} features"
+            )
+        heads[...], start.bias[...] = before.heads, before.state.bias
+    elif isinstance(init, str):
+        if init == "sum":
+            heads[...], start.bias[...] = _signed_sum(problem, len(classes))
+    else:
+        _from_array(np.asarray(init), heads, start, fit_intercept)
+    return start
+
+
+def _signed_sum(problem: Problem, n_classes: int) -> tuple[Any, Any]:
+    """sum_n y_n x_n for each head, y_n = +1 on the head's own rows and -1 on the others."""
+    labels = problem.labels
+    codes = (labels.signs > 0).astype(np.int64) if isinstance(labels, Binary) else labels.codes
+    own = np.arange(1, 2) if isinstance(labels, Binary) else np.arange(n_classes)
+    signs = np.where(codes == own[:, None], 1.0, -1.0)
+    if labels.weights.size:
+        signs = signs * labels.weights
+    return np.asarray(signs @ problem.matrix()), signs.sum(axis=1) * problem.x0
+
+
+def _from_array(init: Any, heads: Any, start: State, fit_intercept: bool) -> None:
+    k, d = heads.shape
+    if not np.issubdtype(init.dtype, np.number) or not np.isfinite(init).all():
+        raise ValueError("init must be 'zeros', 'sum' or an array of finite numbers")
+    full = init[None] if init.ndim == 1 else init
+    if full.shape == (k, d + 1) and fit_intercept:
+        start.bias[...], full = full[:, 0], full[:, 1:]
+    if full.shape != (k, d):
+        with_bias = f" or {(k, d + 1)} with weight 0 first" if fit_intercept else ""
+        raise ValueError(f"init must have shape {(k, d)}{with_bias}, got {init.shape}")
+    heads[...] = full

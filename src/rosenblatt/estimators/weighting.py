@@ -1,0 +1,39 @@
+"""Row weights from `sample_weight` and `class_weight`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from .parameters import one_of
+
+
+def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, classes: Any) -> Any:
+    """One weight >= 0 per row, or None where every row weighs 1."""
+    if sample_weight is None and class_weight is None:
+        return None
+    weights = np.ones(len(codes))
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if (weights < 0).any():
+            raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
+    if class_weight is not None:
+        weights = weights * _of_class(class_weight, codes, classes, sample_weight)[codes]
+    if not weights.any():
+        raise ValueError("sample_weight and class_weight leave every row with weight zero: there is nothing to learn from")
+    return weights
+
+
+def _of_class(class_weight: Any, codes: Any, classes: Any, sample_weight: Any) -> Any:
+    if isinstance(class_weight, str):
+        one_of("class_weight", class_weight, ("balanced",))
+    elif not isinstance(class_weight, dict):
+        raise TypeError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}")
+    present, each = np.unique(codes), np.ones(len(classes))
+    each[present] = compute_class_weight(class_weight, classes=classes[present], y=classes[codes], sample_weight=sample_weight)
+    if not (np.isfinite(each).all() and (each >= 0).all()):
+        raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
+    return each

@@ -1,0 +1,108 @@
+"""All hypotheses of a run at once: how each of them scores a block of rows, without building any of them.
+
+A hypothesis is the one before plus a move, so its score of x is the score before plus the product of x with the vector that
+moved it. One matrix product gives a block's products with every such vector; a cumulative sum gives every hypothesis.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import ThreadpoolController
+
+from .kernels.schemes import Argmax, Binary, State
+from .kernels.walks import Moves
+from .log import UpdateLog
+from .problem import as_heads, rows_as_matrix, take_rows
+
+
+@dataclass
+class Walk:
+    """Hypotheses w_0, w_1, ...: where they start, the vectors that move them, and the moves."""
+
+    start: Any  # heads x features
+    start_bias: Any
+    vectors: Any  # one per row, an array or a CSR array
+    vectors_bias: Any  # their component 0
+    moves: Moves
+    x0: float
+
+    def __len__(self) -> int:
+        return int(self.moves.ends.sum())
+
+    @property
+    def n_heads(self) -> int:
+        return len(self.start_bias)
+
+    def scores_and_products(self, X: Any) -> tuple[Any, Any]:
+        """The start's scores (heads x rows of X) and every vector's products (vectors x rows of X), in float64."""
+        scores = products(self.start, X) + self.x0 * self.start_bias[:, None]
+        return scores, products(self.vectors, X) + self.x0 * self.vectors_bias[:, None]
+
+
+def walk_through(log: UpdateLog, start: State | None = None, edges: Any | None = None) -> Walk:
+    """The walk through a binary or argmax log, whole or from a state through some of its updates.
+
+    The first move stands still, so that w_0 is a hypothesis like the others.
+    """
+    start = log.start if start is None else start
+    edges = log.edges if edges is None else edges
+    heads = as_heads(start.w, log.problem.rows).astype(np.float64)
+    build = _batch_moves if log.grouped else _online_moves
+    vectors, bias, moves = build(log, edges, len(heads))
+    still = Moves(np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.ones(1, bool))
+    if not vectors.shape[0]:
+        vectors, bias = np.zeros((1, heads.shape[1])), np.zeros(1)
+    joined = Moves(*(np.concatenate(pair) for pair in zip(still, moves, strict=True)))
+    return Walk(heads, start.bias.copy(), vectors, bias, joined, start.x0)
+
+
+def _online_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Any, Moves]:
+    """The rows themselves are the vectors, each of them once."""
+    stretch = slice(int(edges[0]), int(edges[-1]))
+    entries = log.local_rows[stretch]
+    rows, where = np.unique(entries, return_inverse=True)
+    taken = take_rows(log.problem.rows, rows)
+    labels, n = log.problem.labels, len(entries)
+    coefs = log.steps[stretch] * (labels.signs[entries] if isinstance(labels, Binary) else 1.0)
+    plus, minus = np.zeros(n, np.int32), np.full(n, -1, np.int32)
+    if isinstance(labels, Argmax):
+        plus, minus = labels.codes[entries], log.others[stretch]
+    moves = Moves(where.astype(np.int64), np.asarray(coefs, np.float64), plus, minus, np.ones(n, bool))
+    return rows_as_matrix(taken, 0, len(rows)), np.full(len(rows), log.problem.x0), moves
+
+
+def _batch_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Any, Moves]:
+    """A step of many rows is summed into one vector per head first."""
+    deltas = [log.delta(slice(int(a), int(b))) for a, b in itertools.pairwise(edges)]
+    n = len(deltas) * k
+    vectors = np.concatenate([as_heads(delta.w, log.problem.rows) for delta in deltas] or [np.zeros((0, 1))])
+    bias = np.concatenate([delta.bias for delta in deltas] or [np.zeros(0)])
+    heads, ends = np.arange(n, dtype=np.int32) % k, (np.arange(n) % k) == k - 1
+    return vectors, bias, Moves(np.arange(n), np.ones(n), heads, np.full(n, -1, np.int32), ends)
+
+
+def products(vectors: Any, X: Any) -> Any:
+    """<v, x> for every vector and every row of X, in float64: vectors x rows."""
+    if sp.issparse(X):
+        if sp.issparse(vectors):
+            return np.ascontiguousarray((vectors.astype(np.float64) @ X.T).toarray())
+        return np.ascontiguousarray((X @ vectors.T.astype(np.float64)).T)
+    if sp.issparse(vectors):
+        return vectors @ X.T.astype(np.float64)
+    return vectors.astype(np.float64, copy=False) @ X.T.astype(np.float64, copy=False)
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """A context where matrix products run on one thread, so that their bits do not depend on how many there are."""
+    return _threads().limit(limits=1, user_api="blas")

@@ -1,0 +1,12 @@
+"""`step`: how far a rule moves the weights. The rules themselves are in `rosenblatt.rules`, one file each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .dispatch import operation
+
+
+@operation
+def step(rule: Any, margin: Any, sqnorm: Any) -> Any:
+    """tau >= 0 for a row at this margin, whose move has this squared length; 0 leaves the weights alone."""

@@ -1,0 +1,83 @@
+"""The passes over the rows: `online` moves the weights at once, `find` only collects what it would move, `add` sums moves."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .compile import kernel
+from .rows import ask
+from .schemes import head_of, judge, length, move
+
+# Why a sweep came back.
+DONE, FULL, LIMIT, NORM, OVERFLOW = range(5)
+
+
+class Pace(NamedTuple):
+    rhos: Any  # float64, step sizes rho_1, rho_2, ...; the last one stands for all that follow
+    limit: int  # come back when a head has made this many updates
+    bound: float  # come back when the squared norm of a head passes this
+    ahead: int  # how many rows ahead of its turn a row is asked for; 0 where the order is the memory's own
+
+
+@kernel
+def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any, tape: Any) -> tuple[int, int, int]:
+    """Visit the rows in `order`, moving the weights wherever the rule asks: w += rho_k c_i tau y_i x_i.
+
+    Comes back when the order is done, the tape is full, a head has reached the limit or the bound, or a score overflowed:
+    (rows visited, moves on the tape, why).
+    """
+    n, room, last = order.shape[0], tape.rows.shape[0] - state.counts.shape[0], pace.rhos.shape[0] - 1
+    used, why = 0, DONE
+    for p in range(n):
+        i = order[p]
+        if pace.ahead > 0 and p + pace.ahead < n:
+            ask(rows, order[p + pace.ahead])
+        after = judge(labels, rows, i, rule, state, tape, used)
+        if after == used:
+            continue
+        if after < 0:
+            return p, used, OVERFLOW
+        for s in range(used, after):
+            h = head_of(labels, tape.others[s])
+            tau = pace.rhos[min(state.counts[h], last)] * tape.steps[s]
+            if labels.weights.shape[0] > 0:
+                tau *= labels.weights[i]
+            move(labels, rows, i, tape.others[s], tau, state.x0, state.w, state.bias)
+            state.counts[h] += 1
+            tape.steps[s] = tau
+            tape.times[s] = p
+            if pace.bound < float("inf"):
+                state.sqnorms[h] += tau * (2.0 * tape.margins[s] + tau * length(labels, rows, i, state.x0))
+                if state.sqnorms[h] > pace.bound:
+                    why = NORM
+            if state.counts[h] >= pace.limit:
+                why = LIMIT
+        used = after
+        if why == DONE and used > room:
+            why = FULL
+        if why != DONE:
+            return p + 1, used, why
+    return n, used, DONE
+
+
+@kernel
+def find(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tape: Any) -> tuple[int, int, int]:
+    """Collect the moves that the rows in `order` ask for, and leave the weights alone; steps are tau_i c_i."""
+    used = 0
+    for p in range(order.shape[0]):
+        i = order[p]
+        after = judge(labels, rows, i, rule, state, tape, used)
+        if after < 0:
+            return p, used, OVERFLOW
+        for s in range(used, after):
+            if labels.weights.shape[0] > 0:
+                tape.steps[s] *= labels.weights[i]
+        used = after
+    return order.shape[0], used, DONE
+
+
+@kernel
+def add(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any) -> None:
+    """Make the moves of the rows `moved`, in order: the replay of a log, the step of a batch, the sum behind an average."""
+    for s in range(moved.shape[0]):
+        move(labels, rows, moved[s], others[s], taus[s], x0, w, bias)

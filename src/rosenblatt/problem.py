@@ -1,0 +1,142 @@
+"""The training set, validated once and laid out as the kernels want it: no copy of the rows, one type per kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .kernels.rows import CSR, Dense
+from .kernels.schemes import Argmax, Binary, Rest, State
+
+Rows = Dense | CSR
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, what their labels ask for, and the constant x_0 put before every row (0: no intercept)."""
+
+    rows: Rows
+    labels: Any  # Binary, Argmax or Rest
+    x0: float
+    visited: Any | None = None  # the rows that weigh something; None: all of them
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows.values) if isinstance(self.rows, Dense) else len(self.rows.indptr) - 1
+
+    @property
+    def n_features(self) -> int:
+        return int(self.rows.values.shape[1]) if isinstance(self.rows, Dense) else self.rows.width
+
+    @property
+    def n_visited(self) -> int:
+        return self.n_rows if self.visited is None else len(self.visited)
+
+    @property
+    def density(self) -> float:
+        """Stored values per row."""
+        return float(self.rows.values.size) / max(1, self.n_rows)
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
+
+    def matrix(self, start: int = 0, stop: int | None = None) -> Any:
+        """The rows from `start` to `stop` as an array or a scipy CSR array; a view, not a copy."""
+        stop = self.n_rows if stop is None else min(stop, self.n_rows)
+        return rows_as_matrix(self.rows, start, stop)
+
+
+def make_problem(
+    X: Any, codes: Any, n_classes: int, *, multiclass: str = "argmax", weights: Any = None, x0: float = 1.0
+) -> Problem:
+    """A problem from a C-ordered float array or a CSR matrix and class codes 0..k-1; two classes make it binary."""
+    c = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    visited = np.flatnonzero(c) if c.size and not c.all() else None
+    codes = np.ascontiguousarray(codes, dtype=np.int32)
+    labels: Any
+    if n_classes == 2:
+        labels = Binary(read_only(np.where(codes == 1, 1, -1).astype(np.int8)), read_only(c))
+    elif multiclass == "argmax":
+        labels = Argmax(read_only(codes), read_only(c))
+    else:
+        labels = Rest(read_only(codes), read_only(np.arange(n_classes, dtype=np.int32)), read_only(c))
+    return Problem(make_rows(X), labels, float(x0), visited)
+
+
+def make_rows(X: Any) -> Rows:
+    if not sp.issparse(X):
+        return Dense(read_only(np.require(X, requirements=["C", "A"])))
+    if not X.has_canonical_format:
+        # Squared norms need each column once; the caller's matrix stays as it is.
+        X = X.copy()
+        X.sum_duplicates()
+    return CSR(read_only(X.data), read_only(X.indices), read_only(X.indptr.astype(np.int64, copy=False)), X.shape[1])
+
+
+def rows_as_matrix(rows: Rows, start: int, stop: int) -> Any:
+    if isinstance(rows, Dense):
+        return rows.values[start:stop]
+    low, high = rows.indptr[start], rows.indptr[stop]
+    parts = (rows.values[low:high], rows.indices[low:high], rows.indptr[start : stop + 1] - low)
+    return sp.csr_array(parts, shape=(stop - start, rows.width), copy=False)
+
+
+def take_rows(rows: Rows, wanted: Any) -> Rows:
+    """A container of its own with just the wanted rows."""
+    if isinstance(rows, Dense):
+        return Dense(read_only(rows.values[wanted]))
+    lengths = np.diff(rows.indptr)[wanted]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    source = np.repeat(rows.indptr[:-1][wanted] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return CSR(read_only(rows.values[source]), read_only(rows.indices[source]), read_only(indptr), rows.width)
+
+
+def read_only(array: Any) -> Any:
+    """A plain read-only view: kernels then see one type, whether the caller's array may be written or not."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def zero_state(problem: Problem, n_classes: int, dtype: Any = None) -> State:
+    """All-zero weights in the layout of the kernels (see `kernels/rows.py`)."""
+    labels, d = problem.labels, problem.n_features
+    dtype = problem.rows.values.dtype if dtype is None else dtype
+    k = 1 if isinstance(labels, Binary) else n_classes
+    runs = k if isinstance(labels, Rest) else 1
+    shape: tuple[int, ...] = (d,) if isinstance(labels, Binary) else (k, d) if isinstance(problem.rows, Dense) else (d, k)
+    return State(np.zeros(shape, dtype), np.zeros(k), np.zeros(runs, np.int64), np.zeros(runs), np.zeros(k), float(problem.x0))
+
+
+def as_heads(w: Any, rows: Rows) -> Any:
+    """Weights in kernel layout, seen as heads x features."""
+    return w[None] if w.ndim == 1 else w if isinstance(rows, Dense) else w.T
+
+
+def one_against_rest(problem: Problem, h: int) -> Problem:
+    """Head h of a one-vs-rest problem as a binary problem on the same rows."""
+    labels = problem.labels
+    signs = np.where(labels.codes == labels.heads[h], 1, -1).astype(np.int8)
+    return replace(problem, labels=Binary(read_only(signs), labels.weights))
+
+
+def pick_heads(state: State, rows: Rows, heads: Any, *, flat: bool = False) -> State:
+    """A copy of the state of some one-vs-rest heads; `flat`: of one head, as a binary state."""
+    vectors = as_heads(state.w, rows)[heads]
+    w = vectors[0] if flat else vectors if isinstance(rows, Dense) else vectors.T
+    bias, counts, sqnorms = (getattr(state, name)[heads].copy() for name in ("bias", "counts", "sqnorms"))
+    return State(np.ascontiguousarray(w), bias, counts, sqnorms, np.zeros(len(heads)), state.x0)
+
+
+def copy_state(state: State) -> State:
+    copies: list[Any] = [field.copy() if isinstance(field, np.ndarray) else field for field in state]
+    return State(*copies)
+
+
+def zero_sums(state: State) -> State:
+    """Zeros in float64, in the shape of the weights: room for a sum of moves."""
+    return State(np.zeros(state.w.shape), np.zeros_like(state.bias), *state[2:])

@@ -1,0 +1,181 @@
+"""A run so far: what `fit` leaves, what `partial_fit` carries from chunk to chunk, and what readings are taken from.
+
+One pass over a stream is one cyclic pass of `fit`, bit for bit, however the stream is cut: the weights, their counts and the
+clock go on, the average's sum is folded chunk by chunk in the order of the rows, and votes keep the rows that moved the
+weights. A class that was not announced starts with zero weights when its first row comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .hypotheses import Walk, walk_through
+from .kernels.rows import Dense
+from .kernels.schemes import Binary, Rest, State
+from .kernels.walks import Moves
+from .log import UpdateLog
+from .problem import Problem, zero_state, zero_sums
+from .readings import Pocket, Vote, average, ballots, births, pocket, sums_of_times
+from .solve import Plan, Result, solve
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is left of the rows seen so far. `learn` gives a new run, so an interrupted chunk leaves no trace."""
+
+    classes: Any
+    state: State
+    dense: bool  # which of the kernels' two layouts the weights are in
+    durations: Any  # rows visited when each head ended
+    sums: State | None = None  # sum of time-weighted moves, for the average
+    logs: tuple[tuple[Any, UpdateLog], ...] = ()  # one, or one per chunk; with the classes known at the time
+
+    @property
+    def clock(self) -> int:
+        return int(self.durations.max())
+
+    @property
+    def heads(self) -> Any:
+        """The last weights as heads x features."""
+        return self.state.w[None] if self.state.w.ndim == 1 else self.state.w if self.dense else self.state.w.T
+
+    def learn(self, problem: Problem, rule: Any, plan: Plan, classes: Any, keep: str) -> tuple[Run, Result]:
+        """One cyclic pass over a chunk."""
+        plan = replace(plan, order="cyclic", max_passes=1, since=self.clock, keep_log=keep == "vote")
+        state = self._laid_out(self.state, problem, classes)
+        sums = self._laid_out(self._sums(), problem, classes) if keep == "average" else None
+        result = solve(problem, rule, plan, state, sums)
+        logs = tuple((known, log if log.is_compact else log.compact()) for known, log in self.logs) if keep == "vote" else ()
+        if result.log is not None:
+            logs = (*logs, (classes, result.log.compact()))
+        ended = np.full(len(result.state.counts), self.clock + problem.n_visited)
+        return Run(classes, result.state, isinstance(problem.rows, Dense), ended, result.sums, logs), result
+
+    def skip(self, rows: int) -> Run:
+        """Rows of the only class known so far: there is no rival to tell it from."""
+        return replace(self, durations=self.durations + rows)
+
+    def _laid_out(self, state: State, problem: Problem, classes: Any) -> State:
+        """The weights for this chunk's container and classes; classes that are new get zeros."""
+        dense = isinstance(problem.rows, Dense)
+        if len(classes) == len(self.classes) and (dense == self.dense or state.w.ndim == 1):
+            return state
+        new = zero_state(problem, len(classes), state.w.dtype)
+        if len(self.classes) < 2:
+            return new
+        known = np.searchsorted(classes, self.classes)
+        binary = state.w.ndim == 1
+        heads = np.stack([-state.w, state.w]) if binary else state.w if self.dense else state.w.T
+        bias = np.array([-state.bias[0], state.bias[0]]) if binary else state.bias
+        (new.w if dense else new.w.T)[known] = heads
+        new.bias[known] = bias
+        new.counts[known if isinstance(problem.labels, Rest) else slice(None)] = state.counts
+        return new
+
+    # --- readings ------------------------------------------------------------------------------------------------------
+
+    def average(self) -> State:
+        return average(self.state, self._sums(), self.durations)
+
+    def _sums(self) -> State:
+        if self.sums is not None:
+            return self.sums
+        if self.clock == 0:
+            return zero_sums(self.state)
+        return sums_of_times(self._whole_log("average"))
+
+    def pockets(self, n_jobs: int) -> list[Pocket]:
+        return [pocket(run, n_jobs) for run in self._whole_log("pocket").runs()]
+
+    def _whole_log(self, reading: str) -> UpdateLog:
+        if len(self.logs) != 1 or self.logs[0][1].since:
+            raise ValueError(
+                f"the {reading} of this run needs its log; fit with log=True, or with keep={reading!r} from the start"
+            )
+        return self.logs[0][1]
+
+    def check_rows(self) -> None:
+        """The log refers to the training rows; if it no longer replays to the weights, they were changed."""
+        for _, log in self.logs[-1:]:
+            replayed = log.state_at(log.n_updates)
+            if not (np.array_equal(replayed.w, self.state.w) and np.array_equal(replayed.bias, self.state.bias)):
+                raise ValueError("X was changed after fit: the log no longer replays to the weights it led to; fit again")
+
+    def votes(self, one_each: bool, vote_count: str) -> list[Vote]:
+        """The vote of each run (one, or one per class for one-vs-rest) over all hypotheses so far."""
+        if not self.logs or self.logs[0][1].since:
+            raise ValueError("the vote of this run needs its log; fit with log=True, or with keep='vote' from the start")
+        k = len(self.classes)
+        if one_each and k > 2:
+            heads = [[_head(log, known, label) for known, log in self.logs] for label in self.classes]
+            ends = self.durations
+        else:
+            heads = [[_walk(log, np.searchsorted(self.classes, known), k) for known, log in self.logs]]
+            ends = self.durations[:1]
+        return [_joined(parts, int(end), vote_count) for parts, end in zip(heads, ends, strict=True)]
+
+
+def run_after(problem: Problem, classes: Any, result: Result) -> Run:
+    """The run that `fit` leaves."""
+    logs = () if result.log is None else ((classes, result.log),)
+    return Run(classes, result.state, isinstance(problem.rows, Dense), result.durations, result.sums, logs)
+
+
+def _joined(parts: list[tuple[Walk, Any] | None], end: int, vote_count: str) -> Vote:
+    found = [part for part in parts if part is not None]
+    born = np.concatenate([part[1] for part in found])
+    return Vote(_join([part[0] for part in found]), ballots(born, end, vote_count))
+
+
+def _walk(log: UpdateLog, known: Any, k: int) -> tuple[Walk, Any]:
+    """A log's walk, its classes renumbered; a binary walk among more classes moves the two of them apart."""
+    walk = walk_through(log)
+    if isinstance(log.problem.labels, Binary):
+        if k == 2:
+            return walk, births(log)
+        moving = walk.moves.coefs != 0.0
+        moves = walk.moves._replace(
+            plus=np.full(len(moving), known[1], np.int32), minus=np.where(moving, known[0], -1).astype(np.int32)
+        )
+        pair, pair_bias = np.concatenate([-walk.start, walk.start]), np.concatenate([-walk.start_bias, walk.start_bias])
+    else:
+        renumber = np.append(known, -1).astype(np.int32)
+        moves = walk.moves._replace(plus=renumber[walk.moves.plus], minus=renumber[walk.moves.minus])
+        pair, pair_bias = walk.start, walk.start_bias
+    start, bias = np.zeros((k, pair.shape[1])), np.zeros(k)
+    start[known], bias[known] = pair, pair_bias
+    return replace(walk, start=start, start_bias=bias, moves=moves), births(log)
+
+
+def _head(log: UpdateLog, known: Any, label: Any) -> tuple[Walk, Any] | None:
+    """The walk of one class against the rest; None where the log is older than the class."""
+    where = np.flatnonzero(known == label)
+    if not len(where):
+        return None
+    if isinstance(log.problem.labels, Binary):
+        walk = walk_through(log)
+        if where[0] == 0:
+            against = walk.moves._replace(coefs=-walk.moves.coefs)
+            walk = replace(walk, start=-walk.start, start_bias=-walk.start_bias, moves=against)
+        return walk, births(log)
+    run = log.runs()[int(where[0])]
+    return walk_through(run), births(run)
+
+
+def _join(walks: list[Walk]) -> Walk:
+    """One walk after another: each starts where the one before ended, so only the first start and the moves count."""
+    offsets = np.cumsum([0, *(walk.vectors.shape[0] for walk in walks[:-1])])
+    shifted = [walk.moves._replace(vectors=walk.moves.vectors + offset) for walk, offset in zip(walks, offsets, strict=True)]
+    later = [shifted[0], *(Moves(*(column[1:] for column in moves)) for moves in shifted[1:])]
+    sparse = any(sp.issparse(walk.vectors) for walk in walks)
+    vectors = [walk.vectors for walk in walks]
+    return replace(
+        walks[0],
+        vectors=sp.vstack(vectors, format="csr") if sparse else np.concatenate(vectors),
+        vectors_bias=np.concatenate([walk.vectors_bias for walk in walks]),
+        moves=Moves(*(np.concatenate(columns) for columns in zip(*later, strict=True))),
+    )

@@ -1,0 +1,391 @@
+"""The loop: sweep, log, stop.
+
+`solve` runs a rule on a problem as a plan says. Online runs, of one weight vector or of all one-vs-rest heads at once, are
+`_online`; batch steps and mistakes-only updates look at every row before they move, and are `_whole`. One-vs-rest is k
+binary runs that never meet, so its heads may be shared out to threads, or run one by one, and give the same bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .kernels.rows import Dense
+from .kernels.schemes import Argmax, Binary, Rest, State, Tape
+from .kernels.sweeps import FULL, OVERFLOW, Pace, add, find, online
+from .log import UpdateLog, apply_delta
+from .problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, zero_sums
+from .schedules import AHEAD, ORDERS, Step, Steps
+from .stopping import Stop, together
+
+# Multiply-adds between two looks at the keyboard: well under a second on any machine.
+WORK = 1 << 26
+# Multiply-adds of a batch segment: its rows are still in the cache when the mistakes among them are added up.
+CACHED = 1 << 17
+TAPE = 1 << 14
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides a run besides the data and the rule."""
+
+    update: str = "online"
+    order: str = "permuted"
+    step: Step = 1.0
+    max_passes: int | None = 10
+    max_updates: int | None = None
+    w_max: float | None = None
+    tol: float | None = None
+    seed: int = 0
+    keep_log: bool = True
+    n_jobs: int = 1
+    watch: Callable[[Progress], None] | None = None
+    since: int = 0  # rows visited before this run: a stream goes on where it was
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is: what `watch` is called with after every pass."""
+
+    passes: int
+    updates: int
+    last: int  # updates of the last pass
+
+
+@dataclass
+class Result:
+    state: State
+    stop: Stop
+    passes: int
+    durations: Any  # rows visited (batch: steps made) when each run ended
+    log: UpdateLog | None
+    sums: State | None  # sum of tau * time * y * x over the updates, in float64; see readings.average
+
+    @property
+    def updates(self) -> int:
+        return int(self.state.counts.sum())
+
+
+def solve(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None = None) -> Result:
+    """Run `rule` from the weights in `start`; `sums`, where given, goes on summing what an average needs without a log."""
+    whole = plan.update != "online" or plan.order == "mistakes"
+    if not isinstance(problem.labels, Rest):
+        return _whole(problem, rule, plan, start, sums) if whole else _online(problem, rule, plan, start, sums)
+    k = len(problem.labels.heads)
+    groups = np.array_split(np.arange(k), k if whole else min(plan.n_jobs, k))
+    if len(groups) == 1:
+        return _online(problem, rule, plan, start, sums)
+
+    def run(heads: Any) -> Result:
+        one = one_against_rest(problem, int(heads[0])) if whole else _some_heads(problem, heads)
+        part = pick_heads(start, problem.rows, heads, flat=whole)
+        some = None if sums is None else pick_heads(sums, problem.rows, heads, flat=whole)
+        return (_whole if whole else _online)(one, rule, replace(plan, n_jobs=1, watch=None), part, some)
+
+    with ThreadPoolExecutor(plan.n_jobs) as pool:
+        return _merge(problem, start, [(heads, result) for heads, result in zip(groups, pool.map(run, groups), strict=True)])
+
+
+def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None) -> Result:
+    """Visit row after row; the weights move at once."""
+    run = _Run(problem, plan, start, sums)
+    size = max(64, int(WORK / (problem.density * run.state.bias.size + 1)))
+    ahead = 0 if plan.order == "cyclic" else AHEAD
+    bound = math.inf if plan.w_max is None else plan.w_max**2
+    rng = np.random.default_rng(plan.seed)
+    tape = _tape(TAPE + len(run.state.counts))
+    run.retire_at_limit()
+    for passes in itertools.count(1):
+        before = run.state.counts.copy()
+        for order in ORDERS[plan.order](problem.n_visited, size, rng):
+            order, at = order if problem.visited is None else problem.visited[order], 0
+            while at < len(order) and run.heads:
+                labels, state = run.active
+                rhos, good = run.steps.table(int(state.counts.max()) + 1)
+                pace = Pace(rhos, min(good, run.limit), bound, ahead)
+                visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, tape)
+                if why == OVERFLOW:
+                    raise _overflow(problem, int(order[at + visited]))
+                run.record(tape, used)
+                run.clock += visited
+                at += visited
+                if why > FULL:
+                    run.retire_at_limit()
+                    run.retire_at_norm()
+        run.put_back()
+        run.end_pass(passes, before)
+        clean = [h for h in run.heads if run.state.counts[h] == before[h]]
+        if clean and (plan.order != "random" or _verified(problem, rule, run)):
+            run.retire(clean, "separated", f"pass {passes} visited all {problem.n_visited} rows without an update.")
+        if plan.max_passes is not None and passes >= plan.max_passes:
+            run.retire(list(run.heads), "passes", _passes_sentence(passes, run.state.counts - before))
+        if not run.heads:
+            return run.result(passes)
+    raise AssertionError("unreachable")
+
+
+def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None) -> Result:
+    """Look at all rows before each move: batch steps (the sum or the mean of the mistakes), or one mistake drawn at random."""
+    run = _Run(problem, plan, start, sums)
+    rng = np.random.default_rng(plan.seed)
+    rate = problem.n_visited if plan.order == "mistakes" else 1  # moves that make up a pass
+    mean = 1.0 / problem.total_weight if plan.update == "batch-mean" else 1.0
+    run.retire_at_limit()
+    for k in itertools.count(1):
+        if not run.heads:
+            return run.result(-(-(k - 1) // rate))
+        before = run.state.counts.copy()
+        asked = _asking(problem, rule, run.state, plan.n_jobs)
+        if not len(asked.rows):
+            run.clock += 1
+            run.end_pass(k, before)
+            run.retire([0], "separated", f"a look at all {problem.n_visited} rows found none to correct.")
+            continue
+        rho = run.steps(int(run.state.counts[0]) + 1)
+        if plan.order == "mistakes":
+            chosen = slice(draw := int(rng.integers(len(asked.rows))), draw + 1)
+            asked = Tape(*(column[chosen] for column in asked))
+            mean = 1.0
+        asked.steps[:] *= rho * mean
+        length = run.move(asked)
+        run.record(asked, len(asked.rows))
+        run.clock += 1
+        if k % rate == 0:
+            run.end_pass(k // rate, before)
+        if length == 0.0 and plan.order != "mistakes":
+            run.retire([0], *_stuck(problem, asked))
+        elif plan.tol is not None and length < plan.tol:
+            run.retire(
+                [0],
+                "tolerance",
+                f"step {k} was {length:.3g} long, under tol={plan.tol:g}; {len(asked.rows)} rows asked for it.",
+            )
+        run.retire_at_limit()
+        run.retire_at_norm()
+        if plan.max_passes is not None and k >= plan.max_passes * rate:
+            run.retire(list(run.heads), "passes", _passes_sentence(k // rate, run.state.counts - before))
+    raise AssertionError("unreachable")
+
+
+class _Run:
+    """The weights on their way, the log, and which heads still run."""
+
+    def __init__(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> None:
+        self.problem, self.plan = problem, plan
+        self.state = copy_state(start)
+        self.steps = Steps(plan.step)
+        self.limit = np.iinfo(np.int64).max if plan.max_updates is None else plan.max_updates
+        self.log = UpdateLog(problem, copy_state(start), grouped=plan.update != "online") if plan.keep_log else None
+        self.sums = None if sums is None else copy_state(sums)
+        self.clock = plan.since
+        self.heads = list(range(len(start.counts)))
+        self.stops: dict[int, Stop] = {}
+        self.durations = np.zeros(len(start.counts), np.int64)
+        self.active: tuple[Any, State] = (problem.labels, self.state)
+        if plan.w_max is not None:
+            self.state.sqnorms[:] = self._true_sqnorms()
+
+    def record(self, tape: Tape, used: int) -> None:
+        """Write the tape's moves into the log or the sums."""
+        if used == 0:
+            return
+        rows, steps, times, others = (column[:used] for column in tape[:4])
+        if isinstance(self.problem.labels, Rest):
+            others = np.asarray(self.heads, np.int32)[others]
+        if self.log is not None:
+            self.log.append(rows, steps, times, others, self.clock)
+        if self.sums is not None:
+            weighted = steps * (times + self.clock)
+            add(self.problem.rows, self.problem.labels, rows, others, weighted, self.state.x0, self.sums.w, self.sums.bias)
+
+    def move(self, asked: Tape) -> float:
+        """Make a step of many rows at once, summed in float64; how long it was."""
+        state, rows = self.state, self.problem.rows
+        delta = zero_sums(state)
+        add(rows, self.problem.labels, asked.rows, asked.others, asked.steps, state.x0, delta.w, delta.bias)
+        apply_delta(state, delta)
+        state.counts[:] += 1
+        length = math.sqrt(float(np.vdot(delta.w, delta.w)) + float(np.vdot(delta.bias, delta.bias)))
+        if not (math.isfinite(length) and np.isfinite(state.w).all()):
+            raise _overflow(self.problem, int(asked.rows[0]))
+        if self.plan.w_max is not None:
+            state.sqnorms[:] = self._true_sqnorms()
+        return length
+
+    def end_pass(self, passes: int, before: Any) -> None:
+        counts = self.state.counts
+        if self.log is not None:
+            self.log.passes.append(len(self.log))
+        if self.plan.watch is not None:
+            self.plan.watch(Progress(passes, int(counts.sum()), int((counts - before).sum())))
+
+    def retire_at_limit(self) -> None:
+        full = [h for h in self.heads if self.state.counts[h] >= self.limit]
+        self.retire(full, "updates", f"max_updates={self.limit} updates were made.")
+
+    def retire_at_norm(self) -> None:
+        if self.plan.w_max is None:
+            return
+        self.put_back()
+        bound = self.plan.w_max**2
+        self.state.sqnorms[:] = self._true_sqnorms()  # the running sums drift; only the true norm decides
+        for h in [h for h in self.heads if self.state.sqnorms[h] > bound]:
+            norm = math.sqrt(self.state.sqnorms[h])
+            self.retire([h], "norm", f"the norm of the weights reached {norm:.6g}, over w_max={self.plan.w_max:g}.")
+        self._select()
+
+    def retire(self, heads: list[int], reason: str, sentence: str) -> None:
+        if not heads:
+            return
+        self.put_back()
+        for h in heads:
+            self.stops[h] = Stop(reason, sentence)
+            self.durations[h] = self.clock
+        self.heads = [h for h in self.heads if h not in self.stops]
+        self._select()
+
+    def _select(self) -> None:
+        """Heads that are done need no more scores: the kernel sees only those that still run."""
+        labels, every = self.problem.labels, len(self.heads) == len(self.state.counts)
+        if every or not isinstance(labels, Rest):
+            self.active = (labels, self.state)
+        else:
+            few = np.asarray(self.heads, np.int64)
+            self.active = (_some_heads(self.problem, few).labels, pick_heads(self.state, self.problem.rows, few))
+
+    def put_back(self) -> None:
+        """Bring what the active heads did into the state of all."""
+        part = self.active[1]
+        if part is not self.state:
+            few = np.asarray(self.heads, np.int64)
+            as_heads(self.state.w, self.problem.rows)[few] = as_heads(part.w, self.problem.rows)
+            for name in ("bias", "counts", "sqnorms"):
+                getattr(self.state, name)[few] = getattr(part, name)
+
+    def _true_sqnorms(self) -> Any:
+        heads = as_heads(self.state.w, self.problem.rows).astype(np.float64)
+        each = np.einsum("hd,hd->h", heads, heads) + self.state.bias**2
+        return each.sum(keepdims=True) if isinstance(self.problem.labels, Argmax) else each
+
+    def result(self, passes: int) -> Result:
+        if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
+            raise _overflow(self.problem, 0)
+        if self.log is not None:
+            self.log.since, self.log.durations = self.plan.since, self.durations
+        stop = together([self.stops[h] for h in range(len(self.durations))])
+        return Result(self.state, stop, passes, self.durations, self.log, self.sums)
+
+
+def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Tape:
+    """The moves that all rows ask for, found in fixed stretches: the same for any number of threads."""
+    size = max(64, int(CACHED / (problem.density * state.bias.size + 1)))
+    stretches = list(_stretches(problem, size if n_jobs == 1 else 8 * size))
+
+    def look(order: Any) -> Tape:
+        tape = _tape(len(order))
+        mine = state._replace(scores=np.zeros_like(state.scores))
+        visited, used, why = find(problem.rows, problem.labels, order, rule, mine, tape)
+        if why == OVERFLOW:
+            raise _overflow(problem, int(order[visited]))
+        return Tape(*(column[:used].copy() for column in tape))
+
+    if n_jobs == 1 or len(stretches) == 1:
+        found = [look(order) for order in stretches]
+    else:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            found = list(pool.map(look, stretches))
+    return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _stretches(problem: Problem, size: int) -> Iterator[Any]:
+    for start in range(0, problem.n_visited, size):
+        stop = min(start + size, problem.n_visited)
+        yield np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
+
+
+def _verified(problem: Problem, rule: Any, run: _Run) -> bool:
+    """Draws with replacement may miss a row, so a pass without an update proves nothing: look at all of them."""
+    if isinstance(problem.labels, Rest):
+        return not any(
+            len(_asking(one_against_rest(problem, h), rule, pick_heads(run.state, problem.rows, [h], flat=True), 1).rows)
+            for h in run.heads
+        )
+    return not len(_asking(problem, rule, run.state, run.plan.n_jobs).rows)
+
+
+def _stuck(problem: Problem, asked: Tape) -> tuple[str, str]:
+    """A step of length zero with mistakes left: if the mistakes' exact sum is zero, no plane separates them (Gordan)."""
+    exact = isinstance(problem.labels, Binary) and not problem.labels.weights.size and _sum_is_exactly_zero(problem, asked.rows)
+    rows = len(asked.rows)
+    if exact:
+        return "impossible", f"the {rows} signed rows at or under the margin sum to exactly zero, so no plane separates them."
+    return "tolerance", f"the step was zero while {rows} rows still asked for one; it will not change."
+
+
+def _sum_is_exactly_zero(problem: Problem, rows: Any) -> bool:
+    """math.fsum rounds the exact sum once, so it is zero only where the sum is."""
+    signs = problem.labels.signs[rows]
+    if problem.x0 and int(signs.sum(dtype=np.int64)) != 0:
+        return False
+    values = problem.matrix()[rows]
+    signed = values * signs[:, None] if isinstance(problem.rows, Dense) else values.multiply(signs[:, None]).tocsc()
+    if isinstance(problem.rows, Dense):
+        return all(math.fsum(column) == 0.0 for column in signed.T)
+    return all(math.fsum(signed.data[a:b]) == 0.0 for a, b in itertools.pairwise(signed.indptr))
+
+
+def _some_heads(problem: Problem, heads: Any) -> Problem:
+    return replace(problem, labels=problem.labels._replace(heads=read_only(problem.labels.heads[heads])))
+
+
+def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> Result:
+    """One result from the results of groups of heads; the log in order of time, then class, as one sweep would write it."""
+    state, durations = copy_state(start), np.zeros(len(start.counts), np.int64)
+    log = UpdateLog(problem, copy_state(start)) if parts[0][1].log is not None else None
+    sums = None if parts[0][1].sums is None else zero_sums(start)
+    words: list[Stop] = []
+    for heads, result in parts:
+        durations[heads] = result.durations
+        for target, source in ((state, result.state), (sums, result.sums)):
+            if target is not None and source is not None:
+                vectors = source.w[None] if source.w.ndim == 1 else as_heads(source.w, problem.rows)
+                as_heads(target.w, problem.rows)[heads] = vectors
+                target.bias[heads] = source.bias
+        state.counts[heads], state.sqnorms[heads] = result.state.counts, result.state.sqnorms
+        words += [Stop(word, result.stop.sentence) for word in result.stop.heads or (result.stop.reason,)]
+    if log is not None:
+        logs = [(heads, result.log) for heads, result in parts if result.log is not None]
+        others = np.concatenate([heads[part.heads] for heads, part in logs])
+        times = np.concatenate([part.times for _, part in logs])
+        by_time = np.lexsort((others, times))
+        rows = np.concatenate([part.rows for _, part in logs])[by_time]
+        steps = np.concatenate([part.steps for _, part in logs])[by_time]
+        log.grouped = logs[0][1].grouped
+        log.append(rows, steps, times[by_time], others[by_time], 0)
+        log.durations = durations
+        longest = max((part.passes for _, part in logs), key=len)
+        log.passes = [sum(part.passes[min(p, len(part.passes) - 1)] for _, part in logs) for p in range(len(longest))]
+    return Result(state, together(words), max(result.passes for _, result in parts), durations, log, sums)
+
+
+def _tape(size: int) -> Tape:
+    return Tape(np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size))
+
+
+def _passes_sentence(passes: int, last: Any) -> str:
+    return f"max_passes={passes} used up; the last pass still made {int(last.sum())} updates."
+
+
+def _overflow(problem: Problem, row: int) -> ValueError:
+    largest = float(np.abs(problem.rows.values).max(initial=0.0))
+    kind = problem.rows.values.dtype.name
+    return ValueError(
+        f"the weights or the score of row {row} left the range of {kind}: X has values up to {largest:.3g}; "
+        "scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
+    )

@@ -1,0 +1,51 @@
+"""Why a run ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+REASONS = {
+    "separated": "every training row is on its side",
+    "passes": "the passes allowed are used up",
+    "updates": "the updates allowed are used up",
+    "norm": "the norm of the weights passed its bound",
+    "tolerance": "the step became shorter than the tolerance",
+    "impossible": "no plane separates the rows",
+    "chunk": "the chunk given to partial_fit is learned",
+}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a run ended: `reason` in a word, `sentence` for a person; `heads` has the words of one-vs-rest runs, class by class.
+
+    Only "separated" says that no training row is at or under the margin; it is said after a look at every row.
+    """
+
+    reason: str
+    sentence: str
+    heads: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.sentence}"
+
+    @property
+    def separated(self) -> bool:
+        return self.reason == "separated"
+
+
+def together(stops: list[Stop]) -> Stop:
+    """One stop for the runs of one-vs-rest: separated if all are, else the commonest reason among those that are not."""
+    words = tuple(stop.reason for stop in stops)
+    if len(stops) == 1:
+        return stops[0]
+    held = [stop for stop in stops if not stop.separated]
+    if not held:
+        return Stop("separated", f"all {len(stops)} one-vs-rest runs ended with a pass without a mistake.", words)
+    reason = Counter(stop.reason for stop in held).most_common(1)[0][0]
+    first = next(stop for stop in held if stop.reason == reason)
+    done = len(stops) - len(held)
+    return Stop(
+        reason, f"{done} of {len(stops)} one-vs-rest runs separated their class; of the others: {first.sentence}", words
+    )
