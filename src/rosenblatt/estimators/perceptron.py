@@ -39,7 +39,7 @@ class Perceptron(OnlineClassifier):
     multiclass : "argmax": one joint run of k weight vectors; "ovr": each class against the rest.
     fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which.
         On sparse rows of length 1 the constant 1 is large; try 0.1.
-    vote_count : "lifetime": a hypothesis is born with one vote; "survivals": with none; it earns one for each row it gets right.
+    vote_count : "lifetime": a hypothesis is born with one vote; "survivals": with none, one for each row it gets right.
     class_weight : None, "balanced" or a dict; it scales steps as `sample_weight` does.
     warm_start : `fit` starts from the last weights of the fit before.
     log : keep the update log in `log_`; False drops it as soon as the reading allows.

@@ -1,0 +1,35 @@
+"""The algorithms by name: one line each. Contract tests, benchmarks, the command line and the page read this list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .base import OnlineClassifier
+from .passive_aggressive import PassiveAggressive
+from .perceptron import Perceptron
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    title: str
+    estimator: type[OnlineClassifier]
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def make(self, **parameters: Any) -> OnlineClassifier:
+        return self.estimator(**{**self.parameters, **parameters})
+
+
+ALGORITHMS = {
+    "perceptron": Algorithm("Perceptron", Perceptron),
+    "pocket": Algorithm("Pocket perceptron", Perceptron, {"keep": "pocket"}),
+    "average": Algorithm("Averaged perceptron", Perceptron, {"keep": "average"}),
+    "vote": Algorithm("Voted perceptron", Perceptron, {"keep": "vote"}),
+    "margin": Algorithm("Perceptron with margin", Perceptron, {"margin": 1.0}),
+    "batch": Algorithm("Batch perceptron", Perceptron, {"update": "batch"}),
+    "batch-mean": Algorithm("Batch perceptron, mean step", Perceptron, {"update": "batch-mean"}),
+    "mistakes": Algorithm("Perceptron on random mistakes", Perceptron, {"order": "mistakes", "max_passes": 1}),
+    "pa": Algorithm("Passive-aggressive", PassiveAggressive, {"variant": "PA"}),
+    "pa-1": Algorithm("Passive-aggressive I", PassiveAggressive, {"variant": "PA-I"}),
+    "pa-2": Algorithm("Passive-aggressive II", PassiveAggressive, {"variant": "PA-II"}),
+}
