@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
 from .kernels.schemes import Argmax, Binary, State
 from .kernels.walks import Moves
@@ -96,13 +94,3 @@ def products(vectors: Any, X: Any) -> Any:
     if sp.issparse(vectors):
         return vectors @ X.T.astype(np.float64)
     return vectors.astype(np.float64, copy=False) @ X.T.astype(np.float64, copy=False)
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> Any:
-    """A context where matrix products run on one thread, so that their bits do not depend on how many there are."""
-    return _threads().limit(limits=1, user_api="blas")

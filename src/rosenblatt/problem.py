@@ -95,6 +95,14 @@ def take_rows(rows: Rows, wanted: Any) -> Rows:
     return CSR(read_only(rows.values[source]), read_only(rows.indices[source]), read_only(indptr), rows.width)
 
 
+def mean_sqnorm(problem: Problem) -> float:
+    """The mean squared length of the augmented rows."""
+    values, stretch = problem.rows.values.reshape(-1), 1 << 20
+    stretches = (values[start : start + stretch] for start in range(0, len(values), stretch))
+    total = sum(float(np.square(part, dtype=np.float64).sum()) for part in stretches)
+    return total / problem.n_rows + problem.x0**2
+
+
 def read_only(array: Any) -> Any:
     """A plain read-only view: kernels then see one type, whether the caller's array may be written or not."""
     view = np.asarray(array).view()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .hypotheses import Walk, one_blas_thread, walk_through
+from .hypotheses import Walk, walk_through
 from .kernels.schemes import Binary, State
 from .kernels.sweeps import add
 from .kernels.walks import count_errors, count_errors_argmax, count_votes, count_votes_argmax
 from .log import UpdateLog
 from .problem import copy_state, zero_sums
+from .threads import in_order, one_blas_thread
 
 # Hypotheses held against the rows at a time, and rows at a time: 64 x 4096 products of 8 bytes stay in the cache.
 HYPOTHESES = 64
@@ -36,16 +36,15 @@ def sums_of_times(log: UpdateLog) -> State:
     return sums
 
 
-def average(last: State, sums: State, durations: Any) -> State:
+def average(last: State, sums: State, durations: Any, dense: bool) -> State:
     """The mean of w_1..w_T, the weights after each of the T rows visited (Freund and Schapire, Machine Learning 37, 1999).
 
     A move made after t rows is missing from t of the T weights, so the mean is w_T - (1/T) sum_s t_s tau_s y_s x_s: no second
     vector is carried along, and a stream needs only the one sum.
     """
     over = 1.0 / np.maximum(durations, 1)
-    heads_first = last.w.ndim == 2 and last.w.shape[0] == len(last.bias)
     mean = copy_state(last)
-    mean.w[...] = last.w - sums.w * (over[:, None] if heads_first and len(over) > 1 else over)
+    mean.w[...] = last.w - sums.w * (over[:, None] if last.w.ndim == 2 and dense else over)
     mean.bias[...] = last.bias - sums.bias * over
     return mean
 
@@ -70,7 +69,8 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
     best = Pocket(copy_state(state), np.inf, 0)
     for first in range(0, max(1, len(edges) - 1), size):
         block = edges[first : first + size + 1]
-        errors = _errors(log, walk_through(log, state, block), n_jobs, best.errors)
+        with one_blas_thread():
+            errors = _errors(log, walk_through(log, state, block), n_jobs, best.errors)
         if errors.min() < best.errors:
             which = int(errors.argmin())
             found = copy_state(state)
@@ -95,12 +95,11 @@ def _errors(log: UpdateLog, walk: Walk, n_jobs: int, beat: float) -> Any:
         return errors
 
     total, starts = np.zeros(len(walk)), range(0, problem.n_rows, ROWS)
-    with one_blas_thread(), ThreadPoolExecutor(n_jobs) as pool:
-        for some in range(0, len(starts), n_jobs):
-            for errors in pool.map(count, starts[some : some + n_jobs]):
-                total += errors
-            if total.min() >= beat:
-                break
+    for some in range(0, len(starts), n_jobs):
+        for errors in in_order(count, starts[some : some + n_jobs], n_jobs):
+            total += errors
+        if total.min() >= beat:
+            break
     return total
 
 
@@ -139,8 +138,8 @@ class Vote:
             (count_votes if k == 1 else count_votes_argmax)(products, self.walk.moves, self.ballots, scores, votes)
             return votes
 
-        with one_blas_thread(), ThreadPoolExecutor(n_jobs) as pool:
-            votes = np.concatenate(list(pool.map(count, range(0, n, size))), axis=1).T
+        with one_blas_thread():
+            votes = np.concatenate(list(in_order(count, range(0, n, size), n_jobs)), axis=1).T
         return votes / max(1.0, float(self.ballots.sum()))
 
 

@@ -79,7 +79,7 @@ class Run:
     # --- readings ------------------------------------------------------------------------------------------------------
 
     def average(self) -> State:
-        return average(self.state, self._sums(), self.durations)
+        return average(self.state, self._sums(), self.durations, self.dense)
 
     def _sums(self) -> State:
         if self.sums is not None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from .log import UpdateLog, apply_delta
 from .problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, zero_sums
 from .schedules import AHEAD, ORDERS, Step, Steps
 from .stopping import Stop, together
+from .threads import in_order
 
-# Multiply-adds between two looks at the keyboard: well under a second on any machine.
+# Multiply-adds between two looks at the keyboard: a tenth of a second or so.
 WORK = 1 << 26
-# Multiply-adds of a batch segment: its rows are still in the cache when the mistakes among them are added up.
-CACHED = 1 << 17
+# Multiply-adds that one thread takes at a time where all rows are looked at before a move.
+SHARE = 1 << 22
 TAPE = 1 << 14
 
 
@@ -46,6 +48,7 @@ class Plan:
     keep_log: bool = True
     n_jobs: int = 1
     watch: Callable[[Progress], None] | None = None
+    cancel: Event | None = None  # set from outside to end a run on another thread
     since: int = 0  # rows visited before this run: a stream goes on where it was
 
 
@@ -82,14 +85,15 @@ def solve(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | N
     if len(groups) == 1:
         return _online(problem, rule, plan, start, sums)
 
+    cancel = Event()
+
     def run(heads: Any) -> Result:
         one = one_against_rest(problem, int(heads[0])) if whole else _some_heads(problem, heads)
         part = pick_heads(start, problem.rows, heads, flat=whole)
         some = None if sums is None else pick_heads(sums, problem.rows, heads, flat=whole)
-        return (_whole if whole else _online)(one, rule, replace(plan, n_jobs=1, watch=None), part, some)
+        return (_whole if whole else _online)(one, rule, replace(plan, n_jobs=1, watch=None, cancel=cancel), part, some)
 
-    with ThreadPoolExecutor(plan.n_jobs) as pool:
-        return _merge(problem, start, [(heads, result) for heads, result in zip(groups, pool.map(run, groups), strict=True)])
+    return _merge(problem, start, list(zip(groups, in_order(run, groups, plan.n_jobs, cancel), strict=True)))
 
 
 def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None) -> Result:
@@ -112,6 +116,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
                 visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, tape)
                 if why == OVERFLOW:
                     raise _overflow(problem, int(order[at + visited]))
+                run.check_cancelled()
                 run.record(tape, used)
                 run.clock += visited
                 at += visited
@@ -121,7 +126,9 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         run.put_back()
         run.end_pass(passes, before)
         clean = [h for h in run.heads if run.state.counts[h] == before[h]]
-        if clean and (plan.order != "random" or _verified(problem, rule, run)):
+        if plan.order == "random":
+            clean = [h for h in clean if _verified(problem, rule, run, h)]
+        if clean:
             run.retire(clean, "separated", f"pass {passes} visited all {problem.n_visited} rows without an update.")
         if plan.max_passes is not None and passes >= plan.max_passes:
             run.retire(list(run.heads), "passes", _passes_sentence(passes, run.state.counts - before))
@@ -141,6 +148,7 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
         if not run.heads:
             return run.result(-(-(k - 1) // rate))
         before = run.state.counts.copy()
+        run.check_cancelled()
         asked = _asking(problem, rule, run.state, plan.n_jobs)
         if not len(asked.rows):
             run.clock += 1
@@ -191,6 +199,10 @@ class _Run:
         if plan.w_max is not None:
             self.state.sqnorms[:] = self._true_sqnorms()
 
+    def check_cancelled(self) -> None:
+        if self.plan.cancel is not None and self.plan.cancel.is_set():
+            raise CancelledError
+
     def record(self, tape: Tape, used: int) -> None:
         """Write the tape's moves into the log or the sums."""
         if used == 0:
@@ -226,6 +238,7 @@ class _Run:
             self.plan.watch(Progress(passes, int(counts.sum()), int((counts - before).sum())))
 
     def retire_at_limit(self) -> None:
+        self.put_back()
         full = [h for h in self.heads if self.state.counts[h] >= self.limit]
         self.retire(full, "updates", f"max_updates={self.limit} updates were made.")
 
@@ -284,8 +297,8 @@ class _Run:
 
 def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Tape:
     """The moves that all rows ask for, found in fixed stretches: the same for any number of threads."""
-    size = max(64, int(CACHED / (problem.density * state.bias.size + 1)))
-    stretches = list(_stretches(problem, size if n_jobs == 1 else 8 * size))
+    size = max(64, int(SHARE / (problem.density * state.bias.size + 1)))
+    stretches = list(_stretches(problem, size))
 
     def look(order: Any) -> Tape:
         tape = _tape(len(order))
@@ -295,11 +308,7 @@ def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Tape:
             raise _overflow(problem, int(order[visited]))
         return Tape(*(column[:used].copy() for column in tape))
 
-    if n_jobs == 1 or len(stretches) == 1:
-        found = [look(order) for order in stretches]
-    else:
-        with ThreadPoolExecutor(n_jobs) as pool:
-            found = list(pool.map(look, stretches))
+    found = list(in_order(look, stretches, n_jobs if len(stretches) > 1 else 1))
     return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
@@ -309,14 +318,12 @@ def _stretches(problem: Problem, size: int) -> Iterator[Any]:
         yield np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
 
 
-def _verified(problem: Problem, rule: Any, run: _Run) -> bool:
+def _verified(problem: Problem, rule: Any, run: _Run, h: int) -> bool:
     """Draws with replacement may miss a row, so a pass without an update proves nothing: look at all of them."""
+    one, state = problem, run.state
     if isinstance(problem.labels, Rest):
-        return not any(
-            len(_asking(one_against_rest(problem, h), rule, pick_heads(run.state, problem.rows, [h], flat=True), 1).rows)
-            for h in run.heads
-        )
-    return not len(_asking(problem, rule, run.state, run.plan.n_jobs).rows)
+        one, state = one_against_rest(problem, h), pick_heads(run.state, problem.rows, [h], flat=True)
+    return not len(_asking(one, rule, state, run.plan.n_jobs).rows)
 
 
 def _stuck(problem: Problem, asked: Tape) -> tuple[str, str]:

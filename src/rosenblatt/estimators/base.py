@@ -57,7 +57,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     # --- what a subclass says ------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _rule(self) -> Any:
+    def _rule(self, problem: Problem) -> Any:
         """The rule, from checked parameters."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
         keep_log = bool(self.log) or self.keep in ("pocket", "vote")
         sums = zero_sums(start) if self.keep == "average" and not keep_log else None
-        result = solve(problem, self._rule(), self._plan(keep_log), start, sums)
+        result = solve(problem, self._rule(problem), self._plan(keep_log), start, sums)
         if self.max_passes is None and not result.stop.separated:
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=2)
         self._classes_fixed = True
@@ -112,9 +112,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         however the stream is cut into chunks, as long as all classes are announced or in the first chunk.
         """
         self._check_parameters()
+        for name, value in (("init", "sum"), ("margin", "auto"), ("class_weight", "balanced")):
+            if isinstance(given := getattr(self, name, None), str) and given == value:
+                raise ValueError(
+                    f"{name}={value!r} needs all rows before the first step, and partial_fit has one chunk; use fit"
+                )
         before: Run | None = getattr(self, "_run", None)
-        if isinstance(self.class_weight, str):
-            raise ValueError(f"class_weight={self.class_weight!r} needs all labels at once; give partial_fit a dict")
         dtype = FLOATS if before is None else before.state.w.dtype
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=before is None
@@ -123,8 +126,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         known, fixed = self._classes_of_chunk(y, classes, before)
         problem = self._problem(X, np.searchsorted(known, y), known, sample_weight)
         if before is None:
-            if isinstance(self._init, str) and self._init == "sum":
-                raise ValueError("init='sum' needs all rows before the first step, and partial_fit has one chunk; use fit")
             start = starting_state(problem, known, self._init, bool(self.fit_intercept), None)
             before = Run(known, start, isinstance(problem.rows, Dense), np.zeros(len(start.counts), np.int64))
         if len(known) < 2:
@@ -133,7 +134,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 Stop("chunk", "only one class has come so far; nothing to tell it from."),
             )
         else:
-            run, result = before.learn(problem, self._rule(), self._plan(True), known, self.keep)
+            run, result = before.learn(problem, self._rule(problem), self._plan(True), known, self.keep)
             made = int(result.state.counts.sum() - before.state.counts.sum())
             stop = Stop("chunk", f"the chunk's {problem.n_visited} rows made {made} updates.")
         self._classes_fixed = fixed

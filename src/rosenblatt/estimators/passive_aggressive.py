@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..problem import Problem
 from ..rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
 from .base import OnlineClassifier
 from .parameters import number, one_of
@@ -72,7 +73,7 @@ class PassiveAggressive(OnlineClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _rule(self) -> PassiveAggressiveRule:
+    def _rule(self, problem: Problem) -> PassiveAggressiveRule:
         return passive_aggressive_rule(self.variant, float(self.C))
 
     def _plan_options(self) -> dict[str, Any]:

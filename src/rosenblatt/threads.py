@@ -1,0 +1,41 @@
+"""Work on several threads with results in order: what is computed does not depend on how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Event
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+def in_order(
+    function: Callable[[Item], Found], items: Iterable[Item], n_jobs: int, cancel: Event | None = None
+) -> Iterator[Found]:
+    """`function` of every item, in the order of the items; `cancel` is set when one fails or the user interrupts."""
+    if n_jobs == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        try:
+            yield from pool.map(function, items)
+        except BaseException:
+            if cancel is not None:
+                cancel.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """A context where matrix products run on one thread, so that their bits do not depend on how many there are."""
+    return _libraries().limit(limits=1, user_api="blas")
