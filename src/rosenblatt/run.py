@@ -30,13 +30,11 @@ class Run:
     classes: Any
     state: State
     dense: bool  # which of the kernels' two layouts the weights are in
-    durations: Any  # rows visited when each head ended
+    seen: int  # rows visited
+    durations: Any  # of them, how many when each head ended
     sums: State | None = None  # sum of time-weighted moves, for the average
     logs: tuple[tuple[Any, UpdateLog], ...] = ()  # one, or one per chunk; with the classes known at the time
-
-    @property
-    def clock(self) -> int:
-        return int(self.durations.max())
+    logged: bool = True  # whether the logs hold every update
 
     @property
     def heads(self) -> Any:
@@ -45,19 +43,26 @@ class Run:
 
     def learn(self, problem: Problem, rule: Any, plan: Plan, classes: Any, keep: str) -> tuple[Run, Result]:
         """One cyclic pass over a chunk."""
-        plan = replace(plan, order="cyclic", max_passes=1, since=self.clock, keep_log=keep == "vote")
+        votes = keep == "vote"
+        plan = replace(plan, order="cyclic", max_passes=1, since=self.seen, keep_log=votes)
         state = self._laid_out(self.state, problem, classes)
         sums = self._laid_out(self._sums(), problem, classes) if keep == "average" else None
         result = solve(problem, rule, plan, state, sums)
-        logs = tuple((known, log if log.is_compact else log.compact()) for known, log in self.logs) if keep == "vote" else ()
+        logs = tuple((known, log if log.is_compact else log.compact()) for known, log in self.logs) if votes else ()
         if result.log is not None:
             logs = (*logs, (classes, result.log.compact()))
-        ended = np.full(len(result.state.counts), self.clock + problem.n_visited)
-        return Run(classes, result.state, isinstance(problem.rows, Dense), ended, result.sums, logs), result
+        return self._after(problem, classes, result, logs, self.logged and votes), result
+
+    def _after(self, problem: Problem, classes: Any, result: Result, logs: Any, logged: bool) -> Run:
+        # A head that had ended before this chunk ended when it did.
+        before = self.durations if len(self.durations) == len(result.durations) else result.durations
+        durations = np.where(result.durations == self.seen, before, result.durations)
+        seen, dense = self.seen + problem.n_visited, isinstance(problem.rows, Dense)
+        return Run(classes, result.state, dense, seen, durations, result.sums, logs, logged)
 
     def skip(self, rows: int) -> Run:
         """Rows of the only class known so far: there is no rival to tell it from."""
-        return replace(self, durations=self.durations + rows)
+        return replace(self, seen=self.seen + rows, durations=self.durations + rows)
 
     def _laid_out(self, state: State, problem: Problem, classes: Any) -> State:
         """The weights for this chunk's container and classes; classes that are new get zeros."""
@@ -84,15 +89,15 @@ class Run:
     def _sums(self) -> State:
         if self.sums is not None:
             return self.sums
-        if self.clock == 0:
-            return zero_sums(self.state)
+        if self.logged and not self.logs:
+            return zero_sums(self.state)  # nothing moved so far
         return sums_of_times(self._whole_log("average"))
 
     def pockets(self, n_jobs: int) -> list[Pocket]:
         return [pocket(run, n_jobs) for run in self._whole_log("pocket").runs()]
 
     def _whole_log(self, reading: str) -> UpdateLog:
-        if len(self.logs) != 1 or self.logs[0][1].since:
+        if not self.logged or len(self.logs) != 1:
             raise ValueError(
                 f"the {reading} of this run needs its log; fit with log=True, or with keep={reading!r} from the start"
             )
@@ -107,7 +112,7 @@ class Run:
 
     def votes(self, one_each: bool, vote_count: str) -> list[Vote]:
         """The vote of each run (one, or one per class for one-vs-rest) over all hypotheses so far."""
-        if not self.logs or self.logs[0][1].since:
+        if not self.logged:
             raise ValueError("the vote of this run needs its log; fit with log=True, or with keep='vote' from the start")
         k = len(self.classes)
         if one_each and k > 2:
@@ -122,7 +127,8 @@ class Run:
 def run_after(problem: Problem, classes: Any, result: Result) -> Run:
     """The run that `fit` leaves."""
     logs = () if result.log is None else ((classes, result.log),)
-    return Run(classes, result.state, isinstance(problem.rows, Dense), result.durations, result.sums, logs)
+    seen, dense = int(result.durations.max()), isinstance(problem.rows, Dense)
+    return Run(classes, result.state, dense, seen, result.durations, result.sums, logs, bool(logs))
 
 
 def _joined(parts: list[tuple[Walk, Any] | None], end: int, vote_count: str) -> Vote:

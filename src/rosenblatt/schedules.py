@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .kernels.shuffle import shuffle_windows
+from .kernels.shuffle import fill_windows
 
 Step = float | Callable[[int], float]
 
@@ -16,7 +17,8 @@ Step = float | Callable[[int], float]
 # good as a full shuffle for learning (a window holds 64 places of the data), and 1.3 times as fast on 100k x 100 floats,
 # because the pages of a window stay in the address cache.
 BLOCK = 16
-WINDOW = 64 * BLOCK
+BLOCKS = 64
+WINDOW = BLOCKS * BLOCK
 
 # How many rows ahead memory is asked for where the order is not the memory's own: 4 to 16 measured level, 1 and 2 slower.
 AHEAD = 8
@@ -25,26 +27,30 @@ Order = Callable[[int, int, np.random.Generator], Iterator[Any]]
 
 
 class Steps:
-    """rho_k for k = 1, 2, ...: a number, or a callable asked only as far as the run goes."""
+    """rho_k for k = 1, 2, ...: a number, or a callable, asked ahead but held to account only as far as the run goes."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
         self._known = np.zeros(0) if callable(step) else np.array([float(step)])
 
     def table(self, upto: int) -> tuple[Any, int]:
-        """(rhos, how many updates they are good for)."""
+        """(rhos, how many updates they are good for), at least `upto`; what is wrong further on is not our business yet."""
         if not callable(self._step):
             return self._known, np.iinfo(np.int64).max
         if upto > len(self._known):
-            more = range(len(self._known) + 1, max(upto, 2 * len(self._known), 64) + 1)
-            self._known = np.concatenate([self._known, [_checked(self._step(k), k) for k in more]])
+            more = [_checked(self._step, k) for k in range(len(self._known) + 1, upto + 1)]
+            with contextlib.suppress(Exception):
+                for k in range(upto + 1, 2 * upto + 1):
+                    more.append(_checked(self._step, k))
+            self._known = np.concatenate([self._known, more])
         return self._known, len(self._known)
 
     def __call__(self, k: int) -> float:
         return float(self.table(k)[0][min(k, len(self._known)) - 1])
 
 
-def _checked(rho: Any, k: int) -> float:
+def _checked(step: Callable[[int], float], k: int) -> float:
+    rho: Any = step(k)
     try:
         value = float(rho)
     except (TypeError, ValueError):
@@ -62,12 +68,13 @@ def cyclic(n: int, size: int, rng: np.random.Generator) -> Iterator[Any]:
 
 def permuted(n: int, size: int, rng: np.random.Generator) -> Iterator[Any]:
     """Every row once, in a fresh order each pass; up to WINDOW rows it is a uniform permutation."""
-    blocks = rng.permutation(-(-n // BLOCK)) * BLOCK
-    per_segment = max(1, size // WINDOW) * WINDOW // BLOCK
-    for start in range(0, len(blocks), per_segment):
-        order = (blocks[start : start + per_segment, None] + np.arange(BLOCK)).ravel()
-        order = order[order < n]
-        shuffle_windows(order, rng.integers(0, 2**32, len(order), dtype=np.int64), WINDOW)
+    starts = rng.permutation(-(-n // BLOCK)) * BLOCK
+    per_segment = max(1, size // WINDOW) * BLOCKS
+    for first in range(0, len(starts), per_segment):
+        some = starts[first : first + per_segment]
+        count = len(some) * BLOCK - max(0, int(some.max()) + BLOCK - n)
+        order = np.empty(count, np.int64)
+        fill_windows(some, BLOCK, BLOCKS, n, rng.integers(0, 2**32, count, dtype=np.int64), order)
         yield order
 
 

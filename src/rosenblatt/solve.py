@@ -50,6 +50,7 @@ class Plan:
     watch: Callable[[Progress], None] | None = None
     cancel: Event | None = None  # set from outside to end a run on another thread
     since: int = 0  # rows visited before this run: a stream goes on where it was
+    heads: tuple[int, ...] = ()  # for `watch`
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,21 @@ class Progress:
     passes: int
     updates: int
     last: int  # updates of the last pass
+    heads: tuple[int, ...] = ()  # which one-vs-rest heads, where they do not all run together
 
 
 @dataclass
 class Result:
     state: State
-    stop: Stop
+    stops: list[Stop]  # of each run: one, or one per class for one-vs-rest
     passes: int
     durations: Any  # rows visited (batch: steps made) when each run ended
     log: UpdateLog | None
     sums: State | None  # sum of tau * time * y * x over the updates, in float64; see readings.average
+
+    @property
+    def stop(self) -> Stop:
+        return together(self.stops)
 
     @property
     def updates(self) -> int:
@@ -91,7 +97,9 @@ def solve(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | N
         one = one_against_rest(problem, int(heads[0])) if whole else _some_heads(problem, heads)
         part = pick_heads(start, problem.rows, heads, flat=whole)
         some = None if sums is None else pick_heads(sums, problem.rows, heads, flat=whole)
-        return (_whole if whole else _online)(one, rule, replace(plan, n_jobs=1, watch=None, cancel=cancel), part, some)
+        return (_whole if whole else _online)(
+            one, rule, replace(plan, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist())), part, some
+        )
 
     return _merge(problem, start, list(zip(groups, in_order(run, groups, plan.n_jobs, cancel), strict=True)))
 
@@ -101,10 +109,10 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
     run = _Run(problem, plan, start, sums)
     size = max(64, int(WORK / (problem.density * run.state.bias.size + 1)))
     ahead = 0 if plan.order == "cyclic" else AHEAD
-    bound = math.inf if plan.w_max is None else plan.w_max**2
     rng = np.random.default_rng(plan.seed)
     tape = _tape(TAPE + len(run.state.counts))
     run.retire_at_limit()
+    run.retire_at_norm()
     for passes in itertools.count(1):
         before = run.state.counts.copy()
         for order in ORDERS[plan.order](problem.n_visited, size, rng):
@@ -112,7 +120,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
             while at < len(order) and run.heads:
                 labels, state = run.active
                 rhos, good = run.steps.table(int(state.counts.max()) + 1)
-                pace = Pace(rhos, min(good, run.limit), bound, ahead)
+                pace = Pace(rhos, min(good, run.limit), run.bound, ahead)
                 visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, tape)
                 if why == OVERFLOW:
                     raise _overflow(problem, int(order[at + visited]))
@@ -131,7 +139,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         if clean:
             run.retire(clean, "separated", f"pass {passes} visited all {problem.n_visited} rows without an update.")
         if plan.max_passes is not None and passes >= plan.max_passes:
-            run.retire(list(run.heads), "passes", _passes_sentence(passes, run.state.counts - before))
+            run.retire_after(passes, before)
         if not run.heads:
             return run.result(passes)
     raise AssertionError("unreachable")
@@ -141,32 +149,32 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
     """Look at all rows before each move: batch steps (the sum or the mean of the mistakes), or one mistake drawn at random."""
     run = _Run(problem, plan, start, sums)
     rng = np.random.default_rng(plan.seed)
-    rate = problem.n_visited if plan.order == "mistakes" else 1  # moves that make up a pass
+    one_by_one = plan.update == "online"  # order="mistakes"; batch steps have no order
+    rate = problem.n_visited if one_by_one else 1  # moves that make up a pass
     mean = 1.0 / problem.total_weight if plan.update == "batch-mean" else 1.0
     run.retire_at_limit()
+    run.retire_at_norm()
+    before = run.state.counts.copy()
     for k in itertools.count(1):
         if not run.heads:
-            return run.result(-(-(k - 1) // rate))
-        before = run.state.counts.copy()
+            return run.result(max(1, -(-(k - 1) // rate)))
         run.check_cancelled()
         asked = _asking(problem, rule, run.state, plan.n_jobs)
         if not len(asked.rows):
             run.clock += 1
-            run.end_pass(k, before)
+            run.end_pass(-(-k // rate), before)
             run.retire([0], "separated", f"a look at all {problem.n_visited} rows found none to correct.")
             continue
         rho = run.steps(int(run.state.counts[0]) + 1)
-        if plan.order == "mistakes":
+        if one_by_one:
             chosen = slice(draw := int(rng.integers(len(asked.rows))), draw + 1)
             asked = Tape(*(column[chosen] for column in asked))
-            mean = 1.0
         asked.steps[:] *= rho * mean
         length = run.move(asked)
         run.record(asked, len(asked.rows))
         run.clock += 1
-        if k % rate == 0:
-            run.end_pass(k // rate, before)
-        if length == 0.0 and plan.order != "mistakes":
+        done = k // rate
+        if length == 0.0 and not one_by_one:
             run.retire([0], *_stuck(problem, asked))
         elif plan.tol is not None and length < plan.tol:
             run.retire(
@@ -176,8 +184,11 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
             )
         run.retire_at_limit()
         run.retire_at_norm()
-        if plan.max_passes is not None and k >= plan.max_passes * rate:
-            run.retire(list(run.heads), "passes", _passes_sentence(k // rate, run.state.counts - before))
+        if plan.max_passes is not None and done >= plan.max_passes:
+            run.retire_after(done, before)
+        if k % rate == 0:
+            run.end_pass(done, before)
+            before = run.state.counts.copy()
     raise AssertionError("unreachable")
 
 
@@ -188,6 +199,7 @@ class _Run:
         self.problem, self.plan = problem, plan
         self.state = copy_state(start)
         self.steps = Steps(plan.step)
+        self.bound = math.inf if plan.w_max is None else plan.w_max * plan.w_max
         self.limit = np.iinfo(np.int64).max if plan.max_updates is None else plan.max_updates
         self.log = UpdateLog(problem, copy_state(start), grouped=plan.update != "online") if plan.keep_log else None
         self.sums = None if sums is None else copy_state(sums)
@@ -235,7 +247,7 @@ class _Run:
         if self.log is not None:
             self.log.passes.append(len(self.log))
         if self.plan.watch is not None:
-            self.plan.watch(Progress(passes, int(counts.sum()), int((counts - before).sum())))
+            self.plan.watch(Progress(passes, int(counts.sum()), int((counts - before).sum()), self.plan.heads))
 
     def retire_at_limit(self) -> None:
         self.put_back()
@@ -246,12 +258,16 @@ class _Run:
         if self.plan.w_max is None:
             return
         self.put_back()
-        bound = self.plan.w_max**2
         self.state.sqnorms[:] = self._true_sqnorms()  # the running sums drift; only the true norm decides
-        for h in [h for h in self.heads if self.state.sqnorms[h] > bound]:
+        for h in [h for h in self.heads if self.state.sqnorms[h] > self.bound]:
             norm = math.sqrt(self.state.sqnorms[h])
             self.retire([h], "norm", f"the norm of the weights reached {norm:.6g}, over w_max={self.plan.w_max:g}.")
         self._select()
+
+    def retire_after(self, passes: int, before: Any) -> None:
+        for h in list(self.heads):
+            last = int(self.state.counts[h] - before[h])
+            self.retire([h], "passes", f"max_passes={passes} used up; the last pass still made {last} updates.")
 
     def retire(self, heads: list[int], reason: str, sentence: str) -> None:
         if not heads:
@@ -291,8 +307,8 @@ class _Run:
             raise _overflow(self.problem, 0)
         if self.log is not None:
             self.log.since, self.log.durations = self.plan.since, self.durations
-        stop = together([self.stops[h] for h in range(len(self.durations))])
-        return Result(self.state, stop, passes, self.durations, self.log, self.sums)
+        stops = [self.stops[h] for h in range(len(self.durations))]
+        return Result(self.state, stops, passes, self.durations, self.log, self.sums)
 
 
 def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Tape:
@@ -342,9 +358,11 @@ def _sum_is_exactly_zero(problem: Problem, rows: Any) -> bool:
         return False
     values = problem.matrix()[rows]
     signed = values * signs[:, None] if isinstance(problem.rows, Dense) else values.multiply(signs[:, None]).tocsc()
-    if isinstance(problem.rows, Dense):
-        return all(math.fsum(column) == 0.0 for column in signed.T)
-    return all(math.fsum(signed.data[a:b]) == 0.0 for a, b in itertools.pairwise(signed.indptr))
+    columns = signed.T if isinstance(problem.rows, Dense) else np.split(signed.data, signed.indptr[1:-1])
+    try:
+        return all(math.fsum(column) == 0.0 for column in columns)
+    except OverflowError:
+        return False
 
 
 def _some_heads(problem: Problem, heads: Any) -> Problem:
@@ -356,7 +374,7 @@ def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> R
     state, durations = copy_state(start), np.zeros(len(start.counts), np.int64)
     log = UpdateLog(problem, copy_state(start)) if parts[0][1].log is not None else None
     sums = None if parts[0][1].sums is None else zero_sums(start)
-    words: list[Stop] = []
+    stops: list[Stop] = []
     for heads, result in parts:
         durations[heads] = result.durations
         for target, source in ((state, result.state), (sums, result.sums)):
@@ -365,7 +383,7 @@ def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> R
                 as_heads(target.w, problem.rows)[heads] = vectors
                 target.bias[heads] = source.bias
         state.counts[heads], state.sqnorms[heads] = result.state.counts, result.state.sqnorms
-        words += [Stop(word, result.stop.sentence) for word in result.stop.heads or (result.stop.reason,)]
+        stops += result.stops
     if log is not None:
         logs = [(heads, result.log) for heads, result in parts if result.log is not None]
         others = np.concatenate([heads[part.heads] for heads, part in logs])
@@ -375,18 +393,14 @@ def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> R
         steps = np.concatenate([part.steps for _, part in logs])[by_time]
         log.grouped = logs[0][1].grouped
         log.append(rows, steps, times[by_time], others[by_time], 0)
-        log.durations = durations
+        log.since, log.durations = logs[0][1].since, durations
         longest = max((part.passes for _, part in logs), key=len)
         log.passes = [sum(part.passes[min(p, len(part.passes) - 1)] for _, part in logs) for p in range(len(longest))]
-    return Result(state, together(words), max(result.passes for _, result in parts), durations, log, sums)
+    return Result(state, stops, max(result.passes for _, result in parts), durations, log, sums)
 
 
 def _tape(size: int) -> Tape:
     return Tape(np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size))
-
-
-def _passes_sentence(passes: int, last: Any) -> str:
-    return f"max_passes={passes} used up; the last pass still made {int(last.sum())} updates."
 
 
 def _overflow(problem: Problem, row: int) -> ValueError:

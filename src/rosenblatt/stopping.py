@@ -44,8 +44,7 @@ def together(stops: list[Stop]) -> Stop:
     if not held:
         return Stop("separated", f"all {len(stops)} one-vs-rest runs ended with a pass without a mistake.", words)
     reason = Counter(stop.reason for stop in held).most_common(1)[0][0]
-    first = next(stop for stop in held if stop.reason == reason)
+    which = next(h for h, stop in enumerate(stops) if stop.reason == reason)
     done = len(stops) - len(held)
-    return Stop(
-        reason, f"{done} of {len(stops)} one-vs-rest runs separated their class; of the others: {first.sentence}", words
-    )
+    told = f"{done} of {len(stops)} one-vs-rest runs separated their class; class number {which}: {stops[which].sentence}"
+    return Stop(reason, told, words)

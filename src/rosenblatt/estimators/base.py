@@ -6,6 +6,8 @@ import copy
 import sys
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -81,9 +83,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         y : class labels, one per row.
         sample_weight : a number >= 0 for each row that scales its steps; rows of weight 0 are not visited.
         """
+        with self._unharmed():
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", accept_large_sparse=True)
-        check_classification_targets(y)
+        X, y = self._validated(X, y, FLOATS, reset=True)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
@@ -111,6 +116,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         starts with zero weights then. The result equals one cyclic pass of `fit` over the whole stream, bit for bit and
         however the stream is cut into chunks, as long as all classes are announced or in the first chunk.
         """
+        with self._unharmed():
+            return self._partial_fit(X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         for name, value in (("init", "sum"), ("margin", "auto"), ("class_weight", "balanced")):
             if isinstance(given := getattr(self, name, None), str) and given == value:
@@ -118,21 +127,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                     f"{name}={value!r} needs all rows before the first step, and partial_fit has one chunk; use fit"
                 )
         before: Run | None = getattr(self, "_run", None)
-        dtype = FLOATS if before is None else before.state.w.dtype
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=before is None
-        )
-        check_classification_targets(y)
+        X, y = self._validated(X, y, FLOATS if before is None else before.state.w.dtype, reset=before is None)
         known, fixed = self._classes_of_chunk(y, classes, before)
-        problem = self._problem(X, np.searchsorted(known, y), known, sample_weight)
+        problem = self._problem(X, np.searchsorted(known, y), known, sample_weight, chunk=True)
         if before is None:
-            start = starting_state(problem, known, self._init, bool(self.fit_intercept), None)
-            before = Run(known, start, isinstance(problem.rows, Dense), np.zeros(len(start.counts), np.int64))
+            before = self._empty_run(problem, known)
         if len(known) < 2:
-            run, stop = (
-                before.skip(problem.n_visited),
-                Stop("chunk", "only one class has come so far; nothing to tell it from."),
-            )
+            run = before.skip(problem.n_visited)
+            stop = Stop("chunk", "only one class has come so far, and there is nothing to tell it from.")
+        elif problem.n_visited == 0:
+            run, stop = before, Stop("chunk", "no row of the chunk weighs anything.")
         else:
             run, result = before.learn(problem, self._rule(problem), self._plan(True), known, self.keep)
             made = int(result.state.counts.sum() - before.state.counts.sum())
@@ -142,19 +146,47 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.log_ = None
         return self
 
+    def _empty_run(self, problem: Problem, classes: Any) -> Run:
+        if len(classes) < 2 and not isinstance(self._init, str):
+            raise ValueError("an array as init needs the classes: give classes= in the first call of partial_fit")
+        start = starting_state(problem, classes, self._init, bool(self.fit_intercept), None)
+        sums = zero_sums(start) if self.keep == "average" else None
+        return Run(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
+
     def _classes_of_chunk(self, y: Any, classes: Any, before: Run | None) -> tuple[Any, bool]:
         """All classes known now, and whether the list is closed."""
         here = np.unique(y)
+        if classes is not None and len(np.unique(classes)) < 2:
+            raise ValueError(f"classes must name at least two classes, got {classes!r}")
         if before is None:
             known, fixed = (here, False) if classes is None else (np.unique(classes), True)
         else:
             known, fixed = before.classes, self._classes_fixed
             if classes is not None and not np.array_equal(np.unique(classes), known):
                 raise ValueError(f"classes={classes!r} is not what the first call gave, {known!r}")
+        if (here.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
+            raise ValueError(f"y has labels of another kind than before: {here.tolist()} after {known.tolist()}")
         new = np.setdiff1d(here, known)
         if len(new) and fixed:
             raise ValueError(f"y has labels that were not announced: {new.tolist()}; the classes are {known.tolist()}")
         return (np.union1d(known, new) if len(new) else known), fixed
+
+    @contextmanager
+    def _unharmed(self) -> Iterator[None]:
+        """Whatever is raised inside, Ctrl-C too, leaves the estimator as it was."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _validated(self, X: Any, y: Any, dtype: Any, reset: bool) -> tuple[Any, Any]:
+        with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow on its way
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset)
+        check_classification_targets(y)
+        return X, y
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
@@ -169,8 +201,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             count("max_passes", self.max_passes)
         self._check_own_parameters()
 
-    def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any) -> Problem:
+    def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, chunk: bool = False) -> Problem:
         weights = row_weights(sample_weight, self.class_weight, X, codes, classes)
+        if not chunk and weights is not None and not weights.any():
+            raise ValueError("sample_weight and class_weight leave every row with weight zero: there is nothing to learn from")
         x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
         return make_problem(X, codes, len(classes), multiclass=self.multiclass, weights=weights, x0=x0)
 
@@ -185,7 +219,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _set(self, run: Run, stop: Stop, passes: int) -> None:
-        """The fitted attributes, all at once: whatever was raised before leaves the estimator as it was."""
+        """The fitted attributes."""
         fitted = self._read(run, self.keep)
         for name in ("coef_", "intercept_", "pocket_errors_", "_votes"):
             self.__dict__.pop(name, None)
@@ -237,12 +271,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """Scores: (rows,) for two classes, over 0 for `classes_[1]`; (rows, classes) for more. Votes score as shares."""
         check_is_fitted(self, "classes_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True, reset=False)
         votes: list[Vote] | None = getattr(self, "_votes", None)
         if votes is not None:
             scores = np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in votes], axis=1)
         else:
-            scores = X @ self.coef_.T + self.intercept_
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = X @ self.coef_.T + self.intercept_
+            if np.isnan(scores).any():
+                raise ValueError("the score of a row left the range of its numbers: scale the features as for fit")
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Any:
@@ -265,4 +303,5 @@ def replace_state(run: Run, state: Any) -> Any:
 
 
 def _report(progress: Progress) -> None:
-    sys.stderr.write(f"pass {progress.passes}: {progress.last} updates, {progress.updates} in all\n")
+    heads = f"classes {progress.heads[0]} to {progress.heads[-1]}, " if progress.heads else ""
+    sys.stderr.write(f"{heads}pass {progress.passes}: {progress.last} updates, {progress.updates} in all\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -15,14 +15,15 @@ def one_of(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
-def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, infinite: bool = False) -> float:
-    """A real number greater than `over`."""
+def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, most: float = sys.float_info.max) -> float:
+    """A real number greater than `over`, and `most` at most."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     real = float(value)
     inside = real >= over if or_equal else real > over
-    if not inside or (math.isinf(real) and not infinite):
-        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g} and finite, got {value!r}")
+    if not (inside and real <= most):
+        high = "finite" if most == sys.float_info.max else f"at most {most:g}"
+        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g} and {high}, got {value!r}")
     return real
 
 

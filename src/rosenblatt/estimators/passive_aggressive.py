@@ -80,6 +80,6 @@ class PassiveAggressive(OnlineClassifier):
         return {"order": self.order}
 
     def _check_own_parameters(self) -> None:
-        number("C", self.C, infinite=True)
+        number("C", self.C, most=float("inf"))
         one_of("variant", self.variant, VARIANTS)
         one_of("order", self.order, ("cyclic", "permuted", "random", "mistakes"))

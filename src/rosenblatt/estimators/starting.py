@@ -37,13 +37,19 @@ def _signed_sum(problem: Problem, n_classes: int) -> tuple[Any, Any]:
     signs = np.where(codes == own[:, None], 1.0, -1.0)
     if labels.weights.size:
         signs = signs * labels.weights
-    return np.asarray(signs @ problem.matrix()), signs.sum(axis=1) * problem.x0
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.asarray(signs @ problem.matrix())
+    if not (abs(total) <= np.finfo(problem.rows.values.dtype).max).all():
+        raise ValueError("init='sum' overflowed: scale the features")
+    return total, signs.sum(axis=1) * problem.x0
 
 
 def _from_array(init: Any, heads: Any, start: State, fit_intercept: bool) -> None:
     k, d = heads.shape
-    if not np.issubdtype(init.dtype, np.number) or not np.isfinite(init).all():
-        raise ValueError("init must be 'zeros', 'sum' or an array of finite numbers")
+    if not np.issubdtype(init.dtype, np.number) or not (abs(init) <= np.finfo(heads.dtype).max).all():
+        raise ValueError(
+            f"init must be 'zeros', 'sum' or an array of finite {heads.dtype.name} numbers, got {init.tolist()!r:.80}"
+        )
     full = init[None] if init.ndim == 1 else init
     if full.shape == (k, d + 1) and fit_intercept:
         start.bias[...], full = full[:, 0], full[:, 1:]

@@ -22,8 +22,6 @@ def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, class
             raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
     if class_weight is not None:
         weights = weights * _of_class(class_weight, codes, classes, sample_weight)[codes]
-    if not weights.any():
-        raise ValueError("sample_weight and class_weight leave every row with weight zero: there is nothing to learn from")
     return weights
 
 

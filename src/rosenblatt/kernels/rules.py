@@ -9,4 +9,4 @@ from .dispatch import operation
 
 @operation
 def step(rule: Any, margin: Any, sqnorm: Any) -> Any:
-    """tau >= 0 for a row at this margin, whose move has this squared length; 0 leaves the weights alone."""
+    """tau >= 0 for a row at this margin whose move has this squared length; 0: no move, NaN: the length overflowed."""

@@ -61,7 +61,7 @@ class Tape(NamedTuple):
 
 @operation
 def write(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
-    """Put one move on the tape, unless it is no move at all; the new number of moves."""
+    """Put one move on the tape, unless it is no move at all; the new number of moves, or -1 where its length overflowed."""
 
 
 @operation
@@ -86,8 +86,10 @@ def head_of(labels: Any, other: Any) -> Any:
 
 @write.of(Tape)
 def _(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
-    if not tau > 0.0:
+    if tau == 0.0:
         return used
+    if tau != tau:
+        return -1
     tape.rows[used] = i
     tape.steps[used] = tau
     tape.others[used] = other
@@ -169,6 +171,8 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
             return -1
         if margin <= rule.margin:
             used = write(tape, used, i, h, step(rule, margin, length(labels, rows, i, state.x0)), margin)
+            if used < 0:
+                return -1
     return used
 
 

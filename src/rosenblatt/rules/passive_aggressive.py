@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..kernels.rules import step
 
 # tau = min(cap, l / (|x|^2 + slack)): each variant is a cap and a slack.
@@ -33,6 +35,8 @@ def passive_aggressive_rule(variant: str, C: float) -> PassiveAggressiveRule:
 
 @step.of(PassiveAggressiveRule)
 def _(rule: Any, margin: Any, sqnorm: Any) -> Any:
+    if not sqnorm < np.inf:
+        return np.nan
     if sqnorm == 0.0:
         # No step helps a row of zeros. It still counts as a row that asked, so that nobody takes it for separated.
         return 1.0
