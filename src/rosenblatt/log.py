@@ -279,8 +279,9 @@ class UpdateLog:
 
 
 def apply_delta(state: State, delta: State) -> None:
-    state.w[...] += delta.w.astype(state.w.dtype)
-    state.bias[...] += delta.bias
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever moves weights looks whether they are finite
+        state.w[...] += delta.w.astype(state.w.dtype)
+        state.bias[...] += delta.bias
 
 
 def _constant(steps: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
@@ -199,7 +200,8 @@ class _Run:
         self.problem, self.plan = problem, plan
         self.state = copy_state(start)
         self.steps = Steps(plan.step)
-        self.bound = math.inf if plan.w_max is None else plan.w_max * plan.w_max
+        w_max = math.inf if plan.w_max is None else float(plan.w_max)
+        self.bound = math.inf if plan.w_max is None else min(w_max * w_max, sys.float_info.max)
         self.limit = np.iinfo(np.int64).max if plan.max_updates is None else plan.max_updates
         self.log = UpdateLog(problem, copy_state(start), grouped=plan.update != "online") if plan.keep_log else None
         self.sums = None if sums is None else copy_state(sums)
@@ -209,7 +211,7 @@ class _Run:
         self.durations = np.zeros(len(start.counts), np.int64)
         self.active: tuple[Any, State] = (problem.labels, self.state)
         if plan.w_max is not None:
-            self.state.sqnorms[:] = self._true_sqnorms()
+            self.state.sqnorms[:] = _squared(self._true_norms())
 
     def check_cancelled(self) -> None:
         if self.plan.cancel is not None and self.plan.cancel.is_set():
@@ -239,7 +241,7 @@ class _Run:
         if not (math.isfinite(length) and np.isfinite(state.w).all()):
             raise _overflow(self.problem, int(asked.rows[0]))
         if self.plan.w_max is not None:
-            state.sqnorms[:] = self._true_sqnorms()
+            state.sqnorms[:] = _squared(self._true_norms())
         return length
 
     def end_pass(self, passes: int, before: Any) -> None:
@@ -258,10 +260,10 @@ class _Run:
         if self.plan.w_max is None:
             return
         self.put_back()
-        self.state.sqnorms[:] = self._true_sqnorms()  # the running sums drift; only the true norm decides
-        for h in [h for h in self.heads if self.state.sqnorms[h] > self.bound]:
-            norm = math.sqrt(self.state.sqnorms[h])
-            self.retire([h], "norm", f"the norm of the weights reached {norm:.6g}, over w_max={self.plan.w_max:g}.")
+        norms = self._true_norms()  # the running sums drift; only the true norm decides
+        self.state.sqnorms[:] = _squared(norms)
+        for h in [h for h in self.heads if norms[h] > self.plan.w_max]:
+            self.retire([h], "norm", f"the norm of the weights reached {norms[h]:.6g}, over w_max={self.plan.w_max:g}.")
         self._select()
 
     def retire_after(self, passes: int, before: Any) -> None:
@@ -297,10 +299,13 @@ class _Run:
             for name in ("bias", "counts", "sqnorms"):
                 getattr(self.state, name)[few] = getattr(part, name)
 
-    def _true_sqnorms(self) -> Any:
-        heads = as_heads(self.state.w, self.problem.rows).astype(np.float64)
-        each = np.einsum("hd,hd->h", heads, heads) + self.state.bias**2
-        return each.sum(keepdims=True) if isinstance(self.problem.labels, Argmax) else each
+    def _true_norms(self) -> Any:
+        heads = np.column_stack([as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias])
+        if isinstance(self.problem.labels, Argmax):
+            heads = heads.reshape(1, -1)
+        scale = np.maximum(abs(heads).max(axis=1), np.finfo(np.float64).tiny)  # squares of large weights overflow
+        with np.errstate(over="ignore", invalid="ignore"):
+            return scale * np.sqrt(np.square(heads / scale[:, None]).sum(axis=1))
 
     def result(self, passes: int) -> Result:
         if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
@@ -340,6 +345,11 @@ def _verified(problem: Problem, rule: Any, run: _Run, h: int) -> bool:
     if isinstance(problem.labels, Rest):
         one, state = one_against_rest(problem, h), pick_heads(run.state, problem.rows, [h], flat=True)
     return not len(_asking(one, rule, state, run.plan.n_jobs).rows)
+
+
+def _squared(norms: Any) -> Any:
+    with np.errstate(over="ignore"):  # only ever compared
+        return norms * norms
 
 
 def _stuck(problem: Problem, asked: Tape) -> tuple[str, str]:

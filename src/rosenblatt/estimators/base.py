@@ -28,6 +28,7 @@ from ..run import Run, run_after
 from ..solve import Plan, Progress, solve
 from ..stopping import Stop
 from .parameters import count, flag, number, one_of
+from .scores import linear_scores
 from .starting import starting_state
 from .weighting import row_weights
 
@@ -234,7 +235,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _forget_log(self) -> None:
-        self.log_, self._run = None, replace(self._run, logs=())
+        self.log_, self._run = None, replace(self._run, logs=(), logged=False)
 
     # --- readings ------------------------------------------------------------------------------------------------------
 
@@ -277,10 +278,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         if votes is not None:
             scores = np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in votes], axis=1)
         else:
-            with np.errstate(over="ignore", invalid="ignore"):
-                scores = X @ self.coef_.T + self.intercept_
-            if np.isnan(scores).any():
-                raise ValueError("the score of a row left the range of its numbers: scale the features as for fit")
+            scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Any:

@@ -135,7 +135,7 @@ class Perceptron(OnlineClassifier):
         if self.max_updates is not None:
             count("max_updates", self.max_updates)
         if self.w_max is not None:
-            number("w_max", self.w_max, most=1e150)
+            number("w_max", self.w_max)
         if self.tol is not None:
             number("tol", self.tol)
             if self.update == "online":

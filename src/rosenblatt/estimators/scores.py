@@ -1,0 +1,28 @@
+"""Scores of a linear model that keep their sign where a plain product would overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Far from overflow, and far above any score that did not overflow.
+LARGE = 1e300
+
+
+def linear_scores(X: Any, coef: Any, intercept: Any) -> Any:
+    """X @ coef.T + intercept, rows x heads; rows that overflow are scored on a common scale, about 1e300."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = X @ coef.T + intercept
+        lost = ~np.isfinite(scores).all(axis=1)
+        if lost.any():
+            scores = scores.astype(np.float64)
+            scores[lost] = _scaled(X[lost], coef.astype(np.float64), intercept)
+    return scores
+
+
+def _scaled(X: Any, coef: Any, intercept: Any) -> Any:
+    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+    longest, heaviest = np.maximum(abs(rows).max(axis=1, keepdims=True), 1.0), max(float(abs(coef).max()), 1.0)
+    small = (rows / longest) @ (coef / heaviest).T + intercept / longest / heaviest
+    return small * np.minimum(longest * heaviest, LARGE / (coef.shape[1] + 1))
