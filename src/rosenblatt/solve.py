@@ -231,11 +231,14 @@ class _Run:
             add(self.problem.rows, self.problem.labels, rows, others, weighted, self.state.x0, self.sums.w, self.sums.bias)
 
     def move(self, asked: Tape) -> float:
-        """Make a step of many rows at once, summed in float64; how long it was."""
+        """Make a step of many rows at once, summed in float64, or of one row as it is; how long it was."""
         state, rows = self.state, self.problem.rows
         delta = zero_sums(state)
         add(rows, self.problem.labels, asked.rows, asked.others, asked.steps, state.x0, delta.w, delta.bias)
-        apply_delta(state, delta)
+        if self.plan.update == "online":
+            add(rows, self.problem.labels, asked.rows, asked.others, asked.steps, state.x0, state.w, state.bias)
+        else:
+            apply_delta(state, delta)
         state.counts[:] += 1
         length = math.sqrt(float(np.vdot(delta.w, delta.w)) + float(np.vdot(delta.bias, delta.bias)))
         if not (math.isfinite(length) and np.isfinite(state.w).all()):
@@ -404,8 +407,8 @@ def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> R
         log.grouped = logs[0][1].grouped
         log.append(rows, steps, times[by_time], others[by_time], 0)
         log.since, log.durations = logs[0][1].since, durations
-        longest = max((part.passes for _, part in logs), key=len)
-        log.passes = [sum(part.passes[min(p, len(part.passes) - 1)] for _, part in logs) for p in range(len(longest))]
+        ends = [[*part.passes, len(part)] for _, part in logs]
+        log.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
     return Result(state, stops, max(result.passes for _, result in parts), durations, log, sums)
 
 

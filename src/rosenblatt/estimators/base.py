@@ -34,6 +34,9 @@ from .weighting import row_weights
 
 READINGS = ("last", "pocket", "average", "vote")
 FLOATS = [np.float64, np.float32]
+# max_passes="auto", measured in docs/defaults.md: PASSES, on small sets as many as visit SMALL rows.
+PASSES = 10
+SMALL = 10_000
 
 
 def _streams(self: OnlineClassifier) -> bool:
@@ -100,7 +103,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
         keep_log = bool(self.log) or self.keep in ("pocket", "vote")
         sums = zero_sums(start) if self.keep == "average" and not keep_log else None
-        result = solve(problem, self._rule(problem), self._plan(keep_log), start, sums)
+        result = solve(problem, self._rule(problem), self._plan(problem, keep_log), start, sums)
         if self.max_passes is None and not result.stop.separated:
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=2)
         self._classes_fixed = True
@@ -139,7 +142,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         elif problem.n_visited == 0:
             run, stop = before, Stop("chunk", "no row of the chunk weighs anything.")
         else:
-            run, result = before.learn(problem, self._rule(problem), self._plan(True), known, self.keep)
+            run, result = before.learn(problem, self._rule(problem), self._plan(problem, True), known, self.keep)
             made = int(result.state.counts.sum() - before.state.counts.sum())
             stop = Stop("chunk", f"the chunk's {problem.n_visited} rows made {made} updates.")
         self._classes_fixed = fixed
@@ -198,7 +201,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start", "log"):
             flag(name, getattr(self, name))
-        if self.max_passes is not None:
+        if isinstance(self.max_passes, str):
+            one_of("max_passes", self.max_passes, ("auto",))
+        elif self.max_passes is not None:
             count("max_passes", self.max_passes)
         self._check_own_parameters()
 
@@ -209,14 +214,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
         return make_problem(X, codes, len(classes), multiclass=self.multiclass, weights=weights, x0=x0)
 
-    def _plan(self, keep_log: bool) -> Plan:
+    def _plan(self, problem: Problem, keep_log: bool) -> Plan:
+        options = self._plan_options()
         return Plan(
-            max_passes=self.max_passes,
+            max_passes=_passes(problem.n_visited, options) if self.max_passes == "auto" else self.max_passes,
             seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
             watch=_report if self.verbose else None,
-            **self._plan_options(),
+            **options,
         )
 
     def _set(self, run: Run, stop: Stop, passes: int) -> None:
@@ -298,6 +304,13 @@ def replace_state(run: Run, state: Any) -> Any:
     """The weights of a reading as heads x features."""
     w = state.w
     return w[None] if w.ndim == 1 else w if run.dense else w.T
+
+
+def _passes(n: int, options: dict[str, Any]) -> int:
+    # With order="mistakes" every update looks at all rows, and a pass is n of them.
+    dear = options.get("order") == "mistakes" and options.get("update", "online") == "online"
+    least, visits = (1, SMALL // 10) if dear else (PASSES, SMALL)
+    return min(max(least, -(-visits // max(1, n))), 1000)
 
 
 def _report(progress: Progress) -> None:

@@ -25,7 +25,7 @@ class PassiveAggressive(OnlineClassifier):
 
     Parameters
     ----------
-    C : aggressiveness, greater than 0; not used by "PA".
+    C : aggressiveness, greater than 0; not used by "PA". A row's weight scales it; with "PA", weights under 1 shorten steps.
     variant : "PA", "PA-I" or "PA-II".
     keep, order, max_passes, multiclass, fit_intercept, intercept_scaling, vote_count, class_weight, warm_start, log,
     random_state, n_jobs, verbose : as in `Perceptron`.
@@ -45,7 +45,7 @@ class PassiveAggressive(OnlineClassifier):
         *,
         keep: str = "last",
         order: str = "permuted",
-        max_passes: int | None = 10,
+        max_passes: int | str | None = "auto",
         multiclass: str = "argmax",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,

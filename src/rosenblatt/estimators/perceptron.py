@@ -35,7 +35,8 @@ class Perceptron(OnlineClassifier):
     init : "zeros", "sum" (of all y_n x_n) or an array of shape (d,) or (k, d); with one more column, weight 0 comes first.
     order : "cyclic"; "permuted": a fresh order each pass; "random": drawn with replacement; "mistakes": each update takes a
         row drawn uniformly from all that are misclassified (a pass is then as many updates as there are rows).
-    max_passes : passes over the rows; None: until they are separated or another stop fires.
+    max_passes : passes over the rows; None: until they are separated or another stop fires. "auto": 10, and on less than a
+        thousand rows as many as visit 10,000 (1,000 at most), as measured in `docs/defaults.md`.
     max_updates : updates (of each one-vs-rest run).
     w_max : stop when the norm of the weights, weight 0 included, passes it.
     tol : batch only: stop after a step shorter than this. That is not the same as having separated the rows.
@@ -49,8 +50,6 @@ class Perceptron(OnlineClassifier):
     random_state : seed of the orders.
     n_jobs : threads for one-vs-rest, batch steps, the pocket and votes; the bits do not depend on it.
     verbose : 1 writes a line per pass to stderr.
-
-    The default of 10 passes was measured: see `docs/defaults.md`.
 
     Attributes
     ----------
@@ -78,7 +77,7 @@ class Perceptron(OnlineClassifier):
         step: Step = 1.0,
         init: Any = "zeros",
         order: str = "permuted",
-        max_passes: int | None = 10,
+        max_passes: int | str | None = "auto",
         max_updates: int | None = None,
         w_max: float | None = None,
         tol: float | None = None,

@@ -28,7 +28,7 @@ ALGORITHMS = {
     "margin": Algorithm("Perceptron with margin", Perceptron, {"margin": 1.0}),
     "batch": Algorithm("Batch perceptron", Perceptron, {"update": "batch"}),
     "batch-mean": Algorithm("Batch perceptron, mean step", Perceptron, {"update": "batch-mean"}),
-    "mistakes": Algorithm("Perceptron on random mistakes", Perceptron, {"order": "mistakes", "max_passes": 1}),
+    "mistakes": Algorithm("Perceptron on random mistakes", Perceptron, {"order": "mistakes"}),
     "pa": Algorithm("Passive-aggressive", PassiveAggressive, {"variant": "PA"}),
     "pa-1": Algorithm("Passive-aggressive I", PassiveAggressive, {"variant": "PA-I"}),
     "pa-2": Algorithm("Passive-aggressive II", PassiveAggressive, {"variant": "PA-II"}),

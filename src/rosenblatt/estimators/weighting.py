@@ -17,7 +17,7 @@ def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, class
         return None
     weights = np.ones(len(codes))
     if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
         if (weights < 0).any():
             raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
     if class_weight is not None:

@@ -8,5 +8,5 @@ from .dispatch import operation
 
 
 @operation
-def step(rule: Any, margin: Any, sqnorm: Any) -> Any:
-    """tau >= 0 for a row at this margin whose move has this squared length; 0: no move, NaN: the length overflowed."""
+def step(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
+    """tau >= 0 for a row of this margin and weight whose move has this squared length; 0: no move, NaN: it overflowed."""

@@ -80,6 +80,11 @@ def length(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
 
 
 @operation
+def weight_of(labels: Any, i: Any) -> Any:
+    """What row i weighs."""
+
+
+@operation
 def head_of(labels: Any, other: Any) -> Any:
     """Which entry of `State.counts` a move belongs to."""
 
@@ -104,7 +109,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
         return -1
     if margin > rule.margin:
         return used
-    return write(tape, used, i, 0, step(rule, margin, length(labels, rows, i, state.x0)), margin)
+    return write(tape, used, i, 0, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
 
 
 @move.of(Binary)
@@ -117,6 +122,11 @@ def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bia
 @length.of(Binary)
 def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
     return sqnorm(rows, i) + x0 * x0
+
+
+@weight_of.of(Binary)
+def _(labels: Any, i: Any) -> Any:
+    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
 
 
 @head_of.of(Binary)
@@ -137,7 +147,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
         return -1
     if margin > rule.margin:
         return used
-    return write(tape, used, i, rival, step(rule, margin, length(labels, rows, i, state.x0)), margin)
+    return write(tape, used, i, rival, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
 
 
 @move.of(Argmax)
@@ -152,6 +162,11 @@ def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bia
 @length.of(Argmax)
 def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
     return 2.0 * (sqnorm(rows, i) + x0 * x0)
+
+
+@weight_of.of(Argmax)
+def _(labels: Any, i: Any) -> Any:
+    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
 
 
 @head_of.of(Argmax)
@@ -170,7 +185,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
         if not abs(margin) < np.inf:
             return -1
         if margin <= rule.margin:
-            used = write(tape, used, i, h, step(rule, margin, length(labels, rows, i, state.x0)), margin)
+            used = write(tape, used, i, h, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
             if used < 0:
                 return -1
     return used
@@ -186,6 +201,11 @@ def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bia
 @length.of(Rest)
 def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
     return sqnorm(rows, i) + x0 * x0
+
+
+@weight_of.of(Rest)
+def _(labels: Any, i: Any) -> Any:
+    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
 
 
 @head_of.of(Rest)

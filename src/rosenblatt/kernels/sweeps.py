@@ -21,7 +21,7 @@ class Pace(NamedTuple):
 
 @kernel
 def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any, tape: Any) -> tuple[int, int, int]:
-    """Visit the rows in `order`, moving the weights wherever the rule asks: w += rho_k c_i tau y_i x_i.
+    """Visit the rows in `order`, moving the weights wherever the rule asks: w += rho_k tau y_i x_i.
 
     Comes back when the order is done, the tape is full, a head has reached the limit or the bound, or a score overflowed:
     (rows visited, moves on the tape, why).
@@ -40,8 +40,6 @@ def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any,
         for s in range(used, after):
             h = head_of(labels, tape.others[s])
             tau = pace.rhos[min(state.counts[h], last)] * tape.steps[s]
-            if labels.weights.shape[0] > 0:
-                tau *= labels.weights[i]
             move(labels, rows, i, tape.others[s], tau, state.x0, state.w, state.bias)
             state.counts[h] += 1
             tape.steps[s] = tau
@@ -62,16 +60,13 @@ def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any,
 
 @kernel
 def find(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tape: Any) -> tuple[int, int, int]:
-    """Collect the moves that the rows in `order` ask for, and leave the weights alone; steps are tau_i c_i."""
+    """Collect the moves that the rows in `order` ask for, and leave the weights alone."""
     used = 0
     for p in range(order.shape[0]):
         i = order[p]
         after = judge(labels, rows, i, rule, state, tape, used)
         if after < 0:
             return p, used, OVERFLOW
-        for s in range(used, after):
-            if labels.weights.shape[0] > 0:
-                tape.steps[s] *= labels.weights[i]
         used = after
     return order.shape[0], used, DONE
 
