@@ -53,11 +53,17 @@ def walk_through(log: UpdateLog, start: State | None = None, edges: Any | None =
     heads = as_heads(start.w, log.problem.rows).astype(np.float64)
     build = _batch_moves if log.grouped else _online_moves
     vectors, bias, moves = build(log, edges, len(heads))
-    still = Moves(np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.ones(1, bool))
+    still = standing(heads, start.bias, start.x0)
     if not vectors.shape[0]:
-        vectors, bias = np.zeros((1, heads.shape[1])), np.zeros(1)
-    joined = Moves(*(np.concatenate(pair) for pair in zip(still, moves, strict=True)))
+        return still
+    joined = Moves(*(np.concatenate(pair) for pair in zip(still.moves, moves, strict=True)))
     return Walk(heads, start.bias.copy(), vectors, bias, joined, start.x0)
+
+
+def standing(heads: Any, bias: Any, x0: float) -> Walk:
+    """A walk of one hypothesis."""
+    still = Moves(np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.ones(1, bool))
+    return Walk(heads, bias.copy(), np.zeros((1, heads.shape[1])), np.zeros(1), still, x0)
 
 
 def _online_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Any, Moves]:

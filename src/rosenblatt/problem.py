@@ -45,7 +45,7 @@ class Problem:
         return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
 
     def matrix(self, start: int = 0, stop: int | None = None) -> Any:
-        """The rows from `start` to `stop` as an array or a scipy CSR array; a view, not a copy."""
+        """The rows from `start` to `stop` as an array (a view) or a scipy CSR array."""
         stop = self.n_rows if stop is None else min(stop, self.n_rows)
         return rows_as_matrix(self.rows, start, stop)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .hypotheses import Walk, walk_through
+from .hypotheses import Walk, standing, walk_through
 from .kernels.rows import Dense
 from .kernels.schemes import Binary, Rest, State
 from .kernels.walks import Moves
@@ -115,6 +115,12 @@ class Run:
         if not self.logged:
             raise ValueError("the vote of this run needs its log; fit with log=True, or with keep='vote' from the start")
         k = len(self.classes)
+        if not self.logs:
+            apart = len(self.durations) > 1
+            parts = (
+                zip(self.heads[:, None], self.state.bias[:, None], strict=True) if apart else [(self.heads, self.state.bias)]
+            )
+            return [Vote(standing(heads, bias, self.state.x0), np.array([float(self.seen)])) for heads, bias in parts]
         if one_each and k > 2:
             heads = [[_head(log, known, label) for known, log in self.logs] for label in self.classes]
             ends = self.durations

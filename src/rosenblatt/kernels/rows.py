@@ -77,7 +77,7 @@ def _(rows: Any, i: Any) -> Any:
 
 @axpy.of(Dense)
 def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
-    values, one = rows.values, w.dtype.type(a)
+    values, a, one = rows.values, np.float64(a), w.dtype.type(a)
     if abs(a) == 1.0:
         for j in range(w.shape[0]):
             w[j] += one * values[i, j]
@@ -89,20 +89,15 @@ def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
 @dots.of(Dense, fastmath=REORDER)
 def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
     k, d = W.shape
-    for h in range(0, k - 3, 4):  # four heads share each load of x
-        s0 = s1 = s2 = s3 = 0.0
+    for h in range(0, k, 2):  # two heads share each load of x; an odd last one runs twice, so that its sum has the same bits
+        other = min(h + 1, k - 1)
+        s0 = s1 = 0.0
         for j in range(d):
             x = np.float64(rows.values[i, j])
             s0 += x * W[h, j]
-            s1 += x * W[h + 1, j]
-            s2 += x * W[h + 2, j]
-            s3 += x * W[h + 3, j]
+            s1 += x * W[other, j]
         out[h] = s0
-        out[h + 1] = s1
-        out[h + 2] = s2
-        out[h + 3] = s3
-    for h in range(k - k % 4, k):
-        out[h] = dot(rows, i, W[h])
+        out[other] = s1
 
 
 @axpy_head.of(Dense)
@@ -156,6 +151,7 @@ def _(rows: Any, i: Any) -> Any:
 @axpy.of(CSR)
 def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
     start, stop = span(rows, i)
+    a = np.float64(a)
     for j in range(start, stop):
         w[np.uintp(rows.indices[j])] += a * rows.values[j]
 
@@ -173,6 +169,7 @@ def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
 @axpy_head.of(CSR)
 def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
     start, stop = span(rows, i)
+    a = np.float64(a)
     for j in range(start, stop):
         W[np.uintp(rows.indices[j]), h] += a * rows.values[j]
 
