@@ -224,9 +224,10 @@ class UpdateLog:
         labels = self.problem.labels
         if not isinstance(labels, Rest):
             return [self]
-        return [self._head(h) for h in range(len(labels.heads))]
+        return [self.head(h) for h in range(len(labels.heads))]
 
-    def _head(self, h: int) -> UpdateLog:
+    def head(self, h: int) -> UpdateLog:
+        """The binary log of one-vs-rest head h."""
         mine = self.others == h
         start = pick_heads(self.start, self.problem.rows, [h], flat=True)
         run = UpdateLog(one_against_rest(self.problem, h), start, grouped=self.grouped)

@@ -174,7 +174,7 @@ def _head(log: UpdateLog, known: Any, label: Any) -> tuple[Walk, Any] | None:
             against = walk.moves._replace(coefs=-walk.moves.coefs)
             walk = replace(walk, start=-walk.start, start_bias=-walk.start_bias, moves=against)
         return walk, births(log)
-    run = log.runs()[int(where[0])]
+    run = log.head(int(where[0]))
     return walk_through(run), births(run)
 
 

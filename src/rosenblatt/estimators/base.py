@@ -59,6 +59,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     stop_: Stop
     log_: UpdateLog | None
     _run: Run
+    _votes: list[Vote] | None
 
     # --- what a subclass says ------------------------------------------------------------------------------------------
 
@@ -262,7 +263,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         if len(run.classes) < 2:
             return {"coef_": np.zeros((1, self.n_features_in_)), "intercept_": np.zeros(1)}
         if keep == "vote":
-            return {"_votes": run.votes(self.multiclass == "ovr", self.vote_count)}
+            # The log of a fit refers to X, which may change, so its vote is taken now; a stream's when it is first asked for.
+            live = any(not log.is_compact for _, log in run.logs)
+            return {"_votes": run.votes(self.multiclass == "ovr", self.vote_count) if live else None}
         if keep == "pocket":
             pockets = run.pockets(effective_n_jobs(self.n_jobs))
             states = [found.state for found in pockets]
@@ -280,9 +283,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         with np.errstate(over="ignore", invalid="ignore"):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True, reset=False)
-        votes: list[Vote] | None = getattr(self, "_votes", None)
-        if votes is not None:
-            scores = np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in votes], axis=1)
+        if "coef_" not in self.__dict__:
+            if self._votes is None:
+                self._votes = self._run.votes(self.multiclass == "ovr", self.vote_count)
+            scores = np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in self._votes], axis=1)
         else:
             scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
