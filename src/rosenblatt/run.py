@@ -44,6 +44,8 @@ class Run:
     def learn(self, problem: Problem, rule: Any, plan: Plan, classes: Any, keep: str) -> tuple[Run, Result]:
         """One cyclic pass over a chunk."""
         votes = keep == "vote"
+        if votes:
+            self._check_logged("vote")
         plan = replace(plan, order="cyclic", max_passes=1, since=self.seen, keep_log=votes)
         state = self._laid_out(self.state, problem, classes)
         sums = self._laid_out(self._sums(), problem, classes) if keep == "average" else None
@@ -97,11 +99,14 @@ class Run:
         return [pocket(run, n_jobs) for run in self._whole_log("pocket").runs()]
 
     def _whole_log(self, reading: str) -> UpdateLog:
-        if not self.logged or len(self.logs) != 1:
+        self._check_logged(reading, len(self.logs) == 1)
+        return self.logs[0][1]
+
+    def _check_logged(self, reading: str, enough: bool = True) -> None:
+        if not (self.logged and enough):
             raise ValueError(
                 f"the {reading} of this run needs its log; fit with log=True, or with keep={reading!r} from the start"
             )
-        return self.logs[0][1]
 
     def check_rows(self) -> None:
         """The log refers to the training rows; if it no longer replays to the weights, they were changed."""
@@ -112,8 +117,7 @@ class Run:
 
     def votes(self, one_each: bool, vote_count: str) -> list[Vote]:
         """The vote of each run (one, or one per class for one-vs-rest) over all hypotheses so far."""
-        if not self.logged:
-            raise ValueError("the vote of this run needs its log; fit with log=True, or with keep='vote' from the start")
+        self._check_logged("vote")
         k = len(self.classes)
         if not self.logs:
             apart = len(self.durations) > 1
