@@ -69,7 +69,7 @@ def make_problem(
 
 def make_rows(X: Any) -> Rows:
     if not sp.issparse(X):
-        return Dense(read_only(np.require(X, requirements=["C", "A"])))
+        return Dense(read_only(np.require(X, requirements=["C"])))
     if not X.has_canonical_format:
         # Squared norms need each column once; the caller's matrix stays as it is.
         X = X.copy()
@@ -105,7 +105,7 @@ def mean_sqnorm(problem: Problem) -> float:
 
 def read_only(array: Any) -> Any:
     """A plain read-only view: kernels then see one type, whether the caller's array may be written or not."""
-    view = np.asarray(array).view()
+    view = np.require(np.asarray(array), requirements=["A"]).view()
     view.flags.writeable = False
     return view
 

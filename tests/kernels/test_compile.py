@@ -1,0 +1,109 @@
+"""The cache of compiled kernels: used when nothing changed, dropped when any kernel or rule was edited."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rosenblatt
+from rosenblatt.kernels.compile import SOURCES, digest_of_sources
+
+SCRIPT = textwrap.dedent(
+    """
+    import json, sys
+    import rosenblatt as rb
+    from rosenblatt.kernels.sweeps import online
+
+    model = rb.Perceptron(order="cyclic", max_passes=1).fit([[1.0], [-1.0]], [1, 0])
+    stats = online.stats
+    json.dump(
+        {
+            "home": rb.__file__,
+            "step": model.log_.steps[0],
+            "hits": sum(stats.cache_hits.values()),
+            "misses": sum(stats.cache_misses.values()),
+        },
+        sys.stdout,
+    )
+    """
+)
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the package, without anything compiled."""
+    home = Path(rosenblatt.__file__).parent
+    shutil.copytree(home, tmp_path / "rosenblatt", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    return tmp_path
+
+
+def run(folder: Path) -> dict[str, Any]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "COV_", "COVERAGE"))}
+    environment |= {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert Path(found["home"]).is_relative_to(folder)
+    return found
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    source = path.read_text()
+    assert source.count(old) == 1
+    path.write_text(source.replace(old, new))
+
+
+@pytest.mark.slow
+def test_an_edited_source_recompiles_and_an_unedited_one_does_not(copied: Path) -> None:
+    first = run(copied)
+    assert first["step"] == 1.0
+    assert first["hits"] == 0
+    assert first["misses"] > 0
+
+    again = run(copied)
+    assert again["step"] == 1.0
+    assert again["hits"] > 0
+    assert again["misses"] == 0
+
+    edit(copied / "rosenblatt/rules/perceptron.py", "return weight", "return 2.0 * weight")
+    edited = run(copied)
+    assert edited["step"] == 2.0
+    assert edited["misses"] > 0
+
+    edit(copied / "rosenblatt/kernels/schemes.py", "tape.steps[used] = tau", "tape.steps[used] = 3.0 * tau")
+    assert run(copied)["step"] == 6.0
+
+
+def test_the_digest_covers_every_kernel_and_rule() -> None:
+    assert [folder.name for folder in SOURCES] == ["kernels", "rules"]
+    for folder in SOURCES:
+        assert (folder / "__init__.py").is_file()
+    assert len(digest_of_sources()) == 64
+
+
+def test_the_digest_changes_with_a_name_and_with_a_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def digest(**files: str) -> str:
+        folder = tmp_path / "-".join(files)
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / f"{name}.py").write_text(text)
+        monkeypatch.setattr("rosenblatt.kernels.compile.SOURCES", (folder,))
+        digest_of_sources.cache_clear()
+        return digest_of_sources()
+
+    try:
+        found = [digest(a="1"), digest(a="2"), digest(b="1"), digest(a="1", b="1")]
+        assert len(set(found)) == 4
+        assert digest(a="1") == found[0]
+    finally:
+        digest_of_sources.cache_clear()

@@ -1,0 +1,126 @@
+"""Walks through hypotheses: errors and votes of every one of them, against weights built one after another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rosenblatt.kernels.walks import Moves, count_errors, count_errors_argmax, count_votes, count_votes_argmax, make_move
+
+D, M = 3, 11
+
+
+def walk(k: int, n: int = 12, seed: int = 0) -> tuple[Any, Any, Any, Any, Any]:
+    """(start, vectors, moves, rows, every hypothesis the moves complete)."""
+    rng = np.random.default_rng(seed)
+    start, vectors, rows = rng.normal(size=(k, D)), rng.normal(size=(5, D)), rng.normal(size=(M, D))
+    plus = rng.integers(0, k, n)
+    minus = np.where(rng.random(n) < 0.5, -1, (plus + 1) % k) if k > 1 else np.full(n, -1)
+    moves = Moves(rng.integers(0, 5, n), rng.normal(size=n), plus.astype(np.int32), minus.astype(np.int32), rng.random(n) < 0.7)
+    W, hypotheses = start.copy(), []
+    for s in range(n):
+        W[plus[s]] += moves.coefs[s] * vectors[moves.vectors[s]]
+        if minus[s] >= 0:
+            W[minus[s]] -= moves.coefs[s] * vectors[moves.vectors[s]]
+        if moves.ends[s]:
+            hypotheses.append(W.copy())
+    return start, vectors, moves, rows, hypotheses
+
+
+weighted = pytest.mark.parametrize("weights", [np.zeros(0), np.linspace(0.5, 2.0, M)], ids=["plain", "weighted"])
+
+
+@weighted
+@pytest.mark.parametrize("seed", range(3))
+def test_count_errors_counts_rows_at_or_under_zero(weights: Any, seed: int) -> None:
+    start, vectors, moves, rows, hypotheses = walk(1, seed=seed)
+    signs = np.where(np.arange(M) % 2, 1, -1).astype(np.int8)
+    errors = np.zeros(len(hypotheses))
+    count_errors(vectors @ rows.T, moves, signs, weights, start @ rows.T, errors)
+    c = weights if weights.size else np.ones(M)
+    np.testing.assert_allclose(errors, [c[signs * (rows @ W[0]) <= 0].sum() for W in hypotheses])
+    assert len(set(errors.tolist())) > 1
+
+
+@weighted
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_count_errors_argmax_counts_rows_a_rival_equals_or_beats(weights: Any, k: int) -> None:
+    start, vectors, moves, rows, hypotheses = walk(k)
+    codes = (np.arange(M) % k).astype(np.int32)
+    errors = np.zeros(len(hypotheses))
+    count_errors_argmax(vectors @ rows.T, moves, codes, weights, start @ rows.T, errors)
+    c = weights if weights.size else np.ones(M)
+    for found, W in zip(errors, hypotheses, strict=True):
+        scores = rows @ W.T
+        own = scores[np.arange(M), codes]
+        rivals = np.where(np.arange(k) == codes[:, None], -np.inf, scores).max(axis=1)
+        assert found == pytest.approx(c[own <= rivals].sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_count_votes_gives_every_hypothesis_its_ballots(seed: int) -> None:
+    start, vectors, moves, rows, hypotheses = walk(1, seed=seed)
+    ballots = np.arange(len(hypotheses)) % 3 * 1.5
+    votes = np.zeros((1, M))
+    count_votes(vectors @ rows.T, moves, ballots, start @ rows.T, votes)
+    np.testing.assert_allclose(
+        votes[0], sum(b * np.where(rows @ W[0] > 0, 1, -1) for b, W in zip(ballots, hypotheses, strict=True))
+    )
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_count_votes_argmax_gives_the_ballots_to_the_best_head(k: int) -> None:
+    start, vectors, moves, rows, hypotheses = walk(k)
+    ballots = np.arange(len(hypotheses)) % 3 * 1.5
+    votes, expected = np.zeros((k, M)), np.zeros((k, M))
+    count_votes_argmax(vectors @ rows.T, moves, ballots, start @ rows.T, votes)
+    for ballot, W in zip(ballots, hypotheses, strict=True):
+        expected[(rows @ W.T).argmax(axis=1), np.arange(M)] += ballot
+    np.testing.assert_allclose(votes, expected)
+
+
+def still(ends: bool = True) -> Moves:
+    return Moves(np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.array([ends]))
+
+
+def test_a_row_on_the_plane_is_an_error_of_both_signs_and_a_vote_for_the_smaller_label() -> None:
+    products, scores = np.zeros((1, 2)), np.zeros((1, 2))
+    errors, votes = np.zeros(1), np.zeros((1, 2))
+    count_errors(products, still(), np.array([1, -1], np.int8), np.zeros(0), scores.copy(), errors)
+    count_votes(products, still(), np.ones(1), scores.copy(), votes)
+    assert errors.tolist() == [2.0]
+    assert votes.tolist() == [[-1.0, -1.0]]
+
+
+def test_equal_heads_are_an_error_and_a_vote_for_the_first() -> None:
+    products, scores = np.zeros((1, 3)), np.zeros((3, 3))
+    errors, votes = np.zeros(1), np.zeros((3, 3))
+    count_errors_argmax(products, still(), np.arange(3, dtype=np.int32), np.zeros(0), scores.copy(), errors)
+    count_votes_argmax(products, still(), np.ones(1), scores.copy(), votes)
+    assert errors.tolist() == [3.0]
+    np.testing.assert_array_equal(votes, [[1.0] * 3, [0.0] * 3, [0.0] * 3])
+
+
+def test_a_move_that_completes_nothing_is_not_counted() -> None:
+    errors = np.zeros(0)
+    count_errors(np.ones((1, 2)), still(ends=False), np.array([1, -1], np.int8), np.zeros(0), np.zeros((1, 2)), errors)
+    count_errors_argmax(np.ones((1, 2)), still(ends=False), np.zeros(2, np.int32), np.zeros(0), np.zeros((2, 2)), errors)
+    votes = np.zeros((2, 2))
+    count_votes_argmax(np.ones((1, 2)), still(ends=False), np.zeros(0), np.zeros((2, 2)), votes)
+    assert not votes.any()
+
+
+def test_errors_are_added_to_what_is_there() -> None:
+    """Rows come in blocks, and a block adds to the errors of those before."""
+    errors = np.array([5.0])
+    count_errors(np.zeros((1, 2)), still(), np.array([1, 1], np.int8), np.zeros(0), np.array([[1.0, -1.0]]), errors)
+    assert errors.tolist() == [6.0]
+
+
+def test_a_move_adds_to_one_head_and_takes_from_another() -> None:
+    moves = Moves(np.array([1]), np.array([2.0]), np.array([2], np.int32), np.array([0], np.int32), np.array([True]))
+    scores = np.zeros((3, 2))
+    make_move(np.array([[9.0, 9.0], [1.0, -1.0]]), moves, 0, scores)
+    np.testing.assert_array_equal(scores, [[-2.0, 2.0], [0.0, 0.0], [2.0, -2.0]])

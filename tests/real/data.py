@@ -1,0 +1,42 @@
+"""Where the real data sets are: in the folder ROSENBLATT_DATA, or in `shared/data` beside the repository."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+
+
+def data_file(name: str) -> Path:
+    """The path of a data file; skips the test where it is absent."""
+    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    path = Path(os.environ.get("ROSENBLATT_DATA", beside)) / name
+    if not path.is_file():
+        pytest.skip(f"no {name} in the data folder: set ROSENBLATT_DATA to the folder that has it")
+    return path
+
+
+def libsvm(name: str, dtype: Any = np.float64) -> tuple[Any, Any]:
+    """A CSR matrix and labels."""
+    X, y = load_svmlight_file(str(data_file(f"libsvm/{name}")), dtype=dtype)
+    return X, y.astype(int)
+
+
+def mnist(part: str = "train", rows: int | None = None) -> tuple[Any, Any]:
+    """Pixels from 0 to 1, and digits."""
+    images, labels = (_idx(data_file(f"mnist/{part}-{kind}.gz")) for kind in ("images-idx3-ubyte", "labels-idx1-ubyte"))
+    return images[:rows].reshape(len(images[:rows]), -1) / 255.0, labels[:rows].astype(int)
+
+
+def _idx(path: Path) -> Any:
+    """The idx format: two zero bytes, the type (8: bytes), the number of axes, their lengths, the values."""
+    with gzip.open(path) as file:
+        zeros, kind, axes = int.from_bytes(file.read(2)), file.read(1)[0], file.read(1)[0]
+        assert (zeros, kind) == (0, 8)
+        shape = [int.from_bytes(file.read(4)) for _ in range(axes)]
+        return np.frombuffer(file.read(), np.uint8).reshape(shape)
