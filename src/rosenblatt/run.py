@@ -18,8 +18,9 @@ from .kernels.rows import Dense
 from .kernels.schemes import Binary, Rest, State
 from .kernels.walks import Moves
 from .log import UpdateLog
+from .pocket import Pocket, pocket
 from .problem import Problem, zero_state, zero_sums
-from .readings import Pocket, Vote, average, ballots, births, pocket, sums_of_times
+from .readings import Vote, average, ballots, births, sums_of_times
 from .solve import Plan, Result, solve
 
 
@@ -45,7 +46,7 @@ class Run:
         """One cyclic pass over a chunk."""
         votes = keep == "vote"
         if votes:
-            self._check_logged("vote")
+            self.check_logged("vote")
         plan = replace(plan, order="cyclic", max_passes=1, since=self.seen, keep_log=votes)
         state = self._laid_out(self.state, problem, classes)
         sums = self._laid_out(self._sums(), problem, classes) if keep == "average" else None
@@ -99,10 +100,10 @@ class Run:
         return [pocket(run, n_jobs) for run in self._whole_log("pocket").runs()]
 
     def _whole_log(self, reading: str) -> UpdateLog:
-        self._check_logged(reading, len(self.logs) == 1)
+        self.check_logged(reading, len(self.logs) == 1)
         return self.logs[0][1]
 
-    def _check_logged(self, reading: str, enough: bool = True) -> None:
+    def check_logged(self, reading: str, enough: bool = True) -> None:
         if not (self.logged and enough):
             raise ValueError(
                 f"the {reading} of this run needs its log; fit with log=True, or with keep={reading!r} from the start"
@@ -117,7 +118,7 @@ class Run:
 
     def votes(self, one_each: bool, vote_count: str) -> list[Vote]:
         """The vote of each run (one, or one per class for one-vs-rest) over all hypotheses so far."""
-        self._check_logged("vote")
+        self.check_logged("vote")
         k = len(self.classes)
         if not self.logs:
             apart = len(self.durations) > 1
@@ -175,7 +176,7 @@ def _head(log: UpdateLog, known: Any, label: Any) -> tuple[Walk, Any] | None:
     if isinstance(log.problem.labels, Binary):
         walk = walk_through(log)
         if where[0] == 0:
-            against = walk.moves._replace(coefs=-walk.moves.coefs)
+            against = walk.moves._replace(coefs=-walk.moves.coefs, shifts=-walk.moves.shifts)
             walk = replace(walk, start=-walk.start, start_bias=-walk.start_bias, moves=against)
         return walk, births(log)
     run = log.head(int(where[0]))
@@ -192,6 +193,5 @@ def _join(walks: list[Walk]) -> Walk:
     return replace(
         walks[0],
         vectors=sp.vstack(vectors, format="csr") if sparse else np.concatenate(vectors),
-        vectors_bias=np.concatenate([walk.vectors_bias for walk in walks]),
         moves=Moves(*(np.concatenate(columns) for columns in zip(*later, strict=True))),
     )

@@ -264,6 +264,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             return {"coef_": np.zeros((1, self.n_features_in_)), "intercept_": np.zeros(1)}
         if keep == "vote":
             # The log of a fit refers to X, which may change, so its vote is taken now; a stream's when it is first asked for.
+            run.check_logged("vote")
             live = any(not log.is_compact for _, log in run.logs)
             return {"_votes": run.votes(self.multiclass == "ovr", self.vote_count) if live else None}
         if keep == "pocket":

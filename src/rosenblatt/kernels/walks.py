@@ -2,8 +2,8 @@
 
 A walk starts from the scores of one hypothesis and makes the run's moves on the scores instead of the weights:
 <w + c v, p> = <w, p> + c <v, p>. `products[v]` holds <v, p> for every row p of the block, `scores[h]` the scores of head h.
-Move s adds `coefs[s] * products[vectors[s]]` to head `plus[s]` and takes it from head `minus[s]` (-1: from none); where
-`ends[s]` is set, a hypothesis is complete.
+Move s adds `coefs[s] * products[vectors[s]] + shifts[s]` to head `plus[s]` and takes it from head `minus[s]` (-1: from none);
+the shift is what weight 0 adds to every row. Where `ends[s]` is set, a hypothesis is complete.
 """
 
 from __future__ import annotations
@@ -16,36 +16,31 @@ from .compile import kernel
 class Moves(NamedTuple):
     vectors: Any  # int64
     coefs: Any  # float64
+    shifts: Any  # float64
     plus: Any  # int32
     minus: Any  # int32
     ends: Any  # bool
 
 
 @kernel
-def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: Any, errors: Any) -> None:
-    """errors[n] += what the rows weigh that hypothesis n of a binary walk gets wrong; a row on the plane is wrong."""
-    m, n, score = signs.shape[0], 0, scores[0]
-    for s in range(moves.coefs.shape[0]):
-        product, c = products[moves.vectors[s]], moves.coefs[s]
-        for i in range(m):
-            score[i] += c * product[i]
-        if not moves.ends[s]:
-            continue
+def count_wrong(scores: Any, shifts: Any, signs: Any, weights: Any, errors: Any) -> None:
+    """errors[n] += what the rows weigh that plane n, which scores them scores[n] + shifts[n], does not have on their side."""
+    for n in range(scores.shape[0]):
+        score, shift = scores[n], shifts[n]
         if weights.shape[0] > 0:
-            for i in range(m):
-                if not signs[i] * score[i] > 0.0:
+            for i in range(signs.shape[0]):
+                if not signs[i] * (score[i] + shift) > 0.0:
                     errors[n] += weights[i]
         else:
             wrong = 0
-            for i in range(m):
-                wrong += not signs[i] * score[i] > 0.0
+            for i in range(signs.shape[0]):
+                wrong += not signs[i] * (score[i] + shift) > 0.0
             errors[n] += wrong
-        n += 1
 
 
 @kernel
 def count_errors_argmax(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, errors: Any) -> None:
-    """The same for an argmax walk; a row that a rival equals is wrong."""
+    """errors[n] += what the rows weigh that hypothesis n of an argmax walk gets wrong; a row that a rival equals is wrong."""
     k, m, n = scores.shape[0], codes.shape[0], 0
     for s in range(moves.coefs.shape[0]):
         make_move(products, moves, s, scores)
@@ -65,14 +60,14 @@ def count_votes(products: Any, moves: Any, ballots: Any, scores: Any, votes: Any
     """votes[0] += the votes of a binary walk's hypotheses, +1 or -1 times their ballots; a row on the plane gets -1."""
     m, n, score, vote = scores.shape[1], 0, scores[0], votes[0]
     for s in range(moves.coefs.shape[0]):
-        product, c = products[moves.vectors[s]], moves.coefs[s]
+        product, c, shift = products[moves.vectors[s]], moves.coefs[s], moves.shifts[s]
         ballot = ballots[n] if moves.ends[s] else 0.0
         if ballot == 0.0:
             for i in range(m):
-                score[i] += c * product[i]
+                score[i] += c * product[i] + shift
         else:
             for i in range(m):
-                score[i] += c * product[i]
+                score[i] += c * product[i] + shift
                 vote[i] += ballot if score[i] > 0.0 else -ballot
         n += moves.ends[s]
 
@@ -97,9 +92,10 @@ def count_votes_argmax(products: Any, moves: Any, ballots: Any, scores: Any, vot
 
 @kernel
 def make_move(products: Any, moves: Any, s: int, scores: Any) -> None:
-    product, c, plus, minus = products[moves.vectors[s]], moves.coefs[s], moves.plus[s], moves.minus[s]
+    product, c, shift = products[moves.vectors[s]], moves.coefs[s], moves.shifts[s]
+    plus, minus = moves.plus[s], moves.minus[s]
     for i in range(scores.shape[1]):
-        scores[plus, i] += c * product[i]
+        scores[plus, i] += c * product[i] + shift
     if minus >= 0:
         for i in range(scores.shape[1]):
-            scores[minus, i] -= c * product[i]
+            scores[minus, i] -= c * product[i] + shift

@@ -1,0 +1,130 @@
+"""`scripts/bench`: measure, print tables, write JSON."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import click
+import numba
+import numpy as np
+import sklearn
+from rich.console import Console
+from rich.table import Table
+
+import rosenblatt
+
+from . import defaults, epochs, memory, pocket, startup
+from .measure import bandwidth
+
+PARTS = ("epochs", "pocket", "memory", "defaults", "startup")
+console = Console(width=150)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("parts", nargs=-1, type=click.Choice(PARTS))
+@click.option("--repeats", default=7, show_default=True, help="Turns each contestant takes; medians are reported.")
+@click.option("--quick", is_flag=True, help="A tenth of the rows: to see that it works, not how fast it is.")
+@click.option(
+    "--json", "path", type=click.Path(path_type=Path), default=Path("benchmarks/results/latest.json"), show_default=True
+)
+def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
+    """Measure Rosenblatt beside its peers in one process, on a quiet machine.
+
+    Example: scripts/bench epochs pocket --repeats 5
+    """
+    found: dict[str, Any] = {"machine": _machine()}
+    console.print(f"{found['machine']}\n")
+    for part in parts or PARTS:
+        if part == "epochs":
+            found["bandwidth"] = bandwidth()
+            console.print(f"one thread reads {found['bandwidth'] / 1e9:.1f} GB/s")
+            found[part] = _ratios(epochs.measure(repeats, quick, found["bandwidth"]), "sklearn")
+        elif part == "pocket":
+            found[part] = _ratios(pocket.measure(repeats, quick), "NumPy")
+        elif part == "memory":
+            found[part] = _memory(memory.measure(quick))
+        elif part == "defaults":
+            found[part] = _defaults(defaults.measure(3, quick))
+        else:
+            found[part] = startup.measure(3)
+            for name, seconds in found[part].items():
+                console.print(f"{name:35} {seconds:6.2f} s")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1))
+    console.print(f"\nwritten to {path}")
+
+
+def _machine() -> dict[str, str]:
+    versions = {"rosenblatt": rosenblatt, "numpy": np, "numba": numba, "scikit-learn": sklearn}
+    return {"python": platform.python_version(), "cpu": _cpu()} | {
+        name: module.__version__ for name, module in versions.items()
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _ratios(rows: Any, peer: str) -> list[dict[str, Any]]:
+    table = Table("work", "", f"{peer} s", "ours s", "ratio", "at least", "difference", "bandwidth")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        theirs, ours = row["seconds"].values()
+        short = row["required"] is not None and row["ratio"] < row["required"]
+        table.add_row(
+            row["work"], row["dtype"], f"{theirs:.4f}", f"{ours:.4f}", f"{row['ratio']:.2f}x",
+            "" if row["required"] is None else f"{row['required']:g}x",
+            "other order" if row["agree"] is None else f"{row['agree']:.1g}",
+            f"{row['bandwidth']:.0%}" if "bandwidth" in row else "",
+            style="red" if short else "",
+        )  # fmt: skip
+    console.print(table)
+    return kept
+
+
+def _memory(rows: Any) -> list[dict[str, Any]]:
+    table = Table("work", "", "X in MB", "ours, beside X", "at most", "sklearn, beside X")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        shares = row["share"]
+        style = "red" if shares["ours"] > row["required"] else ""
+        table.add_row(
+            row["work"], row["dtype"], f"{row['megabytes']:.0f}", f"{shares['ours']:.1%}", f"{row['required']:.0%}",
+            f"{shares['sklearn']:.1%}", style=style,
+        )  # fmt: skip
+    console.print(table)
+    return kept
+
+
+def _defaults(rows: Any) -> list[dict[str, Any]]:
+    table = Table("set", "learner", "test accuracy", "+-", "seconds (wall)")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        if "skipped" in row:
+            table.add_row(row["set"], row["skipped"])
+        else:
+            ours = "bold" if row["learner"].startswith("rb.") else ""
+            table.add_row(
+                row["set"],
+                row["learner"],
+                f"{row['accuracy']:.4f}",
+                f"{row['spread']:.4f}",
+                f"{row['seconds']:.3f}",
+                style=ours,
+            )
+    console.print(table)
+    return kept
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The same epochs and the same updates as scikit-learn's learners: weights compared, time per fit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import PassiveAggressiveClassifier, SGDClassifier
+from sklearn.linear_model import Perceptron as SklearnPerceptron
+
+import rosenblatt as rb
+
+from . import workloads
+from .measure import interleave
+
+EPOCHS = 5
+# scikit-learn scales the bias step by 0.01 on sparse rows; a constant of 0.1 before every row does the same.
+SPARSE_BIAS = 0.1
+
+
+def _sklearn(kind: str, shuffle: bool) -> Any:
+    options: dict[str, Any] = {"max_iter": EPOCHS, "tol": None, "shuffle": shuffle, "random_state": 0}
+    if kind == "averaged":
+        return SGDClassifier(loss="perceptron", learning_rate="constant", eta0=1.0, penalty=None, average=True, **options)
+    if kind == "passive-aggressive":
+        return PassiveAggressiveClassifier(fit_intercept=False, **options)
+    return SklearnPerceptron(**options)
+
+
+def _ours(kind: str, shuffle: bool, sparse: bool) -> Any:
+    options: dict[str, Any] = {"max_passes": EPOCHS, "order": "permuted" if shuffle else "cyclic", "multiclass": "ovr"}
+    options |= {"random_state": 0, "intercept_scaling": SPARSE_BIAS if sparse else 1.0}
+    if kind == "passive-aggressive":
+        return rb.PassiveAggressive(fit_intercept=False, **options)
+    return rb.Perceptron("average" if kind == "averaged" else "last", **options)
+
+
+# (work, learner, shuffled, data, required in float64, required in float32)
+def _works(quick: bool) -> Iterator[tuple[str, str, bool, Any, float | None, float | None]]:
+    tenth = 10 if quick else 1
+    dense, wide = (100_000 // tenth, 100), (60_000 // tenth, 784, 10)
+    yield "dense 100k x 100, cyclic", "online", False, workloads.dense(*dense), 2.7, 4.5
+    yield "dense 100k x 100, permuted", "online", True, workloads.dense(*dense), 3.5, 6.0
+    yield "dense 100k x 100, averaged", "averaged", False, workloads.dense(*dense), 4.5, 9.0
+    yield "dense 100k x 100, passive-aggressive", "passive-aggressive", False, workloads.dense(*dense), None, None
+    yield "dense 60k x 784, 10 classes, one-vs-rest", "online", False, workloads.dense(*wide), 6.0, 11.0
+    for d, plain, averaged in ((50_000, 1.2, 1.8), (1_000_000, 1.4, 2.5)):
+        name, data = f"CSR 200k x {d // 1000}k", workloads.sparse(200_000 // tenth, d // tenth)
+        yield f"{name}, cyclic", "online", False, data, plain, plain
+        yield f"{name}, permuted", "online", True, data, None, None
+        yield f"{name}, averaged", "averaged", False, data, averaged, averaged
+        yield f"{name}, passive-aggressive", "passive-aggressive", False, data, None, None
+    many = workloads.sparse(100_000 // tenth, 50_000 // tenth, 75, 20)
+    yield "CSR 100k x 50k, 20 classes, one-vs-rest", "online", False, many, 2.0, 3.0
+
+
+def measure(repeats: int, quick: bool, bandwidth: float) -> Iterator[dict[str, Any]]:
+    warnings.simplefilter("ignore", FutureWarning)  # scikit-learn's farewell to its passive-aggressive classes
+    for work, kind, shuffle, (X64, y), *required in _works(quick):
+        for dtype, least in zip((np.float64, np.float32), required, strict=True):
+            X = X64.astype(dtype)
+            sparse = hasattr(X, "indptr")
+            theirs, ours = _sklearn(kind, shuffle), _ours(kind, shuffle, sparse)
+            seconds = interleave({"sklearn": partial(theirs.fit, X, y), "ours": partial(ours.fit, X, y)}, repeats)
+            touched = X.data.nbytes + X.indices.nbytes if sparse else X.nbytes
+            yield {
+                "work": work,
+                "dtype": dtype.__name__,
+                "seconds": seconds,
+                "ratio": seconds["sklearn"] / seconds["ours"],
+                "required": least,
+                "bandwidth": touched * EPOCHS / seconds["ours"] / bandwidth,
+                "agree": None if shuffle else _difference(theirs, ours),
+            }
+
+
+def _difference(theirs: Any, ours: Any) -> float:
+    """The largest difference of the weights, relative to the largest weight."""
+    return float(np.abs(theirs.coef_ - ours.coef_).max() / np.abs(theirs.coef_).max())

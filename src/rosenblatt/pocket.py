@@ -1,0 +1,126 @@
+"""The pocket: of all hypotheses of a run, the one with the fewest training errors.
+
+Gallant, IEEE Transactions on Neural Networks 1 (1990). The definition counts all rows after every update. Here the hypotheses
+go by a block at a time, one matrix product for all of them, and the rows that the best one so far finds hardest come first: a
+hypothesis that has made as many errors as the best has made in all is out. What comes out is the same, to the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .hypotheses import Rooms, products, walk_through
+from .kernels.schemes import Binary, State
+from .kernels.walks import count_errors_argmax, count_wrong
+from .log import UpdateLog
+from .problem import as_heads, copy_state, rows_as_matrix, take_rows
+from .threads import in_order, one_blas_thread
+
+# Hypotheses held against the rows at a time, and rows at a time: their products, of 8 bytes, stay in the cache.
+HYPOTHESES = 128
+ROWS = 512
+
+
+@dataclass
+class Pocket:
+    state: State
+    errors: float  # training errors, or what they weigh
+    update: int  # after which update the hypothesis was found
+
+
+def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
+    """Of w_0..w_T the one with the fewest training errors, the first among equals.
+
+    A row on the plane is an error; rows count by their weight.
+    """
+    if log.is_compact:
+        raise ValueError("the pocket needs all training rows; a log that was pickled holds only those that moved the weights")
+    state, edges = copy_state(log.start), log.edges
+    size = max(1, min(HYPOTHESES, (1 << 24) // max(1, log.problem.n_features * state.bias.size)))
+    best, order = Pocket(copy_state(state), np.inf, 0), None
+    with one_blas_thread():
+        for first in range(0, max(1, len(edges) - 1), size):
+            block = edges[first : first + size + 1]
+            found = _best_of(log, state, block, order, best.errors, n_jobs)
+            if found is not None:
+                best = Pocket(found.state, found.errors, first + found.update)
+                order = np.argsort(_margins(log, best.state), kind="stable")
+            log.advance(state, block)
+    return best
+
+
+def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> Pocket | None:
+    """The first of the fewest errors among the hypotheses of a block, if they are fewer than `beat`."""
+    n_rows, judge = log.problem.n_rows, (_Planes if isinstance(log.problem.labels, Binary) else _Walkers)(log, start, block)
+    starts, errors, alive = range(0, n_rows, ROWS), np.zeros(len(block)), np.arange(len(block))
+
+    def count(at: int) -> Any:
+        rows = slice(at, at + ROWS) if order is None else order[at : at + ROWS]
+        return judge.errors(_taken(log, rows), rows, alive)
+
+    for first in range(0, len(starts), n_jobs):
+        for some in in_order(count, starts[first : first + n_jobs], n_jobs):
+            errors[alive] += some
+        alive = alive[errors[alive] < beat]
+        if not len(alive):
+            return None
+    first = int(alive[errors[alive].argmin()])
+    state = copy_state(start)
+    log.advance(state, block[: first + 1])
+    return Pocket(state, float(errors[first]), first)
+
+
+def _taken(log: UpdateLog, rows: Any) -> Any:
+    if isinstance(rows, slice):
+        return log.problem.matrix(rows.start, rows.stop)
+    return rows_as_matrix(take_rows(log.problem.rows, rows), 0, len(rows))
+
+
+class _Planes:
+    """The hypotheses of a binary block, each as the plane it is, so that those that are out cost nothing."""
+
+    def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
+        walk = walk_through(log, start, block)
+        moves, vectors = walk.moves, walk.vectors.toarray() if sp.issparse(walk.vectors) else walk.vectors
+        self.planes = np.cumsum(moves.coefs[:, None] * vectors[moves.vectors], axis=0) + walk.start
+        self.shifts = np.cumsum(moves.shifts) + walk.x0 * walk.start_bias[0]
+        self.rooms, self.labels = Rooms(self.planes, ROWS), log.problem.labels
+
+    def errors(self, X: Any, rows: Any, alive: Any) -> Any:
+        signs, weights = np.ascontiguousarray(self.labels.signs[rows]), self.labels.weights
+        weights, errors = weights[rows] if weights.size else weights, np.zeros(len(alive))
+        scores = products(self.planes[alive], X, self.rooms.mine)
+        count_wrong(scores, self.shifts[alive], signs, weights, errors)
+        return errors
+
+
+class _Walkers:
+    """The hypotheses of a joint block. They differ from one to the next in two heads of k, so they walk together to the end."""
+
+    def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
+        self.walk = walk_through(log, start, block)
+        self.rooms, self.labels = Rooms(self.walk.vectors, ROWS), log.problem.labels
+
+    def errors(self, X: Any, rows: Any, alive: Any) -> Any:
+        codes, weights = np.ascontiguousarray(self.labels.codes[rows]), self.labels.weights
+        scores, found = self.walk.scores_and_products(X, self.rooms.mine)
+        errors = np.zeros(len(self.walk))
+        count_errors_argmax(found, self.walk.moves, codes, weights[rows] if weights.size else weights, scores, errors)
+        return errors[alive]
+
+
+def _margins(log: UpdateLog, state: State) -> Any:
+    """How far every row is on its side: the smaller, the harder."""
+    problem, labels = log.problem, log.problem.labels
+    heads = as_heads(state.w, problem.rows).astype(np.float64)
+    blocks = [problem.matrix(start, start + ROWS) for start in range(0, problem.n_rows, ROWS)]
+    scores = np.concatenate([products(heads, X) for X in blocks], axis=1) + state.x0 * state.bias[:, None]
+    if isinstance(labels, Binary):
+        return labels.signs * scores[0]
+    own = np.take_along_axis(scores, labels.codes[None].astype(np.int64), axis=0)[0]
+    np.put_along_axis(scores, labels.codes[None].astype(np.int64), -np.inf, axis=0)
+    return own - scores.max(axis=0)
