@@ -16,7 +16,7 @@ import rosenblatt as rb
 from . import workloads
 from .measure import interleave
 
-EPOCHS = 5
+EPOCHS = 10
 # scikit-learn scales the bias step by 0.01 on sparse rows; a constant of 0.1 before every row does the same.
 SPARSE_BIAS = 0.1
 

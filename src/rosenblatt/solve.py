@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernels.rows import Dense
+from .kernels.rows import ASKED, Dense
 from .kernels.schemes import Argmax, Binary, Rest, State, Tape
 from .kernels.sweeps import FULL, OVERFLOW, Pace, add, find, online
 from .log import UpdateLog, apply_delta
@@ -109,14 +109,16 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
     """Visit row after row; the weights move at once."""
     run = _Run(problem, plan, start, sums)
     size = max(64, int(WORK / (problem.density * run.state.bias.size + 1)))
-    ahead = 0 if plan.order == "cyclic" else AHEAD
+    short = isinstance(problem.rows, Dense) and problem.n_features * problem.rows.values.itemsize <= ASKED
+    ahead = AHEAD if short or plan.order != "cyclic" else 0
     rng = np.random.default_rng(plan.seed)
     tape = _tape(TAPE + len(run.state.counts))
+    fixed = list(ORDERS["cyclic"](problem.n_visited, size, rng)) if plan.order == "cyclic" else None
     run.retire_at_limit()
     run.retire_at_norm()
     for passes in itertools.count(1):
         before = run.state.counts.copy()
-        for order in ORDERS[plan.order](problem.n_visited, size, rng):
+        for order in fixed or ORDERS[plan.order](problem.n_visited, size, rng):
             order, at = order if problem.visited is None else problem.visited[order], 0
             while at < len(order) and run.heads:
                 labels, state = run.active
@@ -416,10 +418,22 @@ def _tape(size: int) -> Tape:
     return Tape(np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size))
 
 
+def looked_at_all(problem: Problem, plan: Plan, result: Result) -> bool:
+    """Whether the run had every row before it, so that one that is not finite would have shown."""
+    whole = plan.update != "online" or plan.order == "mistakes"
+    enough = 1 if whole else problem.n_rows
+    return problem.visited is None and (whole or plan.order != "random") and int(result.durations.min()) >= enough
+
+
+class OutOfRangeError(ValueError):
+    """A score or a weight is not finite any more: X is too large, or never was finite."""
+
+
 def _overflow(problem: Problem, row: int) -> ValueError:
-    largest = float(np.abs(problem.rows.values).max(initial=0.0))
+    with np.errstate(invalid="ignore"):
+        largest = float(np.abs(problem.rows.values).max(initial=0.0))
     kind = problem.rows.values.dtype.name
-    return ValueError(
+    return OutOfRangeError(
         f"the weights or the score of row {row} left the range of {kind}: X has values up to {largest:.3g}; "
         "scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rosenblatt.kernels.walks import Moves, count_errors, count_errors_argmax, count_votes, count_votes_argmax, make_move
+from rosenblatt.kernels.walks import Moves, count_errors_argmax, count_votes, count_votes_argmax, count_wrong, make_move
 
 D, M = 3, 11
 
@@ -18,12 +18,18 @@ def walk(k: int, n: int = 12, seed: int = 0) -> tuple[Any, Any, Any, Any, Any]:
     start, vectors, rows = rng.normal(size=(k, D)), rng.normal(size=(5, D)), rng.normal(size=(M, D))
     plus = rng.integers(0, k, n)
     minus = np.where(rng.random(n) < 0.5, -1, (plus + 1) % k) if k > 1 else np.full(n, -1)
-    moves = Moves(rng.integers(0, 5, n), rng.normal(size=n), plus.astype(np.int32), minus.astype(np.int32), rng.random(n) < 0.7)
+    # The last column of the rows is 1, and what a move adds there comes as its shift.
+    rows[:, -1], bias = 1.0, vectors[:, -1].copy()
+    vectors[:, -1] = 0.0
+    which, coefs = rng.integers(0, 5, n), rng.normal(size=n)
+    heads = plus.astype(np.int32), minus.astype(np.int32)
+    moves = Moves(which, coefs, coefs * bias[which], *heads, rng.random(n) < 0.7)
     W, hypotheses = start.copy(), []
     for s in range(n):
-        W[plus[s]] += moves.coefs[s] * vectors[moves.vectors[s]]
+        moved = coefs[s] * np.append(vectors[which[s], :-1], bias[which[s]])
+        W[plus[s]] += moved
         if minus[s] >= 0:
-            W[minus[s]] -= moves.coefs[s] * vectors[moves.vectors[s]]
+            W[minus[s]] -= moved
         if moves.ends[s]:
             hypotheses.append(W.copy())
     return start, vectors, moves, rows, hypotheses
@@ -34,13 +40,14 @@ weighted = pytest.mark.parametrize("weights", [np.zeros(0), np.linspace(0.5, 2.0
 
 @weighted
 @pytest.mark.parametrize("seed", range(3))
-def test_count_errors_counts_rows_at_or_under_zero(weights: Any, seed: int) -> None:
-    start, vectors, moves, rows, hypotheses = walk(1, seed=seed)
+def test_count_wrong_counts_rows_at_or_under_zero(weights: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    planes, shifts, rows = rng.normal(size=(6, D)), rng.normal(size=6), rng.normal(size=(M, D))
     signs = np.where(np.arange(M) % 2, 1, -1).astype(np.int8)
-    errors = np.zeros(len(hypotheses))
-    count_errors(vectors @ rows.T, moves, signs, weights, start @ rows.T, errors)
+    errors = np.zeros(6)
+    count_wrong(planes @ rows.T, shifts, signs, weights, errors)
     c = weights if weights.size else np.ones(M)
-    np.testing.assert_allclose(errors, [c[signs * (rows @ W[0]) <= 0].sum() for W in hypotheses])
+    np.testing.assert_allclose(errors, [c[signs * (rows @ w + b) <= 0].sum() for w, b in zip(planes, shifts, strict=True)])
     assert len(set(errors.tolist())) > 1
 
 
@@ -82,13 +89,14 @@ def test_count_votes_argmax_gives_the_ballots_to_the_best_head(k: int) -> None:
 
 
 def still(ends: bool = True) -> Moves:
-    return Moves(np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.array([ends]))
+    nothing = np.zeros(1)
+    return Moves(np.zeros(1, np.int64), nothing, nothing, np.zeros(1, np.int32), np.full(1, -1, np.int32), np.array([ends]))
 
 
 def test_a_row_on_the_plane_is_an_error_of_both_signs_and_a_vote_for_the_smaller_label() -> None:
     products, scores = np.zeros((1, 2)), np.zeros((1, 2))
     errors, votes = np.zeros(1), np.zeros((1, 2))
-    count_errors(products, still(), np.array([1, -1], np.int8), np.zeros(0), scores.copy(), errors)
+    count_wrong(scores, np.zeros(1), np.array([1, -1], np.int8), np.zeros(0), errors)
     count_votes(products, still(), np.ones(1), scores.copy(), votes)
     assert errors.tolist() == [2.0]
     assert votes.tolist() == [[-1.0, -1.0]]
@@ -105,7 +113,6 @@ def test_equal_heads_are_an_error_and_a_vote_for_the_first() -> None:
 
 def test_a_move_that_completes_nothing_is_not_counted() -> None:
     errors = np.zeros(0)
-    count_errors(np.ones((1, 2)), still(ends=False), np.array([1, -1], np.int8), np.zeros(0), np.zeros((1, 2)), errors)
     count_errors_argmax(np.ones((1, 2)), still(ends=False), np.zeros(2, np.int32), np.zeros(0), np.zeros((2, 2)), errors)
     votes = np.zeros((2, 2))
     count_votes_argmax(np.ones((1, 2)), still(ends=False), np.zeros(0), np.zeros((2, 2)), votes)
@@ -115,12 +122,13 @@ def test_a_move_that_completes_nothing_is_not_counted() -> None:
 def test_errors_are_added_to_what_is_there() -> None:
     """Rows come in blocks, and a block adds to the errors of those before."""
     errors = np.array([5.0])
-    count_errors(np.zeros((1, 2)), still(), np.array([1, 1], np.int8), np.zeros(0), np.array([[1.0, -1.0]]), errors)
+    count_wrong(np.array([[1.0, -1.0]]), np.zeros(1), np.array([1, 1], np.int8), np.zeros(0), errors)
     assert errors.tolist() == [6.0]
 
 
 def test_a_move_adds_to_one_head_and_takes_from_another() -> None:
-    moves = Moves(np.array([1]), np.array([2.0]), np.array([2], np.int32), np.array([0], np.int32), np.array([True]))
+    heads = np.array([2], np.int32), np.array([0], np.int32)
+    moves = Moves(np.array([1]), np.array([2.0]), np.array([0.5]), *heads, np.array([True]))
     scores = np.zeros((3, 2))
     make_move(np.array([[9.0, 9.0], [1.0, -1.0]]), moves, 0, scores)
-    np.testing.assert_array_equal(scores, [[-2.0, 2.0], [0.0, 0.0], [2.0, -2.0]])
+    np.testing.assert_array_equal(scores, [[-2.5, 1.5], [0.0, 0.0], [2.5, -1.5]])

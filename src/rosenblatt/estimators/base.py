@@ -18,15 +18,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from ..kernels.rows import Dense
 from ..log import UpdateLog
 from ..problem import Problem, make_problem, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
-from ..solve import Plan, Progress, solve
+from ..solve import OutOfRangeError, Plan, Progress, looked_at_all, solve
 from ..stopping import Stop
+from .labels import classes_and_codes
 from .parameters import count, flag, number, one_of
 from .scores import linear_scores
 from .starting import starting_state
@@ -92,19 +93,30 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        # Whether X is finite is not looked up before, which would take a pass: a row that is not has no finite score, and the
+        # first pass stops there. Where not every row was visited, it is looked up after.
         self._check_parameters()
-        X, y = self._validated(X, y, FLOATS, reset=True)
-        classes, codes = np.unique(y, return_inverse=True)
+        X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
+        classes, codes = classes_and_codes(y)
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} tells classes apart and needs at least two: y has only one class, {classes[0]!r}"
             )
         problem = self._problem(X, codes, classes, sample_weight)
+        if any(isinstance(given := getattr(self, name, None), str) and given in ("sum", "auto") for name in ("init", "margin")):
+            self._check_finite(X)
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
         keep_log = bool(self.log) or self.keep in ("pocket", "vote")
         sums = zero_sums(start) if self.keep == "average" and not keep_log else None
-        result = solve(problem, self._rule(problem), self._plan(problem, keep_log), start, sums)
+        plan = self._plan(problem, keep_log)
+        try:
+            result = solve(problem, self._rule(problem), plan, start, sums)
+        except OutOfRangeError:
+            self._check_finite(X)
+            raise
+        if not looked_at_all(problem, plan, result):
+            self._check_finite(X)
         if self.max_passes is None and not result.stop.separated:
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=2)
         self._classes_fixed = True
@@ -187,10 +199,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _validated(self, X: Any, y: Any, dtype: Any, reset: bool) -> tuple[Any, Any]:
+    def _check_finite(self, X: Any) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+
+    def _validated(self, X: Any, y: Any, dtype: Any, reset: bool, finite: bool = True) -> tuple[Any, Any]:
         with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow on its way
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset)
-        check_classification_targets(y)
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset,
+                ensure_all_finite=finite,
+            )  # fmt: skip
+        if y.dtype.kind not in "biuSU":
+            check_classification_targets(y)
         return X, y
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from .dispatch import REORDER, operation
 from .prefetch import prefetch
 
 CACHE_LINE = 64
+ASKED = 1024  # bytes of a row that are asked for; the processor sees by itself that a long row goes on
+NONZEROS_AHEAD = 16  # while all heads of one nonzero are added up, those of a later one are fetched
 
 
 class Dense(NamedTuple):
@@ -108,7 +110,7 @@ def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
 @ask.of(Dense)
 def _(rows: Any, i: Any) -> Any:
     width = rows.values.shape[1] * rows.values.itemsize
-    for offset in range(0, width, CACHE_LINE):
+    for offset in range(0, min(width, ASKED), CACHE_LINE):
         prefetch(rows.values, np.int64(i) * width + offset)
 
 
@@ -159,8 +161,12 @@ def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
 @dots.of(CSR)
 def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
     start, stop = span(rows, i)
+    stored, stride = rows.indices.shape[0], W.strides[0]
     out[:] = 0.0
     for j in range(start, stop):
+        soon = np.int64(rows.indices[min(np.int64(j) + NONZEROS_AHEAD, stored - 1)]) * stride
+        for offset in range(0, stride, CACHE_LINE):
+            prefetch(W, soon + offset)
         x, column = np.float64(rows.values[j]), W[np.uintp(rows.indices[j])]
         for h in range(out.shape[0]):
             out[h] += x * column[h]
