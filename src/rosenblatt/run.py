@@ -18,10 +18,11 @@ from .kernels.rows import Dense
 from .kernels.schemes import Binary, Rest, State
 from .kernels.walks import Moves
 from .log import UpdateLog
+from .plan import Plan, Result
 from .pocket import Pocket, pocket
 from .problem import Problem, zero_state, zero_sums
 from .readings import Vote, average, ballots, births, sums_of_times
-from .solve import Plan, Result, solve
+from .solve import solve
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event
 from typing import Any
 
@@ -22,9 +22,10 @@ from .kernels.rows import ASKED, Dense
 from .kernels.schemes import Argmax, Binary, Rest, State, Tape
 from .kernels.sweeps import FULL, OVERFLOW, Pace, add, find, online
 from .log import UpdateLog, apply_delta
+from .plan import Plan, Progress, Result
 from .problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, zero_sums
-from .schedules import AHEAD, ORDERS, Step, Steps
-from .stopping import Stop, together
+from .schedules import AHEAD, ORDERS, Steps
+from .stopping import Stop
 from .threads import in_order
 
 # Multiply-adds between two looks at the keyboard: a tenth of a second or so.
@@ -32,54 +33,6 @@ WORK = 1 << 26
 # Multiply-adds that one thread takes at a time where all rows are looked at before a move.
 SHARE = 1 << 22
 TAPE = 1 << 14
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything that decides a run besides the data and the rule."""
-
-    update: str = "online"
-    order: str = "permuted"
-    step: Step = 1.0
-    max_passes: int | None = 10
-    max_updates: int | None = None
-    w_max: float | None = None
-    tol: float | None = None
-    seed: int = 0
-    keep_log: bool = True
-    n_jobs: int = 1
-    watch: Callable[[Progress], None] | None = None
-    cancel: Event | None = None  # set from outside to end a run on another thread
-    since: int = 0  # rows visited before this run: a stream goes on where it was
-    heads: tuple[int, ...] = ()  # for `watch`
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run is: what `watch` is called with after every pass."""
-
-    passes: int
-    updates: int
-    last: int  # updates of the last pass
-    heads: tuple[int, ...] = ()  # which one-vs-rest heads, where they do not all run together
-
-
-@dataclass
-class Result:
-    state: State
-    stops: list[Stop]  # of each run: one, or one per class for one-vs-rest
-    passes: int
-    durations: Any  # rows visited (batch: steps made) when each run ended
-    log: UpdateLog | None
-    sums: State | None  # sum of tau * time * y * x over the updates, in float64; see readings.average
-
-    @property
-    def stop(self) -> Stop:
-        return together(self.stops)
-
-    @property
-    def updates(self) -> int:
-        return int(self.state.counts.sum())
 
 
 def solve(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None = None) -> Result:

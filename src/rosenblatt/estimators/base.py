@@ -22,10 +22,11 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 
 from ..kernels.rows import Dense
 from ..log import UpdateLog
+from ..plan import Plan, Progress
 from ..problem import Problem, make_problem, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
-from ..solve import OutOfRangeError, Plan, Progress, looked_at_all, solve
+from ..solve import OutOfRangeError, looked_at_all, solve
 from ..stopping import Stop
 from .labels import classes_and_codes
 from .parameters import count, flag, number, one_of
