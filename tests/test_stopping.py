@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.stopping import REASONS, Stop, together
+from rosenblatt.stopping import Stop, together
 
 
 def test_a_stop_reads_as_a_word_and_a_sentence() -> None:
@@ -21,11 +21,6 @@ def test_a_stop_reads_as_a_word_and_a_sentence() -> None:
 def test_a_stop_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Stop("passes", "x").reason = "separated"  # type: ignore[misc]
-
-
-def test_every_reason_has_a_meaning() -> None:
-    assert set(REASONS) == {"separated", "passes", "updates", "norm", "tolerance", "impossible", "chunk"}
-    assert all(REASONS.values())
 
 
 def test_one_run_stops_for_its_own_reason() -> None:

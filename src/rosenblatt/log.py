@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, overload
@@ -56,12 +57,14 @@ class UpdateLog:
         self.durations = np.zeros(len(start.counts), np.int64)  # when each head's run ended
         self.passes: list[int] = []  # number of updates at the end of each pass
         self._parts: list[Entries] = []
+        self._count = 0
         self._row_ids: Any | None = None  # set where only some of the training rows are held
 
     # --- writing -------------------------------------------------------------------------------------------------------
 
     def append(self, rows: Any, steps: Any, times: Any, others: Any, since: int) -> None:
         if len(rows):
+            self._count += len(rows)
             small = self.problem.n_rows <= np.iinfo(np.int32).max
             joint = not isinstance(self.problem.labels, Binary)
             self._parts.append(
@@ -95,7 +98,7 @@ class UpdateLog:
         return self._parts[0]
 
     def __len__(self) -> int:
-        return sum(len(part.rows) for part in self._parts)
+        return self._count
 
     @property
     def local_rows(self) -> Any:
@@ -143,6 +146,8 @@ class UpdateLog:
     def __getitem__(self, key: slice) -> UpdateLog: ...
     def __getitem__(self, key: int | slice) -> Update | UpdateLog:
         if not isinstance(key, slice):
+            if not -len(self) <= operator.index(key) < len(self):
+                raise IndexError(f"the log has {len(self)} entries, got {key}")
             at = range(len(self))[key]
             return Update(int(self.rows[at]), float(self.steps[at]), int(self.times[at]), int(self.rivals[at]))
         first, last, stride = key.indices(len(self))
@@ -161,7 +166,7 @@ class UpdateLog:
 
     def __repr__(self) -> str:
         kind = type(self.problem.labels).__name__.lower()
-        return f"<UpdateLog of a {kind} run: {len(self)} updates in {int(self.durations.max())} visits>"
+        return f"<UpdateLog of a {kind} run: {self.n_updates} updates in {int(self.durations.max()) - self.since} visits>"
 
     # --- replaying -----------------------------------------------------------------------------------------------------
 
@@ -179,7 +184,7 @@ class UpdateLog:
 
     def state_at(self, t: int) -> State:
         """The state after the first t updates, in the layout of the kernels."""
-        edges = self.edges
+        edges, t = self.edges, operator.index(t)
         if not 0 <= t < len(edges):
             raise ValueError(f"t must be between 0 and the {len(edges) - 1} updates of this log, got {t}")
         state = copy_state(self.start)
@@ -188,16 +193,7 @@ class UpdateLog:
 
     def replay(self, state: State, stretch: slice) -> None:
         """Make the updates of a stretch on `state`: the same moves in the same order, so online runs give the same bits."""
-        add(
-            self.problem.rows,
-            self.problem.labels,
-            self.local_rows[stretch].astype(np.int64),
-            np.ascontiguousarray(self.others[stretch]),
-            np.ascontiguousarray(self.steps[stretch]),
-            state.x0,
-            state.w,
-            state.bias,
-        )
+        make_moves(self.problem, self.local_rows[stretch], self.others[stretch], self.steps[stretch], state)
 
     def delta(self, stretch: slice) -> State:
         """The sum of the moves of a stretch, in float64."""
@@ -277,6 +273,13 @@ class UpdateLog:
             for part in (problem.rows, problem.labels)
         )
         vars(self).update(state, problem=replace(problem, rows=rows, labels=labels))
+
+
+def make_moves(problem: Problem, rows: Any, others: Any, steps: Any, state: State) -> None:
+    """Make the moves of some rows, in order, on the weights of `state`."""
+    columns = (rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False), steps)
+    moved, against, taus = (read_only(np.ascontiguousarray(column)) for column in columns)  # one type for the kernel
+    add(problem.rows, problem.labels, moved, against, taus, state.x0, state.w, state.bias)
 
 
 def apply_delta(state: State, delta: State) -> None:

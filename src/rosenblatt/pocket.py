@@ -14,8 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .hypotheses import Rooms, products, walk_through
+from .kernels.rows import Dense
 from .kernels.schemes import Binary, State
-from .kernels.walks import count_errors_argmax, count_wrong
+from .kernels.walks import count_errors, count_errors_argmax, count_wrong
 from .log import UpdateLog
 from .problem import as_heads, copy_state, rows_as_matrix, take_rows
 from .threads import in_order, one_blas_thread
@@ -40,7 +41,8 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
     if log.is_compact:
         raise ValueError("the pocket needs all training rows; a log that was pickled holds only those that moved the weights")
     state, edges = copy_state(log.start), log.edges
-    size = max(1, min(HYPOTHESES, (1 << 24) // max(1, log.problem.n_features * state.bias.size)))
+    wide = log.grouped or _as_planes(log) or isinstance(log.problem.rows, Dense)  # holds vectors with all columns
+    size = max(1, min(HYPOTHESES, (1 << 24) // max(1, log.problem.n_features * state.bias.size))) if wide else HYPOTHESES
     best, order = Pocket(copy_state(state), np.inf, 0), None
     with one_blas_thread():
         for first in range(0, max(1, len(edges) - 1), size):
@@ -55,7 +57,7 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
 
 def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> Pocket | None:
     """The first of the fewest errors among the hypotheses of a block, if they are fewer than `beat`."""
-    n_rows, judge = log.problem.n_rows, (_Planes if isinstance(log.problem.labels, Binary) else _Walkers)(log, start, block)
+    n_rows, judge = log.problem.n_rows, (_Planes if _as_planes(log) else _Walkers)(log, start, block)
     starts, errors, alive = range(0, n_rows, ROWS), np.zeros(len(block)), np.arange(len(block))
 
     def count(at: int) -> Any:
@@ -72,6 +74,12 @@ def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, 
     state = copy_state(start)
     log.advance(state, block[: first + 1])
     return Pocket(state, float(errors[first]), first)
+
+
+def _as_planes(log: UpdateLog) -> bool:
+    """Whether hypotheses are held as the planes they are: sparse rows of many columns would fill memory with them."""
+    narrow = isinstance(log.problem.rows, Dense) or log.problem.n_features <= 4 * log.problem.density
+    return isinstance(log.problem.labels, Binary) and narrow
 
 
 def _taken(log: UpdateLog, rows: Any) -> Any:
@@ -99,17 +107,21 @@ class _Planes:
 
 
 class _Walkers:
-    """The hypotheses of a joint block. They differ from one to the next in two heads of k, so they walk together to the end."""
+    """The hypotheses of a joint or wide block, which walk together to the end.
+
+    They differ from one to the next in one row and, of k heads, in two: much less than the planes they are.
+    """
 
     def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
         self.walk = walk_through(log, start, block)
         self.rooms, self.labels = Rooms(self.walk.vectors, ROWS), log.problem.labels
 
     def errors(self, X: Any, rows: Any, alive: Any) -> Any:
-        codes, weights = np.ascontiguousarray(self.labels.codes[rows]), self.labels.weights
+        binary, weights = isinstance(self.labels, Binary), self.labels.weights
+        truth = np.ascontiguousarray((self.labels.signs if binary else self.labels.codes)[rows])
         scores, found = self.walk.scores_and_products(X, self.rooms.mine)
-        errors = np.zeros(len(self.walk))
-        count_errors_argmax(found, self.walk.moves, codes, weights[rows] if weights.size else weights, scores, errors)
+        weights, errors = weights[rows] if weights.size else weights, np.zeros(len(self.walk))
+        (count_errors if binary else count_errors_argmax)(found, self.walk.moves, truth, weights, scores, errors)
         return errors[alive]
 
 

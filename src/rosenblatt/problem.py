@@ -99,8 +99,12 @@ def mean_sqnorm(problem: Problem) -> float:
     """The mean squared length of the augmented rows."""
     values, stretch = problem.rows.values.reshape(-1), 1 << 20
     stretches = (values[start : start + stretch] for start in range(0, len(values), stretch))
-    total = sum(float(np.square(part, dtype=np.float64).sum()) for part in stretches)
-    return total / problem.n_rows + problem.x0**2
+    with np.errstate(over="ignore"):
+        total = sum(float(np.square(part, dtype=np.float64).sum()) for part in stretches)
+    mean = total / problem.n_rows + problem.x0 * problem.x0
+    if not mean < np.inf:
+        raise ValueError("margin='auto' is the mean squared length of the rows, which overflowed: scale the features")
+    return mean
 
 
 def read_only(array: Any) -> Any:
@@ -120,9 +124,13 @@ def zero_state(problem: Problem, n_classes: int, dtype: Any = None) -> State:
     return State(np.zeros(shape, dtype), np.zeros(k), np.zeros(runs, np.int64), np.zeros(runs), np.zeros(k), float(problem.x0))
 
 
+def heads_of(w: Any, dense: bool) -> Any:
+    """Weights in the kernels' layout for dense or CSR rows, seen as heads x features."""
+    return w[None] if w.ndim == 1 else w if dense else w.T
+
+
 def as_heads(w: Any, rows: Rows) -> Any:
-    """Weights in kernel layout, seen as heads x features."""
-    return w[None] if w.ndim == 1 else w if isinstance(rows, Dense) else w.T
+    return heads_of(w, isinstance(rows, Dense))
 
 
 def one_against_rest(problem: Problem, h: int) -> Problem:

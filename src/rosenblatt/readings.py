@@ -9,9 +9,8 @@ import numpy as np
 
 from .hypotheses import Rooms, Walk, walk_through
 from .kernels.schemes import State
-from .kernels.sweeps import add
 from .kernels.walks import count_votes, count_votes_argmax
-from .log import UpdateLog
+from .log import UpdateLog, make_moves
 from .problem import copy_state, zero_sums
 from .threads import in_order, one_blas_thread
 
@@ -31,7 +30,7 @@ def sums_of_times(log: UpdateLog) -> State:
         each = np.bincount(rows * k + others, weighted, problem.n_rows * k)
         keys = np.flatnonzero(each)
         rows, others, weighted = keys // k, (keys % k).astype(np.int32), each[keys]
-    add(problem.rows, problem.labels, rows, np.ascontiguousarray(others), weighted, start.x0, sums.w, sums.bias)
+    make_moves(problem, rows, others, weighted, sums)
     return sums
 
 

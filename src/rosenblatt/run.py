@@ -20,7 +20,7 @@ from .kernels.walks import Moves
 from .log import UpdateLog
 from .plan import Plan, Result
 from .pocket import Pocket, pocket
-from .problem import Problem, zero_state, zero_sums
+from .problem import Problem, heads_of, zero_state, zero_sums
 from .readings import Vote, average, ballots, births, sums_of_times
 from .solve import solve
 
@@ -41,11 +41,13 @@ class Run:
     @property
     def heads(self) -> Any:
         """The last weights as heads x features."""
-        return self.state.w[None] if self.state.w.ndim == 1 else self.state.w if self.dense else self.state.w.T
+        return heads_of(self.state.w, self.dense)
 
     def learn(self, problem: Problem, rule: Any, plan: Plan, classes: Any, keep: str) -> tuple[Run, Result]:
         """One cyclic pass over a chunk."""
         votes = keep == "vote"
+        if keep != "last" and any(not log.is_compact for _, log in self.logs):
+            self.check_rows()
         if votes:
             self.check_logged("vote")
         plan = replace(plan, order="cyclic", max_passes=1, since=self.seen, keep_log=votes)
@@ -106,9 +108,7 @@ class Run:
 
     def check_logged(self, reading: str, enough: bool = True) -> None:
         if not (self.logged and enough):
-            raise ValueError(
-                f"the {reading} of this run needs its log; fit with log=True, or with keep={reading!r} from the start"
-            )
+            raise ValueError(f"the {reading} of this run needs the log of all its updates: fit with log=True")
 
     def check_rows(self) -> None:
         """The log refers to the training rows; if it no longer replays to the weights, they were changed."""

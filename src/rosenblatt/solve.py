@@ -20,8 +20,8 @@ import numpy as np
 
 from .kernels.rows import ASKED, Dense
 from .kernels.schemes import Argmax, Binary, Rest, State, Tape
-from .kernels.sweeps import FULL, OVERFLOW, Pace, add, find, online
-from .log import UpdateLog, apply_delta
+from .kernels.sweeps import FULL, OVERFLOW, Pace, find, online
+from .log import UpdateLog, apply_delta, make_moves
 from .plan import Plan, Progress, Result
 from .problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, zero_sums
 from .schedules import AHEAD, ORDERS, Steps
@@ -93,7 +93,9 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         if plan.order == "random":
             clean = [h for h in clean if _verified(problem, rule, run, h)]
         if clean:
-            run.retire(clean, "separated", f"pass {passes} visited all {problem.n_visited} rows without an update.")
+            looked = f"after pass {passes} a look at all {problem.n_visited} rows found none to correct."
+            visited_all = f"pass {passes} visited all {problem.n_visited} rows without an update."
+            run.retire(clean, "separated", looked if plan.order == "random" else visited_all)
         if plan.max_passes is not None and passes >= plan.max_passes:
             run.retire_after(passes, before)
         if not run.heads:
@@ -183,20 +185,19 @@ class _Run:
             self.log.append(rows, steps, times, others, self.clock)
         if self.sums is not None:
             weighted = steps * (times + self.clock)
-            add(self.problem.rows, self.problem.labels, rows, others, weighted, self.state.x0, self.sums.w, self.sums.bias)
+            make_moves(self.problem, rows, others, weighted, self.sums)
 
     def move(self, asked: Tape) -> float:
         """Make a step of many rows at once, summed in float64, or of one row as it is; how long it was."""
-        state, rows = self.state, self.problem.rows
-        delta = zero_sums(state)
-        add(rows, self.problem.labels, asked.rows, asked.others, asked.steps, state.x0, delta.w, delta.bias)
+        state, delta = self.state, zero_sums(self.state)
+        make_moves(self.problem, asked.rows, asked.others, asked.steps, delta)
         if self.plan.update == "online":
-            add(rows, self.problem.labels, asked.rows, asked.others, asked.steps, state.x0, state.w, state.bias)
+            make_moves(self.problem, asked.rows, asked.others, asked.steps, state)
         else:
             apply_delta(state, delta)
         state.counts[:] += 1
-        length = math.sqrt(float(np.vdot(delta.w, delta.w)) + float(np.vdot(delta.bias, delta.bias)))
-        if not (math.isfinite(length) and np.isfinite(state.w).all()):
+        length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
+        if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
             raise _overflow(self.problem, int(asked.rows[0]))
         if self.plan.w_max is not None:
             state.sqnorms[:] = _squared(self._true_norms())
@@ -261,9 +262,7 @@ class _Run:
         heads = np.column_stack([as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias])
         if isinstance(self.problem.labels, Argmax):
             heads = heads.reshape(1, -1)
-        scale = np.maximum(abs(heads).max(axis=1), np.finfo(np.float64).tiny)  # squares of large weights overflow
-        with np.errstate(over="ignore", invalid="ignore"):
-            return scale * np.sqrt(np.square(heads / scale[:, None]).sum(axis=1))
+        return _norms(heads)
 
     def result(self, passes: int) -> Result:
         if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
@@ -303,6 +302,14 @@ def _verified(problem: Problem, rule: Any, run: _Run, h: int) -> bool:
     if isinstance(problem.labels, Rest):
         one, state = one_against_rest(problem, h), pick_heads(run.state, problem.rows, [h], flat=True)
     return not len(_asking(one, rule, state, run.plan.n_jobs).rows)
+
+
+def _norms(rows: Any) -> Any:
+    """The length of each row, scaled on the way: squares of large and small numbers leave the range."""
+    scale = abs(rows).max(axis=1)
+    scale[scale == 0.0] = 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        return scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1))
 
 
 def _squared(norms: Any) -> Any:
@@ -386,7 +393,7 @@ def _overflow(problem: Problem, row: int) -> ValueError:
     with np.errstate(invalid="ignore"):
         largest = float(np.abs(problem.rows.values).max(initial=0.0))
     kind = problem.rows.values.dtype.name
-    return OutOfRangeError(
-        f"the weights or the score of row {row} left the range of {kind}: X has values up to {largest:.3g}; "
-        "scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
-    )
+    cause = f"X has values up to {largest:.3g}; scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
+    if largest < 1e15:
+        cause = f"X is not to blame, with values up to {largest:.3g}; look at step, init, intercept_scaling and weights"
+    return OutOfRangeError(f"the weights or the score of row {row} left the range of {kind}: {cause}")

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-REASONS = {
-    "separated": "every training row is on its side",
-    "passes": "the passes allowed are used up",
-    "updates": "the updates allowed are used up",
-    "norm": "the norm of the weights passed its bound",
-    "tolerance": "the step became shorter than the tolerance",
-    "impossible": "no plane separates the rows",
-    "chunk": "the chunk given to partial_fit is learned",
-}
-
 
 @dataclass(frozen=True)
 class Stop:
     """Why a run ended: `reason` in a word, `sentence` for a person; `heads` has the words of one-vs-rest runs, class by class.
 
-    Only "separated" says that no training row is at or under the margin; it is said after a look at every row.
+    separated   no row is at or under the margin; said only after a look at every row
+    passes      the passes allowed are used up
+    updates     the updates allowed are used up
+    norm        the norm of the weights passed `w_max`
+    tolerance   a batch step was shorter than `tol`, or nothing at all
+    impossible  no plane separates the rows: those that ask for a step sum to exactly zero
+    chunk       `partial_fit` is through with its rows
     """
 
     reason: str
@@ -46,5 +42,5 @@ def together(stops: list[Stop]) -> Stop:
     reason = Counter(stop.reason for stop in held).most_common(1)[0][0]
     which = next(h for h, stop in enumerate(stops) if stop.reason == reason)
     done = len(stops) - len(held)
-    told = f"{done} of {len(stops)} one-vs-rest runs separated their class; class number {which}: {stops[which].sentence}"
+    told = f"{done} of {len(stops)} one-vs-rest runs separated their class; classes_[{which}]: {stops[which].sentence}"
     return Stop(reason, told, words)

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 from ..kernels.rows import Dense
 from ..log import UpdateLog
 from ..plan import Plan, Progress
-from ..problem import Problem, make_problem, zero_sums
+from ..problem import Problem, heads_of, make_problem, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
 from ..solve import OutOfRangeError, looked_at_all, solve
@@ -101,7 +102,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         classes, codes = classes_and_codes(y)
         if len(classes) < 2:
             raise ValueError(
-                f"{type(self).__name__} tells classes apart and needs at least two: y has only one class, {classes[0]!r}"
+                f"{type(self).__name__} needs at least two classes to tell apart: y has only one class, {classes.tolist()[0]!r}"
             )
         problem = self._problem(X, codes, classes, sample_weight)
         if any(isinstance(given := getattr(self, name, None), str) and given in ("sum", "auto") for name in ("init", "margin")):
@@ -119,7 +120,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         if not looked_at_all(problem, plan, result):
             self._check_finite(X)
         if self.max_passes is None and not result.stop.separated:
-            warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=2)
+            warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=3)
         self._classes_fixed = True
         self._set(run_after(problem, classes, result), result.stop, result.passes)
         if not self.log:
@@ -181,7 +182,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         else:
             known, fixed = before.classes, self._classes_fixed
             if classes is not None and not np.array_equal(np.unique(classes), known):
-                raise ValueError(f"classes={classes!r} is not what the first call gave, {known!r}")
+                raise ValueError(f"classes={classes!r} is not what the first call gave, {known.tolist()}")
         if (here.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
             raise ValueError(f"y has labels of another kind than before: {here.tolist()} after {known.tolist()}")
         new = np.setdiff1d(here, known)
@@ -224,9 +225,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         for name in ("fit_intercept", "warm_start", "log"):
             flag(name, getattr(self, name))
         if isinstance(self.max_passes, str):
-            one_of("max_passes", self.max_passes, ("auto",))
+            one_of("max_passes", self.max_passes, ("auto",), "a whole number or None")
         elif self.max_passes is not None:
             count("max_passes", self.max_passes)
+        if self.n_jobs is not None and (
+            isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral) or self.n_jobs == 0
+        ):
+            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
         self._check_own_parameters()
 
     def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, chunk: bool = False) -> Problem:
@@ -271,8 +276,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """Another reading of the same run as a fitted estimator, without refitting: "last", "pocket", "average" or "vote"."""
         check_is_fitted(self, "classes_")
         one_of("keep", keep, READINGS)
-        self._run.check_rows()
         other = copy.copy(self)
+        if keep == self.keep:
+            return other
+        self._run.check_rows()
         other.keep = keep
         other._set(self._run, self.stop_, self.n_iter_)
         other.log_ = self.log_
@@ -291,12 +298,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         if keep == "pocket":
             pockets = run.pockets(effective_n_jobs(self.n_jobs))
             states = [found.state for found in pockets]
-            heads = np.concatenate([replace_state(run, state) for state in states])
+            heads = np.concatenate([heads_of(state.w, run.dense) for state in states])
             bias = np.concatenate([state.bias for state in states])
             errors = [found.errors for found in pockets]
             return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": errors[0] if len(errors) == 1 else errors}
         state = run.average() if keep == "average" else run.state
-        return {"coef_": np.array(replace_state(run, state)), "intercept_": state.bias * x0}
+        return {"coef_": np.array(heads_of(state.w, run.dense)), "intercept_": state.bias * x0}
 
     # --- predicting ----------------------------------------------------------------------------------------------------
 
@@ -324,12 +331,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def replace_state(run: Run, state: Any) -> Any:
-    """The weights of a reading as heads x features."""
-    w = state.w
-    return w[None] if w.ndim == 1 else w if run.dense else w.T
 
 
 def _passes(n: int, options: dict[str, Any]) -> int:

@@ -17,7 +17,7 @@ def classes_and_codes(y: Any) -> tuple[Any, Any]:
     least, most = int(y.min()), int(y.max())
     if most - least >= SPAN:
         return np.unique(y, return_inverse=True)
-    offsets = (y - y.dtype.type(least)).astype(np.int64)
+    offsets = y.astype(np.int64) - least
     found = np.flatnonzero(np.bincount(offsets))
     places = np.zeros(most - least + 1, np.int32)
     places[found] = np.arange(len(found))

@@ -8,10 +8,12 @@ from numbers import Integral, Real
 from typing import Any
 
 
-def one_of(name: str, value: Any, options: Iterable[str]) -> str:
+def one_of(name: str, value: Any, options: Iterable[str], also: str = "") -> str:
+    """One of some words; `also` says what other kinds of values the caller takes."""
     allowed = tuple(options)
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        words = f"{'' if len(allowed) == 1 else 'one of '}{', '.join(map(repr, allowed))}"
+        raise ValueError(f"{name} must be {words}{also and f', {also}'}, got {value!r}")
     return value
 
 
@@ -22,8 +24,8 @@ def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, 
     real = float(value)
     inside = real >= over if or_equal else real > over
     if not (inside and real <= most):
-        high = "finite" if most == sys.float_info.max else f"at most {most:g}"
-        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g} and {high}, got {value!r}")
+        high = " and finite" if most == sys.float_info.max else ""
+        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g}{high}, got {value!r}")
     return real
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..problem import Problem
 from ..rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
 from .base import OnlineClassifier
-from .parameters import number, one_of
+from .parameters import count, number, one_of
 
 
 class PassiveAggressive(OnlineClassifier):
@@ -27,7 +27,9 @@ class PassiveAggressive(OnlineClassifier):
     ----------
     C : aggressiveness, greater than 0; not used by "PA". A row's weight scales it; with "PA", weights under 1 shorten steps.
     variant : "PA", "PA-I" or "PA-II".
-    keep, order, max_passes, multiclass, fit_intercept, intercept_scaling, vote_count, class_weight, warm_start, log,
+    max_passes : as in `Perceptron`. None asks for a margin of 1 on every row, which is often reached only in the limit: give
+        max_updates with it.
+    keep, order, max_updates, multiclass, fit_intercept, intercept_scaling, vote_count, class_weight, warm_start, log,
     random_state, n_jobs, verbose : as in `Perceptron`.
 
     Example
@@ -46,6 +48,7 @@ class PassiveAggressive(OnlineClassifier):
         keep: str = "last",
         order: str = "permuted",
         max_passes: int | str | None = "auto",
+        max_updates: int | None = None,
         multiclass: str = "argmax",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -62,6 +65,7 @@ class PassiveAggressive(OnlineClassifier):
         self.keep = keep
         self.order = order
         self.max_passes = max_passes
+        self.max_updates = max_updates
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -77,9 +81,11 @@ class PassiveAggressive(OnlineClassifier):
         return passive_aggressive_rule(self.variant, float(self.C))
 
     def _plan_options(self) -> dict[str, Any]:
-        return {"order": self.order}
+        return {"order": self.order, "max_updates": self.max_updates}
 
     def _check_own_parameters(self) -> None:
         number("C", self.C, most=float("inf"))
         one_of("variant", self.variant, VARIANTS)
+        if self.max_updates is not None:
+            count("max_updates", self.max_updates)
         one_of("order", self.order, ("cyclic", "permuted", "random", "mistakes"))

@@ -34,7 +34,8 @@ class Perceptron(OnlineClassifier):
     step : rho > 0, or a callable k -> rho_k, k = 1, 2, ... counting updates.
     init : "zeros", "sum" (of all y_n x_n) or an array of shape (d,) or (k, d); with one more column, weight 0 comes first.
     order : "cyclic"; "permuted": a fresh order each pass; "random": drawn with replacement; "mistakes": each update takes a
-        row drawn uniformly from all that are misclassified (a pass is then as many updates as there are rows).
+        row drawn uniformly from all that are misclassified (a pass is then as many updates as there are rows). Batch updates
+        take all rows at once and have no order.
     max_passes : passes over the rows; None: until they are separated or another stop fires. "auto": 10, and on less than a
         thousand rows as many as visit 10,000 (1,000 at most), as measured in `docs/defaults.md`.
     max_updates : updates (of each one-vs-rest run).
@@ -45,7 +46,7 @@ class Perceptron(OnlineClassifier):
         On sparse rows of length 1 the constant 1 is large; try 0.1.
     vote_count : "lifetime": a hypothesis is born with one vote; "survivals": with none, one for each row it gets right.
     class_weight : None, "balanced" or a dict; it scales steps as `sample_weight` does.
-    warm_start : `fit` starts from the last weights of the fit before.
+    warm_start : `fit` starts from the last weights of the fit before; clock, counts and step sizes begin anew.
     log : keep the update log in `log_`; False drops it as soon as the reading allows.
     random_state : seed of the orders.
     n_jobs : threads for one-vs-rest, batch steps, the pocket and votes; the bits do not depend on it.
@@ -124,13 +125,13 @@ class Perceptron(OnlineClassifier):
         one_of("update", self.update, ("online", "batch", "batch-mean"))
         one_of("order", self.order, ("cyclic", "permuted", "random", "mistakes"))
         if isinstance(self.margin, str):
-            one_of("margin", self.margin, ("auto",))
+            one_of("margin", self.margin, ("auto",), "or a number of at least 0")
         else:
             number("margin", self.margin, or_equal=True)
         if not callable(self.step):
             number("step", self.step)
         if isinstance(self.init, str):
-            one_of("init", self.init, ("zeros", "sum"))
+            one_of("init", self.init, ("zeros", "sum"), "or an array")
         if self.max_updates is not None:
             count("max_updates", self.max_updates)
         if self.w_max is not None:

@@ -1,4 +1,4 @@
-"""The algorithms by name: one line each. Contract tests, benchmarks, the command line and the page read this list."""
+"""The algorithms by name: one line each. Whatever goes through all algorithms, such as the contract tests, reads this list."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,19 @@ def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, class
 
 def _of_class(class_weight: Any, codes: Any, classes: Any, sample_weight: Any) -> Any:
     if isinstance(class_weight, str):
-        one_of("class_weight", class_weight, ("balanced",))
+        one_of("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
     elif not isinstance(class_weight, dict):
         raise TypeError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}")
-    present, each = np.unique(codes), np.ones(len(classes))
-    each[present] = compute_class_weight(class_weight, classes=classes[present], y=classes[codes], sample_weight=sample_weight)
+    if isinstance(class_weight, str):
+        present, each = np.unique(codes), np.ones(len(classes))
+        each[present] = compute_class_weight(
+            class_weight, classes=classes[present], y=classes[codes], sample_weight=sample_weight
+        )
+        return each
+    given = [class_weight.get(label, 1.0) for label in classes.tolist()]
+    if not all(isinstance(weight, Real) for weight in given):
+        raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")
+    each = np.array(given, np.float64)
     if not (np.isfinite(each).all() and (each >= 0).all()):
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
     return each

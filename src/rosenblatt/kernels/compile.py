@@ -14,6 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -40,6 +46,14 @@ class _Impl(CompileResultCacheImpl):
 
 class _Cache(FunctionCache):
     _impl_class = _Impl
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        # Two processes that save at once may choose the same file for different machine code: one at a time.
+        self._impl.locator.ensure_cache_path()
+        with open(Path(self.cache_path) / "rosenblatt.lock", "w") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: Kernel) -> Kernel:

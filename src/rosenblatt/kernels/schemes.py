@@ -124,11 +124,6 @@ def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
     return sqnorm(rows, i) + x0 * x0
 
 
-@weight_of.of(Binary)
-def _(labels: Any, i: Any) -> Any:
-    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
-
-
 @head_of.of(Binary)
 def _(labels: Any, other: Any) -> Any:
     return 0
@@ -162,11 +157,6 @@ def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bia
 @length.of(Argmax)
 def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
     return 2.0 * (sqnorm(rows, i) + x0 * x0)
-
-
-@weight_of.of(Argmax)
-def _(labels: Any, i: Any) -> Any:
-    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
 
 
 @head_of.of(Argmax)
@@ -203,11 +193,14 @@ def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
     return sqnorm(rows, i) + x0 * x0
 
 
-@weight_of.of(Rest)
-def _(labels: Any, i: Any) -> Any:
-    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
-
-
 @head_of.of(Rest)
 def _(labels: Any, other: Any) -> Any:
     return other
+
+
+def _weight(labels: Any, i: Any) -> Any:
+    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
+
+
+for _scheme in (Binary, Argmax, Rest):
+    weight_of.of(_scheme)(_weight)

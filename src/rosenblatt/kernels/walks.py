@@ -39,6 +39,19 @@ def count_wrong(scores: Any, shifts: Any, signs: Any, weights: Any, errors: Any)
 
 
 @kernel
+def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: Any, errors: Any) -> None:
+    """errors[n] += what the rows weigh that hypothesis n of a binary walk gets wrong; a row on the plane is wrong."""
+    n = 0
+    for s in range(moves.coefs.shape[0]):
+        make_move(products, moves, s, scores)
+        if moves.ends[s]:
+            for i in range(signs.shape[0]):
+                if not signs[i] * scores[0, i] > 0.0:
+                    errors[n] += weights[i] if weights.shape[0] > 0 else 1.0
+            n += 1
+
+
+@kernel
 def count_errors_argmax(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, errors: Any) -> None:
     """errors[n] += what the rows weigh that hypothesis n of an argmax walk gets wrong; a row that a rival equals is wrong."""
     k, m, n = scores.shape[0], codes.shape[0], 0
