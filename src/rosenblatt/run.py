@@ -80,7 +80,7 @@ class Run:
             return new
         known = np.searchsorted(classes, self.classes)
         binary = state.w.ndim == 1
-        heads = np.stack([-state.w, state.w]) if binary else state.w if self.dense else state.w.T
+        heads = np.stack([-state.w, state.w]) if binary else heads_of(state.w, self.dense)
         bias = np.array([-state.bias[0], state.bias[0]]) if binary else state.bias
         (new.w if dense else new.w.T)[known] = heads
         new.bias[known] = bias
