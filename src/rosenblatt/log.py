@@ -65,14 +65,13 @@ class UpdateLog:
     def append(self, rows: Any, steps: Any, times: Any, others: Any, since: int) -> None:
         if len(rows):
             self._count += len(rows)
-            small = self.problem.n_rows <= np.iinfo(np.int32).max
             joint = not isinstance(self.problem.labels, Binary)
             self._parts.append(
                 Entries(
-                    rows.astype(np.int32 if small else np.int64),
-                    _constant(steps),
-                    times.astype(np.uint32 if times[-1] <= np.iinfo(np.uint32).max else np.int64),
-                    others.astype(np.int32) if joint else np.broadcast_to(np.int32(0), len(rows)),
+                    rows.astype(np.int32 if self.problem.n_rows < 1 << 31 else np.int64),
+                    steps.copy() if (steps != steps[0]).any() else _repeated(steps[0], len(steps)),
+                    times.astype(np.uint32 if times[-1] < 1 << 32 else np.int64),
+                    others.astype(np.int32) if joint else _repeated(np.int32(0), len(rows)),
                     since,
                 )
             )
@@ -86,11 +85,7 @@ class UpdateLog:
             rows, others = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "others"))
             firsts = {float(part.steps[0]) for part in parts if part.steps.strides == (0,)}
             equal = len(firsts) == 1 and all(part.steps.strides == (0,) for part in parts)
-            steps = (
-                np.broadcast_to(np.float64(firsts.pop()), len(rows))
-                if equal
-                else np.concatenate([part.steps for part in parts])
-            )
+            steps = _repeated(firsts.pop(), len(rows)) if equal else np.concatenate([part.steps for part in parts])
             self._parts = [Entries(rows, steps, clock, others, 0)]
         elif not self._parts:
             none = np.zeros(0, np.int32)
@@ -288,8 +283,6 @@ def apply_delta(state: State, delta: State) -> None:
         state.bias[...] += delta.bias
 
 
-def _constant(steps: Any) -> Any:
-    """A copy, or one number standing for all where they are equal."""
-    if (steps == steps[0]).all():
-        return np.broadcast_to(np.float64(steps[0]), len(steps))
-    return np.array(steps, np.float64)
+def _repeated(number: Any, count: int) -> Any:
+    """One number that stands for many: np.broadcast_to, without the time it takes."""
+    return np.ndarray(count, buffer=(one := np.array([number])), dtype=one.dtype, strides=(0,))

@@ -59,12 +59,17 @@ def make_problem(
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     labels: Any
     if n_classes == 2:
-        labels = Binary(read_only(np.where(codes == 1, 1, -1).astype(np.int8)), read_only(c))
+        labels = Binary(read_only(_signs(codes == 1)), read_only(c))
     elif multiclass == "argmax":
         labels = Argmax(read_only(codes), read_only(c))
     else:
         labels = Rest(read_only(codes), read_only(np.arange(n_classes, dtype=np.int32)), read_only(c))
     return Problem(make_rows(X), labels, float(x0), visited)
+
+
+def _signs(positive: Any) -> Any:
+    """+1 where true, else -1."""
+    return positive.view(np.int8) * np.int8(2) - np.int8(1)
 
 
 def make_rows(X: Any) -> Rows:
@@ -136,8 +141,7 @@ def as_heads(w: Any, rows: Rows) -> Any:
 def one_against_rest(problem: Problem, h: int) -> Problem:
     """Head h of a one-vs-rest problem as a binary problem on the same rows."""
     labels = problem.labels
-    signs = np.where(labels.codes == labels.heads[h], 1, -1).astype(np.int8)
-    return replace(problem, labels=Binary(read_only(signs), labels.weights))
+    return replace(problem, labels=Binary(read_only(_signs(labels.codes == labels.heads[h])), labels.weights))
 
 
 def pick_heads(state: State, rows: Rows, heads: Any, *, flat: bool = False) -> State:

@@ -69,13 +69,12 @@ def cyclic(n: int, size: int, rng: np.random.Generator) -> Iterator[Any]:
 def permuted(n: int, size: int, rng: np.random.Generator) -> Iterator[Any]:
     """Every row once, in a fresh order each pass; up to WINDOW rows it is a uniform permutation."""
     starts = rng.permutation(-(-n // BLOCK)) * BLOCK
-    per_segment = max(1, size // WINDOW) * BLOCKS
-    for first in range(0, len(starts), per_segment):
-        some = starts[first : first + per_segment]
-        count = len(some) * BLOCK - max(0, int(some.max()) + BLOCK - n)
-        order = np.empty(count, np.int64)
-        fill_windows(some, BLOCK, BLOCKS, n, rng.integers(0, 2**32, count, dtype=np.int64), order)
-        yield order
+    seeds = rng.integers(1, 2**64, -(-len(starts) // BLOCKS), dtype=np.uint64)
+    windows = max(1, size // WINDOW)
+    for first in range(0, len(seeds), windows):
+        some = starts[first * BLOCKS : (first + windows) * BLOCKS]
+        order = np.empty(len(some) * BLOCK, np.int64)
+        yield order[: int(fill_windows(some, BLOCK, BLOCKS, n, seeds[first:], order))]
 
 
 def random(n: int, size: int, rng: np.random.Generator) -> Iterator[Any]:

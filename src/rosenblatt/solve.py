@@ -32,7 +32,7 @@ from .threads import in_order
 WORK = 1 << 26
 # Multiply-adds that one thread takes at a time where all rows are looked at before a move.
 SHARE = 1 << 22
-TAPE = 1 << 14
+TAPE = 1 << 15
 
 
 def solve(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None = None) -> Result:
@@ -74,10 +74,10 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         for order in fixed or ORDERS[plan.order](problem.n_visited, size, rng):
             order, at = order if problem.visited is None else problem.visited[order], 0
             while at < len(order) and run.heads:
-                labels, state = run.active
+                labels, state, sums = run.active
                 rhos, good = run.steps.table(int(state.counts.max()) + 1)
-                pace = Pace(rhos, min(good, run.limit), run.bound, ahead)
-                visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, tape)
+                pace = Pace(rhos, min(good, run.limit), run.bound, ahead, run.clock)
+                visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, sums, tape)
                 if why == OVERFLOW:
                     raise _overflow(problem, int(order[at + visited]))
                 run.check_cancelled()
@@ -166,7 +166,7 @@ class _Run:
         self.heads = list(range(len(start.counts)))
         self.stops: dict[int, Stop] = {}
         self.durations = np.zeros(len(start.counts), np.int64)
-        self.active: tuple[Any, State] = (problem.labels, self.state)
+        self.active = (problem.labels, self.state, self.sums or _no_sums(self.state))
         if plan.w_max is not None:
             self.state.sqnorms[:] = _squared(self._true_norms())
 
@@ -175,17 +175,13 @@ class _Run:
             raise CancelledError
 
     def record(self, tape: Tape, used: int) -> None:
-        """Write the tape's moves into the log or the sums."""
-        if used == 0:
+        """Write the tape's moves into the log."""
+        if used == 0 or self.log is None:
             return
         rows, steps, times, others = (column[:used] for column in tape[:4])
         if isinstance(self.problem.labels, Rest):
             others = np.asarray(self.heads, np.int32)[others]
-        if self.log is not None:
-            self.log.append(rows, steps, times, others, self.clock)
-        if self.sums is not None:
-            weighted = steps * (times + self.clock)
-            make_moves(self.problem, rows, others, weighted, self.sums)
+        self.log.append(rows, steps, times, others, self.clock)
 
     def move(self, asked: Tape) -> float:
         """Make a step of many rows at once, summed in float64, or of one row as it is; how long it was."""
@@ -195,6 +191,8 @@ class _Run:
             make_moves(self.problem, asked.rows, asked.others, asked.steps, state)
         else:
             apply_delta(state, delta)
+        if self.sums is not None:
+            make_moves(self.problem, asked.rows, asked.others, asked.steps * self.clock, self.sums)
         state.counts[:] += 1
         length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
         if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
@@ -243,20 +241,23 @@ class _Run:
     def _select(self) -> None:
         """Heads that are done need no more scores: the kernel sees only those that still run."""
         labels, every = self.problem.labels, len(self.heads) == len(self.state.counts)
+        sums = self.sums or _no_sums(self.state)
         if every or not isinstance(labels, Rest):
-            self.active = (labels, self.state)
+            self.active = (labels, self.state, sums)
         else:
-            few = np.asarray(self.heads, np.int64)
-            self.active = (_some_heads(self.problem, few).labels, pick_heads(self.state, self.problem.rows, few))
+            few, rows = np.asarray(self.heads, np.int64), self.problem.rows
+            some = sums if self.sums is None else pick_heads(sums, rows, few)
+            self.active = (_some_heads(self.problem, few).labels, pick_heads(self.state, rows, few), some)
 
     def put_back(self) -> None:
         """Bring what the active heads did into the state of all."""
-        part = self.active[1]
-        if part is not self.state:
-            few = np.asarray(self.heads, np.int64)
-            as_heads(self.state.w, self.problem.rows)[few] = as_heads(part.w, self.problem.rows)
+        few = np.asarray(self.heads, np.int64)
+        for whole, part in zip((self.state, self.sums), self.active[1:], strict=True):
+            if whole is None or whole is part:
+                continue
+            as_heads(whole.w, self.problem.rows)[few] = as_heads(part.w, self.problem.rows)
             for name in ("bias", "counts", "sqnorms"):
-                getattr(self.state, name)[few] = getattr(part, name)
+                getattr(whole, name)[few] = getattr(part, name)
 
     def _true_norms(self) -> Any:
         heads = np.column_stack([as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias])
@@ -372,6 +373,11 @@ def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> R
         ends = [[*part.passes, len(part)] for _, part in logs]
         log.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
     return Result(state, stops, max(result.passes for _, result in parts), durations, log, sums)
+
+
+def _no_sums(state: State) -> State:
+    """No room for sums, in the type that sums have."""
+    return state._replace(w=np.zeros((0,) * state.w.ndim), bias=np.zeros(0))
 
 
 def _tape(size: int) -> Tape:

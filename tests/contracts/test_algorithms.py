@@ -74,9 +74,11 @@ def test_it_learns_something(make, scheme, dtype, pack):
 def test_dense_and_csr_agree(make, scheme, dtype):
     X, y = rows_of(scheme, dtype)
     dense, csr = make().fit(X, y), make().fit(sp.csr_array(X), y)
-    assert dense.log_.rows.tolist() == csr.log_.rows.tolist()
-    assert dense.log_.rivals.tolist() == csr.log_.rivals.tolist()
-    np.testing.assert_allclose(dense.log_.steps, csr.log_.steps, rtol=1e-5)
+    # Sums are added in another order, so a row exactly on the margin (passive-aggressive steps lead there) may move by a hair.
+    moved, moved_csr = (np.flatnonzero(model.log_.steps > 1e-6) for model in (dense, csr))
+    assert dense.log_.rows[moved].tolist() == csr.log_.rows[moved_csr].tolist()
+    assert dense.log_.rivals[moved].tolist() == csr.log_.rivals[moved_csr].tolist()
+    np.testing.assert_allclose(dense.log_.steps[moved], csr.log_.steps[moved_csr], rtol=1e-5, atol=1e-6)
     tolerance = 1e-4 if dtype == "float32" else 1e-10
     np.testing.assert_allclose(dense.decision_function(X), csr.decision_function(X), rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(csr.decision_function(sp.csr_array(X)), csr.decision_function(X), rtol=tolerance, atol=tolerance)

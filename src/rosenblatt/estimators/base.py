@@ -110,7 +110,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
         keep_log = bool(self.log) or self.keep in ("pocket", "vote")
-        sums = zero_sums(start) if self.keep == "average" and not keep_log else None
+        sums = zero_sums(start) if self.keep == "average" else None
         plan = self._plan(problem, keep_log)
         try:
             result = solve(problem, self._rule(problem), plan, start, sums)

@@ -18,6 +18,8 @@ def classes_and_codes(y: Any) -> tuple[Any, Any]:
     if most - least >= SPAN:
         return np.unique(y, return_inverse=True)
     offsets = y.astype(np.int64) - least
+    if most - least == 1:
+        return np.array([least, most]).astype(y.dtype), offsets
     found = np.flatnonzero(np.bincount(offsets))
     places = np.zeros(most - least + 1, np.int32)
     places[found] = np.arange(len(found))

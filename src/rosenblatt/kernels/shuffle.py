@@ -1,27 +1,33 @@
-"""A permutation of rows, window by window, from random numbers drawn beforehand."""
+"""A permutation of rows, window by window."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .compile import kernel
+
+A, B, C, HALF, ONE = (np.uint64(number) for number in (13, 7, 17, 32, 1))
 
 
 @kernel
-def fill_windows(starts: Any, block: int, per_window: int, n: int, draws: Any, order: Any) -> None:
-    """Write the rows of the blocks at `starts` (cut off at n) into `order`, shuffled within windows of `per_window` blocks.
+def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, order: Any) -> Any:
+    """Write the rows of the blocks at `starts` (cut off at n) into `order`, shuffled within windows of blocks; how many.
 
-    Fisher-Yates; draws: one uniform 32-bit number per row, as int64.
+    Fisher-Yates, inside out: each row takes a place among those before it, and what was there moves to the end. The draws are
+    the upper halves of Marsaglia's xorshift64 (Journal of Statistical Software 8, 2003); a window's `seed` is any uint64 but 0.
     """
-    filled = first = 0
+    drawn, filled, first = seeds[0], np.uint64(0), np.uint64(0)
     for b in range(starts.shape[0]):
+        if b % per_window == 0:
+            drawn, first = seeds[b // per_window], filled
         for row in range(starts[b], min(starts[b] + block, n)):
-            order[filled] = row
-            filled += 1
-        if (b + 1) % per_window == 0 or b + 1 == starts.shape[0]:
-            for i in range(filled - 1, first, -1):
-                j = first + ((draws[i] * (i - first + 1)) >> 32)
-                kept = order[i]
-                order[i] = order[j]
-                order[j] = kept
-            first = filled
+            drawn ^= drawn << A
+            drawn ^= drawn >> B
+            drawn ^= drawn << C
+            place = first + (((drawn >> HALF) * (filled - first + ONE)) >> HALF)
+            order[filled] = order[place]
+            order[place] = row
+            filled += ONE
+    return filled

@@ -17,12 +17,15 @@ class Pace(NamedTuple):
     limit: int  # come back when a head has made this many updates
     bound: float  # come back when the squared norm of a head passes this
     ahead: int  # how many rows ahead of its turn a row is asked for; 0 where the order is the memory's own
+    since: int  # rows visited before
 
 
 @kernel
-def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any, tape: Any) -> tuple[int, int, int]:
+def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any, sums: Any, tape: Any) -> tuple[int, int, int]:
     """Visit the rows in `order`, moving the weights wherever the rule asks: w += rho_k tau y_i x_i.
 
+    `sums`, where it has room, collects the moves times the number of rows visited before: what an average needs, while the
+    row is at hand.
     Comes back when the order is done, the tape is full, a head has reached the limit or the bound, or a score overflowed:
     (rows visited, moves on the tape, why).
     """
@@ -41,6 +44,8 @@ def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any,
             h = head_of(labels, tape.others[s])
             tau = pace.rhos[min(state.counts[h], last)] * tape.steps[s]
             move(labels, rows, i, tape.others[s], tau, state.x0, state.w, state.bias)
+            if sums.w.size > 0:
+                move(labels, rows, i, tape.others[s], tau * (pace.since + p), state.x0, sums.w, sums.bias)
             state.counts[h] += 1
             tape.steps[s] = tau
             tape.times[s] = p
