@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 import rosenblatt as rb
 from oracles import augment, batch, cyclic, noisy, perceptron, separable
@@ -27,7 +26,7 @@ def plane(model, x0=1.0):
 
 def visits(order, n, passes, seed):
     """The order of the visits of an estimator with this seed, one line per pass."""
-    rng = np.random.default_rng(int(check_random_state(seed).randint(np.iinfo(np.int32).max)))
+    rng = np.random.default_rng(seed)
     return [np.concatenate(list(ORDERS[order](n, 10**6, rng))) for _ in range(passes)]
 
 

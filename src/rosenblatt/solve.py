@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernels.rows import ASKED, Dense
+from .kernels.rows import ASKED, FAR, Dense
 from .kernels.schemes import Argmax, Binary, Rest, State, Tape
 from .kernels.sweeps import FULL, OVERFLOW, Pace, find, online
 from .log import UpdateLog, apply_delta, make_moves
@@ -62,8 +62,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
     """Visit row after row; the weights move at once."""
     run = _Run(problem, plan, start, sums)
     size = max(64, int(WORK / (problem.density * run.state.bias.size + 1)))
-    short = isinstance(problem.rows, Dense) and problem.n_features * problem.rows.values.itemsize <= ASKED
-    ahead = AHEAD if short or plan.order != "cyclic" else 0
+    ahead = _looking_ahead(problem, plan.order, run.state.w)
     rng = np.random.default_rng(plan.seed)
     tape = _tape(TAPE + len(run.state.counts))
     fixed = list(ORDERS["cyclic"](problem.n_visited, size, rng)) if plan.order == "cyclic" else None
@@ -101,6 +100,18 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         if not run.heads:
             return run.result(passes)
     raise AssertionError("unreachable")
+
+
+def _looking_ahead(problem: Problem, order: str, w: Any) -> int:
+    """How many rows ahead memory is asked for.
+
+    The processor sees by itself how rows go on in memory order, but short ones too late; and rows that are asked for pass by
+    the caches that far weights need.
+    """
+    if order != "cyclic":
+        return AHEAD
+    short = problem.n_features * problem.rows.values.itemsize <= ASKED
+    return AHEAD if (short if isinstance(problem.rows, Dense) else w.nbytes > FAR) else 0
 
 
 def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None) -> Result:

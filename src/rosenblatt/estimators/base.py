@@ -110,7 +110,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
         keep_log = bool(self.log) or self.keep in ("pocket", "vote")
-        sums = zero_sums(start) if self.keep == "average" else None
+        # Dense rows are summed for the average while they are at hand. Sparse ones are cheaper to sum from the log, where those
+        # that moved the weights many times are added once.
+        at_hand = isinstance(problem.rows, Dense) or not keep_log
+        sums = zero_sums(start) if self.keep == "average" and at_hand else None
         plan = self._plan(problem, keep_log)
         try:
             result = solve(problem, self._rule(problem), plan, start, sums)
@@ -245,7 +248,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         options = self._plan_options()
         return Plan(
             max_passes=_passes(problem.n_visited, options) if self.max_passes == "auto" else self.max_passes,
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            seed=_seed(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
             watch=_report if self.verbose else None,
@@ -343,3 +346,10 @@ def _passes(n: int, options: dict[str, Any]) -> int:
 def _report(progress: Progress) -> None:
     heads = f"classes {progress.heads[0]} to {progress.heads[-1]}, " if progress.heads else ""
     sys.stderr.write(f"{heads}pass {progress.passes}: {progress.last} updates, {progress.updates} in all\n")
+
+
+def _seed(random_state: Any) -> int:
+    """A seed as it is: making scikit-learn's generator from it, to draw another, takes half a millisecond."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**32:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -34,7 +34,7 @@ def operation(stub: Callable[..., Any]) -> Any:
             def choose(*args: Any) -> Callable[..., Any] | None:
                 return body if getattr(args[0], "instance_class", None) is first else None
 
-            options: Any = {"fastmath": set(fastmath), "error_model": "numpy", "_nrt": False}
+            options: Any = {"fastmath": set(fastmath), "error_model": "numpy", "_nrt": False, "forceinline": True}
             overload(call, strict=False, jit_options=options, inline="never")(choose)
             return body
 

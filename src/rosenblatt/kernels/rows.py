@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dispatch import REORDER, operation
-from .prefetch import prefetch
+from .prefetch import prefetch, prefetch_once
 
 CACHE_LINE = 64
 ASKED = 1024  # bytes of a row that are asked for; the processor sees by itself that a long row goes on
-NONZEROS_AHEAD = 16  # while all heads of one nonzero are added up, those of a later one are fetched
+FAR = 1 << 20  # bytes of weights that a core's own cache does not hold: those of later nonzeros are fetched in time
+NONZEROS_AHEAD = 32
+HEADS_AHEAD = 16  # the same where a nonzero meets all heads
 
 
 class Dense(NamedTuple):
@@ -129,8 +131,13 @@ def _(rows: Any, i: Any, w: Any) -> Any:
     values, indices = rows.values, rows.indices
     start, stop = span(rows, i)
     quads = stop - ((stop - start) & np.uintp(3))
+    far, last = w.shape[0] * w.itemsize > FAR, np.int64(indices.shape[0]) - 4
     s0 = s1 = s2 = s3 = 0.0
     for j in range(start, quads, np.uintp(4)):  # four sums, so that no product waits for the one before
+        if far:
+            soon = np.uintp(min(np.int64(j) + NONZEROS_AHEAD, last))
+            for ahead in range(soon, soon + np.uintp(4)):
+                prefetch(w, np.int64(indices[ahead]) * w.itemsize)
         j1, j2, j3 = j + np.uintp(1), j + np.uintp(2), j + np.uintp(3)
         s0 += np.float64(values[j]) * w[np.uintp(indices[j])]
         s1 += np.float64(values[j1]) * w[np.uintp(indices[j1])]
@@ -164,7 +171,7 @@ def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
     stored, stride = rows.indices.shape[0], W.strides[0]
     out[:] = 0.0
     for j in range(start, stop):
-        soon = np.int64(rows.indices[min(np.int64(j) + NONZEROS_AHEAD, stored - 1)]) * stride
+        soon = np.int64(rows.indices[min(np.int64(j) + HEADS_AHEAD, stored - 1)]) * stride
         for offset in range(0, stride, CACHE_LINE):
             prefetch(W, soon + offset)
         x, column = np.float64(rows.values[j]), W[np.uintp(rows.indices[j])]
@@ -184,6 +191,6 @@ def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
 def _(rows: Any, i: Any) -> Any:
     start, stop = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])
     for offset in range(start * rows.values.itemsize, stop * rows.values.itemsize, CACHE_LINE):
-        prefetch(rows.values, offset)
+        prefetch_once(rows.values, offset)
     for offset in range(start * rows.indices.itemsize, stop * rows.indices.itemsize, CACHE_LINE):
-        prefetch(rows.indices, offset)
+        prefetch_once(rows.indices, offset)

@@ -16,7 +16,7 @@ class Pace(NamedTuple):
     rhos: Any  # float64, step sizes rho_1, rho_2, ...; the last one stands for all that follow
     limit: int  # come back when a head has made this many updates
     bound: float  # come back when the squared norm of a head passes this
-    ahead: int  # how many rows ahead of its turn a row is asked for; 0 where the order is the memory's own
+    ahead: int  # how many rows ahead of its turn a row is asked for; 0: never
     since: int  # rows visited before
 
 
