@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 try:
     import fcntl
@@ -57,9 +58,10 @@ class _Cache(FunctionCache):
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Compile `function` on its first call; `NUMBA_DISABLE_JIT=1` leaves it plain Python."""
+    """Compile `function` on its first call; `NUMBA_DISABLE_JIT=1` leaves it plain Python, as silent about overflow."""
+    if not COMPILED:
+        return np.errstate(all="ignore")(function)
     compiled: Any = numba.njit(**OPTIONS)(function)
-    if COMPILED:
-        cache: Any = _Cache
-        compiled._cache = cache(function)
+    cache: Any = _Cache
+    compiled._cache = cache(function)
     return cast(Kernel, compiled)
