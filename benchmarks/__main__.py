@@ -17,7 +17,6 @@ from rich.table import Table
 import rosenblatt
 
 from . import defaults, epochs, memory, pocket, startup
-from .measure import bandwidth
 
 PARTS = ("epochs", "pocket", "memory", "defaults", "startup")
 console = Console(width=150)
@@ -39,9 +38,7 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
     console.print(f"{found['machine']}\n")
     for part in parts or PARTS:
         if part == "epochs":
-            found["bandwidth"] = bandwidth()
-            console.print(f"one thread reads {found['bandwidth'] / 1e9:.1f} GB/s")
-            found[part] = _ratios(epochs.measure(repeats, quick, found["bandwidth"]), "sklearn")
+            found[part] = _ratios(epochs.measure(repeats, quick), "sklearn")
         elif part == "pocket":
             found[part] = _ratios(pocket.measure(repeats, quick), "NumPy")
         elif part == "memory":
@@ -73,17 +70,17 @@ def _cpu() -> str:
 
 
 def _ratios(rows: Any, peer: str) -> list[dict[str, Any]]:
-    table = Table("work", "", f"{peer} s", "ours s", "ratio", "at least", "difference", "bandwidth")
+    table = Table("work", "", f"{peer} s", "ours s", "ratio", "at least", "difference", "of memory's speed")
     kept = []
     for row in rows:
         kept.append(row)
-        theirs, ours = row["seconds"].values()
+        theirs, ours, *_ = row["seconds"].values()
         short = row["required"] is not None and row["ratio"] < row["required"]
         table.add_row(
             row["work"], row["dtype"], f"{theirs:.4f}", f"{ours:.4f}", f"{row['ratio']:.2f}x",
             "" if row["required"] is None else f"{row['required']:g}x",
-            "other order" if row["agree"] is None else f"{row['agree']:.1g}",
-            f"{row['bandwidth']:.0%}" if "bandwidth" in row else "",
+            "other run" if row["agree"] is None else f"{row['agree']:.1g}",
+            f"{row['bandwidth']:.0%} of {row['gigabytes']:.1f} GB/s" if "bandwidth" in row else "",
             style="red" if short else "",
         )  # fmt: skip
     console.print(table)

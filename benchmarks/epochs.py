@@ -13,8 +13,8 @@ from sklearn.linear_model import Perceptron as SklearnPerceptron
 
 import rosenblatt as rb
 
-from . import workloads
-from .measure import interleave
+from . import peers, workloads
+from .measure import BLOCK, interleave, reading
 
 EPOCHS = 10
 # scikit-learn scales the bias step by 0.01 on sparse rows; a constant of 0.1 before every row does the same.
@@ -42,10 +42,12 @@ def _ours(kind: str, shuffle: bool, sparse: bool) -> Any:
 def _works(quick: bool) -> Iterator[tuple[str, str, bool, Any, float | None, float | None]]:
     tenth = 10 if quick else 1
     dense, wide = (100_000 // tenth, 100), (60_000 // tenth, 784, 10)
-    yield "dense 100k x 100, cyclic", "online", False, workloads.dense(*dense), 2.7, 4.5
-    yield "dense 100k x 100, permuted", "online", True, workloads.dense(*dense), 3.5, 6.0
-    yield "dense 100k x 100, averaged", "averaged", False, workloads.dense(*dense), 4.5, 9.0
-    yield "dense 100k x 100, passive-aggressive", "passive-aggressive", False, workloads.dense(*dense), None, None
+    for share, noise in (("3 %", 0.1), ("15 %", 0.5)):
+        name, rows = f"dense 100k x 100, {share} of labels turned", workloads.dense(*dense, noise=noise)
+        yield f"{name}, cyclic", "online", False, rows, 2.7, 4.5
+        yield f"{name}, permuted", "online", True, rows, 3.5, 6.0
+        yield f"{name}, averaged", "averaged", False, rows, 4.5, 9.0
+        yield f"{name}, passive-aggressive", "passive-aggressive", False, rows, None, None
     yield "dense 60k x 784, 10 classes, one-vs-rest", "online", False, workloads.dense(*wide), 6.0, 11.0
     for d, plain, averaged in ((50_000, 1.2, 1.8), (1_000_000, 1.4, 2.5)):
         name, data = f"CSR 200k x {d // 1000}k", workloads.sparse(200_000 // tenth, d // tenth)
@@ -57,14 +59,17 @@ def _works(quick: bool) -> Iterator[tuple[str, str, bool, Any, float | None, flo
     yield "CSR 100k x 50k, 20 classes, one-vs-rest", "online", False, many, 2.0, 3.0
 
 
-def measure(repeats: int, quick: bool, bandwidth: float) -> Iterator[dict[str, Any]]:
+def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
     warnings.simplefilter("ignore", FutureWarning)  # scikit-learn's farewell to its passive-aggressive classes
+    read = reading()
     for work, kind, shuffle, (X64, y), *required in _works(quick):
         for dtype, least in zip((np.float64, np.float32), required, strict=True):
             X = X64.astype(dtype)
             sparse = hasattr(X, "indptr")
             theirs, ours = _sklearn(kind, shuffle), _ours(kind, shuffle, sparse)
-            seconds = interleave({"sklearn": partial(theirs.fit, X, y), "ours": partial(ours.fit, X, y)}, repeats)
+            contestants = {"sklearn": partial(theirs.fit, X, y), "ours": partial(ours.fit, X, y), "reading": read}
+            seconds = interleave(contestants, repeats)
+            bandwidth = BLOCK / seconds["reading"]
             touched = X.data.nbytes + X.indices.nbytes if sparse else X.nbytes
             yield {
                 "work": work,
@@ -72,9 +77,36 @@ def measure(repeats: int, quick: bool, bandwidth: float) -> Iterator[dict[str, A
                 "seconds": seconds,
                 "ratio": seconds["sklearn"] / seconds["ours"],
                 "required": least,
+                "gigabytes": bandwidth / 1e9,
                 "bandwidth": touched * EPOCHS / seconds["ours"] / bandwidth,
                 "agree": None if shuffle else _difference(theirs, ours),
             }
+            if dtype is np.float32 and work in BESIDE:
+                yield from _others(work, X, y, seconds["ours"])
+
+
+# The peers that do other work: one run each beside ours, on float32 rows. They are not asked for the same weights.
+BESIDE = (
+    "dense 100k x 100, 3 % of labels turned, cyclic",
+    "CSR 200k x 50k, cyclic",
+    "CSR 100k x 50k, 20 classes, one-vs-rest",
+)
+
+
+def _others(work: str, X: Any, y: Any, ours: float) -> Iterator[dict[str, Any]]:
+    for peer, learn in peers.installed(EPOCHS, max_iter=EPOCHS).items():
+        seconds, predict = learn(X, y, 0)
+        few = slice(0, 2000)
+        yield {
+            "work": f"  {peer}",
+            "beside": work,
+            "dtype": "float32",
+            "seconds": {"peer": seconds, "ours": ours},
+            "ratio": seconds / ours,
+            "required": None,
+            "agree": None,
+            "training accuracy": float((predict(X[few]) == y[few]).mean()),
+        }
 
 
 def _difference(theirs: Any, ours: Any) -> float:

@@ -1,4 +1,4 @@
-"""How things are measured: contestants in turn, thread time, medians; memory as the system sees it."""
+"""How things are measured: contestants in turn, thread time, medians."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 Contestant = Callable[[], Any]
+BLOCK = 200_000_000
 
 
 def interleave(
@@ -28,28 +29,12 @@ def interleave(
     return {name: statistics.median(times) for name, times in seconds.items()}
 
 
-def bandwidth() -> float:
-    """Bytes a second that one thread reads: the best of five sums over 400 MB."""
-    block = np.ones(50_000_000)
-    times = []
-    with threadpool_limits(1):
-        for _ in range(5):
-            start = time.perf_counter()
+def reading() -> Contestant:
+    """Reads BLOCK bytes of memory in order: beside the others in turn, it says how fast memory was at the time."""
+    block = np.ones(BLOCK // 8)
+
+    def read() -> None:
+        with threadpool_limits(1):
             np.dot(block, block)
-            times.append(time.perf_counter() - start)
-    return block.nbytes / min(times)
 
-
-def peak_memory(work: Contestant) -> int:
-    """Bytes that the process grew at most while `work` ran: resident memory, from Linux's own high-water mark."""
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-    before = _status("VmRSS")
-    work()
-    return _status("VmHWM") - before
-
-
-def _status(field: str) -> int:
-    with open("/proc/self/status") as file:
-        line = next(line for line in file if line.startswith(field))
-    return int(line.split()[1]) * 1024
+    return read

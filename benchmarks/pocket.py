@@ -17,14 +17,15 @@ from .measure import interleave
 def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
     part = 10 if quick else 1
     with threadpool_limits(1):
-        yield _pocket(20_000 // part, 54, 2_000 // part, repeats)
+        for share, noise in (("15 %", 0.5), ("25 %", 1.0)):
+            yield _pocket(20_000 // part, 54, 2_000 // part, share, noise, repeats)
         for n, d in ((20_000, 54), (4_000, 784)):
             for passes in (1, 10):
                 yield _vote(n // part, d, passes, repeats)
 
 
-def _pocket(n: int, d: int, updates: int, repeats: int) -> dict[str, Any]:
-    X, y = workloads.dense(n, d, noise=0.5)
+def _pocket(n: int, d: int, updates: int, share: str, noise: float, repeats: int) -> dict[str, Any]:
+    X, y = workloads.dense(n, d, noise=noise)
     signs = np.where(y == 1, 1.0, -1.0)
 
     def with_numpy() -> tuple[int, Any]:
@@ -47,7 +48,7 @@ def _pocket(n: int, d: int, updates: int, repeats: int) -> dict[str, Any]:
     best, kept = with_numpy()
     same = best == ours.pocket_errors_ and np.allclose(kept[1:], ours.coef_[0], rtol=1e-9)
     return {
-        "work": f"pocket, {n} x {d} noisy rows, {updates} updates",
+        "work": f"pocket, {n} x {d} rows, {share} of labels turned, {updates} updates",
         "dtype": "float64",
         "seconds": seconds,
         "ratio": seconds["numpy"] / seconds["ours"],

@@ -93,3 +93,34 @@ def test_an_automatic_margin_is_the_mean_squared_length():
     expected = (X**2).sum(axis=1).mean() + 1.0
     models = [rb.Perceptron(margin=b, random_state=0, max_passes=3).fit(X, y) for b in ("auto", expected)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+
+
+@pytest.mark.parametrize("random_state", ["a", -1, 1.5, 2**32])
+def test_a_bad_random_state_is_named(random_state):
+    with pytest.raises(ValueError, match=f"random_state must be .* got {random_state!r}"):
+        rb.Perceptron(random_state=random_state).fit(X, y)
+
+
+@pytest.mark.parametrize("random_state", [None, 3, np.int64(3), np.random.RandomState(3)])
+def test_every_kind_of_random_state_that_scikit_learn_takes_is_taken(random_state):
+    assert rb.Perceptron(random_state=random_state).fit(X, y).n_updates_ > 0
+
+
+def test_a_bad_verbose_is_named():
+    with pytest.raises(TypeError, match=r"verbose must be .* got 'x'"):
+        rb.Perceptron(verbose="x").fit(X, y)
+
+
+@pytest.mark.parametrize(("init", "message"), [([[1.0, 2.0], [3.0]], "rows of one length"), (np.ones(4) * 1j, "real numbers")])
+def test_a_start_that_is_no_array_of_numbers_is_refused(init, message):
+    with pytest.raises(ValueError, match=f"init must be .*{message}"):
+        rb.Perceptron(init=init).fit(X, y)
+
+
+def test_a_vote_says_why_it_has_no_plane():
+    model = rb.Perceptron("vote").fit(X, y)
+    with pytest.raises(AttributeError, match=r"majority of many planes; reading\('average'\)"):
+        _ = model.coef_
+    assert not hasattr(model, "intercept_")
+    with pytest.raises(AttributeError, match="no attribute 'weights'"):
+        _ = model.weights

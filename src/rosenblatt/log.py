@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from .kernels.schemes import Argmax, Binary, Rest, State
-from .kernels.sweeps import add
+from .kernels.sweeps import add, trail
 from .problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
 
 
@@ -56,7 +56,7 @@ class UpdateLog:
         self.since = 0  # rows visited before the first
         self.durations = np.zeros(len(start.counts), np.int64)  # when each head's run ended
         self.passes: list[int] = []  # number of updates at the end of each pass
-        self._parts: list[Entries] = []
+        self.parts: list[Entries] = []  # as they were written
         self._count = 0
         self._row_ids: Any | None = None  # set where only some of the training rows are held
 
@@ -66,7 +66,7 @@ class UpdateLog:
         if len(rows):
             self._count += len(rows)
             joint = not isinstance(self.problem.labels, Binary)
-            self._parts.append(
+            self.parts.append(
                 Entries(
                     rows.astype(np.int32 if self.problem.n_rows < 1 << 31 else np.int64),
                     steps.copy() if (steps != steps[0]).any() else _repeated(steps[0], len(steps)),
@@ -79,18 +79,18 @@ class UpdateLog:
     # --- reading -------------------------------------------------------------------------------------------------------
 
     def _joined(self) -> Entries:
-        if len(self._parts) > 1:
-            parts = self._parts
+        if len(self.parts) > 1:
+            parts = self.parts
             clock = np.concatenate([part.clock for part in parts])
             rows, others = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "others"))
             firsts = {float(part.steps[0]) for part in parts if part.steps.strides == (0,)}
             equal = len(firsts) == 1 and all(part.steps.strides == (0,) for part in parts)
             steps = _repeated(firsts.pop(), len(rows)) if equal else np.concatenate([part.steps for part in parts])
-            self._parts = [Entries(rows, steps, clock, others, 0)]
-        elif not self._parts:
+            self.parts = [Entries(rows, steps, clock, others, 0)]
+        elif not self.parts:
             none = np.zeros(0, np.int32)
             return Entries(none, np.zeros(0), none, none, 0)
-        return self._parts[0]
+        return self.parts[0]
 
     def __len__(self) -> int:
         return self._count
@@ -204,6 +204,20 @@ class UpdateLog:
         for first, last in itertools.pairwise(edges):
             apply_delta(state, self.delta(slice(int(first), int(last))))
 
+    def planes(self, state: State, edges: Any) -> tuple[Any, Any]:
+        """(planes, intercepts) of a binary run from `state` on: before the first of the updates between `edges`, after each."""
+        planes, shifts = np.empty((len(edges), self.problem.n_features)), np.empty(len(edges))
+        if not self.grouped:
+            stretch = slice(int(edges[0]), int(edges[-1]))
+            moves = _columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
+            trail(self.problem.rows, self.problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
+            return planes, shifts
+        planes[0], shifts[0] = state.w, state.x0 * state.bias[0]
+        for n in range(1, len(edges)):
+            self.advance(state, edges[n - 1 : n + 1])
+            planes[n], shifts[n] = state.w, state.x0 * state.bias[0]
+        return planes, shifts
+
     def weights_at(self, t: int) -> tuple[Any, Any]:
         """(coef, intercept) after the first t updates; 0 is before the run, `n_updates` after it."""
         state = self.state_at(t)
@@ -272,9 +286,17 @@ class UpdateLog:
 
 def make_moves(problem: Problem, rows: Any, others: Any, steps: Any, state: State) -> None:
     """Make the moves of some rows, in order, on the weights of `state`."""
-    columns = (rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False), steps)
-    moved, against, taus = (read_only(np.ascontiguousarray(column)) for column in columns)  # one type for the kernel
-    add(problem.rows, problem.labels, moved, against, taus, state.x0, state.w, state.bias)
+    add(problem.rows, problem.labels, *_columns(rows, others, steps), state.x0, state.w, state.bias)
+
+
+def _columns(rows: Any, others: Any, steps: Any) -> tuple[Any, Any, Any]:
+    """In one type each, for the kernels."""
+    moved, against = rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False)
+    return (
+        read_only(np.ascontiguousarray(moved)),
+        read_only(np.ascontiguousarray(against)),
+        read_only(np.ascontiguousarray(steps)),
+    )
 
 
 def apply_delta(state: State, delta: State) -> None:

@@ -2,7 +2,8 @@
 
 Gallant, IEEE Transactions on Neural Networks 1 (1990). The definition counts all rows after every update. Here the hypotheses
 go by a block at a time, one matrix product for all of them, and the rows that the best one so far finds hardest come first: a
-hypothesis that has made as many errors as the best has made in all is out. What comes out is the same, to the error.
+hypothesis that has made as many errors as the best has made in all is out. The planes are those of the run to the bit, and what
+comes out is the same to the error.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from .kernels.rows import Dense
 from .kernels.schemes import Binary, State
 from .kernels.walks import count_errors, count_errors_argmax, count_wrong
 from .log import UpdateLog
-from .problem import as_heads, copy_state, rows_as_matrix, take_rows
+from .problem import as_heads, copy_state, read_only, rows_as_matrix, take_rows
 from .threads import in_order, one_blas_thread
 
-# Hypotheses held against the rows at a time, and rows at a time: their products, of 8 bytes, stay in the cache.
-HYPOTHESES = 128
-ROWS = 512
+# Hypotheses held against the rows at a time, and rows at a time: half and twice as many measured slower.
+HYPOTHESES = 512
+ROWS = 1024
 
 
 @dataclass
@@ -89,21 +90,44 @@ def _taken(log: UpdateLog, rows: Any) -> Any:
 
 
 class _Planes:
-    """The hypotheses of a binary block, each as the plane it is, so that those that are out cost nothing."""
+    """The hypotheses of a binary block, each as the plane it is, so that those that are out cost nothing.
+
+    A row's side of a plane needs no more digits than tell its score from zero: products are taken in float32, twice as fast,
+    and again in float64 where the bound on their rounding, (d + 8) eps |w| |x|, leaves the side open.
+    """
 
     def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
-        walk = walk_through(log, start, block)
-        moves, vectors = walk.moves, walk.vectors.toarray() if sp.issparse(walk.vectors) else walk.vectors
-        self.planes = np.cumsum(moves.coefs[:, None] * vectors[moves.vectors], axis=0) + walk.start
-        self.shifts = np.cumsum(moves.shifts) + walk.x0 * walk.start_bias[0]
-        self.rooms, self.labels = Rooms(self.planes, ROWS), log.problem.labels
+        self.planes, self.shifts = log.planes(copy_state(start), block)
+        self.labels, self.rough, self.sizes = log.problem.labels, _float32(self.planes), _lengths(self.planes)
 
     def errors(self, X: Any, rows: Any, alive: Any) -> Any:
-        signs, weights = np.ascontiguousarray(self.labels.signs[rows]), self.labels.weights
+        signs, weights = self.labels.signs[rows].astype(np.float32), self.labels.weights
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(alive))
-        scores = products(self.planes[alive], X, self.rooms.mine)
-        count_wrong(scores, self.shifts[alive], signs, weights, errors)
+        X = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rough = self.rough[alive] @ _float32(X).T
+            doubts = self._doubts(alive, float(_lengths(X).max()))
+        count_wrong(self.planes[alive], self.shifts[alive], read_only(X), rough, doubts, signs, weights, errors)
         return errors
+
+    def _doubts(self, alive: Any, longest: float) -> Any:
+        """How far a score in float32 may be from the truth, for each plane; twice as much as it can be."""
+        d, sizes, float32 = self.planes.shape[1], self.sizes[alive], np.finfo(np.float32)
+        largest = sizes * longest + abs(self.shifts[alive])  # no part of a score is larger
+        vanished = 2 * d * float32.tiny * (sizes + longest + 1.0)  # numbers too small for float32 are lost
+        fits = np.maximum(largest, np.maximum(sizes, longest)) < 0.1 * float32.max
+        return np.where(fits, (d + 8) * float32.eps * largest + vanished, np.inf)
+
+
+def _float32(array: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32, copy=False)
+
+
+def _lengths(rows: Any) -> Any:
+    """The length of each row, or infinity where its square is out of range."""
+    with np.errstate(over="ignore"):
+        return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
 class _Walkers:

@@ -20,19 +20,23 @@ ROWS = 2048
 # blocks that it pays to make.
 PRODUCTS = 1 << 19
 WIDE = 256
+# Entries that are summed at a time, so that a sum takes no memory to speak of.
+STRETCH = 1 << 16
 
 
 def sums_of_times(log: UpdateLog) -> State:
     """sum_s t_s tau_s y_s x_s in float64, one pass over the updates; a row that moved the weights often is added once."""
-    problem, start = log.problem, log.start
-    sums = zero_sums(start)
-    rows, others, weighted = log.local_rows.astype(np.int64), log.others, log.steps * log.times
-    k = start.bias.size
-    if len(rows) > problem.n_rows * k:
-        each = np.bincount(rows * k + others, weighted, problem.n_rows * k)
-        keys = np.flatnonzero(each)
-        rows, others, weighted = keys // k, (keys % k).astype(np.int32), each[keys]
-    make_moves(problem, rows, others, weighted, sums)
+    problem, sums, k = log.problem, zero_sums(log.start), log.start.bias.size
+    if len(log) <= problem.n_rows * k:
+        for part in log.parts:
+            make_moves(problem, part.rows, part.others, part.steps * part.clock, sums)
+        return sums
+    each = np.zeros(problem.n_rows * k)
+    for part in log.parts:
+        np.add.at(each, part.rows.astype(np.int64) * k + part.others, part.steps * part.clock)
+    for first in range(0, len(each), STRETCH):
+        keys = np.flatnonzero(each[first : first + STRETCH]) + first
+        make_moves(problem, keys // k, keys % k, each[keys], sums)
     return sums
 
 

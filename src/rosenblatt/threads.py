@@ -17,7 +17,7 @@ Found = TypeVar("Found")
 def in_order(
     function: Callable[[Item], Found], items: Iterable[Item], n_jobs: int, cancel: Event | None = None
 ) -> Iterator[Found]:
-    """`function` of every item, in the order of the items; `cancel` is set when one fails or the user interrupts."""
+    """`function` of every item, in the order of the items; where one fails or the user interrupts, `cancel` is set."""
     if n_jobs == 1:
         yield from map(function, items)
         return
@@ -27,7 +27,6 @@ def in_order(
         except BaseException:
             if cancel is not None:
                 cancel.set()
-            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

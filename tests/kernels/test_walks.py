@@ -38,14 +38,21 @@ def walk(k: int, n: int = 12, seed: int = 0) -> tuple[Any, Any, Any, Any, Any]:
 weighted = pytest.mark.parametrize("weights", [np.zeros(0), np.linspace(0.5, 2.0, M)], ids=["plain", "weighted"])
 
 
+def wrong(planes: Any, shifts: Any, rows: Any, signs: Any, weights: Any, doubt: float, errors: Any, mistake: Any = 0.0) -> None:
+    """count_wrong on products that are off by `mistake`."""
+    rough = (planes @ rows.T + mistake).astype(np.float32)
+    count_wrong(planes, shifts, rows, rough, np.full(len(planes), doubt), np.asarray(signs, np.float32), weights, errors)
+
+
 @weighted
 @pytest.mark.parametrize("seed", range(3))
-def test_count_wrong_counts_rows_at_or_under_zero(weights: Any, seed: int) -> None:
+@pytest.mark.parametrize("doubt", [1e-5, 0.5, np.inf])
+def test_count_wrong_counts_rows_at_or_under_zero_however_rough_the_products(weights: Any, seed: int, doubt: float) -> None:
     rng = np.random.default_rng(seed)
     planes, shifts, rows = rng.normal(size=(6, D)), rng.normal(size=6), rng.normal(size=(M, D))
-    signs = np.where(np.arange(M) % 2, 1, -1).astype(np.int8)
-    errors = np.zeros(6)
-    count_wrong(planes @ rows.T, shifts, signs, weights, errors)
+    signs = np.where(np.arange(M) % 2, 1, -1)
+    errors, mistake = np.zeros(6), 0.0 if doubt < 0.5 else rng.uniform(-0.49, 0.49, (6, M))
+    wrong(planes, shifts, rows, signs, weights, doubt, errors, mistake)
     c = weights if weights.size else np.ones(M)
     np.testing.assert_allclose(errors, [c[signs * (rows @ w + b) <= 0].sum() for w, b in zip(planes, shifts, strict=True)])
     assert len(set(errors.tolist())) > 1
@@ -96,7 +103,7 @@ def still(ends: bool = True) -> Moves:
 def test_a_row_on_the_plane_is_an_error_of_both_signs_and_a_vote_for_the_smaller_label() -> None:
     products, scores = np.zeros((1, 2)), np.zeros((1, 2))
     errors, votes = np.zeros(1), np.zeros((1, 2))
-    count_wrong(scores, np.zeros(1), np.array([1, -1], np.int8), np.zeros(0), errors)
+    wrong(np.zeros((1, D)), np.zeros(1), np.ones((2, D)), [1, -1], np.zeros(0), 1e-6, errors)
     count_votes(products, still(), np.ones(1), scores.copy(), votes)
     assert errors.tolist() == [2.0]
     assert votes.tolist() == [[-1.0, -1.0]]
@@ -122,7 +129,7 @@ def test_a_move_that_completes_nothing_is_not_counted() -> None:
 def test_errors_are_added_to_what_is_there() -> None:
     """Rows come in blocks, and a block adds to the errors of those before."""
     errors = np.array([5.0])
-    count_wrong(np.array([[1.0, -1.0]]), np.zeros(1), np.array([1, 1], np.int8), np.zeros(0), errors)
+    wrong(np.ones((1, 1)), np.zeros(1), np.array([[1.0], [-1.0]]), [1, 1], np.zeros(0), 1e-6, errors)
     assert errors.tolist() == [6.0]
 
 
@@ -132,3 +139,12 @@ def test_a_move_adds_to_one_head_and_takes_from_another() -> None:
     scores = np.zeros((3, 2))
     make_move(np.array([[9.0, 9.0], [1.0, -1.0]]), moves, 0, scores)
     np.testing.assert_array_equal(scores, [[-2.5, 1.5], [0.0, 0.0], [2.5, -1.5]])
+
+
+@weighted
+def test_products_that_are_no_numbers_are_computed_again(weights: Any) -> None:
+    planes, rows, errors = np.array([[1.0, -1.0, 0.0]]), np.ones((M, D)), np.zeros(1)
+    rows[::2, 0] = 3.0
+    wrong(planes, np.zeros(1), rows, np.ones(M), weights, 1e-6, errors, mistake=np.nan)
+    c = weights if weights.size else np.ones(M)
+    np.testing.assert_allclose(errors, [c[1::2].sum()])

@@ -27,8 +27,9 @@ from ..plan import Plan, Progress
 from ..problem import Problem, heads_of, make_problem, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
-from ..solve import OutOfRangeError, looked_at_all, solve
+from ..solve import looked_at_all, solve
 from ..stopping import Stop
+from ..underway import OutOfRangeError
 from .labels import classes_and_codes
 from .parameters import count, flag, number, one_of
 from .scores import linear_scores
@@ -105,6 +106,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} needs at least two classes to tell apart: y has only one class, {classes.tolist()[0]!r}"
             )
         problem = self._problem(X, codes, classes, sample_weight)
+        del codes  # the problem has what it needs of them
         if any(isinstance(given := getattr(self, name, None), str) and given in ("sum", "auto") for name in ("init", "margin")):
             self._check_finite(X)
         before = self._run if self.warm_start and hasattr(self, "_run") else None
@@ -235,6 +237,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral) or self.n_jobs == 0
         ):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        if isinstance(self.verbose, str) or not isinstance(self.verbose, bool | int | np.integer | np.bool_):
+            raise TypeError(f"verbose must be True, False or a whole number, got {self.verbose!r}")
         self._check_own_parameters()
 
     def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, chunk: bool = False) -> Problem:
@@ -330,6 +334,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             return np.repeat(self.classes_, len(scores))
         return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("coef_", "intercept_") and "classes_" in self.__dict__ and self.__dict__.get("keep") == "vote":
+            raise AttributeError(
+                f"a vote has no {name}: it is a majority of many planes; reading('average') gives one plane of the same run"
+            )
+        return object.__getattribute__(self, name)  # raises what it would have raised
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -349,7 +360,12 @@ def _report(progress: Progress) -> None:
 
 
 def _seed(random_state: Any) -> int:
-    """A seed as it is: making scikit-learn's generator from it, to draw another, takes half a millisecond."""
+    """A whole number is the seed as it is: making scikit-learn's generator from it takes half a millisecond."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**32:
         return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError:
+        raise ValueError(
+            f"random_state must be None, a whole number from 0 to 2**32 - 1 or a RandomState, got {random_state!r}"
+        ) from None

@@ -17,7 +17,7 @@ def classes_and_codes(y: Any) -> tuple[Any, Any]:
     least, most = int(y.min()), int(y.max())
     if most - least >= SPAN:
         return np.unique(y, return_inverse=True)
-    offsets = y.astype(np.int64) - least
+    offsets = (y.astype(np.int64) - least).astype(np.int32)
     if most - least == 1:
         return np.array([least, most]).astype(y.dtype), offsets
     found = np.flatnonzero(np.bincount(offsets))

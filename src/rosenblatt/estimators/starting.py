@@ -25,7 +25,7 @@ def starting_state(problem: Problem, classes: Any, init: Any, fit_intercept: boo
         if init == "sum":
             heads[...], start.bias[...] = _signed_sum(problem, len(classes))
     else:
-        _from_array(np.asarray(init), heads, start, fit_intercept)
+        _from_array(_as_numbers(init), heads, start, fit_intercept)
     return start
 
 
@@ -44,9 +44,19 @@ def _signed_sum(problem: Problem, n_classes: int) -> tuple[Any, Any]:
     return total, signs.sum(axis=1) * problem.x0
 
 
+def _as_numbers(init: Any) -> Any:
+    try:
+        array = np.asarray(init)
+    except ValueError:
+        raise ValueError(f"init must be 'zeros', 'sum' or an array with rows of one length, got {init!r:.80}") from None
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"init must be 'zeros', 'sum' or an array of real numbers, got {array.tolist()!r:.80}")
+    return array
+
+
 def _from_array(init: Any, heads: Any, start: State, fit_intercept: bool) -> None:
     k, d = heads.shape
-    if not np.issubdtype(init.dtype, np.number) or not (abs(init) <= np.finfo(heads.dtype).max).all():
+    if not (abs(init) <= np.finfo(heads.dtype).max).all():
         raise ValueError(
             f"init must be 'zeros', 'sum' or an array of finite {heads.dtype.name} numbers, got {init.tolist()!r:.80}"
         )

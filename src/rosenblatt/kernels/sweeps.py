@@ -1,4 +1,4 @@
-"""The passes over the rows: `online` moves the weights at once, `find` only collects what it would move, `add` sums moves."""
+"""The passes over the rows: `online` moves the weights, `find` collects what it would move, `add` and `trail` replay moves."""
 
 from __future__ import annotations
 
@@ -81,3 +81,16 @@ def add(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w
     """Make the moves of the rows `moved`, in order: the replay of a log, the step of a batch, the sum behind an average."""
     for s in range(moved.shape[0]):
         move(labels, rows, moved[s], others[s], taus[s], x0, w, bias)
+
+
+@kernel
+def trail(
+    rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any, planes: Any, shifts: Any
+) -> None:
+    """Make the moves of a binary run and write down the plane before the first and after each: (w, x_0 bias)."""
+    for s in range(planes.shape[0]):
+        if s > 0:
+            move(labels, rows, moved[s - 1], others[s - 1], taus[s - 1], x0, w, bias)
+        for j in range(w.shape[0]):
+            planes[s, j] = w[j]
+        shifts[s] = x0 * bias[0]

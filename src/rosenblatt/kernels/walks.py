@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .compile import kernel
 
 
@@ -23,19 +25,35 @@ class Moves(NamedTuple):
 
 
 @kernel
-def count_wrong(scores: Any, shifts: Any, signs: Any, weights: Any, errors: Any) -> None:
-    """errors[n] += what the rows weigh that plane n, which scores them scores[n] + shifts[n], does not have on their side."""
-    for n in range(scores.shape[0]):
-        score, shift = scores[n], shifts[n]
-        if weights.shape[0] > 0:
-            for i in range(signs.shape[0]):
-                if not signs[i] * (score[i] + shift) > 0.0:
-                    errors[n] += weights[i]
+def count_wrong(planes: Any, shifts: Any, X: Any, rough: Any, doubts: Any, signs: Any, weights: Any, errors: Any) -> None:
+    """errors[n] += what the rows of X weigh that plane n, which scores them <w_n, x> + shifts[n], does not have on their side.
+
+    rough[n, i] + shifts[n] in float32 is at most doubts[n] from the score of row i; where that leaves the side open, the score
+    is computed in float64. signs: float32.
+    """
+    m = signs.shape[0]
+    for n in range(rough.shape[0]):
+        score, shift, doubt = rough[n], np.float32(shifts[n]), np.float32(doubts[n])
+        right = left_open = 0
+        for i in range(m):
+            margin = signs[i] * (score[i] + shift)
+            right += margin > doubt
+            left_open += not abs(margin) > doubt
+        if weights.shape[0] == 0:
+            errors[n] += m - right
         else:
-            wrong = 0
-            for i in range(signs.shape[0]):
-                wrong += not signs[i] * (score[i] + shift) > 0.0
-            errors[n] += wrong
+            for i in range(m):
+                if not signs[i] * (score[i] + shift) > doubt:
+                    errors[n] += weights[i]
+        if left_open == 0:
+            continue
+        for i in range(m):
+            if not abs(signs[i] * (score[i] + shift)) > doubt:
+                exact = shifts[n]
+                for j in range(X.shape[1]):
+                    exact += np.float64(X[i, j]) * planes[n, j]
+                if signs[i] * exact > 0.0:
+                    errors[n] -= weights[i] if weights.shape[0] > 0 else 1.0
 
 
 @kernel
