@@ -36,6 +36,8 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
     """
     found: dict[str, Any] = {"machine": _machine()}
     console.print(f"{found['machine']}\n")
+    if quick:
+        console.print("A tenth of the rows that the names say: to see that it works, not how fast it is.\n")
     for part in parts or PARTS:
         if part == "epochs":
             found[part] = _ratios(epochs.measure(repeats, quick), "sklearn")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import PassiveAggressiveClassifier, SGDClassifier
 from sklearn.linear_model import Perceptron as SklearnPerceptron
+from threadpoolctl import threadpool_limits
 
 import rosenblatt as rb
 
@@ -60,6 +61,11 @@ def _works(quick: bool) -> Iterator[tuple[str, str, bool, Any, float | None, flo
 
 
 def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
+    with threadpool_limits(1):
+        yield from _measure(repeats, quick)
+
+
+def _measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
     warnings.simplefilter("ignore", FutureWarning)  # scikit-learn's farewell to its passive-aggressive classes
     read = reading()
     for work, kind, shuffle, (X64, y), *required in _works(quick):
