@@ -13,10 +13,12 @@ import pytest
 
 LONG_FIT = textwrap.dedent(
     """
+    import signal
     import sys
     import numpy as np
     import rosenblatt as rb
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background are born deaf to it
     estimator, parameters, k = getattr(rb, sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3])
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300_000, 50)), rng.integers(0, k, 300_000)

@@ -37,12 +37,10 @@ class Walk:
     def n_heads(self) -> int:
         return len(self.start_bias)
 
-    def scores_and_products(self, X: Any, room: Any) -> tuple[Any, Any]:
-        """The start's scores (heads x rows of X) and every vector's products (vectors x rows of X), in float64."""
-        scores = np.zeros((self.n_heads, X.shape[0])) + self.x0 * self.start_bias[:, None]
-        if self.start.any():
-            scores += products(self.start, X)
-        return scores, products(self.vectors, X, room)
+    def scores_and_products(self, X: Any, room: Any) -> tuple[Any, Any, Any]:
+        """The start's scores (heads x rows) without its bias, its bias, and every vector's products (vectors x rows)."""
+        scores = products(self.start, X) if self.start.any() else np.zeros((self.n_heads, X.shape[0]))
+        return scores, self.x0 * self.start_bias, products(self.vectors, X, room)
 
 
 def walk_through(log: UpdateLog, start: State | None = None, edges: Any | None = None) -> Walk:

@@ -143,9 +143,9 @@ class _Walkers:
     def errors(self, X: Any, rows: Any, alive: Any) -> Any:
         binary, weights = isinstance(self.labels, Binary), self.labels.weights
         truth = np.ascontiguousarray((self.labels.signs if binary else self.labels.codes)[rows])
-        scores, found = self.walk.scores_and_products(X, self.rooms.mine)
+        scores, bias, found = self.walk.scores_and_products(X, self.rooms.mine)
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(self.walk))
-        (count_errors if binary else count_errors_argmax)(found, self.walk.moves, truth, weights, scores, errors)
+        (count_errors if binary else count_errors_argmax)(found, self.walk.moves, truth, weights, scores, bias, errors)
         return errors[alive]
 
 

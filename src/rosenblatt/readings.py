@@ -86,9 +86,9 @@ class Vote:
         rooms = Rooms(self.walk.vectors, size)
 
         def count(start: int) -> Any:
-            scores, products = self.walk.scores_and_products(X[start : start + size], rooms.mine)
+            scores, bias, products = self.walk.scores_and_products(X[start : start + size], rooms.mine)
             votes = np.zeros_like(scores)
-            (count_votes if k == 1 else count_votes_argmax)(products, self.walk.moves, self.ballots, scores, votes)
+            (count_votes if k == 1 else count_votes_argmax)(products, self.walk.moves, self.ballots, scores, bias, votes)
             return votes
 
         with one_blas_thread():

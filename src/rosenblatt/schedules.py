@@ -53,7 +53,7 @@ def _checked(step: Callable[[int], float], k: int) -> float:
     rho: Any = step(k)
     try:
         value = float(rho)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"step({k}) returned {rho!r}; a step must be a number") from None
     if not (math.isfinite(value) and value > 0.0):
         raise ValueError(f"step({k}) returned {value!r}; a step must be finite and greater than 0")

@@ -64,7 +64,7 @@ def test_count_errors_argmax_counts_rows_a_rival_equals_or_beats(weights: Any, k
     start, vectors, moves, rows, hypotheses = walk(k)
     codes = (np.arange(M) % k).astype(np.int32)
     errors = np.zeros(len(hypotheses))
-    count_errors_argmax(vectors @ rows.T, moves, codes, weights, start @ rows.T, errors)
+    count_errors_argmax(vectors @ rows.T, moves, codes, weights, start @ rows.T, np.zeros(k), errors)
     c = weights if weights.size else np.ones(M)
     for found, W in zip(errors, hypotheses, strict=True):
         scores = rows @ W.T
@@ -78,7 +78,7 @@ def test_count_votes_gives_every_hypothesis_its_ballots(seed: int) -> None:
     start, vectors, moves, rows, hypotheses = walk(1, seed=seed)
     ballots = np.arange(len(hypotheses)) % 3 * 1.5
     votes = np.zeros((1, M))
-    count_votes(vectors @ rows.T, moves, ballots, start @ rows.T, votes)
+    count_votes(vectors @ rows.T, moves, ballots, start @ rows.T, np.zeros(1), votes)
     np.testing.assert_allclose(
         votes[0], sum(b * np.where(rows @ W[0] > 0, 1, -1) for b, W in zip(ballots, hypotheses, strict=True))
     )
@@ -89,7 +89,7 @@ def test_count_votes_argmax_gives_the_ballots_to_the_best_head(k: int) -> None:
     start, vectors, moves, rows, hypotheses = walk(k)
     ballots = np.arange(len(hypotheses)) % 3 * 1.5
     votes, expected = np.zeros((k, M)), np.zeros((k, M))
-    count_votes_argmax(vectors @ rows.T, moves, ballots, start @ rows.T, votes)
+    count_votes_argmax(vectors @ rows.T, moves, ballots, start @ rows.T, np.zeros(k), votes)
     for ballot, W in zip(ballots, hypotheses, strict=True):
         expected[(rows @ W.T).argmax(axis=1), np.arange(M)] += ballot
     np.testing.assert_allclose(votes, expected)
@@ -104,7 +104,7 @@ def test_a_row_on_the_plane_is_an_error_of_both_signs_and_a_vote_for_the_smaller
     products, scores = np.zeros((1, 2)), np.zeros((1, 2))
     errors, votes = np.zeros(1), np.zeros((1, 2))
     wrong(np.zeros((1, D)), np.zeros(1), np.ones((2, D)), [1, -1], np.zeros(0), 1e-6, errors)
-    count_votes(products, still(), np.ones(1), scores.copy(), votes)
+    count_votes(products, still(), np.ones(1), scores.copy(), np.zeros(1), votes)
     assert errors.tolist() == [2.0]
     assert votes.tolist() == [[-1.0, -1.0]]
 
@@ -112,17 +112,19 @@ def test_a_row_on_the_plane_is_an_error_of_both_signs_and_a_vote_for_the_smaller
 def test_equal_heads_are_an_error_and_a_vote_for_the_first() -> None:
     products, scores = np.zeros((1, 3)), np.zeros((3, 3))
     errors, votes = np.zeros(1), np.zeros((3, 3))
-    count_errors_argmax(products, still(), np.arange(3, dtype=np.int32), np.zeros(0), scores.copy(), errors)
-    count_votes_argmax(products, still(), np.ones(1), scores.copy(), votes)
+    count_errors_argmax(products, still(), np.arange(3, dtype=np.int32), np.zeros(0), scores.copy(), np.zeros(3), errors)
+    count_votes_argmax(products, still(), np.ones(1), scores.copy(), np.zeros(3), votes)
     assert errors.tolist() == [3.0]
     np.testing.assert_array_equal(votes, [[1.0] * 3, [0.0] * 3, [0.0] * 3])
 
 
 def test_a_move_that_completes_nothing_is_not_counted() -> None:
     errors = np.zeros(0)
-    count_errors_argmax(np.ones((1, 2)), still(ends=False), np.zeros(2, np.int32), np.zeros(0), np.zeros((2, 2)), errors)
+    count_errors_argmax(
+        np.ones((1, 2)), still(ends=False), np.zeros(2, np.int32), np.zeros(0), np.zeros((2, 2)), np.zeros(2), errors
+    )
     votes = np.zeros((2, 2))
-    count_votes_argmax(np.ones((1, 2)), still(ends=False), np.zeros(0), np.zeros((2, 2)), votes)
+    count_votes_argmax(np.ones((1, 2)), still(ends=False), np.zeros(0), np.zeros((2, 2)), np.zeros(2), votes)
     assert not votes.any()
 
 
@@ -136,9 +138,10 @@ def test_errors_are_added_to_what_is_there() -> None:
 def test_a_move_adds_to_one_head_and_takes_from_another() -> None:
     heads = np.array([2], np.int32), np.array([0], np.int32)
     moves = Moves(np.array([1]), np.array([2.0]), np.array([0.5]), *heads, np.array([True]))
-    scores = np.zeros((3, 2))
-    make_move(np.array([[9.0, 9.0], [1.0, -1.0]]), moves, 0, scores)
-    np.testing.assert_array_equal(scores, [[-2.5, 1.5], [0.0, 0.0], [2.5, -1.5]])
+    scores, bias = np.zeros((3, 2)), np.zeros(3)
+    make_move(np.array([[9.0, 9.0], [1.0, -1.0]]), moves, 0, scores, bias)
+    np.testing.assert_array_equal(scores, [[-2.0, 2.0], [0.0, 0.0], [2.0, -2.0]])
+    np.testing.assert_array_equal(bias, [-0.5, 0.0, 0.5])
 
 
 @weighted

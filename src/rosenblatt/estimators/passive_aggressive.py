@@ -32,8 +32,8 @@ class PassiveAggressive(OnlineClassifier):
     keep, order, max_updates, multiclass, fit_intercept, intercept_scaling, vote_count, class_weight, warm_start, log,
     random_state, n_jobs, verbose : as in `Perceptron`.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import rosenblatt as rb
     >>> model = rb.PassiveAggressive(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
     >>> model.predict([[1, 1], [0, 0]]).tolist()

@@ -61,8 +61,8 @@ class Perceptron(OnlineClassifier):
     n_iter_, n_updates_ : passes and updates made.
     pocket_errors_ : training errors of the pocket, where it was kept (a list, class by class, for one-vs-rest).
 
-    Example
-    -------
+    Examples
+    --------
     >>> import rosenblatt as rb
     >>> model = rb.Perceptron(order="cyclic", max_passes=None).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
     >>> model.stop_.reason, model.n_updates_, model.predict([[1, 1]]).tolist()
