@@ -22,7 +22,7 @@ from .log import UpdateLog
 from .problem import as_heads, copy_state, read_only, rows_as_matrix, take_rows
 from .threads import in_order, one_blas_thread
 
-# Hypotheses held against the rows at a time, and rows at a time: half and twice as many measured slower.
+# Hypotheses held against the rows at a time, and rows at a time: fewer of either measured slower.
 HYPOTHESES = 512
 ROWS = 1024
 

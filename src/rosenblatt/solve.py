@@ -37,7 +37,7 @@ ORDER = 1 << 17
 
 
 def solve(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None = None) -> Result:
-    """Run `rule` from the weights in `start`; `sums`, where given, goes on summing what an average needs without a log."""
+    """Run `rule` from the weights in `start`; `sums`, where given, goes on summing what an average needs."""
     whole = plan.update != "online" or plan.order == "mistakes"
     if not isinstance(problem.labels, Rest):
         return _whole(problem, rule, plan, start, sums) if whole else _online(problem, rule, plan, start, sums)
@@ -76,10 +76,10 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         for order in fixed or ORDERS[plan.order](problem.n_visited, size, rng):
             order, at = order if problem.visited is None else problem.visited[order], 0
             while at < len(order) and run.heads:
-                labels, state, sums = run.active
+                labels, state, added = run.active
                 rhos, good = run.steps.table(int(state.counts.max()) + 1)
                 pace = Pace(rhos, min(good, run.limit), run.bound, ahead, run.clock)
-                visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, sums, tape)
+                visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, added, tape)
                 if why == OVERFLOW:
                     raise out_of_range(problem, int(order[at + visited]))
                 run.check_cancelled()

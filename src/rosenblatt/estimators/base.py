@@ -237,7 +237,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral) or self.n_jobs == 0
         ):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
-        if isinstance(self.verbose, str) or not isinstance(self.verbose, bool | int | np.integer | np.bool_):
+        if not isinstance(self.verbose, Integral | np.bool_):
             raise TypeError(f"verbose must be True, False or a whole number, got {self.verbose!r}")
         self._check_own_parameters()
 
