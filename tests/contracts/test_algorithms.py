@@ -11,6 +11,8 @@ from sklearn.base import clone
 
 from rosenblatt.estimators.registry import ALGORITHMS
 
+ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
+
 SCHEMES = {"binary": (2, "argmax"), "argmax": (4, "argmax"), "ovr": (4, "ovr")}
 
 
@@ -39,9 +41,9 @@ def pack(request):
     return {"dense": np.ascontiguousarray, "csr": sp.csr_array}[request.param]
 
 
-@pytest.fixture(params=ALGORITHMS)
+@pytest.fixture(params=ONLINE)
 def make(request, scheme):
-    algorithm = ALGORITHMS[request.param]
+    algorithm = ONLINE[request.param]
 
     def make(**parameters):
         few = 1 if algorithm.parameters.get("order") == "mistakes" else 4

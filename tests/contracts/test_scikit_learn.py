@@ -17,6 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rosenblatt as rb
 from rosenblatt.estimators.registry import ALGORITHMS
 
+ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
+
 # A batch step adds all rows at once, so a weight of 2 is a row given twice. For all others it is not.
 ORDER_DEPENDENT = {
     f"check_sample_weight_equivalence_on_{kind}_data": "order-dependent: a weight of 2 makes one long step, "
@@ -31,7 +33,7 @@ def expected_failures(estimator):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [algorithm.make(multiclass=scheme) for algorithm in ALGORITHMS.values() for scheme in ("argmax", "ovr")],
+    [algorithm.make(multiclass=scheme) for algorithm in ONLINE.values() for scheme in ("argmax", "ovr")],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -46,9 +48,9 @@ def test_scikit_learn_checks_of_brief_runs(estimator, check):
     check(estimator)
 
 
-@pytest.fixture(params=ALGORITHMS)
+@pytest.fixture(params=ONLINE)
 def algorithm(request):
-    return ALGORITHMS[request.param]
+    return ONLINE[request.param]
 
 
 # --- feature maps ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from rosenblatt.estimators.base import READINGS
+from rosenblatt.estimators.online import READINGS
 from rosenblatt.estimators.perceptron import Perceptron
 
 MEANINGS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..problem import Problem
 from ..rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
-from .base import OnlineClassifier
+from .online import OnlineClassifier
 from .parameters import count, number, one_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..problem import Problem, mean_sqnorm
 from ..rules.perceptron import PerceptronRule
 from ..schedules import Step
-from .base import OnlineClassifier
+from .online import OnlineClassifier
 from .parameters import count, number, one_of
 
 

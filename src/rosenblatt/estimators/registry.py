@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import OnlineClassifier
+from .linear import LinearClassifier
+from .online import OnlineClassifier
 from .passive_aggressive import PassiveAggressive
 from .perceptron import Perceptron
 
@@ -13,11 +14,16 @@ from .perceptron import Perceptron
 @dataclass(frozen=True)
 class Algorithm:
     title: str
-    estimator: type[OnlineClassifier]
+    estimator: type[LinearClassifier]
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    def make(self, **parameters: Any) -> OnlineClassifier:
+    def make(self, **parameters: Any) -> LinearClassifier:
         return self.estimator(**{**self.parameters, **parameters})
+
+    @property
+    def online(self) -> bool:
+        """Whether it moves the weights row by row and leaves a log."""
+        return issubclass(self.estimator, OnlineClassifier)
 
 
 ALGORITHMS = {

@@ -12,8 +12,8 @@ from sklearn.utils.validation import _check_sample_weight
 from .parameters import one_of
 
 
-def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, classes: Any) -> Any:
-    """One weight >= 0 per row, or None where every row weighs 1."""
+def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, classes: Any, *, some: bool = True) -> Any:
+    """One weight >= 0 per row, or None where every row weighs 1; `some`: refuse weights that are all zero."""
     if sample_weight is None and class_weight is None:
         return None
     weights = np.ones(len(codes))
@@ -23,6 +23,8 @@ def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, class
             raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
     if class_weight is not None:
         weights = weights * _of_class(class_weight, codes, classes, sample_weight)[codes]
+    if some and not weights.any():
+        raise ValueError("sample_weight and class_weight leave every row with weight zero: there is nothing to learn from")
     return weights
 
 

@@ -6,20 +6,14 @@ import copy
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.rows import Dense
 from ..log import UpdateLog
@@ -31,13 +25,12 @@ from ..solve import looked_at_all, solve
 from ..stopping import Stop
 from ..underway import OutOfRangeError
 from .labels import classes_and_codes
+from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
 from .parameters import count, flag, number, one_of
-from .scores import linear_scores
 from .starting import starting_state
 from .weighting import row_weights
 
 READINGS = ("last", "pocket", "average", "vote")
-FLOATS = [np.float64, np.float32]
 # max_passes="auto", measured in docs/defaults.md: PASSES, on small sets as many as visit SMALL rows.
 PASSES = 10
 SMALL = 10_000
@@ -51,15 +44,11 @@ def _streams(self: OnlineClassifier) -> bool:
     return True
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(LinearClassifier):
     """Base of the estimators that learn by moving the weights row by row; subclasses give the rule."""
 
-    classes_: Any
-    coef_: Any
-    intercept_: Any
     n_iter_: int
     n_updates_: int
-    n_features_in_: int
     stop_: Stop
     log_: UpdateLog | None
     _run: Run
@@ -101,10 +90,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
         classes, codes = classes_and_codes(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes to tell apart: y has only one class, {classes.tolist()[0]!r}"
-            )
+        self._check_two(classes)
         problem = self._problem(X, codes, classes, sample_weight)
         del codes  # the problem has what it needs of them
         if any(isinstance(given := getattr(self, name, None), str) and given in ("sum", "auto") for name in ("init", "margin")):
@@ -195,31 +181,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has labels that were not announced: {new.tolist()}; the classes are {known.tolist()}")
         return (np.union1d(known, new) if len(new) else known), fixed
 
-    @contextmanager
-    def _unharmed(self) -> Iterator[None]:
-        """Whatever is raised inside, Ctrl-C too, leaves the estimator as it was."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _check_finite(self, X: Any) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
-
-    def _validated(self, X: Any, y: Any, dtype: Any, reset: bool, finite: bool = True) -> tuple[Any, Any]:
-        with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow on its way
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset,
-                ensure_all_finite=finite,
-            )  # fmt: skip
-        if y.dtype.kind not in "biuSU":
-            check_classification_targets(y)
-        return X, y
-
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -233,18 +194,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             one_of("max_passes", self.max_passes, ("auto",), "a whole number or None")
         elif self.max_passes is not None:
             count("max_passes", self.max_passes)
-        if self.n_jobs is not None and (
-            isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral) or self.n_jobs == 0
-        ):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
-        if not isinstance(self.verbose, Integral | np.bool_):
-            raise TypeError(f"verbose must be True, False or a whole number, got {self.verbose!r}")
+        check_n_jobs_and_verbose(self)
         self._check_own_parameters()
 
     def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, chunk: bool = False) -> Problem:
-        weights = row_weights(sample_weight, self.class_weight, X, codes, classes)
-        if not chunk and weights is not None and not weights.any():
-            raise ValueError("sample_weight and class_weight leave every row with weight zero: there is nothing to learn from")
+        weights = row_weights(sample_weight, self.class_weight, X, codes, classes, some=not chunk)
         x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
         return make_problem(X, codes, len(classes), multiclass=self.multiclass, weights=weights, x0=x0)
 
@@ -252,7 +206,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         options = self._plan_options()
         return Plan(
             max_passes=_passes(problem.n_visited, options) if self.max_passes == "auto" else self.max_passes,
-            seed=_seed(self.random_state),
+            seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
             watch=_report if self.verbose else None,
@@ -314,25 +268,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     # --- predicting ----------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Any:
-        """Scores: (rows,) for two classes, over 0 for `classes_[1]`; (rows, classes) for more. Votes score as shares."""
-        check_is_fitted(self, "classes_")
-        with np.errstate(over="ignore", invalid="ignore"):
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True, reset=False)
-        if "coef_" not in self.__dict__:
-            if self._votes is None:
-                self._votes = self._run.votes(self.multiclass == "ovr", self.vote_count)
-            scores = np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in self._votes], axis=1)
-        else:
-            scores = linear_scores(X, self.coef_, self.intercept_)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> Any:
-        """The class of every row; a tie goes to the smaller label."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(scores))
-        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+    def _scores(self, X: Any) -> Any:
+        if "coef_" in self.__dict__:
+            return super()._scores(X)
+        if self._votes is None:
+            self._votes = self._run.votes(self.multiclass == "ovr", self.vote_count)
+        return np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in self._votes], axis=1)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("coef_", "intercept_") and "classes_" in self.__dict__ and self.__dict__.get("keep") == "vote":
@@ -340,11 +281,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 f"a vote has no {name}: it is a majority of many planes; reading('average') gives one plane of the same run"
             )
         return object.__getattribute__(self, name)  # raises what it would have raised
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _passes(n: int, options: dict[str, Any]) -> int:
@@ -357,15 +293,3 @@ def _passes(n: int, options: dict[str, Any]) -> int:
 def _report(progress: Progress) -> None:
     heads = f"classes {progress.heads[0]} to {progress.heads[-1]}, " if progress.heads else ""
     sys.stderr.write(f"{heads}pass {progress.passes}: {progress.last} updates, {progress.updates} in all\n")
-
-
-def _seed(random_state: Any) -> int:
-    """A whole number is the seed as it is: making scikit-learn's generator from it takes half a millisecond."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**32:
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    except ValueError:
-        raise ValueError(
-            f"random_state must be None, a whole number from 0 to 2**32 - 1 or a RandomState, got {random_state!r}"
-        ) from None
