@@ -1,0 +1,226 @@
+"""The widest margin: the nearest points of the convex hulls of two classes.
+
+Problem    min 1/2 |sum_i a_i y_i x_i|^2  s.t.  a >= 0, the a_i of each class sum to 1. The plane of the widest margin is the
+           perpendicular bisector: with v = sum_i a_i y_i x_i it is min 1/2 |w|^2 s.t. y_i (w.x_i + b) >= 1 solved by
+           w = 2 v/|v|^2 and multipliers 2 a_i/|v|^2. Without a bias: all a_i sum to 1, w = v/|v|^2.
+Update     one pass over all rows finds those furthest behind the plane; they join a working set, on which `corral.py` finds
+           the nearest points. Where those meet, `exact.py` decides in fractions whether they truly do.
+Guarantee  any convex weights and any plane have  min_i y_i (w.x_i + b)/|w|  <=  margin  <=  |v|/2  (without a bias |v|).
+           Both sides are measured in float64 on all rows in one pass; `gap` is their relative difference.
+Reference  K. P. Bennett and E. J. Bredensteiner, Duality and geometry in SVM classifiers, ICML (2000); S. S. Keerthi et al.,
+           A fast iterative nearest point algorithm, IEEE Trans. Neural Networks 11 (2000).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..problem import Problem
+from ..stopping import Stop
+from ..threads import one_blas_thread
+from .corral import EPS, Corral
+from .exact import Decision, decide
+from .separability import NotSeparable
+from .signed import SignedRows
+
+# A pass brings so many rows of each class into the working set; it is emptied but for the corral when it outgrows its room.
+BATCH = 64
+ROOM = 1 << 25  # bytes, or a tenth of the rows
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The plane of the widest margin, and what proves it."""
+
+    coef: Any  # w, of size features, with the smallest y_i (w.x_i + b) equal to 1
+    bias: float
+    support: Any  # the rows, as positions in the problem, that the plane leans on
+    multipliers: Any  # theirs, positive: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 where the bias is free
+    canonical: Any  # y_i (w.x_i + b) for every row that weighs something, in order
+    margin: float  # 1/|w|, which the plane has
+    gap: float  # no plane has more than margin/(1 - gap)
+    steps: int
+    passes: int
+    stop: Stop
+
+
+def nearest_points(
+    problem: Problem, *, tol: float = 1e-6, max_steps: int = 100_000, start: Any = None, positive: Any = 1, about: str = "",
+    price: Any = None, verbose: bool = False,
+) -> Nearest:  # fmt: skip
+    """Solve a binary problem; x0 = 0 means no bias, else it is free.
+
+    start : multipliers, one per row of the problem, to begin from; another solver's, say.
+    positive, about : the label that counts as +1 and a clause, for the words of `NotSeparable`.
+    price : q_i >= 0 for every row that weighs something, in units of the rows squared: rows may cross the plane (1/C of the
+        squared hinge). Such problems are always separable.
+    """
+    with one_blas_thread():
+        rows = SignedRows(problem)
+        run = _Run(rows, tol, max_steps, price, verbose)
+        run.begin(start)
+        reason = run.run()
+        if reason == "met" or (reason == "rounding" and run.lower <= 0):
+            decision = decide(rows, run.places[run.corral.places], run.corral.a[run.corral.places])
+            if not decision.apart:
+                raise NotSeparable(
+                    [int(i) for i in rows.index[decision.places]], decision.weights, positive, rows.free, decision.bound, about
+                )
+            reason = run.adopt(decision)
+        return run.result(reason)
+
+
+class _Run:
+    def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: Any, verbose: bool) -> None:
+        self.rows, self.tol, self.max_steps, self.verbose = rows, tol, max_steps, verbose
+        price = np.zeros(len(rows)) if price is None else np.asarray(price, np.float64)
+        self.price = np.ldexp(price, 2 * rows.exponent)
+        self.passes = 0
+        self.places: Any  # of the working rows
+        self.corral: Corral
+        self.v: Any
+        self.products: Any
+        self.upper, self.lower = np.inf, -np.inf
+        data = rows.problem.rows.values
+        row_bytes = 8 * max(1.0, rows.problem.density) * (1 if rows.dense else 2)
+        self.room = int(max(ROOM, 0.1 * data.nbytes) / row_bytes)
+
+    # --- the working set -------------------------------------------------------------------------------------------------
+
+    def begin(self, start: Any) -> None:
+        rows = self.rows
+        if start is None:
+            products = rows.products(rows.mean())
+            first = [int(np.flatnonzero(rows.side == k)[products[rows.side == k].argmin()]) for k in range(rows.n_sides)]
+            weights = np.ones(len(first))
+        else:
+            given = np.asarray(start, np.float64)[rows.index]
+            heaviest = np.argsort(-given, kind="stable")[: self.room]
+            first = [int(place) for place in heaviest if given[place] > 0]
+            for k in set(range(rows.n_sides)) - set(rows.side[first].tolist()):
+                first.append(int(np.flatnonzero(rows.side == k)[0]))
+            weights = np.maximum(given[first], EPS)
+        self._make_corral(np.array(first), weights)
+
+    def _make_corral(self, places: Any, weights: Any) -> None:
+        steps = self.corral.steps if hasattr(self, "corral") else 0
+        self.places = places
+        Z = self.rows.take(places)
+        self.corral = Corral(Z, self.rows.side[places], self.rows.n_sides, self.price[places], _lengths(Z, self.price[places]))
+        self.corral.steps = steps
+        self.corral.begin(np.arange(len(places)), weights)
+
+    def _join(self, new: Any) -> None:
+        corral = self.corral
+        if len(self.places) + len(new) > max(self.room, 4 * len(corral.places) + len(new)):
+            kept = np.array(corral.places)
+            self._make_corral(self.places[kept], corral.a[kept])
+            corral = self.corral
+        Z = self.rows.take(new)
+        self.places = np.concatenate([self.places, new])
+        lengths = np.concatenate([corral.lengths, _lengths(Z, self.price[new])])
+        whole = np.concatenate([corral.Z, Z]) if self.rows.dense else sp.vstack([corral.Z, Z], format="csr")
+        corral.grow(whole, self.rows.side[self.places], self.price[self.places], lengths)
+
+    # --- rounds ----------------------------------------------------------------------------------------------------------
+
+    def run(self) -> str:
+        stalled, batch = 0, max(BATCH, min(self.rows.problem.n_features, 512))
+        while True:
+            word = self.corral.solve(self.tol, self.max_steps)
+            if word == "met":
+                return "met"
+            before = self.upper
+            self._look()
+            if self.verbose:
+                told = f"pass {self.passes}: {self.corral.steps} steps, {len(self.corral.places)} rows hold the plane, gap {self.gap:.3g}\n"
+                sys.stderr.write(told)
+            if self.gap <= self.tol:
+                return "tolerance"
+            if word == "steps":
+                return "steps"
+            stalled = stalled + 1 if self.upper >= before * (1.0 - EPS) else 0
+            new = self._worst(batch)
+            if not len(new) or stalled > 2:
+                return "rounding"
+            self._join(new)
+
+    def _look(self) -> None:
+        """One pass: what the weights prove, and what their plane has."""
+        corral, rows = self.corral, self.rows
+        self.v = corral.point(corral.a)
+        self.products = rows.products(self.v)
+        self.products[self.places] += corral.price * corral.a
+        self.length = float(np.sqrt(self.v @ self.v + (corral.price * corral.a**2).sum()))
+        self.least = np.array([self.products[rows.side == k].min() for k in range(rows.n_sides)])
+        self.upper = self.length / rows.n_sides
+        self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
+        self.passes += 1
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, 1.0 - self.lower / self.upper) if self.upper > 0 else 1.0
+
+    def _worst(self, batch: int) -> Any:
+        """The rows furthest behind the plane that are not at work yet, some of each side."""
+        corral, rows = self.corral, self.rows
+        level = corral.sums(corral.a * self.products[self.places])
+        behind = level[rows.side] - self.products
+        behind[self.places] = -np.inf
+        floor = max(0.1 * self.tol * self.length**2, 2 * EPS * corral.lift * self.length)
+        chosen = []
+        for k in range(rows.n_sides):
+            found = np.flatnonzero((rows.side == k) & (behind > floor))
+            if len(found) > batch:
+                found = np.sort(found[np.argpartition(-behind[found], batch)[:batch]])
+            chosen.append(found)
+        return np.concatenate(chosen)
+
+    # --- the end ---------------------------------------------------------------------------------------------------------
+
+    def adopt(self, decision: Decision) -> str:
+        """The nearest points as fractions found them, where floats could not tell them apart."""
+        self._make_corral(np.array(decision.places), np.array([float(a) for a in decision.weights]))
+        corral = self.corral
+        corral.a[:] = [float(a) for a in decision.weights]
+        self._look()
+        return "tolerance" if self.gap <= self.tol else "rounding"
+
+    def result(self, reason: str) -> Nearest:
+        rows, corral = self.rows, self.corral
+        total = float(self.least.sum())
+        if not total > 0:
+            total = self.length**2  # the plane does not separate as measured; the weights' own scale is all there is
+        scale = rows.n_sides / total
+        threshold = (self.least[0] - self.least[1]) / 2 * scale if rows.free else 0.0
+        held = np.sort(np.array(corral.places))
+        w = self.v * scale
+        coef, bias = rows.unscaled(w, threshold)
+        canonical = self.products * scale
+        if rows.free:
+            canonical -= rows.signs * threshold
+        margin = float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent)) if w.any() else 0.0
+        order = np.argsort(self.places[held])
+        held = held[order]
+        return Nearest(
+            coef, bias, rows.index[self.places[held]], np.ldexp(corral.a[held] * scale, 2 * rows.exponent), canonical, margin,
+            self.gap, corral.steps, self.passes, self._stop(reason),
+        )  # fmt: skip
+
+    def _stop(self, reason: str) -> Stop:
+        looks = f"{self.corral.steps} steps and {self.passes} passes"
+        if reason == "tolerance":
+            return Stop("tolerance", f"after {looks} no plane can have a margin wider by more than {self.gap:.2g} of it.")
+        if reason == "steps":
+            return Stop("steps", f"the {self.max_steps} steps allowed are used up, and the gap is {self.gap:.2g}, not {self.tol:g}.")
+        return Stop("rounding", f"after {looks} rounding leaves a gap of {self.gap:.2g}, not {self.tol:g}; scale the features.")
+
+
+def _lengths(Z: Any, price: Any) -> Any:
+    squares = np.einsum("ij,ij->i", Z, Z) if isinstance(Z, np.ndarray) else np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+    return np.sqrt(squares + price)

@@ -1,0 +1,108 @@
+"""The rows of a binary problem as the nearest-points solver sees them: signed, centred, of size one, never copied whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..kernels.rows import Dense
+from ..problem import Problem, rows_as_matrix, take_rows
+
+BLOCK = 1 << 21  # bytes of rows that are looked at together
+FAR = 8.0  # rows further from the origin than so many times their extent are centred before each product
+
+
+class SignedRows:
+    """z_i = y_i (x_i - centre) 2^exponent for the rows that weigh something.
+
+    The hulls of both classes may be moved together, and powers of two are exact: neither changes the nearest points. Sparse
+    rows and rows whose plane goes through the origin stay where they are.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.index = np.arange(problem.n_rows) if problem.visited is None else np.asarray(problem.visited)
+        self.signs = np.asarray(problem.labels.signs)[self.index].astype(np.float64)
+        self.free = problem.x0 != 0
+        self.n_sides = 2 if self.free else 1
+        self.side = (self.signs < 0).astype(np.intp) if self.free else np.zeros(len(self.signs), np.intp)
+        self.dense = isinstance(problem.rows, Dense)
+        self.centre = np.zeros(problem.n_features)
+        extent, distance = self._extent()
+        self.exponent = -int(np.frexp(extent)[1]) if extent > 0 else 0
+        # Powers of two are put on the vector, or, where that would leave the range of floats, on blocks of rows.
+        self.extreme = abs(self.exponent) > 400
+        self.far = distance > FAR * extent
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def _extent(self) -> tuple[float, float]:
+        """The largest coordinate, after centring, and the largest of the centre."""
+        if not self.dense:
+            return float(abs(self.problem.rows.values).max(initial=0.0)), 0.0
+        low, high = np.full(len(self.centre), np.inf), np.full(len(self.centre), -np.inf)
+        for _, block in self.blocks():
+            np.minimum(low, block.min(axis=0), out=low)
+            np.maximum(high, block.max(axis=0), out=high)
+        if self.free:
+            self.centre = low / 2 + high / 2
+        return float(np.maximum(high - self.centre, self.centre - low).max(initial=0.0)), float(abs(self.centre).max(initial=0.0))
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """The rows that count, in blocks of about 2 MB, as they are."""
+        width = max(1.0, self.problem.density) * self.problem.rows.values.itemsize
+        step = max(1, int(BLOCK / width))
+        for start in range(0, len(self), step):
+            here = slice(start, min(start + step, len(self)))
+            if self.problem.visited is None:
+                yield here, self.problem.matrix(here.start, here.stop)
+            else:
+                yield here, self._taken(self.index[here])
+
+    def _taken(self, wanted: Any) -> Any:
+        rows = take_rows(self.problem.rows, wanted)
+        return rows_as_matrix(rows, 0, len(wanted))
+
+    def _scaled(self, block: Any) -> Any:
+        """The block in float64, centred where rows are dense, times the power of two."""
+        if self.dense:
+            return np.ldexp(block - self.centre, self.exponent)
+        return sp.csr_array((np.ldexp(block.data.astype(np.float64), self.exponent), block.indices, block.indptr), block.shape)
+
+    def products(self, v: Any) -> Any:
+        """z_i . v for every row: one pass."""
+        out = np.empty(len(self))
+        near = not (self.extreme or self.far)
+        u = np.ldexp(v, self.exponent) if near else v
+        for here, block in self.blocks():
+            out[here] = (block.astype(np.float64, copy=False) if near else self._scaled(block)) @ u
+        if near and self.dense:
+            out -= self.centre @ u
+        return out * self.signs
+
+    def take(self, places: Any) -> Any:
+        """z_i of some rows: an array or a CSR matrix in float64."""
+        rows, signs = self._scaled(self._taken(self.index[places])), self.signs[places]
+        return rows * signs[:, None] if self.dense else sp.csr_array(sp.diags_array(signs) @ rows)
+
+    def raw(self, places: Any) -> Any:
+        """y_i x_i as they came, in float64."""
+        rows = self._taken(self.index[places])
+        return (rows if self.dense else rows.toarray()).astype(np.float64) * self.signs[places][:, None]
+
+    def mean(self) -> Any:
+        """The sum over the sides of the mean of z_i: the direction to begin with."""
+        share = self.signs / np.bincount(self.side, minlength=self.n_sides)[self.side]
+        total = np.zeros(len(self.centre))
+        for here, block in self.blocks():
+            total += share[here] @ self._scaled(block)
+        return total
+
+    def unscaled(self, w: Any, threshold: float) -> tuple[Any, float]:
+        """A plane w . z = threshold of the scaled rows, as weights and bias of the rows as they came."""
+        coef = np.ldexp(w, self.exponent)
+        return coef, -(threshold + float(w @ np.ldexp(self.centre, self.exponent)))
