@@ -31,6 +31,7 @@ class Corral:
     def __init__(self, Z: Any, side: Any, n_sides: int, price: Any, lengths: Any) -> None:
         self.Z, self.side, self.n_sides, self.price = Z, side, n_sides, price
         self.a = np.zeros(len(side))
+        self.v: Any = None  # their point
         self.places: list[int] = []  # the rows of the corral, in the order of the factor's columns
         self.factor = np.zeros((8, 8))
         self.steps = 0
@@ -91,8 +92,12 @@ class Corral:
 
     # --- cycles ----------------------------------------------------------------------------------------------------------
 
-    def _affine(self) -> Any:
-        """The weights, of any sign, of the least point of the corral's affine hull."""
+    def _affine(self) -> tuple[Any, Any]:
+        """The weights, of any sign, of the least point of the corral's affine hull, and the point.
+
+        The point is corrected by itself: summed from weights that were rounded, it would be off by eps times the longest row,
+        and its products with rows by that times another row, where hulls may be much nearer to each other than rows are long.
+        """
         s, places = len(self.places), self.places
         sides = self.side[places]
         E = np.zeros((s, self.n_sides))
@@ -101,9 +106,10 @@ class Corral:
         T = E.T @ B
         y = B @ np.linalg.solve(T, np.ones(self.n_sides))
         full, last = np.zeros(len(self.side)), np.inf
+        full[places] = y
+        v = self.point(full)
         for _ in range(REFINEMENTS):
-            full[places] = y
-            products = self.products(full)[places]
+            products = (self.Z @ v)[places] + self.price[places] * y
             level = np.bincount(sides, products, minlength=self.n_sides) / E.sum(axis=0)
             b = level[sides] - products
             da = self._solve(b)
@@ -111,18 +117,17 @@ class Corral:
             size = float(abs(da).max())
             if not size < last / 2:
                 break
-            y, last = y + da, size
-            if size <= EPS * float(abs(y).max()):
-                break
-        return y
+            full[places] = da
+            y, v, last = y + da, v + self.point(full), size
+        return y, v
 
     def settle(self) -> None:
         """Minor cycles: down to the least point of the affine hull, dropping the rows whose weight runs out on the way."""
         while True:
-            x, y = self.a[self.places], self._affine()
+            x, (y, v) = self.a[self.places], self._affine()
             out = np.flatnonzero(y <= EPS)
             if not len(out):
-                self.a[self.places] = y
+                self.a[self.places], self.v = y, v
                 return
             way = np.maximum(x[out] - y[out], 1e-300)
             reach = np.minimum(x[out] / way, 1.0)
@@ -145,7 +150,7 @@ class Corral:
         aside = np.zeros(len(self.side), bool)
         least, entered = np.inf, 0
         while True:
-            v = self.point(self.a)
+            v = self.v
             products = self.Z @ v + self.price * self.a
             level = self.sums(self.a * products)
             square = float(v @ v + (self.price * self.a**2).sum())

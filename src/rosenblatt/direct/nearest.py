@@ -153,10 +153,10 @@ class _Run:
     def _look(self) -> None:
         """One pass: what the weights prove, and what their plane has."""
         corral, rows = self.corral, self.rows
-        self.v = corral.point(corral.a)
+        self.v, weighed = corral.v, corral.point(corral.a)
         self.products = rows.products(self.v)
         self.products[self.places] += corral.price * corral.a
-        self.length = float(np.sqrt(self.v @ self.v + (corral.price * corral.a**2).sum()))
+        self.length = float(np.sqrt(weighed @ weighed + (corral.price * corral.a**2).sum()))
         self.least = np.array([self.products[rows.side == k].min() for k in range(rows.n_sides)])
         self.upper = self.length / rows.n_sides
         self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
