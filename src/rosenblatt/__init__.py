@@ -6,6 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .direct.separability import NotSeparable
+    from .estimators.max_margin import MaxMargin
     from .estimators.passive_aggressive import PassiveAggressive
     from .estimators.perceptron import Perceptron
     from .log import UpdateLog
@@ -13,10 +15,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+__all__ = ["MaxMargin", "NotSeparable", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
+    "MaxMargin": "estimators.max_margin",
+    "NotSeparable": "direct.separability",
     "PassiveAggressive": "estimators.passive_aggressive",
     "Perceptron": "estimators.perceptron",
     "Stop": "stopping",

@@ -31,7 +31,10 @@ MOST_STEPS = 500
 
 @dataclass(frozen=True)
 class Decision:
-    """Rows (by place) and convex weights that meet, or come within 2 `bound` (one side: `bound`); `apart`: no others come nearer."""
+    """Rows (by place) and convex weights that meet, or come within 2 `bound` (one side: `bound`).
+
+    `apart`: they do not meet, and no others come nearer.
+    """
 
     places: list[int]
     weights: list[Fraction]
@@ -218,7 +221,8 @@ def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any,
     columns = np.flatnonzero(values.any(axis=0))
     whole, base = _whole(values[:, columns])
     unit = Fraction(2) ** base
-    return columns, [unit * sum((a * row[c] for a, row in zip(x, whole, strict=True)), Fraction(0)) for c in range(len(columns))]
+    sums = (sum((a * row[c] for a, row in zip(x, whole, strict=True)), Fraction(0)) for c in range(len(columns)))
+    return columns, [unit * total for total in sums]
 
 
 def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[Fraction]) -> int | None:

@@ -51,14 +51,14 @@ class Nearest:
 
 def nearest_points(
     problem: Problem, *, tol: float = 1e-6, max_steps: int = 100_000, start: Any = None, positive: Any = 1, about: str = "",
-    price: Any = None, verbose: bool = False,
+    price: float = 0.0, verbose: bool = False,
 ) -> Nearest:  # fmt: skip
     """Solve a binary problem; x0 = 0 means no bias, else it is free.
 
     start : multipliers, one per row of the problem, to begin from; another solver's, say.
     positive, about : the label that counts as +1 and a clause, for the words of `NotSeparable`.
-    price : q_i >= 0 for every row that weighs something, in units of the rows squared: rows may cross the plane (1/C of the
-        squared hinge). Such problems are always separable.
+    price : over 0, rows may cross the plane: each is given a coordinate of its own, of squared length q_i = price times the
+        largest centred value squared over the row's weight. That is the squared hinge with C_i = 1/q_i, and always separable.
     """
     with one_blas_thread():
         rows = SignedRows(problem)
@@ -76,10 +76,11 @@ def nearest_points(
 
 
 class _Run:
-    def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: Any, verbose: bool) -> None:
+    def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: float, verbose: bool) -> None:
         self.rows, self.tol, self.max_steps, self.verbose = rows, tol, max_steps, verbose
-        price = np.zeros(len(rows)) if price is None else np.asarray(price, np.float64)
-        self.price = np.ldexp(price, 2 * rows.exponent)
+        weights = np.asarray(rows.problem.labels.weights)
+        largest = np.ldexp(rows.extent, rows.exponent) or 1.0
+        self.price = np.full(len(rows), price * largest**2) / (weights[rows.index] if weights.size else 1.0)
         self.passes = 0
         self.places: Any  # of the working rows
         self.corral: Corral
@@ -138,8 +139,8 @@ class _Run:
             before = self.upper
             self._look()
             if self.verbose:
-                told = f"pass {self.passes}: {self.corral.steps} steps, {len(self.corral.places)} rows hold the plane, gap {self.gap:.3g}\n"
-                sys.stderr.write(told)
+                held, steps = len(self.corral.places), self.corral.steps
+                sys.stderr.write(f"pass {self.passes}: {steps} steps, {held} rows hold the plane, gap {self.gap:.3g}\n")
             if self.gap <= self.tol:
                 return "tolerance"
             if word == "steps":
@@ -201,6 +202,7 @@ class _Run:
         held = np.sort(np.array(corral.places))
         w = self.v * scale
         coef, bias = rows.unscaled(w, threshold)
+        self.products[self.places] -= corral.price * corral.a
         canonical = self.products * scale
         if rows.free:
             canonical -= rows.signs * threshold
@@ -217,7 +219,7 @@ class _Run:
         if reason == "tolerance":
             return Stop("tolerance", f"after {looks} no plane can have a margin wider by more than {self.gap:.2g} of it.")
         if reason == "steps":
-            return Stop("steps", f"the {self.max_steps} steps allowed are used up, and the gap is {self.gap:.2g}, not {self.tol:g}.")
+            return Stop("steps", f"the {self.max_steps} steps allowed left a gap of {self.gap:.2g}, not {self.tol:g}.")
         return Stop("rounding", f"after {looks} rounding leaves a gap of {self.gap:.2g}, not {self.tol:g}; scale the features.")
 
 

@@ -26,7 +26,13 @@ class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as Stop
     """
 
     def __init__(
-        self, rows: Sequence[int], weights: Sequence[Fraction], positive: Any, free: bool = True, bound: float = 0.0, about: str = ""
+        self,
+        rows: Sequence[int],
+        weights: Sequence[Fraction],
+        positive: Any,
+        free: bool = True,
+        bound: float = 0.0,
+        about: str = "",
     ) -> None:
         self.rows, self.weights, self.positive, self.free = list(rows), list(weights), positive, free
         self.bound, self.about = bound, about
@@ -51,10 +57,11 @@ class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as Stop
         if len(self.rows) == 2 and self.free:
             return f"rows {self.rows[0]} and {self.rows[1]} are the same point with opposite labels{self.about}"
         meet = "meet" if self.free else "meet the origin"
-        return f"no plane separates the rows{self.about}: these {len(self.rows)} rows have convex combinations that {meet}: {names}"
+        some = f"these {len(self.rows)} rows have convex combinations that {meet}: {names}"
+        return f"no plane separates the rows{self.about}: {some}"
 
     def check(self, X: Any, y: Any) -> bool:
-        """Whether the proof holds of these rows and labels, in exact arithmetic: floats are whole numbers over powers of two."""
+        """Whether the proof holds of these rows and labels, in fractions: a float is a whole number over a power of two."""
         labels = y.iloc if hasattr(y, "iloc") else y
         signs = [1 if labels[i] == self.positive else -1 for i in self.rows]
         if any(weight < 0 for weight in self.weights) or not len(signs) == len(self.weights) == len(set(self.rows)):

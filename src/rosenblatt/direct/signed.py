@@ -31,11 +31,11 @@ class SignedRows:
         self.side = (self.signs < 0).astype(np.intp) if self.free else np.zeros(len(self.signs), np.intp)
         self.dense = isinstance(problem.rows, Dense)
         self.centre = np.zeros(problem.n_features)
-        extent, distance = self._extent()
-        self.exponent = -int(np.frexp(extent)[1]) if extent > 0 else 0
+        self.extent, distance = self._extent()
+        self.exponent = -int(np.frexp(self.extent)[1])
         # Powers of two are put on the vector, or, where that would leave the range of floats, on blocks of rows.
         self.extreme = abs(self.exponent) > 400
-        self.far = distance > FAR * extent
+        self.far = distance > FAR * self.extent
 
     def __len__(self) -> int:
         return len(self.index)
@@ -50,7 +50,8 @@ class SignedRows:
             np.maximum(high, block.max(axis=0), out=high)
         if self.free:
             self.centre = low / 2 + high / 2
-        return float(np.maximum(high - self.centre, self.centre - low).max(initial=0.0)), float(abs(self.centre).max(initial=0.0))
+        extent = np.maximum(high - self.centre, self.centre - low)
+        return float(extent.max(initial=0.0)), float(abs(self.centre).max(initial=0.0))
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """The rows that count, in blocks of about 2 MB, as they are."""

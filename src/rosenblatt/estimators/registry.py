@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .linear import LinearClassifier
+from .max_margin import MaxMargin
 from .online import OnlineClassifier
 from .passive_aggressive import PassiveAggressive
 from .perceptron import Perceptron
@@ -38,4 +39,5 @@ ALGORITHMS = {
     "pa": Algorithm("Passive-aggressive", PassiveAggressive, {"variant": "PA"}),
     "pa-1": Algorithm("Passive-aggressive I", PassiveAggressive, {"variant": "PA-I"}),
     "pa-2": Algorithm("Passive-aggressive II", PassiveAggressive, {"variant": "PA-II"}),
+    "max-margin": Algorithm("Widest margin", MaxMargin),
 }

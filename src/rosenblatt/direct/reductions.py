@@ -1,0 +1,57 @@
+"""Many classes as several problems of two: each class against the rest, or each pair of classes.
+
+Reference  one against one with votes: S. Knerr, L. Personnaz and G. Dreyfus, Single-layer learning revisited (1990); ties are
+           broken by the sum of scores, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..kernels.schemes import Binary
+from ..problem import Problem, make_rows, read_only
+
+
+@dataclass(frozen=True)
+class Head:
+    """A binary problem; `positive` and `negative` are class codes, `negative` None where it is all the rest."""
+
+    problem: Problem
+    positive: int
+    negative: int | None
+
+
+def heads(X: Any, codes: Any, n_classes: int, scheme: str, *, weights: Any = None, x0: float = 1.0) -> list[Head]:
+    """The binary problems of a scheme, "ovr" or "ovo", on the same rows: nothing is copied. Two classes make one problem."""
+    rows = make_rows(X)
+    weights = np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64)
+    heavy = weights > 0 if weights.size else np.ones(len(codes), bool)
+    everything = None if heavy.all() else np.flatnonzero(heavy)
+
+    def head(positive: int, negative: int | None, visited: Any) -> Head:
+        signs = np.where(codes == positive, 1, -1).astype(np.int8)
+        return Head(Problem(rows, Binary(read_only(signs), read_only(weights)), x0, visited), positive, negative)
+
+    if n_classes == 2:
+        return [head(1, 0, everything)]
+    if scheme == "ovr":
+        return [head(h, None, everything) for h in range(n_classes)]
+    pairs = combinations(range(n_classes), 2)
+    return [head(j, i, np.flatnonzero(heavy & ((codes == i) | (codes == j)))) for i, j in pairs]
+
+
+def votes_of_pairs(scores: Any, n_classes: int) -> Any:
+    """Rows x classes from rows x pairs, a score over 0 being a vote for the pair's second: votes, and less than half a vote for
+    the sum of the scores that a class got."""
+    votes, total = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
+    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        won = scores[:, column] > 0
+        votes[won, j] += 1
+        votes[~won, i] += 1
+        total[:, i] -= scores[:, column]
+        total[:, j] += scores[:, column]
+    return votes + total / (3 * (abs(total) + 1))

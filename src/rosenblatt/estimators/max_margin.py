@@ -1,0 +1,184 @@
+"""`MaxMargin`: the hard-margin support vector machine."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+
+from ..direct.nearest import Nearest, nearest_points
+from ..direct.reductions import Head, heads, votes_of_pairs
+from ..direct.separability import NotSeparable
+from ..stopping import Stop
+from ..threads import in_order, one_blas_thread
+from .labels import classes_and_codes
+from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose
+from .parameters import count, flag, number, one_of
+from .weighting import row_weights
+
+
+class MaxMargin(LinearClassifier):
+    """The plane of the widest margin, with the proof that there is no wider one; or the proof that there is none at all.
+
+    Problem    min 1/2 |w|^2  s.t.  y_i (w.x_i + b) >= 1 for every row; the bias b is free and not penalised.
+    Update     the nearest points of the convex hulls of both classes, by an active set; the plane halves their distance.
+    Guarantee  `margin_` is what the plane has on every row, and no plane has more than `margin_/(1 - gap_)`. Where no plane
+               separates the rows, `fit` raises `NotSeparable`, whose few rows and weights prove it in exact arithmetic.
+    Reference  B. E. Boser, I. M. Guyon and V. N. Vapnik, COLT (1992); P. Wolfe, Math. Programming 11 (1976).
+
+    Parameters
+    ----------
+    tol : the relative gap between the margin found and the widest that is not ruled out. Where rounding or `max_iter` end the
+        fit before, it warns and says how far it came.
+    fit_intercept : False: the plane goes through the origin.
+    multiclass : for more than two classes, "ovr": each against the rest; "ovo": each pair, by votes.
+    inseparable : "raise" `NotSeparable`; or "soft": let rows that cannot be told apart cross the plane at a price, and keep the
+        proof in `proof_`. The price is the squared hinge with C = 1/(largest centred value)^2, times the row's weight:
+        min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2.
+    max_iter : steps of the active set, each of which takes in one row.
+    n_jobs : threads for the machines of several classes; the bits do not depend on it.
+    verbose : 1 writes a line per pass to stderr.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the plane, or one for each machine: classes, or pairs (0, 1), (0, 2), ..., (1, 2), ... of classes.
+    classes_ : the labels, sorted; y_i = +1 for `classes_[1]`, the machine's class or the second of its pair.
+    support_, support_vectors_ : the rows that hold the plane, by position and as they are.
+    multipliers_ : their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 where the bias is free. They are of
+        size 1/(length of rows)^2, and zero where that is too small for a float.
+    margin_ : 1/|w|, the distance of the nearest row from the plane.
+    gap_ : relative, measured on all rows in float64.
+    canonical_ : y_i (w.x_i + b) for every row: 1 on support vectors, more elsewhere. NaN for rows that do not count.
+    proof_ : None, or with inseparable="soft" the `NotSeparable` that would have been raised.
+    n_iter_ : steps taken.
+    stop_ : why the fit ended, in a word (`stop_.reason`) and a sentence.
+    solver_ : "active set".
+
+    For more than two classes each of `support_` to `n_iter_` is a list with an entry for each machine.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> model = rb.MaxMargin().fit([[0, 0], [1, 0], [3, 4], [4, 4]], [0, 0, 1, 1])
+    >>> round(model.margin_, 6), model.support_.tolist()
+    (2.236068, [1, 2])
+    >>> try:
+    ...     rb.MaxMargin().fit([[0], [1], [2]], [0, 1, 0])
+    ... except rb.NotSeparable as proof:
+    ...     print(proof, [str(a) for a in proof.weights], proof.check([[0], [1], [2]], [0, 1, 0]))
+    no plane separates the rows: these 3 rows have convex combinations that meet: 0, 1, 2 ['1/2', '1', '1/2'] True
+    """
+
+    def __init__(
+        self,
+        tol: float = 1e-6,
+        *,
+        fit_intercept: bool = True,
+        multiclass: str = "ovr",
+        inseparable: str = "raise",
+        max_iter: int = 100_000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.inseparable = inseparable
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the plane.
+
+        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
+        y : class labels, one per row.
+        sample_weight : rows of weight 0 are as good as absent, all others must be on their side of the margin, whatever they
+            weigh; only with inseparable="soft" does a weight say how dear it is to be on the wrong side.
+        """
+        with self._unharmed():
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._check_parameters()
+        X, y = self._validated(X, y, FLOATS, reset=True)
+        classes, codes = classes_and_codes(y)
+        self._check_two(classes)
+        weights = row_weights(sample_weight, None, X, codes, classes)
+        if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
+            absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
+            raise ValueError(f"sample_weight leaves no row of class {absent[0]!r}: there is nothing to tell from the others")
+        machines = heads(X, codes, len(classes), self.multiclass, weights=weights, x0=float(bool(self.fit_intercept)))
+        with one_blas_thread():
+            found = list(in_order(lambda head: self._machine(head, classes), machines, effective_n_jobs(self.n_jobs)))
+        self.classes_ = classes
+        self._set(X, len(codes), machines, found)
+        for stop in {stop.sentence: stop for _, stop, _ in found if stop.reason in ("rounding", "steps")}.values():
+            warnings.warn(f"tol={self.tol:g} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _check_parameters(self) -> None:
+        number("tol", self.tol)
+        flag("fit_intercept", self.fit_intercept)
+        one_of("multiclass", self.multiclass, ("ovr", "ovo"))
+        one_of("inseparable", self.inseparable, ("raise", "soft"))
+        count("max_iter", self.max_iter)
+        check_n_jobs_and_verbose(self)
+
+    def _machine(self, head: Head, classes: Any) -> tuple[Nearest, Stop, NotSeparable | None]:
+        positive = classes[head.positive]
+        about = ""
+        if len(classes) > 2:
+            other = "the rest" if head.negative is None else f"class {classes[head.negative]!s}"
+            about = f" of class {positive!s} from {other}"
+        options: dict[str, Any] = {"tol": float(self.tol), "max_steps": int(self.max_iter), "verbose": bool(self.verbose)}
+        try:
+            found = nearest_points(head.problem, positive=positive, about=about, **options)
+        except NotSeparable as proof:
+            if self.inseparable == "raise":
+                raise
+            found = nearest_points(head.problem, price=1.0, **options)
+            if found.stop.reason == "tolerance":
+                return found, Stop("inseparable", f"{proof}; so rows may cross the plane at a price."), proof
+            return found, found.stop, proof
+        return found, found.stop, None
+
+    def _set(self, X: Any, n: int, machines: list[Head], found: list[tuple[Nearest, Stop, NotSeparable | None]]) -> None:
+        """The fitted attributes."""
+        planes = [plane for plane, _, _ in found]
+        canonical = np.full((len(planes), n), np.nan)
+        for row, head, plane in zip(canonical, machines, planes, strict=True):
+            row[slice(None) if head.problem.visited is None else head.problem.visited] = plane.canonical
+        self.coef_ = np.array([plane.coef for plane in planes])
+        self.intercept_ = np.array([plane.bias for plane in planes])
+        each: dict[str, list[Any]] = {
+            "support_": [plane.support for plane in planes],
+            "support_vectors_": [X[plane.support] for plane in planes],
+            "multipliers_": [plane.multipliers for plane in planes],
+            "margin_": [plane.margin for plane in planes],
+            "gap_": [plane.gap for plane in planes],
+            "canonical_": list(canonical),
+            "proof_": [proof for _, _, proof in found],
+            "n_iter_": [plane.steps for plane in planes],
+        }
+        self.__dict__.update({name: values[0] if len(planes) == 1 else values for name, values in each.items()})
+        self.solver_ = "active set"
+        self.stop_ = _together([stop for _, stop, _ in found])
+
+    def _scores(self, X: Any) -> Any:
+        scores = super()._scores(X)
+        pairs = self.multiclass == "ovo" and len(self.classes_) > 2
+        return votes_of_pairs(scores, len(self.classes_)) if pairs else scores
+
+
+def _together(stops: list[Stop]) -> Stop:
+    """The worst of the machines' stops speaks for all."""
+    worst = max(stops, key=lambda stop: ("tolerance", "inseparable", "rounding", "steps").index(stop.reason))
+    if len(stops) == 1:
+        return worst
+    words = tuple(stop.reason for stop in stops)
+    done = f"{words.count('tolerance')} of {len(stops)} machines reached the tolerance"
+    return Stop(worst.reason, f"{done}; {worst.sentence}", words)
