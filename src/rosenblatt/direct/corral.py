@@ -36,9 +36,13 @@ class Corral:
         self.factor = np.zeros((8, 8))
         self.steps = 0
         self.lengths = lengths  # of the working rows
-        self.lift = max(float(lengths.max(initial=0.0)), 1e-300)  # the sides count as much as the longest row
+        self.lift = max(1.0, float(lengths.max()))  # the sides count about as much as the rows, whose largest value is about 1
 
     # --- the lifted rows (z_i, lift * side of i, sqrt(q_i) e_i) ----------------------------------------------------------
+
+    @property
+    def radius(self) -> float:
+        return float(self.lengths.max())
 
     def point(self, a: Any) -> Any:
         return a @ self.Z
@@ -154,7 +158,7 @@ class Corral:
             products = self.Z @ v + self.price * self.a
             level = self.sums(self.a * products)
             square = float(v @ v + (self.price * self.a**2).sum())
-            if square <= (MET * self.lift) ** 2:
+            if square <= (MET * self.radius) ** 2:
                 return "met"
             if square < least * (1.0 - EPS):
                 least = square

@@ -27,6 +27,7 @@ from .signed import SignedRows
 MOST_ROWS = 700  # in one exact system: about twenty seconds; a step of Wolfe's is ten times as dear
 MOST_ROWS_OF_STEPS = 160
 MOST_STEPS = 500
+FEW_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,16 @@ class Decision:
     apart: bool = False
 
 
-def decide(rows: SignedRows, places: Any, weights: Any) -> Decision:
-    """Whether the hulls meet, from convex weights of some rows that come near to it."""
+def decide(rows: SignedRows, places: Any, weights: Any, *, apart: bool = False) -> Decision | None:
+    """Whether the hulls meet, from convex weights of some rows that come near to it.
+
+    apart : they are known not to, and only their nearest points are asked for; None where those take too long.
+    """
+    if apart:
+        if len(places) > MOST_ROWS_OF_STEPS:
+            return None
+        decision = _wolfe(rows, list(places), _normalised(weights, rows.side[places]), FEW_STEPS)
+        return decision if decision.apart else None
     found = twins(rows)
     if found is not None:
         return found
@@ -85,6 +94,14 @@ def _keys(block: Any) -> Any:
             stored = block.data[span] != 0
             columns, values = block.indices[span][stored], block.data[span][stored]
         yield blake2b(columns.astype(np.int64).tobytes() + values.tobytes(), digest_size=16).digest() if len(columns) else b""
+
+
+def point(rows: SignedRows, decision: Decision) -> Any:
+    """The combination of the signed rows, in their scale, rounded once."""
+    columns, v = _point(rows, decision.places, decision.weights)
+    out, unit = np.zeros(len(rows.centre)), Fraction(2) ** rows.exponent
+    out[columns] = [float(value * unit) for value in v]
+    return out
 
 
 # --- whole numbers ---------------------------------------------------------------------------------------------------------
@@ -161,8 +178,8 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 # --- Wolfe's cycles in fractions -------------------------------------------------------------------------------------------
 
 
-def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
-    for _ in range(MOST_STEPS):
+def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], most: int = MOST_STEPS) -> Decision:
+    for _ in range(most):
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:

@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..stopping import Stop
 from ..threads import one_blas_thread
 from .corral import EPS, Corral
-from .exact import Decision, decide
+from .exact import Decision, decide, point
 from .separability import NotSeparable
 from .signed import SignedRows
 
@@ -65,13 +65,13 @@ def nearest_points(
         run = _Run(rows, tol, max_steps, price, verbose)
         run.begin(start)
         reason = run.run()
-        if reason == "met" or (reason == "rounding" and run.lower <= 0):
-            decision = decide(rows, run.places[run.corral.places], run.corral.a[run.corral.places])
-            if not decision.apart:
-                raise NotSeparable(
-                    [int(i) for i in rows.index[decision.places]], decision.weights, positive, rows.free, decision.bound, about
-                )
-            reason = run.adopt(decision)
+        if reason in ("met", "rounding"):
+            held = run.corral.places
+            decision = decide(rows, run.places[held], run.corral.a[held], apart=reason == "rounding" and run.lower > 0)
+            if decision is not None and not decision.apart:
+                proof = sorted(zip(rows.index[decision.places].tolist(), decision.weights, strict=True))
+                raise NotSeparable([i for i, _ in proof], [a for _, a in proof], positive, rows.free, decision.bound, about)
+            reason = run.adopt(decision) if decision is not None else reason
         return run.result(reason)
 
 
@@ -151,13 +151,13 @@ class _Run:
                 return "rounding"
             self._join(new)
 
-    def _look(self) -> None:
-        """One pass: what the weights prove, and what their plane has."""
+    def _look(self, length: float | None = None) -> None:
+        """One pass: what the weights prove, and what their plane has; `length` of their point, if it is known better."""
         corral, rows = self.corral, self.rows
         self.v, weighed = corral.v, corral.point(corral.a)
         self.products = rows.products(self.v)
         self.products[self.places] += corral.price * corral.a
-        self.length = float(np.sqrt(weighed @ weighed + (corral.price * corral.a**2).sum()))
+        self.length = length or float(np.sqrt(weighed @ weighed + (corral.price * corral.a**2).sum()))
         self.least = np.array([self.products[rows.side == k].min() for k in range(rows.n_sides)])
         self.upper = self.length / rows.n_sides
         self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
@@ -173,7 +173,7 @@ class _Run:
         level = corral.sums(corral.a * self.products[self.places])
         behind = level[rows.side] - self.products
         behind[self.places] = -np.inf
-        floor = max(0.1 * self.tol * self.length**2, 2 * EPS * corral.lift * self.length)
+        floor = max(0.1 * self.tol * self.length**2, 2 * EPS * corral.radius * self.length)
         chosen = []
         for k in range(rows.n_sides):
             found = np.flatnonzero((rows.side == k) & (behind > floor))
@@ -185,15 +185,25 @@ class _Run:
     # --- the end ---------------------------------------------------------------------------------------------------------
 
     def adopt(self, decision: Decision) -> str:
-        """The nearest points as fractions found them, where floats could not tell them apart."""
-        self._make_corral(np.array(decision.places), np.array([float(a) for a in decision.weights]))
-        corral = self.corral
-        corral.a[:] = [float(a) for a in decision.weights]
-        self._look()
+        """The nearest points as fractions found them, where floats could not tell them apart or how far they are."""
+        self.places = np.array(decision.places)
+        Z, steps, side, price = (
+            self.rows.take(self.places),
+            self.corral.steps,
+            self.rows.side[self.places],
+            self.price[self.places],
+        )
+        self.corral = Corral(Z, side, self.rows.n_sides, price, _lengths(Z, price))
+        self.corral.steps, self.corral.places = steps, list(range(len(self.places)))
+        self.corral.a[:] = [float(a) for a in decision.weights]
+        self.corral.v = point(self.rows, decision)
+        self._look(float(np.linalg.norm(self.corral.v)))
         return "tolerance" if self.gap <= self.tol else "rounding"
 
     def result(self, reason: str) -> Nearest:
         rows, corral = self.rows, self.corral
+        if not self.length > 0:
+            raise ValueError("the sizes of the rows of X differ by more than floats can hold together: scale the features")
         total = float(self.least.sum())
         if not total > 0:
             total = self.length**2  # the plane does not separate as measured; the weights' own scale is all there is
@@ -201,7 +211,11 @@ class _Run:
         threshold = (self.least[0] - self.least[1]) / 2 * scale if rows.free else 0.0
         held = np.sort(np.array(corral.places))
         w = self.v * scale
-        coef, bias = rows.unscaled(w, threshold)
+        with np.errstate(over="ignore"):
+            coef, bias = rows.unscaled(w, threshold)
+            multipliers = np.ldexp(corral.a * scale, 2 * rows.exponent)
+        if not (np.isfinite(coef).all() and np.isfinite(bias) and abs(coef).max(initial=0.0) > np.finfo(np.float64).tiny):
+            raise ValueError(f"values of about {rows.extent:.0e} in X make weights that floats cannot hold: scale the features")
         self.products[self.places] -= corral.price * corral.a
         canonical = self.products * scale
         if rows.free:
@@ -210,7 +224,7 @@ class _Run:
         order = np.argsort(self.places[held])
         held = held[order]
         return Nearest(
-            coef, bias, rows.index[self.places[held]], np.ldexp(corral.a[held] * scale, 2 * rows.exponent), canonical, margin,
+            coef, bias, rows.index[self.places[held]], multipliers[held], canonical, margin,
             self.gap, corral.steps, self.passes, self._stop(reason),
         )  # fmt: skip
 

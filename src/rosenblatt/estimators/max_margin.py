@@ -48,7 +48,7 @@ class MaxMargin(LinearClassifier):
     classes_ : the labels, sorted; y_i = +1 for `classes_[1]`, the machine's class or the second of its pair.
     support_, support_vectors_ : the rows that hold the plane, by position and as they are.
     multipliers_ : their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 where the bias is free. They are of
-        size 1/(length of rows)^2, and zero where that is too small for a float.
+        size 1/(length of rows)^2, and zero or infinite where that is too small or too large for a float.
     margin_ : 1/|w|, the distance of the nearest row from the plane.
     gap_ : relative, measured on all rows in float64.
     canonical_ : y_i (w.x_i + b) for every row: 1 on support vectors, more elsewhere. NaN for rows that do not count.
