@@ -17,7 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr_delete, solve_triangular
+from scipy.linalg import qr_delete
+from scipy.linalg.lapack import dtrtrs
+from scipy.sparse import issparse
 
 EPS = float(np.finfo(np.float64).eps)
 INDEPENDENT = 1e-12  # a row enters when it is at least so far, relative to its length, from the span of the corral
@@ -32,60 +34,77 @@ class Corral:
         self.Z, self.side, self.n_sides, self.price = Z, side, n_sides, price
         self.a = np.zeros(len(side))
         self.v: Any = None  # their point
+        self.held: Any = None  # Z and side of the corral
+        self.sides: Any = None
         self.places: list[int] = []  # the rows of the corral, in the order of the factor's columns
-        self.factor = np.zeros((8, 8))
+        self.factor = np.zeros((8, 8), order="F")
         self.steps = 0
         self.lengths = lengths  # of the working rows
         self.lift = max(1.0, float(lengths.max()))  # the sides count about as much as the rows, whose largest value is about 1
-
-    # --- the lifted rows (z_i, lift * side of i, sqrt(q_i) e_i) ----------------------------------------------------------
 
     @property
     def radius(self) -> float:
         return float(self.lengths.max())
 
-    def point(self, a: Any) -> Any:
-        return a @ self.Z
-
     def sums(self, a: Any) -> Any:
         return np.bincount(self.side, a, minlength=self.n_sides)
 
-    def products(self, a: Any) -> Any:
+    def point(self) -> Any:
+        """The point of the weights."""
+        return self.a[self.places] @ self.held
+
+    def square(self, v: Any) -> float:
+        """What is minimised, twice: v is their point."""
+        return float(v @ v + (self.price * self.a**2).sum())
+
+    def products(self) -> Any:
         """z_i . (sum_j a_j z_j), and the price, for all working rows."""
-        return self.Z @ self.point(a) + self.price * a
+        return self.Z @ self.v + self.price * self.a
 
-    def _lifted_products(self, a: Any) -> Any:
-        return self.products(a) + (self.lift**2 * self.sums(a))[self.side]
+    # --- the factor: R'R = products of the lifted rows (z_i, lift * side of i, sqrt(q_i) e_i) of the corral ----------------
 
-    # --- the factor: R'R = products of the lifted rows of the corral -----------------------------------------------------
-
-    def _solve(self, b: Any) -> Any:
+    def _half(self, b: Any) -> Any:
+        """The solution of R'x = b."""
         s = len(self.places)
-        R = self.factor[:s, :s]
-        half = solve_triangular(R, b, trans="T", check_finite=False)
-        return solve_triangular(R, half, check_finite=False)
+        return dtrtrs(self.factor[:s, :s], b, trans=1)[0]
+
+    def _whole(self, b: Any) -> Any:
+        """The solution of R'R x = b."""
+        s = len(self.places)
+        return dtrtrs(self.factor[:s, :s], self._half(b))[0]
+
+    def _gather(self) -> None:
+        self.held, self.sides = self.Z[self.places], self.side[self.places]
+
+    def hold(self, a: Any, v: Any) -> None:
+        """All working rows, their weights and their point, as another solver found them; without a factor."""
+        self.places, self.a, self.v = list(range(len(a))), a, v
+        self._gather()
 
     def _enter(self, place: int) -> bool:
         """Append a row to the factor; False where it is not independent of the corral, as far as floats can tell."""
-        s = len(self.places)
-        rest = np.zeros(len(self.side))  # the part of the row that is not in the corral's span, as a combination of rows
-        rest[place] = 1.0
-        column = np.zeros(s)
-        for _ in range(2 if s else 0):
-            b = self._lifted_products(rest)[self.places]
-            half = solve_triangular(self.factor[:s, :s], b, trans="T", check_finite=False)
+        s, prices = len(self.places), self.price[self.places]
+        c, column = np.zeros(s), np.zeros(s)
+        z = self.Z[[place]].toarray()[0] if issparse(self.Z) else self.Z[place]
+        e = np.zeros(self.n_sides)
+        e[self.side[place]] = 1.0
+        rest, rest_sides = z, e
+        for _ in range(2 if s else 0):  # once more, for what rounding left of the corral's span
+            half = self._half(self.held @ rest + self.lift**2 * rest_sides[self.sides] - prices * c)
             column += half
-            rest[self.places] -= solve_triangular(self.factor[:s, :s], half, check_finite=False)
-        left = np.linalg.norm(self.point(rest)) ** 2 + self.lift**2 * (self.sums(rest) ** 2).sum()
-        left = np.sqrt(left + (self.price * rest**2).sum())
+            c += dtrtrs(self.factor[:s, :s], half)[0]
+            rest, rest_sides = z - c @ self.held, e - np.bincount(self.sides, c, minlength=self.n_sides)
+        own = self.price[place] + (prices * c**2).sum()
+        left = float(np.sqrt(rest @ rest + self.lift**2 * (rest_sides @ rest_sides) + own))
         if not left > INDEPENDENT * np.hypot(self.lift, self.lengths[place]):
             return False
         if s == len(self.factor):
-            grown = np.zeros((2 * s, 2 * s))
+            grown = np.zeros((2 * s, 2 * s), order="F")
             grown[:s, :s] = self.factor
             self.factor = grown
         self.factor[:s, s], self.factor[s, s] = column, left
         self.places.append(place)
+        self._gather()
         return True
 
     def _drop(self, j: int) -> None:
@@ -93,42 +112,37 @@ class Corral:
         _, R = qr_delete(np.eye(s), self.factor[:s, :s], j, which="col", check_finite=False)
         self.factor[: s - 1, : s - 1] = R[: s - 1]
         self.a[self.places.pop(j)] = 0.0
+        self._gather()
 
     # --- cycles ----------------------------------------------------------------------------------------------------------
 
-    def _affine(self) -> tuple[Any, Any]:
+    def _affine(self, refinements: int) -> tuple[Any, Any]:
         """The weights, of any sign, of the least point of the corral's affine hull, and the point.
 
         The point is corrected by itself: summed from weights that were rounded, it would be off by eps times the longest row,
         and its products with rows by that times another row, where hulls may be much nearer to each other than rows are long.
         """
-        s, places = len(self.places), self.places
-        sides = self.side[places]
-        E = np.zeros((s, self.n_sides))
-        E[np.arange(s), sides] = 1.0
-        B = self._solve(E)
-        T = E.T @ B
-        y = B @ np.linalg.solve(T, np.ones(self.n_sides))
-        full, last = np.zeros(len(self.side)), np.inf
-        full[places] = y
-        v = self.point(full)
-        for _ in range(REFINEMENTS):
-            products = (self.Z @ v)[places] + self.price[places] * y
-            level = np.bincount(sides, products, minlength=self.n_sides) / E.sum(axis=0)
-            b = level[sides] - products
-            da = self._solve(b)
-            da += B @ np.linalg.solve(T, (1.0 - E.T @ y) - E.T @ da)
+        sides, prices = self.sides, self.price[self.places]
+        E = (sides[:, None] == np.arange(self.n_sides)).astype(np.float64)
+        B = self._whole(E)
+        T = np.linalg.inv(E.T @ B)
+        y = B @ T.sum(axis=1)
+        v, last = y @ self.held, np.inf
+        for _ in range(refinements):
+            products = self.held @ v + prices * y
+            level = (E.T @ products) / E.sum(axis=0)
+            da = self._whole(level[sides] - products)
+            da += B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
             size = float(abs(da).max())
             if not size < last / 2:
                 break
-            full[places] = da
-            y, v, last = y + da, v + self.point(full), size
+            y, v, last = y + da, v + da @ self.held, size
         return y, v
 
     def settle(self) -> None:
         """Minor cycles: down to the least point of the affine hull, dropping the rows whose weight runs out on the way."""
         while True:
-            x, (y, v) = self.a[self.places], self._affine()
+            x, (y, v) = self.a[self.places], self._affine(1)
             out = np.flatnonzero(y <= EPS)
             if not len(out):
                 self.a[self.places], self.v = y, v
@@ -138,8 +152,14 @@ class Corral:
             first = int(reach.argmin())
             x = np.maximum(x + reach[first] * (y - x), 0.0)
             x[out[first]] = 0.0
-            self.a[self.places] = x / np.bincount(self.side[self.places], x, minlength=self.n_sides)[self.side[self.places]]
+            self.a[self.places] = x / np.bincount(self.sides, x, minlength=self.n_sides)[self.sides]
             self._drop(int(out[first]))
+
+    def _polish(self) -> None:
+        """The same corral's weights and point, as good as floats can hold."""
+        y, v = self._affine(REFINEMENTS)
+        if (y > 0).all():
+            self.a[self.places], self.v = y, v
 
     def begin(self, places: Any, weights: Any) -> None:
         """Start from rows and weights of which each side has some; rows that depend on others are left out."""
@@ -153,25 +173,28 @@ class Corral:
         """Major cycles until no working row is behind the plane by more than the tolerance: how it ended, in a word."""
         aside = np.zeros(len(self.side), bool)
         least, entered = np.inf, 0
+        polished = False
         while True:
-            v = self.v
-            products = self.Z @ v + self.price * self.a
+            products, square = self.products(), self.square(self.v)
             level = self.sums(self.a * products)
-            square = float(v @ v + (self.price * self.a**2).sum())
             if square <= (MET * self.radius) ** 2:
                 return "met"
             if square < least * (1.0 - EPS):
                 least = square
                 aside[:] = False
-            else:
+            elif not polished:
                 aside[entered] = True
             behind = level[self.side] - products
             behind[aside] = behind[self.places] = -np.inf
             entered = int(behind.argmax())
-            if not behind[entered] > max(0.1 * tol * square, 2 * EPS * self.lengths[entered] * np.sqrt(square)):
-                return "least"
-            if self.steps >= max_steps:
-                return "steps"
+            done = not behind[entered] > max(0.1 * tol * square, 2 * EPS * self.lengths[entered] * np.sqrt(square))
+            if (done or self.steps >= max_steps) and not polished:
+                self._polish()
+                polished = True
+                continue
+            if done or self.steps >= max_steps:
+                return "least" if done else "steps"
+            polished = False
             self.steps += 1
             if self._enter(entered):
                 self.settle()

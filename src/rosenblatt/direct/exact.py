@@ -249,7 +249,7 @@ def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[Fraction]
     u[columns] = [float(value / largest) for value in v]
     products = rows.products(u)
     # Each product is off by d roundings at most, each of the size of the row (1, and its centre's) times |u|_1.
-    reach = 1.0 + abs(np.ldexp(rows.centre, rows.exponent)).max(initial=0.0) if not rows.far else 2.0
+    reach = 1.0 + abs(np.ldexp(rows.centre, rows.exponent)).max(initial=0.0) if rows.near else 2.0
     doubt = 4.0 * (len(u) + 8) * np.finfo(np.float64).eps * reach * float(abs(u).sum()) + 1e-290
     for k in range(rows.n_sides):
         mine = [p for p in places if rows.side[p] == k]

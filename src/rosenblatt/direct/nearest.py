@@ -109,12 +109,14 @@ class _Run:
         self._make_corral(np.array(first), weights)
 
     def _make_corral(self, places: Any, weights: Any) -> None:
-        steps = self.corral.steps if hasattr(self, "corral") else 0
-        self.places = places
-        Z = self.rows.take(places)
-        self.corral = Corral(Z, self.rows.side[places], self.rows.n_sides, self.price[places], _lengths(Z, self.price[places]))
-        self.corral.steps = steps
+        self.places, self.corral = places, self._corral(places)
         self.corral.begin(np.arange(len(places)), weights)
+
+    def _corral(self, places: Any) -> Corral:
+        Z, price = self.rows.take(places), self.price[places]
+        corral = Corral(Z, self.rows.side[places], self.rows.n_sides, price, _lengths(Z, price))
+        corral.steps = self.corral.steps if hasattr(self, "corral") else 0
+        return corral
 
     def _join(self, new: Any) -> None:
         corral = self.corral
@@ -154,10 +156,10 @@ class _Run:
     def _look(self, length: float | None = None) -> None:
         """One pass: what the weights prove, and what their plane has; `length` of their point, if it is known better."""
         corral, rows = self.corral, self.rows
-        self.v, weighed = corral.v, corral.point(corral.a)
+        self.v = corral.v
         self.products = rows.products(self.v)
         self.products[self.places] += corral.price * corral.a
-        self.length = length or float(np.sqrt(weighed @ weighed + (corral.price * corral.a**2).sum()))
+        self.length = length or float(np.sqrt(corral.square(corral.point())))
         self.least = np.array([self.products[rows.side == k].min() for k in range(rows.n_sides)])
         self.upper = self.length / rows.n_sides
         self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
@@ -187,17 +189,10 @@ class _Run:
     def adopt(self, decision: Decision) -> str:
         """The nearest points as fractions found them, where floats could not tell them apart or how far they are."""
         self.places = np.array(decision.places)
-        Z, steps, side, price = (
-            self.rows.take(self.places),
-            self.corral.steps,
-            self.rows.side[self.places],
-            self.price[self.places],
-        )
-        self.corral = Corral(Z, side, self.rows.n_sides, price, _lengths(Z, price))
-        self.corral.steps, self.corral.places = steps, list(range(len(self.places)))
-        self.corral.a[:] = [float(a) for a in decision.weights]
-        self.corral.v = point(self.rows, decision)
-        self._look(float(np.linalg.norm(self.corral.v)))
+        v = point(self.rows, decision)
+        self.corral = self._corral(self.places)
+        self.corral.hold(np.array([float(a) for a in decision.weights]), v)
+        self._look(float(np.linalg.norm(v)))
         return "tolerance" if self.gap <= self.tol else "rounding"
 
     def result(self, reason: str) -> Nearest:

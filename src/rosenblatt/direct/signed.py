@@ -33,9 +33,8 @@ class SignedRows:
         self.centre = np.zeros(problem.n_features)
         self.extent, distance = self._extent()
         self.exponent = -int(np.frexp(self.extent)[1])
-        # Powers of two are put on the vector, or, where that would leave the range of floats, on blocks of rows.
-        self.extreme = abs(self.exponent) > 400
-        self.far = distance > FAR * self.extent
+        # Centre and power of two are put on the vector, or, where that would cost digits or overflow, on blocks of rows.
+        self.near = abs(self.exponent) <= 400 and distance <= FAR * self.extent
 
     def __len__(self) -> int:
         return len(self.index)
@@ -74,14 +73,16 @@ class SignedRows:
             return np.ldexp(block - self.centre, self.exponent)
         return sp.csr_array((np.ldexp(block.data.astype(np.float64), self.exponent), block.indices, block.indptr), block.shape)
 
+    def _ready(self, block: Any) -> Any:
+        return block.astype(np.float64, copy=False) if self.near else self._scaled(block)
+
     def products(self, v: Any) -> Any:
         """z_i . v for every row: one pass."""
         out = np.empty(len(self))
-        near = not (self.extreme or self.far)
-        u = np.ldexp(v, self.exponent) if near else v
+        u = np.ldexp(v, self.exponent) if self.near else v
         for here, block in self.blocks():
-            out[here] = (block.astype(np.float64, copy=False) if near else self._scaled(block)) @ u
-        if near and self.dense:
+            out[here] = self._ready(block) @ u
+        if self.near and self.dense:
             out -= self.centre @ u
         return out * self.signs
 
@@ -100,8 +101,8 @@ class SignedRows:
         share = self.signs / np.bincount(self.side, minlength=self.n_sides)[self.side]
         total = np.zeros(len(self.centre))
         for here, block in self.blocks():
-            total += share[here] @ self._scaled(block)
-        return total
+            total += share[here] @ self._ready(block)  # the shares of both classes move the centre to and fro
+        return np.ldexp(total, self.exponent) if self.near else total
 
     def unscaled(self, w: Any, threshold: float) -> tuple[Any, float]:
         """A plane w . z = threshold of the scaled rows, as weights and bias of the rows as they came."""
