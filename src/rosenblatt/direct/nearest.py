@@ -215,11 +215,16 @@ class _Run:
         canonical = self.products * scale
         if rows.free:
             canonical -= rows.signs * threshold
-        margin = float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent)) if w.any() else 0.0
+        margin = float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent))
+        if not rows.near and not self.price.any():
+            # A plane far from the origin loses digits when it is written as weights and bias: it is measured once more as such.
+            canonical = rows.canonical(coef, bias)
+            self.lower = min(self.lower, float(canonical.min()) / float(np.linalg.norm(w)))
+            reason = "rounding" if reason == "tolerance" and self.gap > self.tol else reason
         order = np.argsort(self.places[held])
         held = held[order]
         return Nearest(
-            coef, bias, rows.index[self.places[held]], multipliers[held], canonical, margin,
+            coef, float(bias), rows.index[self.places[held]], multipliers[held], canonical, margin,
             self.gap, corral.steps, self.passes, self._stop(reason),
         )  # fmt: skip
 

@@ -86,6 +86,13 @@ class SignedRows:
             out -= self.centre @ u
         return out * self.signs
 
+    def canonical(self, coef: Any, bias: float) -> Any:
+        """y_i (w.x_i + b) for every row as it came."""
+        out = np.empty(len(self))
+        for here, block in self.blocks():
+            out[here] = block.astype(np.float64, copy=False) @ coef
+        return (out + bias) * self.signs
+
     def take(self, places: Any) -> Any:
         """z_i of some rows: an array or a CSR matrix in float64."""
         rows, signs = self._scaled(self._taken(self.index[places])), self.signs[places]
