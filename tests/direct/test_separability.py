@@ -131,13 +131,13 @@ def test_fractions_decide_from_any_start(seed: int, free: bool, even: bool) -> N
     """Also from rows that depend on each other and weights far from the least."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(2, 12)), int(rng.integers(1, 5))
-    X = rng.integers(-3, 4, (n, d)) * 0.1
+    X = rng.integers(-3, 4, (n, d)) * 0.125
     y = (X @ rng.integers(-2, 3, d) > 0.05).astype(int) if even else rng.integers(0, 2, n)
     y[:2] = 0, 1
     size = int(rng.integers(2, n + 1))
     decision = decided(X, y, list(range(size)), rng.exponential(size=size), free)
     assert decision.bound == 0
-    assert decision.apart == separable(np.rint(X * 10), y, free)
+    assert decision.apart == separable(X * 8, y, free)
     assert all(a > 0 for a in decision.weights)
     if not decision.apart:
         assert meets(decision, X, y, free)
@@ -166,7 +166,7 @@ def test_where_fractions_would_take_too_long_a_bound_is_proven(monkeypatch: pyte
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 6)), rng.integers(0, 2, 200)
     monkeypatch.setattr(exact, "MOST_ROWS", 0)
-    monkeypatch.setattr(exact, "MOST_ROWS_OF_STEPS", 0)
+    monkeypatch.setattr(exact, "MOST_WORK", 0)
     proof = proof_of(X, y)
     assert not proof.exact
     assert 0 < proof.bound < 1e-12
@@ -177,10 +177,10 @@ def test_where_fractions_would_take_too_long_a_bound_is_proven(monkeypatch: pyte
 def test_too_many_steps_end_with_what_they_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 4)), rng.integers(0, 2, 50)
-    monkeypatch.setattr(exact, "MOST_STEPS", 2)
+    monkeypatch.setattr(exact, "MOST_WORK", 200)
     places = [int(np.flatnonzero(y == 0)[0]), int(np.flatnonzero(y == 1)[0])]
     rows = SignedRows(make_problem(X, y, 2))
-    decision = exact._wolfe(rows, places, [Fraction(1), Fraction(1)], 2)
+    decision = exact._wolfe(rows, places, [Fraction(1), Fraction(1)])
     assert decision.bound > 0
     assert not decision.apart
     assert meets(decision, X, y)

@@ -34,6 +34,7 @@ class Corral:
         self.Z, self.side, self.n_sides, self.price = Z, side, n_sides, price
         self.a = np.zeros(len(side))
         self.v: Any = None  # their point
+        self.room = np.empty((0, Z.shape[1]))
         self.held: Any = None  # Z and side of the corral
         self.sides: Any = None
         self.places: list[int] = []  # the rows of the corral, in the order of the factor's columns
@@ -65,21 +66,30 @@ class Corral:
 
     def _half(self, b: Any) -> Any:
         """The solution of R'x = b."""
-        s = len(self.places)
-        return dtrtrs(self.factor[:s, :s], b, trans=1)[0]
+        return dtrtrs(self.factor[:, : len(self.places)], b, trans=1)[0]
 
     def _whole(self, b: Any) -> Any:
         """The solution of R'R x = b."""
-        s = len(self.places)
-        return dtrtrs(self.factor[:s, :s], self._half(b))[0]
+        return dtrtrs(self.factor[:, : len(self.places)], self._half(b))[0]
 
-    def _gather(self) -> None:
-        self.held, self.sides = self.Z[self.places], self.side[self.places]
+    def _gather(self, dropped: int | None = None) -> None:
+        """Have the rows of the corral at hand: all but the last, or all but those from the one dropped on, are already."""
+        s, self.sides = len(self.places), self.side[self.places]
+        if issparse(self.Z):
+            self.held = self.Z[self.places]
+            return
+        if s > len(self.room):
+            grown = np.empty((2 * s, self.Z.shape[1]))
+            grown[: s - 1] = self.room[: s - 1]
+            self.room = grown
+        first = s - 1 if dropped is None else dropped
+        self.room[first:s] = self.Z[self.places[first:]]
+        self.held = self.room[:s]
 
     def hold(self, a: Any, v: Any) -> None:
         """All working rows, their weights and their point, as another solver found them; without a factor."""
         self.places, self.a, self.v = list(range(len(a))), a, v
-        self._gather()
+        self.held, self.sides = self.Z, self.side
 
     def _enter(self, place: int) -> bool:
         """Append a row to the factor; False where it is not independent of the corral, as far as floats can tell."""
@@ -92,7 +102,7 @@ class Corral:
         for _ in range(2 if s else 0):  # once more, for what rounding left of the corral's span
             half = self._half(self.held @ rest + self.lift**2 * rest_sides[self.sides] - prices * c)
             column += half
-            c += dtrtrs(self.factor[:s, :s], half)[0]
+            c += dtrtrs(self.factor[:, :s], half)[0]
             rest, rest_sides = z - c @ self.held, e - np.bincount(self.sides, c, minlength=self.n_sides)
         own = self.price[place] + (prices * c**2).sum()
         left = float(np.sqrt(rest @ rest + self.lift**2 * (rest_sides @ rest_sides) + own))
@@ -112,7 +122,7 @@ class Corral:
         _, R = qr_delete(np.eye(s), self.factor[:s, :s], j, which="col", check_finite=False)
         self.factor[: s - 1, : s - 1] = R[: s - 1]
         self.a[self.places.pop(j)] = 0.0
-        self._gather()
+        self._gather(j)
 
     # --- cycles ----------------------------------------------------------------------------------------------------------
 
@@ -122,22 +132,32 @@ class Corral:
         The point is corrected by itself: summed from weights that were rounded, it would be off by eps times the longest row,
         and its products with rows by that times another row, where hulls may be much nearer to each other than rows are long.
         """
-        sides, prices = self.sides, self.price[self.places]
-        E = (sides[:, None] == np.arange(self.n_sides)).astype(np.float64)
-        B = self._whole(E)
-        T = np.linalg.inv(E.T @ B)
-        y = B @ T.sum(axis=1)
+        system = self._system()
+        y, prices = system[1] @ system[2].sum(axis=1), self.price[self.places]
         v, last = y @ self.held, np.inf
         for _ in range(refinements):
-            products = self.held @ v + prices * y
-            level = (E.T @ products) / E.sum(axis=0)
-            da = self._whole(level[sides] - products)
-            da += B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
+            da = self._correction(system, y, self.held @ v + prices * y)
             size = float(abs(da).max())
             if not size < last / 2:
                 break
             y, v, last = y + da, v + da @ self.held, size
         return y, v
+
+    def _system(self) -> tuple[Any, Any, Any]:
+        E = (self.sides[:, None] == np.arange(self.n_sides)).astype(np.float64)
+        B = self._whole(E)
+        return E, B, np.linalg.inv(E.T @ B)
+
+    def _correction(self, system: tuple[Any, Any, Any], y: Any, products: Any) -> Any:
+        """What weights y lack of sums of 1 and of products that are equal on each side."""
+        E, B, T = system
+        level = (E.T @ products) / E.sum(axis=0)
+        da = self._whole(level[self.sides] - products)
+        return da + B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
+
+    def correct(self, products: Any) -> Any:
+        """What the weights of the corral lack, by products that were measured better; they are not changed."""
+        return self._correction(self._system(), self.a[self.places], products)
 
     def settle(self) -> None:
         """Minor cycles: down to the least point of the affine hull, dropping the rows whose weight runs out on the way."""

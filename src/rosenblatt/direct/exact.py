@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,9 @@ from scipy.linalg import qr
 
 from .signed import SignedRows
 
-MOST_ROWS = 700  # in one exact system: about twenty seconds; a step of Wolfe's is ten times as dear
-MOST_ROWS_OF_STEPS = 160
-MOST_STEPS = 500
-FEW_STEPS = 20
+MOST_ROWS = 500  # in one exact system: about seven seconds
+# Wolfe's steps in fractions take rows^2 (rows + columns) of work each; so much is about five seconds.
+MOST_WORK = 30_000_000
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,16 @@ def decide(rows: SignedRows, places: Any, weights: Any, *, apart: bool = False) 
     apart : they are known not to, and only their nearest points are asked for; None where those take too long.
     """
     if apart:
-        if len(places) > MOST_ROWS_OF_STEPS:
-            return None
-        decision = _wolfe(rows, list(places), _normalised(weights, rows.side[places]), FEW_STEPS)
+        decision = _wolfe(rows, list(places), _normalised(weights, rows.side[places]))
         return decision if decision.apart else None
     found = twins(rows)
     if found is not None:
         return found
-    lifted = _lifted(rows, places)
     if len(places) <= MOST_ROWS:
-        solution = _meeting(lifted, rows.n_sides)
+        solution = _meeting(_lifted(rows, places), rows.n_sides)
         if solution is not None:
             return _meet(list(places), solution)
-    x = _normalised(weights, rows.side[places])
-    if len(places) > MOST_ROWS_OF_STEPS:
-        return _bounded(rows, list(places), x)
-    return _wolfe(rows, list(places), x)
+    return _wolfe(rows, list(places), _normalised(weights, rows.side[places]))
 
 
 def twins(rows: SignedRows) -> Decision | None:
@@ -98,8 +92,8 @@ def _keys(block: Any) -> Any:
 
 def point(rows: SignedRows, decision: Decision) -> Any:
     """The combination of the signed rows, in their scale, rounded once."""
-    columns, v = _point(rows, decision.places, decision.weights)
-    out, unit = np.zeros(len(rows.centre)), Fraction(2) ** rows.exponent
+    columns, v, unit = _point(rows, decision.places, decision.weights)
+    out, unit = np.zeros(len(rows.centre)), unit * Fraction(2) ** rows.exponent
     out[columns] = [float(value * unit) for value in v]
     return out
 
@@ -178,8 +172,10 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 # --- Wolfe's cycles in fractions -------------------------------------------------------------------------------------------
 
 
-def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], most: int = MOST_STEPS) -> Decision:
-    for _ in range(most):
+def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
+    """The end of Wolfe's cycles, or, where they would take too long, what the weights prove that they began with."""
+    begun, work = (places, x), 0
+    while (work := work + len(places) ** 2 * (len(places) + len(rows.centre))) <= MOST_WORK:
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:
@@ -190,7 +186,7 @@ def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], most: int = M
             x = y
             kept = [j for j, a in enumerate(x) if a > 0]
             places, x = [places[j] for j in kept], [x[j] for j in kept]
-            columns, v = _point(rows, places, x)
+            columns, v, _ = _point(rows, places, x)
             if not any(v):
                 return _meet(places, x)
             behind = _behind(rows, places, columns, v)
@@ -200,7 +196,7 @@ def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], most: int = M
             continue
         kept = [j for j, a in enumerate(x) if a > 0]
         places, x = [places[j] for j in kept], [x[j] for j in kept]
-    return _bounded(rows, places, x)
+    return _bounded(rows, *begun)
 
 
 def _affine(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
@@ -232,21 +228,22 @@ def _towards(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
     return [a + reach * (b - a) for a, b in zip(x, y, strict=True)]
 
 
-def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any, list[Fraction]]:
-    """The columns in which these rows are not zero, and their combination there."""
+def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any, list[int], Fraction]:
+    """The columns in which these rows are not zero, and their combination there, in whole multiples of a unit."""
     values = rows.raw(np.array(places))
     columns = np.flatnonzero(values.any(axis=0))
     whole, base = _whole(values[:, columns])
-    unit = Fraction(2) ** base
-    sums = (sum((a * row[c] for a, row in zip(x, whole, strict=True)), Fraction(0)) for c in range(len(columns)))
-    return columns, [unit * total for total in sums]
+    below = math.lcm(*(a.denominator for a in x))
+    above = [a.numerator * (below // a.denominator) for a in x]
+    v = [sum(map(mul, above, column)) for column in zip(*whole, strict=True)]
+    return columns, v, Fraction(2) ** base / below
 
 
-def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[Fraction]) -> int | None:
+def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> int | None:
     """A row that lies behind the plane through its side's rows of the corral, looked up in floats and decided in fractions."""
     largest = max(abs(value) for value in v)
     u = np.zeros(len(rows.centre))
-    u[columns] = [float(value / largest) for value in v]
+    u[columns] = [value / largest for value in v]
     products = rows.products(u)
     # Each product is off by d roundings at most, each of the size of the row (1, and its centre's) times |u|_1.
     reach = 1.0 + abs(np.ldexp(rows.centre, rows.exponent)).max(initial=0.0) if rows.near else 2.0
@@ -261,15 +258,16 @@ def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[Fraction]
     return None
 
 
-def _product(rows: SignedRows, place: int, columns: Any, v: list[Fraction]) -> Fraction:
+def _product(rows: SignedRows, place: int, columns: Any, v: list[int]) -> Fraction:
     whole, base = _whole(rows.raw(np.array([place]))[:, columns])
-    return Fraction(2) ** base * sum((value * m for value, m in zip(v, whole[0], strict=True) if m), Fraction(0))
+    unit: Fraction = Fraction(2) ** base
+    return unit * sum(map(mul, v, whole[0]))
 
 
 def _bounded(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
     """What the weights prove although they do not meet: no margin is larger than their distance (two sides: half of it)."""
-    _, v = _point(rows, places, x)
-    square = sum((value * value for value in v), Fraction(0)) / rows.n_sides**2
+    _, v, unit = _point(rows, places, x)
+    square = sum(value * value for value in v) * (unit / rows.n_sides) ** 2
     bound = math.sqrt(float(square)) if float(square) > 1e-300 else 1e-150
     while Fraction(bound) ** 2 < square:
         bound = math.nextafter(bound * (1 + 1e-15), math.inf)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.lapack import dpstrf
 
 from ..problem import Problem
 from ..stopping import Stop
@@ -31,6 +32,7 @@ from .signed import SignedRows
 # A pass brings so many rows of each class into the working set; it is emptied but for the corral when it outgrows its room.
 BATCH = 64
 ROOM = 1 << 25  # bytes, or a tenth of the rows
+MANY = 4000  # so many rows that have more than twice as many columns are all at work, by their products with each other
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,13 @@ def nearest_points(
     with one_blas_thread():
         rows = SignedRows(problem)
         run = _Run(rows, tol, max_steps, price, verbose)
+        if start is None and rows.dense and len(rows) <= MANY and rows.problem.n_features > 2 * len(rows):
+            if run.wide() == "tolerance":
+                return run.result("tolerance")
+            start = run.multipliers()
         run.begin(start)
         reason = run.run()
-        if reason in ("met", "rounding"):
+        if reason in ("met", "rounding") and not price:
             held = run.corral.places
             decision = decide(rows, run.places[held], run.corral.a[held], apart=reason == "rounding" and run.lower > 0)
             if decision is not None and not decision.apart:
@@ -107,6 +113,35 @@ class _Run:
                 first.append(int(np.flatnonzero(rows.side == k)[0]))
             weights = np.maximum(given[first], EPS)
         self._make_corral(np.array(first), weights)
+
+    def wide(self) -> str:
+        """All rows at once, in coordinates of their own: the factor of the products they have with each other."""
+        rows = self.rows
+        L, order, rank, _ = dpstrf(rows.gram(), lower=1)
+        Z = np.empty((len(rows), rank))
+        Z[order - 1] = np.tril(L[:, :rank])
+        self.places = np.arange(len(rows))
+        self.corral = Corral(Z, rows.side, rows.n_sides, self.price, _lengths(Z, self.price))
+        self.corral.begin(np.array([np.flatnonzero(rows.side == k)[0] for k in range(rows.n_sides)]), np.ones(rows.n_sides))
+        word, corral = self.corral.solve(self.tol, self.max_steps), self.corral
+        if word != "least":
+            return word
+        held = np.array(corral.places)
+        v = rows.combine(held, corral.a[held])
+        for _ in range(3):
+            self._look(v, float(np.sqrt(corral.square(rows.combine(held, corral.a[held])))))
+            if self.gap <= self.tol:
+                return "tolerance"
+            more = corral.correct(self.products[held])
+            corral.a[held] += more
+            v = v + rows.combine(held, more)
+        return "rounding"
+
+    def multipliers(self) -> Any:
+        """The weights, one for each row of the problem, to begin from again."""
+        out = np.zeros(self.rows.problem.n_rows)
+        out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
+        return out
 
     def _make_corral(self, places: Any, weights: Any) -> None:
         self.places, self.corral = places, self._corral(places)
@@ -153,10 +188,10 @@ class _Run:
                 return "rounding"
             self._join(new)
 
-    def _look(self, length: float | None = None) -> None:
-        """One pass: what the weights prove, and what their plane has; `length` of their point, if it is known better."""
+    def _look(self, v: Any = None, length: float | None = None) -> None:
+        """One pass: what the weights prove, and what their plane has; their point and its length, if they are known better."""
         corral, rows = self.corral, self.rows
-        self.v = corral.v
+        self.v = corral.v if v is None else v
         self.products = rows.products(self.v)
         self.products[self.places] += corral.price * corral.a
         self.length = length or float(np.sqrt(corral.square(corral.point())))
@@ -192,7 +227,7 @@ class _Run:
         v = point(self.rows, decision)
         self.corral = self._corral(self.places)
         self.corral.hold(np.array([float(a) for a in decision.weights]), v)
-        self._look(float(np.linalg.norm(v)))
+        self._look(v, float(np.linalg.norm(v)))
         return "tolerance" if self.gap <= self.tol else "rounding"
 
     def result(self, reason: str) -> Nearest:

@@ -98,6 +98,26 @@ class SignedRows:
         rows, signs = self._scaled(self._taken(self.index[places])), self.signs[places]
         return rows * signs[:, None] if self.dense else sp.csr_array(sp.diags_array(signs) @ rows)
 
+    def combine(self, places: Any, a: Any) -> Any:
+        """sum_i a_i z_i of some rows."""
+        step = max(1, int(BLOCK / (8 * max(1.0, self.problem.density))))
+        total = np.zeros(len(self.centre))
+        for start in range(0, len(places), step):
+            total += a[start : start + step] @ self.take(places[start : start + step])
+        return total
+
+    def gram(self) -> Any:
+        """z_i . z_j of all rows, which are dense, summed over blocks of columns."""
+        total = np.zeros((len(self), len(self)))
+        step = max(1, BLOCK // (8 * len(self)))
+        for start in range(0, len(self.centre), step):
+            here = slice(start, start + step)
+            block = self.problem.rows.values[:, here]
+            block = block if self.problem.visited is None else block[self.index]
+            block = np.ldexp(block - self.centre[here], self.exponent)
+            total += block @ block.T
+        return total * np.outer(self.signs, self.signs)
+
     def raw(self, places: Any) -> Any:
         """y_i x_i as they came, in float64."""
         rows = self._taken(self.index[places])
