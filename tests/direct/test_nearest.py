@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from rosenblatt.direct.corral import Corral
 from rosenblatt.direct.nearest import Nearest, nearest_points
 from rosenblatt.direct.separability import NotSeparable
 from rosenblatt.problem import make_problem
@@ -243,9 +244,64 @@ def test_a_working_set_that_outgrows_its_room_is_emptied(monkeypatch: pytest.Mon
     X, y = separated(3000, 10, 0.02)
     wide = solve(X, y, tol=1e-11)
     monkeypatch.setattr("rosenblatt.direct.nearest.ROOM", 8 * 10 * 30)
-    monkeypatch.setattr("rosenblatt.direct.nearest.BATCH", 5)
-    tight = solve(np.repeat(X, 1, axis=0), y, tol=1e-11)
+    monkeypatch.setattr("rosenblatt.direct.nearest.BATCH", 160)
+    made = []
+    begin = Corral.begin
+    monkeypatch.setattr(Corral, "begin", lambda self, places, weights: (made.append(len(places)), begin(self, places, weights)))
+    tight = solve(X, y, tol=1e-11)
     np.testing.assert_allclose(tight.coef, wide.coef, rtol=1e-9)
+    assert len(made) > 1
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_with_many_columns_work_by_their_products(free: bool, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = (np.random.default_rng(0).normal(size=(40, 300)) + 3.0).astype(dtype)
+    y = np.arange(40) % 2
+    narrow = solve(X, y, free=free, tol=1e-12)
+    assert narrow.passes == 1
+    assert_proven(narrow, X, y, free, 1e-12)
+    weights = np.repeat([1.0, 0.0], [30, 10])
+    fewer = nearest_points(make_problem(X, y, 2, x0=float(free), weights=weights), tol=1e-12)
+    np.testing.assert_allclose(fewer.coef, solve(X[:30], y[:30], free=free, tol=1e-12).coef, rtol=1e-9, atol=1e-12)
+    monkeypatch.setattr("rosenblatt.direct.nearest.MANY", 0)
+    plain = solve(X, y, free=free, tol=1e-12)
+    np.testing.assert_allclose(plain.coef, narrow.coef, rtol=1e-8, atol=1e-10)
+
+
+def test_where_products_of_rows_do_not_suffice_the_rows_do() -> None:
+    """Tiny margins are lost in squares of rows; and rows of two different columns only, repeated, may not be separable."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(10, 100)), 2, axis=0)
+    X[1::2, 0] += 1e-7
+    y = np.arange(20) % 2
+    found = solve(X, y, tol=1e-4)
+    assert found.stop.reason == "tolerance"
+    assert_proven(found, X, y, True, 1e-4)
+    assert 4e-8 < found.margin <= 5e-8
+    X[1::2] = X[::2]
+    X[1::2, 0] = np.nextafter(X[::2, 0], np.inf)
+    tiny = solve(X, y, tol=1e-4)
+    assert 0 < tiny.margin < 1e-15
+    few = np.tile(rng.integers(-5, 6, (40, 2)), 50).astype(float)
+    proof = outcome(few, rng.integers(0, 2, 40))
+    assert isinstance(proof, NotSeparable)
+    assert proof.exact
+    assert len(proof.rows) <= 4
+
+
+def test_fractions_finish_what_rounding_left_open() -> None:
+    """Columns of sizes that are powers of ten apart: the widest margin is there, and floats alone stop far from it."""
+    rng = np.random.default_rng(6)
+    finished = 0
+    for _ in range(60):
+        X = rng.integers(-3, 4, (20, 3)) * np.array([1e8, 1.0, 1e-5])
+        y = (X @ rng.integers(-2, 3, 3) > 0).astype(int)
+        if len(np.unique(y)) == 2:
+            found = outcome(X, y, tol=1e-2)
+            assert found.exact if isinstance(found, NotSeparable) else found.stop.reason in ("tolerance", "rounding")
+            finished += not isinstance(found, NotSeparable) and found.gap <= 1e-2
+    assert finished
 
 
 def test_rows_that_may_cross_are_those_of_the_squared_hinge() -> None:

@@ -261,7 +261,7 @@ def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> 
 def _product(rows: SignedRows, place: int, columns: Any, v: list[int]) -> Fraction:
     whole, base = _whole(rows.raw(np.array([place]))[:, columns])
     unit: Fraction = Fraction(2) ** base
-    return unit * sum(map(mul, v, whole[0]))
+    return unit * int(sum(map(mul, v, whole[0])))
 
 
 def _bounded(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:

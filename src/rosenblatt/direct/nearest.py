@@ -269,7 +269,10 @@ class _Run:
             return Stop("tolerance", f"after {looks} no plane can have a margin wider by more than {self.gap:.2g} of it.")
         if reason == "steps":
             return Stop("steps", f"the {self.max_steps} steps allowed left a gap of {self.gap:.2g}, not {self.tol:g}.")
-        return Stop("rounding", f"after {looks} rounding leaves a gap of {self.gap:.2g}, not {self.tol:g}; scale the features.")
+        return Stop(
+            "rounding",
+            f"after {looks} rounding leaves a gap of {self.gap:.2g}, not {self.tol:g}; centre and scale the features.",
+        )
 
 
 def _lengths(Z: Any, price: Any) -> Any:

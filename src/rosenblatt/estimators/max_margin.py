@@ -37,7 +37,8 @@ class MaxMargin(LinearClassifier):
     multiclass : for more than two classes, "ovr": each against the rest; "ovo": each pair, by votes.
     inseparable : "raise" `NotSeparable`; or "soft": let rows that cannot be told apart cross the plane at a price, and keep the
         proof in `proof_`. The price is the squared hinge with C = 1/(largest centred value)^2, times the row's weight:
-        min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2.
+        min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2. All rows inside the margin hold that plane, and time goes
+        with the cube of their number: it is for a few thousand rows.
     max_iter : steps of the active set, each of which takes in one row.
     n_jobs : threads for the machines of several classes; the bits do not depend on it.
     verbose : 1 writes a line per pass to stderr.
