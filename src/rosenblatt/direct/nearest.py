@@ -133,6 +133,8 @@ class _Run:
             if self.gap <= self.tol:
                 return "tolerance"
             more = corral.correct(self.products[held])
+            if not (corral.a[held] + more > 0).all():
+                break
             corral.a[held] += more
             v = v + rows.combine(held, more)
         return "rounding"
@@ -175,9 +177,6 @@ class _Run:
                 return "met"
             before = self.upper
             self._look()
-            if self.verbose:
-                held, steps = len(self.corral.places), self.corral.steps
-                sys.stderr.write(f"pass {self.passes}: {steps} steps, {held} rows hold the plane, gap {self.gap:.3g}\n")
             if self.gap <= self.tol:
                 return "tolerance"
             if word == "steps":
@@ -199,6 +198,9 @@ class _Run:
         self.upper = self.length / rows.n_sides
         self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
         self.passes += 1
+        if self.verbose:
+            held = len(corral.places)
+            sys.stderr.write(f"pass {self.passes}: {corral.steps} steps, {held} rows hold the plane, gap {self.gap:.3g}\n")
 
     @property
     def gap(self) -> float:
@@ -268,7 +270,8 @@ class _Run:
         if reason == "tolerance":
             return Stop("tolerance", f"after {looks} no plane can have a margin wider by more than {self.gap:.2g} of it.")
         if reason == "steps":
-            return Stop("steps", f"the {self.max_steps} steps allowed left a gap of {self.gap:.2g}, not {self.tol:g}.")
+            yet = "" if self.lower > 0 else ", and the plane does not separate the rows"
+            return Stop("steps", f"the {self.max_steps} steps allowed left a gap of {self.gap:.2g}, not {self.tol:g}{yet}.")
         return Stop(
             "rounding",
             f"after {looks} rounding leaves a gap of {self.gap:.2g}, not {self.tol:g}; centre and scale the features.",
