@@ -103,9 +103,7 @@ def point(rows: SignedRows, decision: Decision) -> Any:
 
 def _lifted(rows: SignedRows, places: Any) -> list[list[int]]:
     """The signed rows times a common power of two, and their side as one column each, without columns of zeros."""
-    values = rows.raw(places)
-    values = values[:, values.any(axis=0)]
-    whole, _ = _whole(values)
+    whole, _ = _whole(rows.raw(places)[1])
     return [[*row, *(int(side == k) for k in range(rows.n_sides))] for row, side in zip(whole, rows.side[places], strict=True)]
 
 
@@ -174,8 +172,8 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 
 def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
     """The end of Wolfe's cycles, or, where they would take too long, what the weights prove that they began with."""
-    begun, work = (places, x), 0
-    while (work := work + len(places) ** 2 * (len(places) + len(rows.centre))) <= MOST_WORK:
+    begun, work, d = (places, x), 0.0, len(rows.centre)
+    while (work := work + len(places) ** 2 * (len(places) + min(d, len(places) * rows.problem.density))) <= MOST_WORK:
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:
@@ -230,9 +228,8 @@ def _towards(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
 
 def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any, list[int], Fraction]:
     """The columns in which these rows are not zero, and their combination there, in whole multiples of a unit."""
-    values = rows.raw(np.array(places))
-    columns = np.flatnonzero(values.any(axis=0))
-    whole, base = _whole(values[:, columns])
+    columns, values = rows.raw(np.array(places))
+    whole, base = _whole(values)
     below = math.lcm(*(a.denominator for a in x))
     above = [a.numerator * (below // a.denominator) for a in x]
     v = [sum(map(mul, above, column)) for column in zip(*whole, strict=True)]
@@ -259,9 +256,11 @@ def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> 
 
 
 def _product(rows: SignedRows, place: int, columns: Any, v: list[int]) -> Fraction:
-    whole, base = _whole(rows.raw(np.array([place]))[:, columns])
+    mine, values = rows.raw(np.array([place]))
+    _, at, shared = np.intersect1d(columns, mine, assume_unique=True, return_indices=True)
+    whole, base = _whole(values[:, shared])
     unit: Fraction = Fraction(2) ** base
-    return unit * int(sum(map(mul, v, whole[0])))
+    return unit * int(sum(map(mul, (v[c] for c in at), whole[0])))
 
 
 def _bounded(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:

@@ -118,10 +118,12 @@ class SignedRows:
             total += block @ block.T
         return total * np.outer(self.signs, self.signs)
 
-    def raw(self, places: Any) -> Any:
-        """y_i x_i as they came, in float64."""
+    def raw(self, places: Any) -> tuple[Any, Any]:
+        """The columns in which some rows are not all zero, and y_i x_i there, as they came, in float64."""
         rows = self._taken(self.index[places])
-        return (rows if self.dense else rows.toarray()).astype(np.float64) * self.signs[places][:, None]
+        columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices[rows.data != 0])
+        values = rows[:, columns] if self.dense else rows[:, columns].toarray()
+        return columns, values.astype(np.float64) * self.signs[places][:, None]
 
     def mean(self) -> Any:
         """The sum over the sides of the mean of z_i: the direction to begin with."""
