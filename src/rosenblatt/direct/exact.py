@@ -25,7 +25,7 @@ from scipy.linalg import qr
 
 from .signed import SignedRows
 
-MOST_ROWS = 500  # in one exact system: about seven seconds
+MOST_ROWS = 800  # in one exact system: about half a minute
 # Wolfe's steps in fractions take rows^2 (rows + columns) of work each; so much is about five seconds.
 MOST_WORK = 30_000_000
 
@@ -156,15 +156,16 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
     square = fmpz_mat(s, s, [row[c] for c in chosen for row in lifted])
     right = fmpz_mat(s, 1, [int(c >= width - n_sides) for c in chosen])
     try:
-        solution = square.solve(right)
+        solution: Any = square.solve(right)
     except ZeroDivisionError:
         return None
-    weights = [_fraction(solution[i, 0]) for i in range(s)]
-    if any(a < 0 for a in weights):
+    above, below = solution.numer_denom()  # whole numbers: fractions would be shortened after every product
+    if any(above[i, 0] < 0 for i in range(s)):
         return None
-    residual = _matrix(lifted).transpose() * solution
-    target = [int(c >= width - n_sides) for c in range(width)]
-    return weights if all(residual[c, 0] == target[c] for c in range(width)) else None
+    sums = _matrix(lifted).transpose() * above
+    if any(sums[c, 0] != (below if c >= width - n_sides else 0) for c in range(width)):
+        return None
+    return [_fraction(solution[i, 0]) for i in range(s)]
 
 
 # --- Wolfe's cycles in fractions -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -69,12 +70,17 @@ class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as Stop
         sums = {sign: sum((a for a, s in zip(self.weights, signs, strict=True) if s == sign), Fraction(0)) for sign in (1, -1)}
         if sums[1] + sums[-1] != (2 if self.free else 1) or (self.free and sums[1] != 1):
             return False
-        point: dict[int, Fraction] = {}
-        for i, a, sign in zip(self.rows, self.weights, signs, strict=True):
-            for column, value in _entries(X, i):
-                point[column] = point.get(column, Fraction(0)) + sign * a * Fraction(value)
-        share = 2 if self.free else 1
-        return sum((p * p for p in point.values()), Fraction(0)) <= (share * Fraction(self.bound)) ** 2
+        # The sum in whole numbers over two common denominators, of the weights and of the values.
+        entries = [[(column, *value.as_integer_ratio()) for column, value in _entries(X, i)] for i in self.rows]
+        of_weights = math.lcm(*(a.denominator for a in self.weights))
+        of_values = max((below for row in entries for _, _, below in row), default=1)
+        point: dict[int, int] = {}
+        for a, sign, row in zip(self.weights, signs, entries, strict=True):
+            weight = sign * a.numerator * (of_weights // a.denominator)
+            for column, above, below in row:
+                point[column] = point.get(column, 0) + weight * above * (of_values // below)
+        square = Fraction(sum(p * p for p in point.values()), (of_weights * of_values) ** 2)
+        return square <= ((2 if self.free else 1) * Fraction(self.bound)) ** 2
 
 
 def _entries(X: Any, i: int) -> list[tuple[int, float]]:
