@@ -15,7 +15,7 @@ from rosenblatt.cli import main
 
 
 def test_the_public_names_are_these_and_sorted() -> None:
-    assert rb.__all__ == ["MaxMargin", "NotSeparable", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+    assert rb.__all__ == ["MaxMargin", "NotSeparable", "PassiveAggressive", "Perceptron", "SoftMargin", "Stop", "UpdateLog"]
     assert rb.__all__ == sorted(rb.__all__)
 
 

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from .estimators.max_margin import MaxMargin
     from .estimators.passive_aggressive import PassiveAggressive
     from .estimators.perceptron import Perceptron
+    from .estimators.soft_margin import SoftMargin
     from .log import UpdateLog
     from .stopping import Stop
 
 __version__ = "0.1.0"
 
-__all__ = ["MaxMargin", "NotSeparable", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+__all__ = ["MaxMargin", "NotSeparable", "PassiveAggressive", "Perceptron", "SoftMargin", "Stop", "UpdateLog"]
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
@@ -23,6 +24,7 @@ _HOMES = {
     "NotSeparable": "direct.separability",
     "PassiveAggressive": "estimators.passive_aggressive",
     "Perceptron": "estimators.perceptron",
+    "SoftMargin": "estimators.soft_margin",
     "Stop": "stopping",
     "UpdateLog": "log",
 }

@@ -24,6 +24,13 @@ class Head:
     positive: int
     negative: int | None
 
+    def about(self, classes: Any) -> str:
+        """A clause for error messages; nothing where there are two classes."""
+        if len(classes) == 2:
+            return ""
+        other = "the rest" if self.negative is None else f"class {classes[self.negative]!s}"
+        return f" of class {classes[self.positive]!s} from {other}"
+
 
 def heads(X: Any, codes: Any, n_classes: int, scheme: str, *, weights: Any = None, x0: float = 1.0) -> list[Head]:
     """The binary problems of a scheme, "ovr" or "ovo", on the same rows: nothing is copied. Two classes make one problem."""

@@ -9,22 +9,27 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
+from ..direct.hard_margin import widest_margin
 from ..direct.nearest import Nearest, nearest_points
-from ..direct.reductions import Head, heads, votes_of_pairs
+from ..direct.reductions import Head, heads
 from ..direct.separability import NotSeparable
 from ..stopping import Stop
 from ..threads import in_order, one_blas_thread
 from .labels import classes_and_codes
-from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose
+from .linear import FLOATS, check_n_jobs_and_verbose
 from .parameters import count, flag, number, one_of
+from .support_vectors import MarginClassifier, worst_of
 from .weighting import row_weights
 
+Machine = tuple[Nearest, Stop, NotSeparable | None, str]
 
-class MaxMargin(LinearClassifier):
+
+class MaxMargin(MarginClassifier):
     """The plane of the widest margin, with the proof that there is no wider one; or the proof that there is none at all.
 
     Problem    min 1/2 |w|^2  s.t.  y_i (w.x_i + b) >= 1 for every row; the bias b is free and not penalised.
-    Update     the nearest points of the convex hulls of both classes, by an active set; the plane halves their distance.
+    Update     the nearest points of the convex hulls of both classes, by an active set; the plane halves their distance. Where
+               sparse rows are many, by dual coordinates.
     Guarantee  `margin_` is what the plane has on every row, and no plane has more than `margin_/(1 - gap_)`. Where no plane
                separates the rows, `fit` raises `NotSeparable`, whose few rows and weights prove it in exact arithmetic.
     Reference  B. E. Boser, I. M. Guyon and V. N. Vapnik, COLT (1992); P. Wolfe, Math. Programming 11 (1976).
@@ -54,9 +59,9 @@ class MaxMargin(LinearClassifier):
     gap_ : relative, measured on all rows in float64.
     canonical_ : y_i (w.x_i + b) for every row: 1 on support vectors, more elsewhere. NaN for rows that do not count.
     proof_ : None, or with inseparable="soft" the `NotSeparable` that would have been raised.
-    n_iter_ : steps taken.
+    n_iter_ : steps or passes taken.
     stop_ : why the fit ended, in a word (`stop_.reason`) and a sentence.
-    solver_ : "active set".
+    solver_ : "active set", or "dual-coordinates" for many sparse rows.
 
     For more than two classes each of `support_` to `n_iter_` is a list with an entry for each machine.
 
@@ -116,8 +121,8 @@ class MaxMargin(LinearClassifier):
         with one_blas_thread():
             found = list(in_order(lambda head: self._machine(head, classes), machines, effective_n_jobs(self.n_jobs)))
         self.classes_ = classes
-        self._set(X, len(codes), machines, found)
-        for stop in {stop.sentence: stop for _, stop, _ in found if stop.reason in ("rounding", "steps")}.values():
+        self._set(len(codes), machines, found)
+        for stop in {stop.sentence: stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")}.values():
             warnings.warn(f"tol={self.tol:g} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=3)
         return self
 
@@ -129,27 +134,24 @@ class MaxMargin(LinearClassifier):
         count("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self)
 
-    def _machine(self, head: Head, classes: Any) -> tuple[Nearest, Stop, NotSeparable | None]:
+    def _machine(self, head: Head, classes: Any) -> Machine:
         positive = classes[head.positive]
-        about = ""
-        if len(classes) > 2:
-            other = "the rest" if head.negative is None else f"class {classes[head.negative]!s}"
-            about = f" of class {positive!s} from {other}"
+        about = head.about(classes)
         options: dict[str, Any] = {"tol": float(self.tol), "max_steps": int(self.max_iter), "verbose": bool(self.verbose)}
         try:
-            found = nearest_points(head.problem, positive=positive, about=about, **options)
+            found, solver = widest_margin(head.problem, positive=positive, about=about, **options)
         except NotSeparable as proof:
             if self.inseparable == "raise":
                 raise
-            found = nearest_points(head.problem, price=1.0, **options)
+            found, solver = nearest_points(head.problem, price=1.0, **options), "active set"
             if found.stop.reason == "tolerance":
-                return found, Stop("inseparable", f"{proof}; so rows may cross the plane at a price."), proof
-            return found, found.stop, proof
-        return found, found.stop, None
+                return found, Stop("inseparable", f"{proof}; so rows may cross the plane at a price."), proof, solver
+            return found, found.stop, proof, solver
+        return found, found.stop, None, solver
 
-    def _set(self, X: Any, n: int, machines: list[Head], found: list[tuple[Nearest, Stop, NotSeparable | None]]) -> None:
+    def _set(self, n: int, machines: list[Head], found: list[Machine]) -> None:
         """The fitted attributes."""
-        planes = [plane for plane, _, _ in found]
+        planes = [plane for plane, *_ in found]
         canonical = np.full((len(planes), n), np.nan)
         for row, head, plane in zip(canonical, machines, planes, strict=True):
             row[slice(None) if head.problem.visited is None else head.problem.visited] = plane.canonical
@@ -157,29 +159,13 @@ class MaxMargin(LinearClassifier):
         self.intercept_ = np.array([plane.bias for plane in planes])
         each: dict[str, list[Any]] = {
             "support_": [plane.support for plane in planes],
-            "support_vectors_": [X[plane.support] for plane in planes],
             "multipliers_": [plane.multipliers for plane in planes],
             "margin_": [plane.margin for plane in planes],
             "gap_": [plane.gap for plane in planes],
             "canonical_": list(canonical),
-            "proof_": [proof for _, _, proof in found],
+            "proof_": [proof for _, _, proof, _ in found],
             "n_iter_": [plane.steps for plane in planes],
         }
-        self.__dict__.update({name: values[0] if len(planes) == 1 else values for name, values in each.items()})
-        self.solver_ = "active set"
-        self.stop_ = _together([stop for _, stop, _ in found])
-
-    def _scores(self, X: Any) -> Any:
-        scores = super()._scores(X)
-        pairs = self.multiclass == "ovo" and len(self.classes_) > 2
-        return votes_of_pairs(scores, len(self.classes_)) if pairs else scores
-
-
-def _together(stops: list[Stop]) -> Stop:
-    """The worst of the machines' stops speaks for all."""
-    worst = max(stops, key=lambda stop: ("tolerance", "inseparable", "rounding", "steps").index(stop.reason))
-    if len(stops) == 1:
-        return worst
-    words = tuple(stop.reason for stop in stops)
-    done = f"{words.count('tolerance')} of {len(stops)} machines reached the tolerance"
-    return Stop(worst.reason, f"{done}; {worst.sentence}", words)
+        self._set_each(machines[0].problem.rows, each)
+        self.solver_ = " and ".join(sorted({solver for *_, solver in found}))
+        self.stop_ = worst_of([stop for _, stop, *_ in found])

@@ -10,6 +10,7 @@ from .max_margin import MaxMargin
 from .online import OnlineClassifier
 from .passive_aggressive import PassiveAggressive
 from .perceptron import Perceptron
+from .soft_margin import SoftMargin
 
 
 @dataclass(frozen=True)
@@ -40,4 +41,5 @@ ALGORITHMS = {
     "pa-1": Algorithm("Passive-aggressive I", PassiveAggressive, {"variant": "PA-I"}),
     "pa-2": Algorithm("Passive-aggressive II", PassiveAggressive, {"variant": "PA-II"}),
     "max-margin": Algorithm("Widest margin", MaxMargin),
+    "soft-margin": Algorithm("Soft margin", SoftMargin),
 }

@@ -1,4 +1,4 @@
-"""A permutation of rows, window by window."""
+"""Permutations of rows: window by window, or in place."""
 
 from __future__ import annotations
 
@@ -31,3 +31,17 @@ def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, o
             order[place] = row
             filled += ONE
     return filled
+
+
+@kernel
+def shuffle(order: Any, m: int, seed: Any) -> int:
+    """Shuffle the first m entries; `seed`, one uint64 other than 0, moves on. Returns m."""
+    drawn = seed[0]
+    for p in range(1, m):
+        drawn ^= drawn << A
+        drawn ^= drawn >> B
+        drawn ^= drawn << C
+        place = ((drawn >> HALF) * np.uint64(p + 1)) >> HALF
+        order[p], order[place] = order[place], order[p]
+    seed[0] = drawn
+    return m

@@ -1,0 +1,96 @@
+"""The widest margin of many sparse rows, by dual coordinates; of all others, by their nearest points.
+
+Problem    min 1/2 |w|^2  s.t.  y_i (<w, x_i> + b) >= 1; its dual is that of `machine.py` with no upper limit on multipliers.
+Update     as in `coordinates.py`. An active set (`nearest.py`) takes rows in one by one, which is too slow where thousands of
+           them hold the plane. It is asked all the same where rows that no plane separates need a proof, or where passes end
+           before the gap is small.
+Guarantee  the two sides of `nearest.py`: what the plane has on all rows, and what convex weights leave possible.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..kernels.rows import CSR
+from ..problem import Problem
+from ..stopping import Stop
+from .coordinates import BETWEEN, Descent
+from .machine import Effort, Machine, Solution
+from .nearest import Nearest, nearest_points
+from .separability import NotSeparable
+
+MANY = 1000  # rows and columns: with more of both, sparse ones go by coordinates
+PASSES = 3000
+MOST_STEPS = 100_000  # of an active set
+HOPELESS = 100  # passes after which there should be a plane that separates, if there is one
+
+
+def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **options: Any) -> tuple[Nearest, str]:
+    """The nearest points and who found them; raises `NotSeparable`."""
+    start = None
+    if isinstance(problem.rows, CSR) and min(problem.n_features, problem.n_visited) > MANY:
+        twins = opposite_twins(problem)
+        if twins is not None:
+            raise NotSeparable(twins, [Fraction(1, 1 if problem.x0 else 2)] * 2, positive, problem.x0 != 0, 0.0, about)
+        found, start = _by_coordinates(problem, tol)
+        if found is not None:
+            return found, "dual-coordinates"
+    return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active set"
+
+
+def hard_margin(problem: Problem, effort: Effort, positive: Any, about: str) -> tuple[Solution, int, str]:
+    """The same as a `Solution`, whose gap is that of the objective: 1/(2 margin^2), and so about twice that of the margin."""
+    steps = max(MOST_STEPS, effort.max_iter)
+    found, solver = widest_margin(problem, tol=0.4 * effort.tol, positive=positive, about=about, max_steps=steps)
+    multipliers, margins = np.zeros(problem.n_rows), np.full(problem.n_rows, np.nan)
+    multipliers[found.support] = found.multipliers
+    margins[slice(None) if problem.visited is None else problem.visited] = found.canonical
+    primal = float(found.coef @ found.coef) / 2.0
+    return Solution(found.coef, found.bias, multipliers, primal, primal * (1.0 - found.gap) ** 2, margins), found.steps, solver
+
+
+def _by_coordinates(problem: Problem, tol: float) -> tuple[Nearest | None, Any]:
+    """The plane, if passes find it; and the multipliers they have found."""
+    free = problem.x0 != 0
+    costs = np.zeros(problem.n_rows)
+    costs[slice(None) if problem.visited is None else problem.visited] = np.inf
+    machine = Machine(problem.rows, problem.labels.signs, costs, False, float(free), free)
+    run, passes = Descent(machine, 0), 0
+    while passes < PASSES:
+        more = 1 + int(BETWEEN * passes)
+        run.descend(more)
+        passes += more
+        a = machine.feasible(run.dual.multipliers)
+        w, total = machine.weights(a), float(a.sum())
+        y, plain = machine.signs[machine.visited], machine.scores(w, 0.0)
+        b = -0.5 * float(plain[y > 0].min() + plain[y < 0].max()) if free else 0.0
+        margins, length = y * (plain + b), float(np.linalg.norm(w))
+        if not (np.isfinite(total) and length > 0.0):
+            return None, None
+        upper, lower = length / total, float(margins.min()) / length
+        gap = max(0.0, 1.0 - lower / upper)
+        if lower <= 0.0 and passes > HOPELESS:
+            break
+        if gap <= tol:
+            scale, support = 1.0 / float(margins.min()), np.flatnonzero(a)
+            stop = Stop("tolerance", f"after {passes} passes no plane can have a margin wider by more than {gap:.2g} of it.")
+            multipliers, canonical = a[support] * scale, margins * scale
+            return Nearest(w * scale, b * scale, support, multipliers, canonical, lower, gap, passes, passes, stop), None
+        run.order[: len(machine.visited)], run.kept = machine.visited, len(machine.visited)
+        run.dual.bounds[:] = np.inf, -np.inf
+    return None, run.dual.multipliers
+
+
+def opposite_twins(problem: Problem) -> list[int] | None:
+    """Two sparse rows with the same values and opposite labels: the commonest reason why no plane separates real texts."""
+    rows: Any = problem.rows
+    signs, seen = problem.labels.signs, dict[Any, int]()
+    for i in range(problem.n_rows) if problem.visited is None else problem.visited.tolist():
+        span = slice(rows.indptr[i], rows.indptr[i + 1])
+        twin = seen.setdefault((rows.indices[span].tobytes(), rows.values[span].tobytes()), i)
+        if signs[twin] != signs[i]:
+            return [twin, i]
+    return None

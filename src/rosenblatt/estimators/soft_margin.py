@@ -1,0 +1,250 @@
+"""`SoftMargin`: support vectors with slack."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+
+from ..direct.hard_margin import hard_margin
+from ..direct.machine import Effort, Machine, Solution
+from ..direct.reductions import Head, heads
+from ..direct.soft_margin import SOLVERS, solve_machine
+from ..kernels.blocks import lengths
+from ..problem import Rows, make_rows
+from ..stopping import Stop
+from ..threads import in_order, one_blas_thread
+from .labels import classes_and_codes
+from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
+from .parameters import count, flag, number, one_of
+from .support_vectors import MarginClassifier, margin_of, worst_of
+from .weighting import row_weights
+
+
+class SoftMargin(MarginClassifier):
+    """The soft-margin support-vector machine, solved to a proven gap.
+
+    Problem    min 1/2 |w|^2 + C sum_i xi_i (hinge) or C sum_i xi_i^2 (squared hinge),
+               s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0.
+    Guarantee  `objective_` is over the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
+               both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
+               `tol`, or says in `stop_` and by a warning how far it got.
+    Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.direct`.
+
+    Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)` is
+    `SoftMargin(C, loss=loss, intercept="penalized")`, `LinearSVC(multi_class="crammer_singer")` is
+    `SoftMargin(multiclass="crammer-singer", intercept="penalized")`. `tol` means something else there.
+
+    Parameters
+    ----------
+    C : what a unit of slack costs, greater than 0; infinity makes it the hard-margin machine, see `MaxMargin`. A row's weight
+        scales its C.
+    loss : "hinge" or "squared_hinge".
+    multiclass : "ovr", one class against the rest; "ovo", each against each; "crammer-singer", all at once (hinge only).
+    intercept : "free", as in the textbook; "penalized", one more weight that costs as the others do, as in LIBLINEAR; "none".
+    intercept_scaling : x_0, the constant before every row where the intercept is penalized. The larger, the freer.
+    tol : the relative duality gap to reach, greater than 0.
+    max_iter : passes (dual coordinates) or steps (newton) at most.
+    solver : "auto", by the shape of the data, or "newton" (squared hinge only), "interior-point" (hinge only) or
+        "dual-coordinates". `solver_` says which it was.
+    class_weight : None, "balanced" or a dict; scales the C of a class.
+    warm_start : `fit` starts from the solution before: along a path of C it needs fewer passes.
+    random_state : seed of the orders and samples.
+    n_jobs : threads for the machines of several classes, or for the sums of one; the bits do not depend on it.
+    verbose : 1 writes the gap to stderr as it falls.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the plane, or one for each machine: classes, or pairs (0, 1), (0, 2), ..., (1, 2), ... of classes.
+    classes_ : the labels, sorted; y_i = +1 for `classes_[1]`, the machine's class or the second of its pair.
+    support_, support_vectors_ : the rows with a multiplier other than zero, by position and as they are.
+    multipliers_ : their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 where the intercept is free.
+    slack_, canonical_ : xi_i and y_i (<w, x_i> + b) for every row; NaN for rows that do not count.
+    objective_, dual_gap_, gap_ : the objective, primal minus dual, and that relative to the objective.
+    margin_ : 1/|w|, half the width of the street.
+    n_iter_ : passes or steps.
+    solver_, stop_ : which solver it was, and why it ended.
+
+    For more than two classes each of `support_` to `n_iter_` is a list with an entry for each machine.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> model = rb.SoftMargin(C=1.0, tol=1e-9).fit([[0, 0], [0, 2], [2, 0], [2, 2]], [0, 0, 0, 1])
+    >>> model.coef_.round(6).tolist(), model.intercept_.round(6).tolist(), model.support_.tolist()
+    ([[1.0, 1.0]], [-3.0], [1, 2, 3])
+    >>> bool(model.gap_ <= 1e-9)
+    True
+    """
+
+    objective_: Any
+    dual_gap_: Any
+    slack_: Any
+    _solutions: list[Solution]
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        loss: str = "hinge",
+        *,
+        multiclass: str = "ovr",
+        intercept: str = "free",
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        solver: str = "auto",
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.multiclass = multiclass
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve the problem on these rows.
+
+        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
+        y : class labels, one per row.
+        sample_weight : a number >= 0 for each row that scales its C; a weight of 2 is the row given twice.
+        """
+        with self._unharmed(), one_blas_thread():
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._check_parameters()
+        X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
+        classes, codes = classes_and_codes(y)
+        self._check_two(classes)
+        weights = row_weights(sample_weight, self.class_weight, X, codes, classes)
+        self._check_present(classes, codes, weights)
+        rows = make_rows(X)
+        self._check_lengths(X, rows, len(codes))
+        costs = np.full(len(codes), 1.0) if weights is None else weights
+        if self.multiclass == "crammer-singer" and len(classes) > 2:
+            raise NotImplementedError
+        x0 = {"free": 1.0, "penalized": float(self.intercept_scaling), "none": 0.0}[self.intercept]
+        problems = heads(X, codes, len(classes), self.multiclass, weights=weights, x0=x0)
+        machines = [self._machine(head, costs) for head in problems]
+        before = self._before(classes, machines[0])
+        threads = effective_n_jobs(self.n_jobs)
+        inner = threads if len(machines) == 1 else 1
+        effort = Effort(
+            float(self.tol), int(self.max_iter), seed_of(self.random_state), inner, _report if self.verbose else None
+        )
+
+        def solve(h: int) -> tuple[Solution, int, str]:
+            if np.inf == self.C:
+                head = problems[h]
+                return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))
+            return solve_machine(machines[h], self.solver, effort, before[h] if before else None)
+
+        results = list(in_order(solve, range(len(machines)), threads if inner == 1 else 1))
+        self.classes_ = classes
+        self._set(rows, *map(list, zip(*results, strict=True)))
+        return self
+
+    def _check_present(self, classes: Any, codes: Any, weights: Any) -> None:
+        if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
+            absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
+            raise ValueError(f"no row of class {absent[0]!r} has a weight over 0: there is nothing to tell from the others")
+
+    def _check_lengths(self, X: Any, rows: Rows, n: int) -> None:
+        """Squared lengths are finite, and so is every value: one pass instead of two."""
+        squares = np.empty(n)
+        lengths(rows, 0.0, squares)
+        if not np.isfinite(squares).all():
+            self._check_finite(X)
+            row = int(np.flatnonzero(~np.isfinite(squares))[0])
+            raise ValueError(f"the squared length of row {row} is over the largest float: scale the features")
+
+    def _machine(self, head: Head, weights: Any) -> Machine:
+        problem = head.problem
+        costs = self.C * weights
+        if problem.visited is not None:
+            costs = np.zeros(len(weights))
+            costs[problem.visited] = self.C * weights[problem.visited]
+        squared, free = self.loss == "squared_hinge", self.intercept == "free"
+        return Machine(problem.rows, problem.labels.signs, costs, squared, problem.x0, free)
+
+    def _before(self, classes: Any, machine: Machine) -> list[Solution] | None:
+        """The solutions that a warm start goes on from."""
+        if not (self.warm_start and hasattr(self, "_solutions")):
+            return None
+        if not np.array_equal(classes, self.classes_) or len(self._solutions[0].w) != machine.width:
+            raise ValueError(
+                f"warm_start goes on from classes {self.classes_.tolist()} and {len(self._solutions[0].w)} features, "
+                f"got classes {classes.tolist()} and {machine.width} features"
+            )
+        return self._solutions
+
+    def _set(self, rows: Rows, found: list[Solution], steps: list[int], solvers: list[str]) -> None:
+        each: dict[str, list[Any]] = {
+            "support_": [np.flatnonzero(solution.multipliers) for solution in found],
+            "multipliers_": [solution.multipliers[np.flatnonzero(solution.multipliers)] for solution in found],
+            "slack_": [np.maximum(0.0, 1.0 - solution.margins) for solution in found],
+            "canonical_": [solution.margins for solution in found],
+            "margin_": [margin_of(solution.w) for solution in found],
+            "gap_": [solution.gap for solution in found],
+            "dual_gap_": [max(0.0, solution.primal - solution.dual) for solution in found],
+            "objective_": [solution.primal for solution in found],
+            "n_iter_": steps,
+        }
+        self._set_each(rows, each)
+        self.coef_ = np.array([solution.w for solution in found])
+        self.intercept_ = np.array([solution.intercept for solution in found])
+        self.solver_ = " and ".join(sorted(set(solvers)))
+        self._solutions = found
+        self._end([self._stop(solution.gap, made) for solution, made in zip(found, steps, strict=True)])
+
+    def _stop(self, gap: float, steps: int) -> Stop:
+        if gap <= self.tol:
+            return Stop("tolerance", f"the relative gap is {gap:.2g}, at most tol={self.tol:g}.")
+        if steps >= self.max_iter:
+            return Stop(
+                "steps", f"max_iter={self.max_iter} left a relative gap of {gap:.2g}, over tol={self.tol:g}."
+            )
+        return Stop("rounding", f"float64 gives no smaller gap than {gap:.2g}, over tol={self.tol:g}.")
+
+    def _end(self, stops: list[Stop]) -> None:
+        self.stop_ = worst_of(stops)
+        if self.stop_.reason != "tolerance":
+            warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=5)
+
+    def _check_parameters(self) -> None:
+        number("C", self.C, most=float("inf"))
+        one_of("loss", self.loss, ("hinge", "squared_hinge"))
+        one_of("multiclass", self.multiclass, ("ovr", "ovo", "crammer-singer"))
+        one_of("intercept", self.intercept, ("free", "penalized", "none"))
+        one_of("solver", self.solver, ("auto", *SOLVERS))
+        number("intercept_scaling", self.intercept_scaling)
+        number("tol", self.tol)
+        count("max_iter", self.max_iter)
+        flag("warm_start", self.warm_start)
+        check_n_jobs_and_verbose(self)
+        if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):
+            raise ValueError(f"solver={self.solver!r} is not for loss={self.loss!r}")
+        if np.inf == self.C and (self.intercept == "penalized" or self.multiclass == "crammer-singer"):
+            raise ValueError("C=inf is the hard margin: its intercept is 'free' or 'none', and its multiclass 'ovr' or 'ovo'")
+        if self.multiclass == "crammer-singer" and self.loss != "hinge":
+            raise ValueError(f"multiclass='crammer-singer' has the hinge only, got loss={self.loss!r}")
+
+
+def _report(steps: int, gap: float) -> None:
+    sys.stderr.write(f"{steps}: gap {gap:.2g}\n")

@@ -1,0 +1,320 @@
+"""`SoftMargin`: what it promises of its plane, its multipliers and its gap, whatever the rows come in."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import rosenblatt as rb
+
+LOSSES, INTERCEPTS = ("hinge", "squared_hinge"), ("free", "penalized", "none")
+
+
+@parametrize_with_checks(
+    [
+        rb.SoftMargin(),
+        rb.SoftMargin(loss="squared_hinge"),
+        rb.SoftMargin(multiclass="ovo", intercept="penalized"),
+    ]
+)
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def noisy(n: int = 150, d: int = 4, k: int = 2, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    return rng.normal(size=(n, d)) + 1.2 * rng.normal(size=(k, d))[y], y
+
+
+def objective(model: Any, X: Any, y: Any, w: Any, b: float, c: Any = 1.0) -> float:
+    """As the docstring writes it, for two classes."""
+    slack = np.maximum(0.0, 1.0 - np.where(y == model.classes_[1], 1, -1) * (X @ w + b))
+    square = w @ w + (b * b / model.intercept_scaling**2 if model.intercept == "penalized" else 0.0)
+    return float(square / 2 + model.C * np.sum(c * (slack**2 if model.loss == "squared_hinge" else slack)))
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", ["auto", "dual-coordinates"])
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
+def test_the_attributes_are_those_of_the_problem_and_its_dual(intercept: str, loss: str, solver: str, pack: Any) -> None:
+    X, y = noisy()
+    model = rb.SoftMargin(0.7, loss, intercept=intercept, solver=solver, tol=1e-5, max_iter=100_000).fit(pack(X), y)
+    w, b = model.coef_[0], float(model.intercept_[0])
+    signs = np.where(y == 1, 1, -1)
+    a = np.zeros(len(y))
+    a[model.support_] = model.multipliers_
+    assert w == pytest.approx((a * signs) @ X, abs=1e-12)
+    assert (model.multipliers_ > 0).all()
+    assert model.canonical_ == pytest.approx(signs * (X @ w + b), abs=1e-12)
+    assert model.slack_ == pytest.approx(np.maximum(0, 1 - model.canonical_))
+    assert model.objective_ == pytest.approx(objective(model, X, y, w, b), rel=1e-12)
+    assert model.margin_ == pytest.approx(1 / np.linalg.norm(w))
+    square, softness = w @ w, 0.0
+    if intercept == "free":
+        assert abs(a @ signs) < 1e-12
+    elif intercept == "penalized":
+        square += (a @ signs) ** 2
+    else:
+        assert b == 0.0
+    if loss == "hinge":
+        assert (a <= 0.7).all()
+    else:
+        softness = a @ a / (4 * 0.7)
+    dual = a.sum() - square / 2 - softness
+    assert model.dual_gap_ == pytest.approx(model.objective_ - dual, abs=1e-12 * model.objective_)
+    assert model.gap_ == pytest.approx(model.dual_gap_ / model.objective_, abs=1e-13)
+    assert model.gap_ <= model.tol
+    assert model.stop_.reason == "tolerance"
+    vectors = model.support_vectors_
+    assert np.array_equal(vectors.toarray() if sp.issparse(vectors) else vectors, X[model.support_])
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_it_is_what_scikit_learn_calls_svc_and_linear_svc(C: float) -> None:
+    X, y = noisy()
+    free = rb.SoftMargin(C, tol=1e-9).fit(X, y)
+    svc = SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
+    assert free.coef_ == pytest.approx(svc.coef_, rel=1e-4)
+    assert free.intercept_ == pytest.approx(svc.intercept_, rel=1e-3, abs=1e-4)
+    assert free.support_.tolist() == sorted(svc.support_.tolist())
+    assert free.objective_ <= objective(free, X, y, svc.coef_[0], svc.intercept_[0]) * (1 + 1e-12)
+    for loss in LOSSES:
+        ours = rb.SoftMargin(C, loss, intercept="penalized", intercept_scaling=2.0, tol=1e-9).fit(X, y)
+        theirs = LinearSVC(C=C, loss=loss, intercept_scaling=2.0, tol=1e-9, max_iter=2_000_000, random_state=0).fit(X, y)
+        assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-3, abs=1e-5)
+        assert ours.objective_ == pytest.approx(objective(ours, X, y, theirs.coef_[0], theirs.intercept_[0]), rel=1e-6)
+
+
+# --- several classes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_one_against_the_rest_is_one_machine_for_each_class(loss: str, n_jobs: int) -> None:
+    X, y = noisy(k=3)
+    model = rb.SoftMargin(loss=loss, tol=1e-9, n_jobs=n_jobs).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert model.decision_function(X).shape == (150, 3)
+    for h in range(3):
+        alone = rb.SoftMargin(loss=loss, tol=1e-9).fit(X, y == h)
+        assert np.array_equal(model.coef_[h], alone.coef_[0])
+        assert model.objective_[h] == alone.objective_
+        assert model.support_[h].tolist() == alone.support_.tolist()
+        assert np.array_equal(model.support_vectors_[h], X[alone.support_])
+
+
+def test_each_against_each_is_what_svc_does() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = rb.SoftMargin(multiclass="ovo", tol=1e-9).fit(X, y)
+    svc = SVC(kernel="linear", tol=1e-8).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert model.coef_ == pytest.approx(-svc.coef_, abs=1e-4)
+    assert np.array_equal(model.predict(X), svc.predict(X))
+    assert model.decision_function(X) == pytest.approx(svc.decision_function(X), abs=1e-3)
+    assert np.isnan(model.slack_[0][y == 2]).all()
+    assert not np.isnan(model.slack_[0][y != 2]).any()
+
+
+# --- weights, starts, stops --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_weight_of_two_is_a_row_given_twice_and_zero_is_absent(loss: str) -> None:
+    X, y = noisy(60)
+    c = np.resize([0, 1, 2], 60)
+    weighted = rb.SoftMargin(loss=loss, tol=1e-10).fit(X, y, sample_weight=c)
+    repeated = rb.SoftMargin(loss=loss, tol=1e-10).fit(np.repeat(X, c, axis=0), np.repeat(y, c))
+    assert weighted.coef_ == pytest.approx(repeated.coef_, rel=1e-7)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-9)
+    assert not np.isin(np.flatnonzero(c == 0), weighted.support_).any()
+
+
+def test_class_weight_scales_c() -> None:
+    X, y = noisy(60)
+    one = rb.SoftMargin(C=2.0, class_weight={0: 3.0}, tol=1e-10).fit(X, y)
+    other = rb.SoftMargin(C=2.0, tol=1e-10).fit(X, y, sample_weight=np.where(y == 0, 3.0, 1.0))
+    assert np.array_equal(one.coef_, other.coef_)
+    assert (one.multipliers_ <= np.where(y[one.support_] == 0, 6.0, 2.0)).all()
+
+
+@pytest.mark.parametrize(("loss", "solver"), [("hinge", "dual-coordinates"), ("squared_hinge", "newton")])
+def test_a_warm_path_of_c_takes_fewer_steps_than_separate_fits(loss: str, solver: str) -> None:
+    X, y = noisy(600, 10)
+    path = [0.1, 0.12, 0.15, 0.2]
+    warm = rb.SoftMargin(loss=loss, solver=solver, warm_start=True, tol=1e-4, max_iter=100_000, random_state=0)
+    steps = {"warm": 0, "cold": 0}
+    for C in path:
+        warm.set_params(C=C).fit(X, y)
+        cold = clone(warm).fit(X, y)
+        assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-4)
+        steps["warm"] += warm.n_iter_
+        steps["cold"] += cold.n_iter_
+    assert steps["warm"] < steps["cold"]
+
+
+def test_a_warm_start_on_other_classes_or_columns_is_refused() -> None:
+    X, y = noisy()
+    model = rb.SoftMargin(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start goes on from"):
+        model.fit(X[:, :2], y)
+    with pytest.raises(ValueError, match="warm_start goes on from"):
+        model.fit(X, y + 1)
+    model.fit(X[:100], y[:100])  # other rows are fine
+
+
+def test_a_gap_that_is_not_reached_is_said_and_how_far_it_is() -> None:
+    X, y = noisy()
+    with pytest.warns(ConvergenceWarning, match=r"tol=1e-09 was not reached: max_iter=2 left a relative gap of"):
+        model = rb.SoftMargin(solver="dual-coordinates", tol=1e-9, max_iter=2).fit(X, y)
+    assert model.stop_.reason == "steps"
+    assert model.gap_ > 1e-9
+    # Copies of rows on a grid, a million times as dear as they are far apart: the last digits are lost.
+    X, y = np.repeat(np.round(X), 20, axis=0), np.repeat(y, 20)
+    with pytest.warns(ConvergenceWarning, match="float64 gives no smaller gap"):
+        model = rb.SoftMargin(1e6, tol=1e-16).fit(X, y)
+    assert model.stop_.reason == "rounding"
+    assert 1e-16 < model.gap_ < 1e-6
+
+
+def test_c_of_infinity_is_the_hard_margin() -> None:
+    X, y = load_iris(return_X_y=True)
+    setosa = (y == 0).astype(int)
+    hard, soft = rb.MaxMargin(tol=1e-9).fit(X, setosa), rb.SoftMargin(C=np.inf, tol=1e-8).fit(X, setosa)
+    assert soft.coef_ == pytest.approx(hard.coef_, rel=1e-7)
+    assert soft.margin_ == pytest.approx(hard.margin_, rel=1e-8)
+    assert soft.gap_ <= 1e-8
+    assert (soft.slack_ < 1e-9).all()
+    assert rb.SoftMargin(C=1e6, tol=1e-9).fit(X, setosa).coef_ == pytest.approx(hard.coef_, rel=1e-6)
+    with pytest.raises(rb.NotSeparable, match="of class 1 from the rest") as caught:
+        rb.SoftMargin(C=np.inf).fit(X, y)
+    assert caught.value.check(X, y)
+
+
+# --- containers, threads, copies ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_do_not_change_a_bit_and_rows_are_not_copied(loss: str, pack: Any, dtype: Any) -> None:
+    X, y = noisy(9000, 6)
+    rows = pack(X.astype(dtype))
+    alone, two = (rb.SoftMargin(loss=loss, n_jobs=n).fit(rows, y) for n in (1, 2))
+    assert np.array_equal(alone.coef_, two.coef_)
+    assert np.array_equal(alone.intercept_, two.intercept_)
+    assert alone.coef_.dtype == np.float64
+    kept = alone._support_rows[0].values
+    assert np.shares_memory(kept, rows.data if sp.issparse(rows) else rows)
+
+
+def test_a_pickled_model_keeps_its_support_vectors_and_not_all_of_x() -> None:
+    X, y = noisy(1000, 20)
+    X += 4.0 * np.where(y == 1, 1.0, -1.0)[:, None] / np.sqrt(20)
+    model = rb.SoftMargin().fit(X, y)
+    stored = pickle.dumps(model)
+    loaded = pickle.loads(stored)
+    assert len(stored) < X.nbytes / 2
+    assert np.array_equal(loaded.support_vectors_, X[model.support_])
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_the_gap_is_written_to_stderr_when_asked_for(capsys: Any) -> None:
+    X, y = noisy()
+    rb.SoftMargin(solver="dual-coordinates", verbose=1).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("1: gap")
+    assert len(lines) > 2
+
+
+# --- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": 0}, "C must be greater than 0, got 0"),
+        ({"C": -1.0}, "C must be greater than 0, got -1.0"),
+        ({"C": np.nan}, "C must be greater than 0, got nan"),
+        ({"C": "1"}, "C must be a number, got '1'"),
+        ({"tol": 0.0}, "tol must be greater than 0 and finite, got 0.0"),
+        ({"tol": -1e-3}, "tol must be greater than 0 and finite, got -0.001"),
+        ({"tol": np.nan}, "tol must be greater than 0 and finite, got nan"),
+        ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge', got 'log'"),
+        ({"intercept": True}, "intercept must be one of 'free', 'penalized', 'none', got True"),
+        ({"multiclass": "all"}, "multiclass must be one of 'ovr', 'ovo', 'crammer-singer', got 'all'"),
+        ({"solver": "newton"}, "solver='newton' is not for loss='hinge'"),
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"intercept_scaling": 0.0}, "intercept_scaling must be greater than 0"),
+        ({"C": np.inf, "intercept": "penalized"}, "C=inf is the hard margin"),
+        ({"multiclass": "crammer-singer", "loss": "squared_hinge"}, "has the hinge only, got loss='squared_hinge'"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0, got 0"),
+        ({"random_state": "x"}, "random_state must be None"),
+    ],
+)
+def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
+    X, y = noisy()
+    with pytest.raises((ValueError, TypeError), match=message):
+        rb.SoftMargin(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_nan_and_infinity_are_refused_and_nothing_is_lost(pack: Any, value: float, word: str) -> None:
+    X, y = noisy()
+    model = rb.SoftMargin().fit(X, y)
+    before = model.coef_.copy()
+    X[5, 1] = value
+    with pytest.raises(ValueError, match=f"(?i)X contains {word}"):
+        model.fit(pack(X), y)
+    assert np.array_equal(model.coef_, before)
+
+
+def test_weights_that_leave_one_class_are_refused() -> None:
+    X, y = noisy()
+    with pytest.raises(ValueError, match="no row of class 1 has a weight over 0"):
+        rb.SoftMargin().fit(X, y, sample_weight=(y == 0).astype(float))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", ["auto", "dual-coordinates"])
+def test_numbers_too_large_to_square_are_refused_at_once(loss: str, solver: str) -> None:
+    with pytest.raises(ValueError, match="squared length of row 0 is over the largest float"):
+        rb.SoftMargin(loss=loss, solver=solver).fit([[1e200, 1.0], [1.0, -1e200], [3.0, 4.0]], [0, 1, 0])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", ["auto", "dual-coordinates"])
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1]),  # the same points with opposite labels
+        ([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]], [0, 0, 1]),  # a column of zeros
+        ([[0.0, 0.0], [0.0, 0.0]], [0, 1]),  # nothing but zeros
+        ([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1]),  # one feature
+        (np.eye(3, 50), [0, 1, 1]),  # fewer rows than columns
+        ([[1e100, 1.0], [-1e100, 1.0], [1e99, 2.0]], [0, 1, 0]),  # large, but squares are finite
+        ([[1e-200, 0.0], [-1e-200, 1e-200]], [0, 1]),
+        (np.ones((40, 3)), np.arange(40) % 2),  # one point, many times
+    ],
+    ids=["twins", "zero column", "zeros", "one feature", "wide", "large", "tiny", "one point"],
+)
+@pytest.mark.filterwarnings("ignore:tol=.*was not reached")
+def test_odd_rows_give_a_finite_plane_and_an_honest_gap(X: Any, y: Any, loss: str, solver: str) -> None:
+    model = rb.SoftMargin(loss=loss, solver=solver).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
+    assert 0.0 <= model.gap_ <= 1.0
+    best = min(objective(model, np.asarray(X, float), np.asarray(y), np.zeros(np.shape(X)[1]), b) for b in (-1.0, 0.0, 1.0))
+    assert model.objective_ <= best * (1 + model.tol)
