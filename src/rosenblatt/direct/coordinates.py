@@ -55,7 +55,10 @@ class Descent:
             softness[visited] = 0.5 / C[visited]
         a = np.zeros(n)
         if start is not None and len(start.multipliers) == n:
-            a = np.minimum(start.multipliers, np.inf if machine.squared else C) * (C > 0.0)
+            # Rows that paid all they could pay what they can now: along a path of C they seldom change.
+            a = np.where(C > 0.0, start.multipliers, 0.0)
+            if not machine.squared:
+                a = np.where((a > 0.0) & (a >= start.costs), C, np.minimum(a, C))
         self.dual = Dual(
             signs=machine.signs,
             caps=np.where(C > 0.0, np.inf, 0.0) if machine.squared else C,

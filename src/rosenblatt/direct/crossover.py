@@ -33,8 +33,9 @@ def cross_over(machine: Machine, before: Solution, low: Any, high: Any) -> Solut
             return best
         a = np.where(high, C, 0.0)
         a[inside] = _between(machine, a, inside, best.multipliers[inside])
-        out = (a < CLOSE * C) | (a > (1.0 - CLOSE) * C)
-        clipped = np.where(a < CLOSE * C, 0.0, np.where(a > (1.0 - CLOSE) * C, C, a))
+        little = CLOSE * min(float(a.max()), float(C.max()))
+        clipped = np.where(a < little, 0.0, np.where(a > C - little, C, a))
+        out = (clipped == 0.0) | (clipped == C)
         found = machine.solution(clipped)
         if found.gap < best.gap or (best is before and found.gap <= 2.0 * before.gap + 1e-15):
             best = found

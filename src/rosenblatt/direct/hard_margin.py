@@ -49,7 +49,12 @@ def hard_margin(problem: Problem, effort: Effort, positive: Any, about: str) -> 
     multipliers[found.support] = found.multipliers
     margins[slice(None) if problem.visited is None else problem.visited] = found.canonical
     primal = float(found.coef @ found.coef) / 2.0
-    return Solution(found.coef, found.bias, multipliers, primal, primal * (1.0 - found.gap) ** 2, margins), found.steps, solver
+    dual = primal * (1.0 - found.gap) ** 2
+    return (
+        Solution(found.coef, found.bias, multipliers, primal, dual, margins, np.full(len(margins), np.inf)),
+        found.steps,
+        solver,
+    )
 
 
 def _by_coordinates(problem: Problem, tol: float) -> tuple[Nearest | None, Any]:

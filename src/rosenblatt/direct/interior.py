@@ -21,6 +21,8 @@ from .gram import Blocks, factored
 STEPS = 100
 BACK = 0.995  # how much of the way to the wall a step goes
 STUCK = 1e-10  # a step this short leads nowhere
+LOST = 1e-10  # of the weights: what their multipliers may differ by
+REFINED = 2  # corrections of a step
 PATIENCE = 8  # steps in which what is left must fall to a half
 
 
@@ -42,7 +44,7 @@ class Point(NamedTuple):
         return min(_room(x, dx) for x, dx in zip(self[2:], way[2:], strict=True))
 
     def at_bounds(self) -> tuple[Any, Any]:
-        """Which multipliers are on their way to 0, and which to C."""
+        """Which multipliers are on their way to 0, and which to C: those smaller, as a share of C, than their slack."""
         C = self.a + self.e
         return self.a / C < self.s, self.e / C < self.slack
 
@@ -60,18 +62,21 @@ def interior_point(here: Point, blocks: Blocks, penalty: Any, g: Any, target: fl
     """Minimise over the rows of `blocks` until the complementarity is at most `target`, or steps do not help any more."""
     n = len(here.a)
     left: list[float] = []
+    lost, expected = False, 0.0
     for steps in range(STEPS):
         v, Av, a, e, s, slack = here
         r_dual = penalty * v - blocks.sum(a) - g
         r_primal = Av + slack - s - 1.0
         comp = here.complementarity
-        astray = float(abs(r_dual) @ abs(v))
+        astray = float(abs(r_dual) @ abs(v) + r_dual @ r_dual)  # what the weights of the multipliers differ by
         if comp <= target and astray <= target:
             return here, steps
         left.append(comp + astray + float(a @ abs(r_primal)))
         if steps >= PATIENCE and left[-1] > 0.5 * left[-1 - PATIENCE]:
             return here, steps
-        system = _System(here, blocks, penalty, r_dual, r_primal, n_jobs)
+        # A step of some length takes that share off r_dual; where it did not, the system was not solved well enough.
+        lost = lost or (steps > 0 and float(abs(r_dual).max()) > 2.0 * expected + LOST * float(abs(v).max()))
+        system = _System(here, blocks, penalty, r_dual, r_primal, n_jobs, REFINED if lost else 0)
         way = system.solve(-a * s, -e * slack)
         after = here.moved(way, min(here.room(way), 1.0)).complementarity
         centre = (after / comp) ** 3 * comp / (2 * n)
@@ -79,15 +84,18 @@ def interior_point(here: Point, blocks: Blocks, penalty: Any, g: Any, target: fl
         length = min(BACK * here.room(way), 1.0)
         if not length > STUCK:
             return here, steps
-        here = here.moved(way, length)
+        here, expected = here.moved(way, length), (1.0 - length) * float(abs(r_dual).max())
     return here, STEPS
 
 
 class _System:
     """Newton's equations at a point, factored once and solved for two right sides."""
 
-    def __init__(self, here: Point, blocks: Blocks, penalty: Any, r_dual: Any, r_primal: Any, n_jobs: int) -> None:
-        self.here, self.blocks, self.r_dual, self.r_primal = here, blocks, r_dual, r_primal
+    def __init__(
+        self, here: Point, blocks: Blocks, penalty: Any, r_dual: Any, r_primal: Any, n_jobs: int, refinements: int
+    ) -> None:
+        self.here, self.blocks, self.penalty, self.r_dual, self.r_primal = here, blocks, penalty, r_dual, r_primal
+        self.refinements = refinements
         self.D = 1.0 / (here.slack / here.e + here.s / here.a)
         H = blocks.gram(self.D, n_jobs)
         H[np.diag_indices_from(H)] += penalty
@@ -99,6 +107,12 @@ class _System:
         dv = cho_solve(self.factor, -self.r_dual - self.blocks.sum(D * t), check_finite=False)
         Adv = self.blocks.product(dv)
         da = -D * (Adv + t)
+        for _ in range(self.refinements):
+            # Near the end D spans twenty orders of magnitude, and what the factor lost is found again in the rows themselves.
+            left = self.penalty * dv - self.blocks.sum(da) + self.r_dual
+            more = cho_solve(self.factor, -left, check_finite=False)
+            Amore = self.blocks.product(more)
+            dv, Adv, da = dv + more, Adv + Amore, da - D * Amore
         return Point(dv, Adv, da, -da, (r_s - here.s * da) / here.a, (r_slack + here.slack * da) / here.e)
 
 

@@ -48,6 +48,7 @@ class Solution:
     primal: float
     dual: float
     margins: Any  # y_i (<w, x_i> + b)
+    costs: Any  # of the machine
 
     @property
     def gap(self) -> float:
@@ -141,7 +142,7 @@ class Machine:
         primal = self.norm(w, intercept) / 2.0 + self.losses(margins)
         everywhere = np.full(len(self.signs), np.nan)
         everywhere[seen] = margins
-        return Solution(w, intercept, multipliers, primal, dual, everywhere)
+        return Solution(w, intercept, multipliers, primal, dual, everywhere, self.costs)
 
 
 def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> float:

@@ -19,7 +19,8 @@ from scipy.linalg import cho_solve
 from .gram import Blocks, blocks_of, factored, penalty_of, sample_of
 from .machine import Effort, Machine, Solution
 
-FLAT = 1e-14  # a slope this small, relative to where the line search began, is rounding
+FLAT = 1e-14  # a slope this small, relative to where the line search began, is rounding; so is this share of the objective
+ROUGH = 1e-4  # of the objective: near enough for a sample
 
 
 def newton(machine: Machine, effort: Effort, start: Solution | None = None) -> tuple[Solution, int]:
@@ -31,7 +32,7 @@ def newton(machine: Machine, effort: Effort, start: Solution | None = None) -> t
     elif (few := sample_of(machine, effort.seed)) is not None:
         wanted, costs = few
         descent = Descent(blocks_of(machine, wanted), costs, penalty_of(machine), v, effort.n_jobs)
-        while steps < effort.max_iter and descent.step():
+        while steps < effort.max_iter and descent.step(ROUGH):
             steps += 1
         v = descent.v
     descent = Descent(blocks_of(machine, seen), machine.costs[seen], penalty_of(machine), v, effort.n_jobs)
@@ -61,12 +62,15 @@ class Descent:
         self.inside = np.zeros(len(costs), bool)
         self.H = np.diag(penalty)
 
-    def step(self) -> bool:
-        """One Newton step with an exact line search; False where there is nowhere to go."""
+    def step(self, least: float = 0.0) -> bool:
+        """One Newton step with an exact line search; False where it gains nothing, or under `least` of the objective."""
         slack = np.maximum(0.0, 1.0 - self.margins)
         gradient = self.penalty * self.v - 2.0 * self.blocks.sum(self.costs * slack)
         self._update(slack > 0.0)
         dv = -cho_solve(factored(self.H), gradient, check_finite=False)
+        objective = 0.5 * float(self.v @ (self.penalty * self.v)) + float(self.costs @ (slack * slack))
+        if not -float(gradient @ dv) > max(least, FLAT) * objective:
+            return False
         along = self.blocks.product(dv)
         t = self._line_search(dv, along)
         if t == 0.0:

@@ -217,9 +217,7 @@ class SoftMargin(MarginClassifier):
         if gap <= self.tol:
             return Stop("tolerance", f"the relative gap is {gap:.2g}, at most tol={self.tol:g}.")
         if steps >= self.max_iter:
-            return Stop(
-                "steps", f"max_iter={self.max_iter} left a relative gap of {gap:.2g}, over tol={self.tol:g}."
-            )
+            return Stop("steps", f"max_iter={self.max_iter} left a relative gap of {gap:.2g}, over tol={self.tol:g}.")
         return Stop("rounding", f"float64 gives no smaller gap than {gap:.2g}, over tol={self.tol:g}.")
 
     def _end(self, stops: list[Stop]) -> None:
