@@ -1,0 +1,253 @@
+"""The multiclass machine of Crammer and Singer, by its multipliers.
+
+Problem    min over W, b  1/2 sum_m |w_m|^2 (+ 1/2 sum_m beta_m^2, b_m = x0 beta_m) + sum_i C_i xi_i,
+           xi_i = max_m ([m != y_i] - (score_{y_i} - score_m)), score_m = <w_m, x_i> + b_m; the term in beta only where the
+           bias is penalized. With k = 2 it is the binary machine: w_1 = -w_0 = w/2, b_1 = -b_0 = b/2 make xi_i its hinge, and
+           1/2 sum_m |w_m|^2 = 1/4 |w|^2, so that C here is 2 C there, and the objective is half of that one.
+Dual       max over alpha  sum_i alpha_i^{y_i} - 1/2 sum_m |w_m|^2 (- 1/2 sum_m beta_m^2),  w_m = sum_i alpha_i^m x_i,
+           beta_m = x0 sum_i alpha_i^m;  sum_m alpha_i^m = 0, alpha_i^m <= 0 for m != y_i, alpha_i^{y_i} <= C_i;
+           with a free bias, sum_i alpha_i^m = 0 for every class m.
+Update     a row's multipliers take their best values while all others stand still; rows and rivals that ask for nothing rest.
+           A free bias is found by proximal points: the term |b - centre|^2 / (2 sigma) makes it the penalized problem, and the
+           centre follows its solution. What then still misses the last constraint is scaled away (`circulation.py`).
+Guarantee  the gap between primal and dual, each computed on all rows from the multipliers returned, bounds the distance from
+           the best objective.
+Reference  K. Crammer, Y. Singer, JMLR 2 (2001); S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, A sequential
+           dual method for large scale multi-class linear SVMs, KDD 2008; proximal points: R. T. Rockafellar, Mathematics of
+           Operations Research 1 (1976).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.crammer_singer import Plane, Room, Task, build, improve, measure, squared_lengths
+from ..kernels.rows import Dense
+from ..problem import Rows, as_heads, read_only
+from .circulation import circulation_scale
+
+LONGEST = 15  # passes between two looks at what rests
+NEVER = np.iinfo(np.int64).max
+GROWTH = 4.0  # of sigma, where the sums of the multipliers shrink slowly
+
+Watch = Callable[[int, Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class CrammerSinger:
+    W: Any  # k x d
+    bias: Any  # k
+    multipliers: Any  # n x k: rows sum to 0, the own class is in [0, C_i], rivals are <= 0
+    slack: Any  # n
+    primal: float
+    dual: float
+    n_iter: int  # passes
+    reached: bool  # the relative gap is at most tol
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual) / primal"""
+        return relative(self.primal, self.dual)
+
+
+def solve_crammer_singer(
+    rows: Rows,
+    codes: Any,
+    k: int,
+    C: Any,
+    *,
+    x0: float,
+    free: bool,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    start: Any = None,
+    watch: Watch | None = None,
+) -> CrammerSinger:
+    """Pass over the rows until the relative gap is at most `tol`, or `max_iter` times.
+
+    C: one for each row, 0 leaves the row out. x0: the constant before each row, 0: no intercept. start: the multipliers of
+    an earlier fit to the same rows. watch: called after each pass with their number, the weights and the bias on their way; the
+    run ends where it returns True.
+    """
+    run = _Run(rows, codes, k, C, float(x0), free, start)
+    rng, passes, checked, doubt = np.random.default_rng(seed), 0, 0, 1.0
+    answer = None
+    while passes < max_iter:
+        run.sweep(rng, passes)
+        passes += 1
+        if watch is not None and watch(passes, as_heads(run.plane.w, rows), run.bias()):
+            break
+        likely = run.likely_gap()
+        if doubt * likely <= tol * (run.dual + likely) and passes >= checked + 1 + checked // 20:
+            answer, checked = run.verify(), passes
+            if answer.gap <= tol:
+                break
+            doubt = max(1.0, (answer.primal - answer.dual) / max(likely, 1e-300))
+            run.wake(passes)
+        run.recentre(tol)
+    if answer is None or checked < passes:
+        answer = run.verify()
+    return run.result(answer, passes, tol)
+
+
+def relative(primal: float, dual: float) -> float:
+    return (primal - dual) / primal if primal > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class _Answer:
+    plane: Plane
+    bias: Any
+    scale: Any  # k x k: what the multipliers that rows of one class give to another are to be scaled by
+    slack: Any
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        return relative(self.primal, self.dual)
+
+
+class _Run:
+    """The multipliers on their way, and the weights they make."""
+
+    def __init__(self, rows: Rows, codes: Any, k: int, C: Any, x0: float, free: bool, start: Any) -> None:
+        n = len(codes)
+        self.rows, self.free = rows, free and x0 != 0.0
+        C, sqnorms = np.ascontiguousarray(C, dtype=np.float64), np.empty(n)
+        squared_lengths(rows, sqnorms)
+        _check_range(C, sqnorms, x0)
+        codes = read_only(np.ascontiguousarray(codes, dtype=np.int32))
+        absent = C == 0.0
+        looks = (np.zeros((n, k), np.uint8), absent.astype(np.uint8), np.where(absent, NEVER, 0), np.zeros(n, np.int64))
+        self.task = Task(codes, read_only(C), sqnorms, np.zeros((n, k)), *looks)
+        self.room = Room(np.zeros(k), np.zeros(k), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2))
+        self.alike = np.ones((k, k))
+        sigma = typical(sqnorms, C) if self.free else x0 * x0
+        self.plane, self.dual, self.sums_before = self.empty_plane(np.zeros(k), sigma), 0.0, np.inf
+        if start is not None:
+            _scaled_start(start, self)
+
+    def empty_plane(self, centre: Any, sigma: float) -> Plane:
+        dense, k = isinstance(self.rows, Dense), len(centre)
+        d = self.rows.values.shape[1] if isinstance(self.rows, Dense) else self.rows.width
+        return Plane(np.zeros((k, d) if dense else (d, k)), np.zeros(k), centre, sigma)
+
+    def bias(self) -> Any:
+        return self.plane.centre + self.plane.sigma * self.plane.sums
+
+    def wake(self, now: int) -> None:
+        self.task.due[self.task.C > 0.0] = now
+
+    def sweep(self, rng: np.random.Generator, now: int) -> None:
+        task = self.task
+        awake = np.flatnonzero((task.due <= now) | (task.still == 0))
+        if not len(awake):
+            self.wake(now)
+            awake = np.flatnonzero(task.due <= now)
+        improve(self.rows, task, awake[rng.permutation(len(awake))], now, LONGEST, self.plane, self.room)
+        self.dual += float(self.room.tally[1])
+
+    def likely_gap(self) -> float:
+        """The gap as the last pass found it row by row, and what the sums of the multipliers miss the constraint by costs."""
+        gap = float(self.room.tally[0])
+        return gap + self.cost_of_sums(self.dual + gap) if self.free else gap
+
+    def cost_of_sums(self, primal: float) -> float:
+        """Multipliers taken back cost what multipliers earn on average."""
+        mass = float(np.clip(self.task.multipliers, 0.0, None).sum())
+        taken = 0.5 * float(np.abs(self.plane.sums).sum())
+        return primal * taken / mass if mass > 0.0 else 0.0
+
+    def recentre(self, tol: float) -> None:
+        """Move the centre to the bias, once the multipliers are about as good as the centre deserves."""
+        if not self.free:
+            return
+        plane = self.plane
+        away = plane.sigma * float(np.square(plane.sums).sum())
+        if self.room.tally[0] > max(0.5 * away, 0.3 * tol * self.dual):
+            return
+        sigma = plane.sigma
+        if away > 0.25 * self.sums_before:
+            sigma *= GROWTH
+        self.sums_before = away * sigma / plane.sigma
+        self.plane = plane._replace(centre=self.bias(), sigma=sigma)
+        self.dual = self.mass(self.alike) - 0.5 * float(np.square(plane.w).sum())
+
+    def mass(self, scale: Any) -> float:
+        """sum_i alpha_i^y, the multipliers scaled."""
+        return float((self.flow() * scale).sum())
+
+    def flow(self) -> Any:
+        """What rows of class l give to rival m, k x k."""
+        k = len(self.alike)
+        flow = np.zeros((k, k))
+        for label in range(k):
+            flow[label] = -self.task.multipliers[self.task.codes == label].sum(axis=0)
+        flow[np.diag_indices(k)] = 0.0
+        return flow
+
+    def verify(self) -> _Answer:
+        """Primal and dual on all rows, from feasible multipliers and the weights they make."""
+        scale = circulation_scale(self.flow()) if self.free else self.alike
+        plane = self.empty_plane(self.plane.centre, self.plane.sigma)
+        build(self.rows, self.task, scale, plane, self.room)
+        slack = np.empty(len(self.task.codes))
+        norms, bias = 0.5 * float(np.square(plane.w).sum()), self.bias()
+        if not self.free:
+            self.plane, bias = plane, plane.sigma * plane.sums
+            norms += 0.5 * plane.sigma * float(np.square(plane.sums).sum())
+        measure(self.rows, self.task.codes, plane.w, bias, self.room.G, slack)
+        dual = self.mass(scale) - norms
+        return _Answer(plane, bias, scale, slack, norms + float((self.task.C * slack).sum()), dual)
+
+    def result(self, answer: _Answer, passes: int, tol: float) -> CrammerSinger:
+        codes, alpha = self.task.codes, self.task.multipliers
+        each = np.arange(len(codes))
+        alpha[each, codes] = 0.0
+        if self.free:
+            for label in range(len(self.alike)):
+                alpha[codes == label] *= answer.scale[label]
+        alpha[each, codes] = np.minimum(-alpha.sum(axis=1), self.task.C)
+        W = np.ascontiguousarray(as_heads(answer.plane.w, self.rows))
+        numbers = (answer.slack, answer.primal, answer.dual, passes, answer.gap <= tol)
+        return CrammerSinger(W, answer.bias, alpha, *numbers)
+
+
+def typical(sqnorms: Any, C: Any) -> float:
+    """The mean squared length of the rows, 1 where there is none."""
+    mass = float(C.sum())
+    return (float((C * sqnorms).sum()) / mass if mass > 0.0 else 0.0) or 1.0
+
+
+def _check_range(C: Any, sqnorms: Any, x0: float) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = float(np.square((C * (np.sqrt(sqnorms) + abs(x0) + 1.0)).sum()))
+        length, most = float(np.sqrt(sqnorms.max())), float(C.max())
+    if not reach < np.inf:
+        raise ValueError(f"rows of length {length:.3g} and C up to {most:.3g} leave the range of float64: scale the features")
+
+
+def _scaled_start(start: Any, run: _Run) -> None:
+    """Begin with the multiple of an earlier fit's multipliers that has the largest dual, cut down to C where it is above."""
+    task, alpha = run.task, run.task.multipliers
+    each = np.arange(len(task.codes))
+    np.minimum(start, 0.0, out=alpha)
+    alpha[each, task.codes] = 0.0
+    own = -alpha.sum(axis=1)
+    plane = run.plane
+    build(run.rows, task, run.alike, plane, run.room)
+    norms = float(np.square(plane.w).sum() + plane.sigma * np.square(plane.sums).sum())
+    caps = np.divide(task.C, own, out=np.full(len(own), np.inf), where=own > 0.0)
+    best = own.sum() / norms if norms > 0.0 else 1.0
+    factor = np.minimum(caps, max(1.0, min(best, float(caps.min()))))
+    alpha *= np.where(np.isfinite(factor), factor, 1.0)[:, None]
+    alpha[each, task.codes] = np.minimum(-alpha.sum(axis=1), task.C)
+    run.plane = run.empty_plane(plane.centre, plane.sigma)
+    build(run.rows, task, run.alike, run.plane, run.room)
+    run.dual = run.mass(run.alike) - 0.5 * float(np.square(run.plane.w).sum())
