@@ -42,7 +42,9 @@ class Room(NamedTuple):
     moves: Any  # float64, k
     seen: Any  # int64, k
     moved: Any  # int64, k
-    tally: Any  # float64: the gap of the rows visited, as each was found; what the dual gained
+    tally: (
+        Any  # float64: the gap of the rows visited, as each was found; what sum_i alpha_i^y - |W|^2/2 and its first term gained
+    )
 
 
 @operation
@@ -143,17 +145,22 @@ def plan_moves(G: Any, alpha: Any, y: int, best: int, A: float, C: float, room: 
     beta = 0.0 if corner else level(G, alpha, y, A, C, seen, n_seen)
     for s in range(n_seen):
         m = seen[s]
-        if m == y:
-            continue
-        if corner:
-            a = -C if m == best and G[best] > G[y] else 0.0
-        else:
-            a = min(0.0, max(-C, alpha[m] + (beta - G[m]) / A))
-        own -= a
-        moves[m] = a - alpha[m]
-        if moves[m] != 0.0:
-            moved[count] = m
-            count += 1
+        if m != y:
+            if corner:
+                moves[m] = -C if m == best and G[best] > G[y] else 0.0
+            else:
+                moves[m] = min(0.0, max(-C, alpha[m] + (beta - G[m]) / A))
+            own -= moves[m]
+    shrink = C / own if own > C else 1.0  # rounding where A is tiny
+    own = 0.0
+    for s in range(n_seen):
+        m = seen[s]
+        if m != y:
+            own -= shrink * moves[m]
+            moves[m] = shrink * moves[m] - alpha[m]
+            if moves[m] != 0.0:
+                moved[count] = m
+                count += 1
     if count > 0:
         moves[y] = min(own, C) - alpha[y]
         moved[count] = y
@@ -166,7 +173,7 @@ def improve(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any
     """Visit the rows in `order`: each takes the multipliers that are best while all others stand still."""
     G, moves, moved, seen, sums, sigma = room.G, room.moves, room.moved, room.seen, plane.sums, plane.sigma
     n, k, centre = order.shape[0], room.G.shape[0], plane.centre
-    gap = gain = 0.0
+    gap = gain = mass = 0.0
     for p in range(n):
         i = order[p]
         if p + AHEAD < n:
@@ -198,10 +205,11 @@ def improve(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any
         for s in range(count):
             m = moved[s]
             surprise |= m != y and not live[m]
-            gain -= moves[m] * (G[m] + 0.5 * A * moves[m])
+            gain -= moves[m] * (G[m] - centre[m] - sigma * sums[m] + 0.5 * task.sqnorms[i] * moves[m])
             alpha[m] += moves[m]
             sums[m] += moves[m]
         if count > 0:
+            mass += moves[y]
             axpy_some(rows, i, moves, moved, count, plane.w)
         for s in range(n_seen):
             live[seen[s]] = alpha[seen[s]] < 0.0
@@ -211,6 +219,7 @@ def improve(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any
             task.due[i] = now + 1 + task.rests[i]
     room.tally[0] = gap
     room.tally[1] = gain
+    room.tally[2] = mass
 
 
 @kernel
