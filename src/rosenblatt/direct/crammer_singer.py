@@ -129,7 +129,8 @@ class _Run:
         absent = C == 0.0
         looks = (np.zeros((n, k), np.uint8), absent.astype(np.uint8), np.where(absent, NEVER, 0), np.zeros(n, np.int64))
         self.task = Task(codes, read_only(C), sqnorms, np.zeros((n, k)), *looks)
-        self.room = Room(np.zeros(k), np.zeros(k), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(3))
+        vectors, lists = (np.zeros((3, k)), np.zeros((3, k), np.int64))
+        self.room = Room(vectors[0], vectors[1], lists[0], lists[1], vectors[2], lists[2], np.zeros(3))
         self.alike = np.ones((k, k))
         sigma = REACH * typical(sqnorms[C > 0.0]) if self.free else x0 * x0
         self.plane = self.empty_plane(np.zeros(k), sigma)

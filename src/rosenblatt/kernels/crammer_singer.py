@@ -42,6 +42,8 @@ class Room(NamedTuple):
     moves: Any  # float64, k
     seen: Any  # int64, k
     moved: Any  # int64, k
+    target: Any  # float64, k
+    above: Any  # int64, k
     tally: (
         Any  # float64: the gap of the rows visited, as each was found; what sum_i alpha_i^y - |W|^2/2 and its first term gained
     )
@@ -49,7 +51,7 @@ class Room(NamedTuple):
 
 @operation
 def dots_some(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
-    """out[h] = <x_i, w_h> for the first `count` heads h in `which`"""
+    """out[h] = <x_i, w_h> for the first `count` heads h in `which` at least"""
 
 
 @operation
@@ -59,8 +61,11 @@ def axpy_some(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> 
 
 @dots_some.of(Dense)
 def _(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
-    for s in range(count):
-        out[which[s]] = dot(rows, i, W[which[s]])
+    if 2 * count > out.shape[0]:  # two heads at a time
+        dots(rows, i, W, out)
+    else:
+        for s in range(count):
+            out[which[s]] = dot(rows, i, W[which[s]])
 
 
 @axpy_some.of(Dense)
@@ -71,14 +76,17 @@ def _(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> Any:
 
 @dots_some.of(CSR)
 def _(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
-    start, stop = span(rows, i)
-    for s in range(count):
-        out[which[s]] = 0.0
-    for j in range(start, stop):
-        x, column = np.float64(rows.values[j]), W[np.uintp(rows.indices[j])]
+    if 4 * count > out.shape[0]:  # neighbours in vector lanes cost less than a few picked one by one
+        dots(rows, i, W, out)
+    else:
+        start, stop = span(rows, i)
         for s in range(count):
-            h = np.uintp(which[s])
-            out[h] += column[h] * x
+            out[which[s]] = 0.0
+        for j in range(start, stop):
+            x, column = np.float64(rows.values[j]), W[np.uintp(rows.indices[j])]
+            for s in range(count):
+                h = np.uintp(which[s])
+                out[h] += column[h] * x
 
 
 @axpy_some.of(CSR)
@@ -98,71 +106,71 @@ def squared_lengths(rows: Any, out: Any) -> None:
 
 
 @kernel
-def level(G: Any, alpha: Any, y: int, A: float, C: float, seen: Any, n_seen: int) -> Any:
-    """beta with sum_m a_m = 0 for a_m = min(cap_m, alpha_m + (beta - G_m)/A): the least 1/2 A |a - alpha|^2 + <G, a - alpha>.
+def level(B: Any, own: float, cap: float, above: Any, n_above: int) -> Any:
+    """(beta, n): the first n rivals in `above`, reordered, end below 0, at (beta - B_m)/A; the own class takes their mass.
 
-    The sum is concave and grows with beta, so Newton's steps from the left end at its root after at most k of them: each drops
-    the rivals that it leaves at their cap, 0. First the row's own class has no cap; where it then passes C, it takes C.
+    sum_m a_m = 0 for a_m = min(cap_m, (beta - B_m)/A) is the row's least 1/2 A |a - alpha|^2 + <G, a - alpha>, B = G - A alpha.
+    The sum is concave and grows with beta, so Newton's steps from the left end at its root: each drops the rivals that it
+    leaves at their cap, 0. First the own class has no cap; where it then passes C (cap is A C), it takes C.
     """
-    own = G[y] - A * alpha[y]
-    beta, before = own, n_seen + 1
+    capped, fresh, beta = False, True, own  # fresh: beta is not yet the root for the rivals listed
     while True:
-        total, count = own, 1
-        for s in range(n_seen):
-            m = seen[s]
-            B = G[m] - A * alpha[m]
-            if m != y and beta < B:
-                total += B
+        total, count = (-cap, 0) if capped else (own, 0)
+        for s in range(n_above):
+            m = above[s]
+            if beta < B[m]:
+                total += B[m]
+                above[count] = m
                 count += 1
-        if count >= before or count == 1:  # rounding could bring a rival back: the set only ever shrinks
-            break
-        beta, before = total / count, count
-    if beta - own <= A * C:
-        return beta
-    beta, before = -np.inf, n_seen + 1
-    for s in range(n_seen):
-        m = seen[s]
-        if m != y:
-            beta = max(beta, G[m] - A * alpha[m] - A * C)
-    while True:
-        total, count = -A * C, 0
-        for s in range(n_seen):
-            m = seen[s]
-            B = G[m] - A * alpha[m]
-            if m != y and beta < B:
-                total += B
-                count += 1
-        if count >= before or count == 0:
-            return beta
-        beta, before = total / count, count
+        if count == 0:
+            return beta, 0
+        if count < n_above or fresh:
+            beta, n_above, fresh = total / (count if capped else count + 1), count, False
+        elif capped or beta - own <= cap:
+            return beta, count
+        else:
+            capped, fresh = True, True
 
 
 @kernel
 def plan_moves(G: Any, alpha: Any, y: int, best: int, A: float, C: float, room: Any, n_seen: int) -> int:
     """Write the moves to the row's best multipliers, the own class last; how many there are."""
-    seen, moves, moved, count, own = room.seen, room.moves, room.moved, 0, 0.0
-    corner = EPS * (1.0 + abs(G[best]) + abs(G[y])) >= A * C  # the row cannot change its own scores: all on the best rival
-    beta = 0.0 if corner else level(G, alpha, y, A, C, seen, n_seen)
+    seen, moves, moved, above, n_above = room.seen, room.moves, room.moved, room.above, 0
+    own, mass, count = G[y] - A * alpha[y], 0.0, 0
+    if EPS * (1.0 + abs(G[best]) + abs(G[y])) >= A * C:  # the row cannot change its own scores: all on the best rival
+        for s in range(n_seen):
+            moves[seen[s]] = 0.0
+        mass = C if G[best] > G[y] else 0.0
+        moves[best] = -mass
+    else:
+        for s in range(n_seen):
+            m = seen[s]
+            moves[m] = G[m] - A * alpha[m]
+            if m != y and moves[m] > own:
+                above[n_above] = m
+                n_above += 1
+        beta, n_above = level(moves, own, A * C, above, n_above)
+        for s in range(n_above):
+            m = above[s]
+            room.target[m] = max(-C, (beta - moves[m]) / A)
+            mass -= room.target[m]
+        for s in range(n_seen):
+            moves[seen[s]] = 0.0
+        shrink = C / mass if mass > C else 1.0  # rounding where A is tiny
+        mass = 0.0
+        for s in range(n_above):
+            m = above[s]
+            moves[m] = min(0.0, shrink * room.target[m])
+            mass -= moves[m]
     for s in range(n_seen):
         m = seen[s]
         if m != y:
-            if corner:
-                moves[m] = -C if m == best and G[best] > G[y] else 0.0
-            else:
-                moves[m] = min(0.0, max(-C, alpha[m] + (beta - G[m]) / A))
-            own -= moves[m]
-    shrink = C / own if own > C else 1.0  # rounding where A is tiny
-    own = 0.0
-    for s in range(n_seen):
-        m = seen[s]
-        if m != y:
-            own -= shrink * moves[m]
-            moves[m] = shrink * moves[m] - alpha[m]
+            moves[m] -= alpha[m]
             if moves[m] != 0.0:
                 moved[count] = m
                 count += 1
     if count > 0:
-        moves[y] = min(own, C) - alpha[y]
+        moves[y] = min(mass, C) - alpha[y]
         moved[count] = y
         count += 1
     return count
@@ -185,10 +193,7 @@ def improve(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any
             if full or live[m] or m == y:
                 seen[n_seen] = m
                 n_seen += 1
-        if 2 * n_seen > k:
-            dots(rows, i, plane.w, G)
-        else:
-            dots_some(rows, i, plane.w, seen, n_seen, G)
+        dots_some(rows, i, plane.w, seen, n_seen, G)
         best, held = -1, 0.0
         for s in range(n_seen):
             m = seen[s]
