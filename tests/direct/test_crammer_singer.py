@@ -61,7 +61,7 @@ def check(found: CrammerSinger, X: Any, codes: Any, C: Any, x0: float, free: boo
     np.testing.assert_allclose(found.slack, best_slack(X, codes, found.W, found.bias), atol=1e-9)
     primal = objective(X, codes, C, found.W, found.bias, x0, free)
     norms = np.square(found.W).sum() + (0.0 if free else x0 * x0 * np.square(sums).sum())
-    np.testing.assert_allclose(found.primal, primal, rtol=1e-10)
+    np.testing.assert_allclose(found.primal, primal, rtol=1e-10, atol=1e-14 * C.sum())
     np.testing.assert_allclose(found.dual, own.sum() - 0.5 * norms, rtol=1e-9)
     assert found.dual <= found.primal * (1.0 + 1e-12)
 
@@ -97,6 +97,7 @@ def oracle(X: Any, codes: Any, k: int, C: Any, x0: float, free: bool) -> float:
     return float(answer.fun)
 
 
+@pytest.mark.slow
 @biases
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize("C", [0.05, 1.0])
@@ -109,6 +110,7 @@ def test_the_objective_is_the_best_there_is(x0: float, free: bool, k: int, C: fl
     assert found.primal == pytest.approx(oracle(X, codes, k, C, x0, free), rel=1e-6)
 
 
+@pytest.mark.slow
 @biases
 @containers
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -126,13 +128,37 @@ def test_every_container_has_the_same_answer(container: Any, dtype: Any, x0: flo
 
 
 @biases
+@containers
+def test_a_rough_answer_is_within_its_gap_of_the_best(container: Any, x0: float, free: bool) -> None:
+    X, codes = clouds(12, 2, 3)
+    found = solve(container(X), codes, 0.1, x0=x0, free=free, tol=1e-2)
+    assert found.reached
+    check(found, X, codes, 0.1, x0, free)
+    best = oracle(X, codes, 3, 0.1, x0, free)
+    assert found.dual <= best * (1.0 + 1e-9)
+    assert best * (1.0 - 1e-9) <= found.primal <= best * 1.0102
+
+
+@containers
+@pytest.mark.parametrize("free", [False, True])
+def test_an_answer_may_be_started_from(container: Any, free: bool) -> None:
+    X, codes = clouds(12, 2, 5)
+    first = solve(container(X), codes, 0.1, free=free, tol=1e-2)
+    for start in (first, first.multipliers, 30.0 * first.multipliers, np.zeros_like(first.multipliers)):
+        found = solve(container(X), codes, 0.05, free=free, tol=1e-2, start=start)
+        assert found.reached
+        check(found, X, codes, 0.05, 1.0, free)
+
+
+@biases
 def test_the_same_run_has_the_same_bits(x0: float, free: bool) -> None:
     X, codes = clouds(k=5)
-    one, two = (solve(X, codes, x0=x0, free=free, tol=1e-4) for _ in range(2))
+    one, two = (solve(X, codes, x0=x0, free=free, tol=1e-2, max_iter=50) for _ in range(2))
     for name in ("W", "bias", "multipliers", "slack", "primal", "dual", "n_iter"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
+@pytest.mark.slow
 @biases
 def test_a_row_with_a_weight_counts_as_often(x0: float, free: bool) -> None:
     X, codes = clouds(30)
@@ -144,6 +170,7 @@ def test_a_row_with_a_weight_counts_as_often(x0: float, free: bool) -> None:
     assert not weighted.multipliers[times == 0].any()
 
 
+@pytest.mark.slow
 @biases
 def test_kkt(x0: float, free: bool) -> None:
     X, codes = clouds()
@@ -158,6 +185,7 @@ def test_kkt(x0: float, free: bool) -> None:
     assert ((1.0 - own) * found.slack).max() < 1e-3  # all of C where there is slack
 
 
+@pytest.mark.slow
 def test_two_classes_are_the_binary_machine() -> None:
     """w_1 = -w_0 = w/2, where C is 2 C there and the objective half."""
     svm = pytest.importorskip("sklearn.svm")
@@ -171,6 +199,7 @@ def test_two_classes_are_the_binary_machine() -> None:
         assert found.primal == pytest.approx(0.5 * (0.5 * np.square(peer.coef_).sum() + 2.0 * C * hinge.sum()), rel=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 def test_a_path_of_growing_c_takes_fewer_passes_from_the_fit_before(free: bool) -> None:
     X, codes = clouds(200, 10, 4)
@@ -185,6 +214,7 @@ def test_a_path_of_growing_c_takes_fewer_passes_from_the_fit_before(free: bool) 
     assert warm < cold
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 def test_from_its_own_answer_there_is_little_to_do(free: bool) -> None:
     X, codes = clouds()
@@ -192,6 +222,7 @@ def test_from_its_own_answer_there_is_little_to_do(free: bool) -> None:
     assert solve(X, codes, free=free, start=found.multipliers, tol=1e-5).n_iter <= (3 if not free else found.n_iter // 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 def test_a_start_above_c_is_cut_down(free: bool) -> None:
     X, codes = clouds()
@@ -227,6 +258,7 @@ def test_a_watch_sees_every_pass_and_may_end_the_run() -> None:
 # --- odd data -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @biases
 def test_rows_of_zeros(x0: float, free: bool) -> None:
     X, codes = clouds(30)
@@ -247,6 +279,7 @@ def test_the_same_row_in_every_class(x0: float, free: bool) -> None:
     assert found.primal == pytest.approx(9.0)
 
 
+@pytest.mark.slow
 @biases
 def test_one_row_for_each_of_many_classes(x0: float, free: bool) -> None:
     k = 100
@@ -255,6 +288,7 @@ def test_one_row_for_each_of_many_classes(x0: float, free: bool) -> None:
     check(found, np.eye(k), np.arange(k), 1.0, x0, free)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 def test_a_class_without_rows(free: bool) -> None:
     X, codes = clouds(k=3)
@@ -274,7 +308,7 @@ def test_no_weight_at_all(x0: float, free: bool) -> None:
 @pytest.mark.parametrize("factor", [1e-200, 1e-160, 1e-8, 1e8, 1e140])
 def test_any_scale_ends(factor: float, x0: float, free: bool) -> None:
     X, codes = clouds(20)
-    found = solve(X * factor, codes, x0=x0, free=free, max_iter=200, tol=1e-3)
+    found = solve(X * factor, codes, x0=x0, free=free, max_iter=50, tol=1e-2)
     assert np.isfinite(found.W).all()
     assert np.isfinite([found.primal, found.dual]).all()
     assert found.dual <= found.primal * (1.0 + 1e-12)
@@ -287,6 +321,7 @@ def test_rows_out_of_range_are_refused(x0: float, free: bool) -> None:
         solve(X, np.arange(3), x0=x0, free=free)
 
 
+@pytest.mark.slow
 def test_a_large_c_separates_exactly() -> None:
     rng = np.random.default_rng(0)
     codes = np.arange(30) % 3
