@@ -24,7 +24,7 @@ def clouds(n: int = 60, d: int = 4, k: int = 3, seed: int = 0) -> tuple[Any, Any
 
 
 def solve(X: Any, codes: Any, C: Any = 1.0, *, k: int | None = None, **options: Any) -> CrammerSinger:
-    settings: Any = {"x0": 1.0, "free": False, "tol": 1e-6, "max_iter": 20_000, "seed": 0} | options
+    settings: Any = {"x0": 1.0, "free": False, "tol": 1e-6, "max_iter": 100_000, "seed": 0} | options
     C = np.broadcast_to(np.asarray(C, np.float64), (len(codes),))
     return solve_crammer_singer(make_rows(X), codes, k or int(codes.max()) + 1, C, **settings)
 

@@ -30,7 +30,7 @@ from ..kernels.rows import Dense
 from ..problem import Rows, as_heads, read_only
 from .circulation import circulation_scale
 
-LONGEST = 15  # passes between two looks at what rests; with 63, letter took two thirds of the time, but a small problem stalled
+LONGEST = 15  # passes between two looks at what rests; 63 was faster on letter (2/3 of the time) and slower on small noisy data
 NEVER = np.iinfo(np.int64).max
 # sigma of a free bias, in squared lengths of the median row. The centre follows after every pass, without waiting for the
 # solution around it: that took a half to a tenth of the passes on dna and letter, and 0.03 to 0.3 measured alike.
