@@ -24,7 +24,7 @@ from ..run import Run, run_after
 from ..solve import looked_at_all, solve
 from ..stopping import Stop
 from ..underway import OutOfRangeError
-from .labels import classes_and_codes
+from .labels import classes_and_codes, classes_of_chunk
 from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
 from .parameters import count, flag, number, one_of
 from .starting import starting_state
@@ -138,7 +138,8 @@ class OnlineClassifier(LinearClassifier):
                 )
         before: Run | None = getattr(self, "_run", None)
         X, y = self._validated(X, y, FLOATS if before is None else before.state.w.dtype, reset=before is None)
-        known, fixed = self._classes_of_chunk(y, classes, before)
+        so_far = (None, False) if before is None else (before.classes, self._classes_fixed)
+        known, fixed = classes_of_chunk(y, classes, *so_far)
         problem = self._problem(X, np.searchsorted(known, y), known, sample_weight, chunk=True)
         if before is None:
             before = self._empty_run(problem, known)
@@ -162,24 +163,6 @@ class OnlineClassifier(LinearClassifier):
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
         return Run(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
-
-    def _classes_of_chunk(self, y: Any, classes: Any, before: Run | None) -> tuple[Any, bool]:
-        """All classes known now, and whether the list is closed."""
-        here = np.unique(y)
-        if classes is not None and len(np.unique(classes)) < 2:
-            raise ValueError(f"classes must name at least two classes, got {classes!r}")
-        if before is None:
-            known, fixed = (here, False) if classes is None else (np.unique(classes), True)
-        else:
-            known, fixed = before.classes, self._classes_fixed
-            if classes is not None and not np.array_equal(np.unique(classes), known):
-                raise ValueError(f"classes={classes!r} is not what the first call gave, {known.tolist()}")
-        if (here.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
-            raise ValueError(f"y has labels of another kind than before: {here.tolist()} after {known.tolist()}")
-        new = np.setdiff1d(here, known)
-        if len(new) and fixed:
-            raise ValueError(f"y has labels that were not announced: {new.tolist()}; the classes are {known.tolist()}")
-        return (np.union1d(known, new) if len(new) else known), fixed
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 

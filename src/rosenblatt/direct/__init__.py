@@ -1,0 +1,1 @@
+"""What is solved, not swept: least squares and support vectors."""
