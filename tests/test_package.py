@@ -15,7 +15,7 @@ from rosenblatt.cli import main
 
 
 def test_the_public_names_are_these_and_sorted() -> None:
-    assert rb.__all__ == ["PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+    assert rb.__all__ == ["LinearMSE", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
     assert rb.__all__ == sorted(rb.__all__)
 
 

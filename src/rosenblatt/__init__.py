@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .estimators.linear_mse import LinearMSE
     from .estimators.passive_aggressive import PassiveAggressive
     from .estimators.perceptron import Perceptron
     from .log import UpdateLog
@@ -13,10 +14,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+__all__ = ["LinearMSE", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
+    "LinearMSE": "estimators.linear_mse",
     "PassiveAggressive": "estimators.passive_aggressive",
     "Perceptron": "estimators.perceptron",
     "Stop": "stopping",

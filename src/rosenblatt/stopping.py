@@ -17,6 +17,7 @@ class Stop:
     tolerance   a batch step was shorter than `tol`, or nothing at all
     impossible  no plane separates the rows: those that ask for a step sum to exactly zero
     chunk       `partial_fit` is through with its rows
+    solved      the minimum was computed: by a direct method, or until its stated tolerance
     """
 
     reason: str

@@ -18,6 +18,7 @@ import rosenblatt as rb
 from rosenblatt.estimators.registry import ALGORITHMS
 
 ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
+DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.online}
 
 # A batch step adds all rows at once, so a weight of 2 is a row given twice. For all others it is not.
 ORDER_DEPENDENT = {
@@ -37,6 +38,12 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([algorithm.make() for algorithm in DIRECT.values()])
+def test_scikit_learn_checks_without_an_expected_failure(estimator, check):
     check(estimator)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .linear import LinearClassifier
+from .linear_mse import LinearMSE
 from .online import OnlineClassifier
 from .passive_aggressive import PassiveAggressive
 from .perceptron import Perceptron
@@ -38,4 +39,6 @@ ALGORITHMS = {
     "pa": Algorithm("Passive-aggressive", PassiveAggressive, {"variant": "PA"}),
     "pa-1": Algorithm("Passive-aggressive I", PassiveAggressive, {"variant": "PA-I"}),
     "pa-2": Algorithm("Passive-aggressive II", PassiveAggressive, {"variant": "PA-II"}),
+    "linear-mse": Algorithm("Linear least squares", LinearMSE),
+    "ridge": Algorithm("Linear least squares with a ridge", LinearMSE, {"ridge": 1.0}),
 }
