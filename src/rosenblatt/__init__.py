@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .estimators.linear_mse import LinearMSE
+    from .estimators.nonlinear_mse import NonlinearMSE
     from .estimators.passive_aggressive import PassiveAggressive
     from .estimators.perceptron import Perceptron
     from .log import UpdateLog
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["LinearMSE", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+__all__ = ["LinearMSE", "NonlinearMSE", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
     "LinearMSE": "estimators.linear_mse",
+    "NonlinearMSE": "estimators.nonlinear_mse",
     "PassiveAggressive": "estimators.passive_aggressive",
     "Perceptron": "estimators.perceptron",
     "Stop": "stopping",

@@ -16,8 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.rows import Dense
+from ..kernels.schemes import State
 from ..log import UpdateLog
-from ..plan import Plan, Progress
+from ..plan import Plan, Progress, Result
 from ..problem import Problem, heads_of, make_problem, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
@@ -68,6 +69,12 @@ class OnlineClassifier(LinearClassifier):
     def _check_own_parameters(self) -> None:
         """Raise on a bad parameter that only this estimator has."""
 
+    def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
+        return solve(problem, self._rule(problem), plan, start, sums)
+
+    def _look_back(self, problem: Problem) -> None:
+        """What else is said about the rows when all is learnt."""
+
     @property
     def _init(self) -> Any:
         return getattr(self, "init", "zeros")
@@ -93,7 +100,8 @@ class OnlineClassifier(LinearClassifier):
         self._check_two(classes)
         problem = self._problem(X, codes, classes, sample_weight)
         del codes  # the problem has what it needs of them
-        if any(isinstance(given := getattr(self, name, None), str) and given in ("sum", "auto") for name in ("init", "margin")):
+        early = (getattr(self, name, None) for name in ("init", "margin", "step"))
+        if any(isinstance(given, str) and given in ("sum", "auto") for given in early):
             self._check_finite(X)
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
@@ -104,7 +112,7 @@ class OnlineClassifier(LinearClassifier):
         sums = zero_sums(start) if self.keep == "average" and at_hand else None
         plan = self._plan(problem, keep_log)
         try:
-            result = solve(problem, self._rule(problem), plan, start, sums)
+            result = self._solve(problem, plan, start, sums)
         except OutOfRangeError:
             self._check_finite(X)
             raise
@@ -116,6 +124,7 @@ class OnlineClassifier(LinearClassifier):
         self._set(run_after(problem, classes, result), result.stop, result.passes)
         if not self.log:
             self._forget_log()
+        self._look_back(problem)
         return self
 
     @available_if(_streams)
@@ -155,6 +164,7 @@ class OnlineClassifier(LinearClassifier):
         self._classes_fixed = fixed
         self._set(run, stop, 1)
         self.log_ = None
+        self._look_back(problem)
         return self
 
     def _empty_run(self, problem: Problem, classes: Any) -> Run:
