@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import losses
     from .estimators.linear_mse import LinearMSE
     from .estimators.nonlinear_mse import NonlinearMSE
     from .estimators.passive_aggressive import PassiveAggressive
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["LinearMSE", "NonlinearMSE", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog"]
+__all__ = ["LinearMSE", "NonlinearMSE", "PassiveAggressive", "Perceptron", "Stop", "UpdateLog", "losses"]
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
@@ -25,13 +26,15 @@ _HOMES = {
     "Perceptron": "estimators.perceptron",
     "Stop": "stopping",
     "UpdateLog": "log",
+    "losses": "losses",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    home = importlib.import_module(f".{_HOMES[name]}", __name__)
+    value = home if name == _HOMES[name] else getattr(home, name)  # a name that is its own home is a module
     globals()[name] = value
     return value
 

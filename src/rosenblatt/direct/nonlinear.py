@@ -30,6 +30,8 @@ from .moments import BLOCK
 
 # Columns up to which the second derivative is made and solved with.
 FEW = 400
+# Newton's damping is at least this share of the gradient: under it, rounding decides where steps lead.
+FLOOR = 0.001
 # A row gave up where it is on the wrong side and its step is under this share of the longest that any margin gives.
 GAVE_UP = 0.01
 
@@ -166,7 +168,8 @@ def _newton(descent: Descent, v: Any, tol: float, most: int) -> tuple[Any, Stop,
             # At the last digits of E only the gradient tells whether a step was good.
             if kept > 1e-4 or (abs(value - there) <= 1e-14 * value and abs(slope).max() < abs(gradient).max()):
                 v, value, gradient, H = v + move, there, slope, None
-                damping = max(damping * (0.1 if kept > 0.75 else 1.0 if kept > 0.25 else 4.0), 1e-15)
+                # The floor keeps the matrix away from singular where rows are separable and the minimum is at infinity.
+                damping = max(damping * (0.1 if kept > 0.75 else 1.0 if kept > 0.25 else 4.0), FLOOR * abs(gradient).max())
                 continue
         damping *= 8.0
         if damping > 1e15:

@@ -23,8 +23,9 @@ from .parameters import count, number, one_of
 SOLVERS = ("minimum", "online", "batch", "batch-mean")
 # max_passes="auto" where all rows are looked at for each step.
 ITERATIONS = 1000
-# step="auto" of online runs, as a share of the longest step that is safe for a mean row.
-SHARE = 0.1
+# step="auto" of online runs, as a share of the longest step that is safe for a mean row: of 0.01 to 2, never far from the best
+# on six sets, raw and scaled, noisy and separable, wide and sparse.
+SHARE = 0.3
 
 
 class NonlinearMSE(OnlineClassifier):
@@ -45,7 +46,8 @@ class NonlinearMSE(OnlineClassifier):
         "batch", "batch-mean": gradient steps on all rows.
     step : rho > 0, or a callable k -> rho_k, k = 1, 2, ... counting updates. "auto": for batch steps 1/(B sum_n c_n |p_n|^2)
         with B the largest second derivative of a row's cost (1.23 for tanh, 0.077 for logistic), for batch-mean times
-        sum_n c_n, for online steps a tenth of that; `partial_fit` takes it from the first chunk. Not used by "minimum".
+        sum_n c_n, for online steps 0.3 of that over the largest c_n; `partial_fit` takes it from the first chunk.
+        Not used by "minimum".
     tol : minimum: the largest partial derivative of E, over the column's largest value and sum_n c_n; batch: the length of a
         step. Online runs end with their passes.
     max_passes : passes, steps or iterations at most. "auto": 1000; for online runs as in `Perceptron`.
@@ -143,7 +145,11 @@ class NonlinearMSE(OnlineClassifier):
         if not total < np.inf:
             raise ValueError("step='auto' is over the squared length of the rows, which overflowed: scale the features")
         safe = 1.0 / (BEND[self.activation] * total) if total > 0.0 else 1.0
-        return safe * {"batch": 1.0, "batch-mean": problem.total_weight, "online": SHARE * problem.total_weight}[self.solver]
+        if self.solver == "batch":
+            return safe
+        # A single step is made as long as the heaviest row allows: one that overshoots leaves rows on the wrong side for good.
+        c = problem.labels.weights
+        return safe * problem.total_weight * (1.0 if self.solver == "batch-mean" else SHARE / float(c.max(initial=0.0) or 1.0))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self.__dict__.pop("_auto", None)
