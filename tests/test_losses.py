@@ -42,14 +42,14 @@ def test_values_are_the_formulas(loss):
 def test_derivatives_are_differences_away_from_kinks(loss):
     away = PLACES[np.all([abs(PLACES - kink) > 1e-3 for kink in (*loss.kinks, 99.0)], axis=0)]
     slopes = (loss.value(away + 1e-6) - loss.value(away - 1e-6)) / 2e-6
-    np.testing.assert_allclose(loss.derivative(away), slopes, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(loss.derivative(away), slopes, rtol=1e-6, atol=1e-6)
 
 
 @every
 def test_a_kink_has_the_slope_of_its_left_side(loss):
     for kink in loss.kinks:
         assert loss.derivative(kink) == loss.derivative(kink - 1e-9)
-        assert loss.value(kink) == pytest.approx(loss.value(kink - 1e-9))  # a tie is a mistake
+        assert loss.value(kink) == pytest.approx(loss.value(kink - 1e-9), abs=1e-8)  # a tie is a mistake
     jumps = abs(np.diff(loss.derivative(np.linspace(-4, 4, 8001)))) > 0.1
     places = np.linspace(-4, 4, 8001)[:-1][jumps]
     assert all(min(abs(place - kink) for kink in loss.kinks) < 2e-3 for place in places)

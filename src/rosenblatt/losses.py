@@ -72,7 +72,9 @@ NONLINEAR_MSE = _loss(
 LOGISTIC_MSE = _loss(
     "logistic MSE", "(1 - 1/(1 + exp(-m)))^2", lambda m: np.square(_rest(m)), lambda m: -2.0 * _rest(m) * _hill(m)
 )
-PERCEPTRON = _loss("perceptron", "max(0, -m)", lambda m: np.maximum(0.0, -m), lambda m: np.where(m <= 0.0, -1.0, 0.0), 0.0)
+PERCEPTRON = _loss(
+    "perceptron", "max(0, -m)", lambda m: np.maximum(-m, 0.0) + 0.0, lambda m: np.where(m <= 0.0, -1.0, 0.0), 0.0
+)
 HINGE = _loss("hinge", "max(0, 1 - m)", lambda m: np.maximum(0.0, 1.0 - m), lambda m: np.where(m <= 1.0, -1.0, 0.0), 1.0)
 SQUARED_HINGE = _loss(
     "squared hinge",

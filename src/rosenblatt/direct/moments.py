@@ -84,7 +84,7 @@ def squared(problem: Problem, shift: Any) -> Any:
 def _squared_pairs(problem: Problem, m: int) -> Any:
     d, c = problem.n_features, problem.labels.weights
     gram = np.zeros((d, d))
-    add_pairs(problem.rows, c, gram)
+    add_pairs(problem.rows, c, np.zeros(0), gram)
     few, n, wide = m - d, problem.n_rows, max(64, BLOCK // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))
     for start in range(0, n, wide):

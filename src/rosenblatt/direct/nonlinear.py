@@ -59,14 +59,15 @@ class Descent:
 
     def __call__(self, v: Any) -> tuple[float, Any]:
         """(E/C, its gradient)."""
-        problem, w = self.problem, v / self.scale
+        problem = self.problem
         downhill, lift = np.zeros(problem.n_features), np.zeros(1)
-        total = descend(problem.rows, problem.labels, self.rule, w[1:], w[:1], problem.x0, downhill, lift, self.margins)
-        if not np.isfinite(total):
-            raise NonlinearOutOfRangeError(
-                f"the score of row {int(np.argmax(~np.isfinite(self.margins)))} left the range of float64: scale the features"
-            )
-        return total / self.weight, -np.concatenate([lift, downhill]) / self.scale / self.weight
+        with np.errstate(all="ignore"):
+            w = v / self.scale
+            total = descend(problem.rows, problem.labels, self.rule, w[1:], w[:1], problem.x0, downhill, lift, self.margins)
+            gradient = -np.concatenate([lift, downhill]) / self.scale / self.weight
+        if not (np.isfinite(total) and np.isfinite(gradient).all()):
+            raise NonlinearOutOfRangeError("a score or the gradient left the range of float64: scale the features")
+        return total / self.weight, gradient
 
     def bend(self) -> Any:
         """The second derivative of E/C at the margins of the last call."""
@@ -74,22 +75,22 @@ class Descent:
         c = self._bends() / self.weight
         if problem.labels.weights.size:
             c = c * problem.labels.weights
-        H, edge = np.zeros((d, d)), np.zeros(d)
+        H, edge, units, x0 = np.zeros((d, d)), np.zeros(d), self.scale[1:], problem.x0 / self.scale[0]
         if isinstance(problem.rows, CSR):
-            add_pairs(problem.rows, c, H)
+            add_pairs(problem.rows, c, units, H)
             H = H + np.triu(H, 1).T
-            edge = problem.matrix().T @ c
+            edge = problem.matrix().T @ c / units
         else:
             rows = max(64, BLOCK // d)
             for start in range(0, problem.n_rows, rows):
-                block = problem.matrix(start, start + rows).astype(np.float64, copy=False)
+                block = problem.matrix(start, start + rows) / units
                 weighted = block * c[start : start + rows, None]
                 H += weighted.T @ block
                 edge += weighted.sum(axis=0)
         whole = np.empty((d + 1, d + 1))
-        whole[1:, 1:], whole[0, 1:], whole[0, 0] = H, edge * problem.x0, c.sum() * problem.x0 * problem.x0
+        whole[1:, 1:], whole[0, 1:], whole[0, 0] = H, edge * x0, c.sum() * x0 * x0
         whole[1:, 0] = whole[0, 1:]
-        return whole / self.scale / self.scale[:, None]
+        return whole
 
     def _bends(self) -> Any:
         """The second derivative of 1/2 (1 - h(m))^2 at every margin: H D z'^2 s (1 - s)^2 (3 s - 1)."""
@@ -141,7 +142,8 @@ def minimum(problem: Problem, rule: Any, tol: float, most: int, start: Any, star
 
     with one_blas_thread():
         found = list(in_order(solve, range(len(parts)), n_jobs))
-    planes = np.array([v / scale for v, _, _ in found])
+    with np.errstate(over="ignore"):
+        planes = np.array([v / scale for v, _, _ in found])
     if not np.isfinite(planes).all():
         raise NonlinearOutOfRangeError("the weights left the range of float64: scale the features")
     return Minimum(planes[:, 1:], planes[:, 0], [stop for _, stop, _ in found], max(steps for _, _, steps in found))

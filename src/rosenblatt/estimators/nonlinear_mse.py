@@ -61,15 +61,15 @@ class NonlinearMSE(OnlineClassifier):
     loss_ : E of the training rows (for the last weights where votes are kept), summed over classes.
     gradient_norm_ : the largest partial derivative there, as for `tol`.
     saturated_ : the rows that gave up: on the wrong side (of any class's plane), and their step is under 1 % of the longest
-        that any margin gives, so that their gradient has vanished: <w, p> beyond 3.2 for tanh, 6.5 for logistic. After
+        that any margin gives, so that their gradient has vanished: a margin under -3.26 for tanh, -6.51 for logistic. After
         `partial_fit`, rows of the last chunk.
 
     Examples
     --------
     >>> import rosenblatt as rb
-    >>> model = rb.NonlinearMSE().fit([[0], [1], [2], [3], [99]], [0, 0, 1, 1, 0])
-    >>> model.predict([[0], [3]]).tolist(), model.saturated_.tolist(), model.stop_.reason
-    ([0, 1], [4], 'solved')
+    >>> model = rb.NonlinearMSE().fit([[0], [1], [2], [3], [4], [5], [8]], [0, 0, 0, 1, 1, 1, 0])
+    >>> model.predict([[0], [5]]).tolist(), model.saturated_.tolist(), model.stop_.reason
+    ([0, 1], [6], 'solved')
     """
 
     loss_: float

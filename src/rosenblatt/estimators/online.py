@@ -100,8 +100,8 @@ class OnlineClassifier(LinearClassifier):
         self._check_two(classes)
         problem = self._problem(X, codes, classes, sample_weight)
         del codes  # the problem has what it needs of them
-        early = (getattr(self, name, None) for name in ("init", "margin", "step"))
-        if any(isinstance(given, str) and given in ("sum", "auto") for given in early):
+        early = (getattr(self, name, None) for name in ("init", "margin", "step", "solver"))
+        if any(isinstance(given, str) and given in ("sum", "auto", "minimum") for given in early):
             self._check_finite(X)
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
