@@ -7,6 +7,7 @@ in float64, and nothing of the size of X is made.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,32 @@ def fill(problem: Problem, start: int, stop: int, shift: Any, room: Any) -> Any:
 
 def n_heads(problem: Problem) -> int:
     return 1 if isinstance(problem.labels, Binary) else len(problem.labels.heads)
+
+
+def stretches(problem: Problem) -> Iterator[tuple[slice, Any]]:
+    """The rows, some megabytes at a time, as float64 arrays or CSR arrays: products with float32 rows would copy them whole."""
+    size = max(64, int(8 * BLOCK / (problem.density + 1)))
+    for start in range(0, problem.n_rows, size):
+        stop = min(start + size, problem.n_rows)
+        yield slice(start, stop), problem.matrix(start, stop).astype(np.float64, copy=False)
+
+
+def forth(problem: Problem, V: Any) -> Any:
+    """X V."""
+    return np.concatenate([X @ V for _, X in stretches(problem)])
+
+
+def back(problem: Problem, U: Any) -> Any:
+    """X' U."""
+    total = np.zeros((problem.n_features, *U.shape[1:]))
+    for some, X in stretches(problem):
+        total += X.T @ U[some]
+    return total
+
+
+def largest_value(problem: Problem) -> float:
+    values = problem.rows.values
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def far_means(problem: Problem) -> Any:

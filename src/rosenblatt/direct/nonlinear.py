@@ -26,7 +26,7 @@ from ..kernels.schemes import Binary
 from ..problem import Problem, one_against_rest
 from ..stopping import Stop
 from ..threads import in_order, one_blas_thread
-from .moments import BLOCK
+from .moments import BLOCK, back, stretches
 
 # Columns up to which the second derivative is made and solved with.
 FEW = 400
@@ -79,7 +79,7 @@ class Descent:
         if isinstance(problem.rows, CSR):
             add_pairs(problem.rows, c, units, H)
             H = H + np.triu(H, 1).T
-            edge = problem.matrix().T @ c / units
+            edge = back(problem, c) / units
         else:
             rows = max(64, BLOCK // d)
             for start in range(0, problem.n_rows, rows):
@@ -108,25 +108,22 @@ def largest_of_columns(problem: Problem) -> Any:
     """The largest value of each augmented column, as a power of two; 1 where there is none."""
     d = problem.n_features
     largest = np.zeros(d)
-    if isinstance(problem.rows, Dense):
-        rows = max(64, BLOCK // d)
-        for start in range(0, problem.n_rows, rows):
-            np.maximum(largest, abs(problem.matrix(start, start + rows)).max(axis=0), out=largest)
-    else:
-        np.maximum.at(largest, problem.rows.indices, abs(problem.rows.values))
+    for _, X in stretches(problem):
+        if isinstance(problem.rows, Dense):
+            np.maximum(largest, np.maximum(X.max(axis=0), -X.min(axis=0)), out=largest)
+        else:
+            np.maximum.at(largest, X.indices, abs(X.data))
     largest = np.concatenate([[problem.x0], largest])
     return np.where(largest > 0.0, np.exp2(np.frexp(largest)[1] - 1.0), 1.0)
 
 
 def total_sqnorm(problem: Problem) -> float:
     """sum_n c_n |p_n|^2, augmented rows; infinite where it overflows."""
-    c, rows = problem.labels.weights, max(64, int(BLOCK / (problem.density + 1)))
-    total = problem.total_weight * problem.x0**2
+    c, total = problem.labels.weights, problem.total_weight * problem.x0**2
     with np.errstate(over="ignore"):
-        for start in range(0, problem.n_rows, rows):
-            block = problem.matrix(start, start + rows).astype(np.float64)
-            lengths = (block * block).sum(axis=1)
-            total += float(c[start : start + rows] @ lengths if c.size else lengths.sum())
+        for some, X in stretches(problem):
+            lengths = (X * X).sum(axis=1)
+            total += float(c[some] @ lengths if c.size else lengths.sum())
     return total
 
 

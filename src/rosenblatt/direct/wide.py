@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from ..kernels.rows import CSR
 from ..problem import Problem
 from ..stopping import Stop
-from .moments import BLOCK, n_heads, roots, targets, upper
+from .moments import BLOCK, back, forth, largest_value, n_heads, roots, stretches, targets, upper
 from .solution import EPS, Solution, cholesky_solve
 
 MOST = 10_000  # iterations
@@ -21,7 +21,7 @@ class _Rows:
 
     def __init__(self, problem: Problem, ridge: float) -> None:
         self.problem, self.root = problem, np.broadcast_to(roots(problem), (problem.n_rows, 1))
-        largest = float(max(abs(problem.rows.values).max(initial=0.0), problem.x0))
+        largest = max(largest_value(problem), problem.x0)
         self.unit = float(np.exp2(np.frexp(largest)[1] - 1)) if 0.0 < largest < np.inf else 1.0
         c = np.square(self.root)
         T, self.centred = targets(problem, 0, problem.n_rows), bool(ridge and problem.x0)
@@ -38,10 +38,13 @@ class _Rows:
     def products(self) -> Any:
         """AA' + ridge."""
         X, n = self.problem.matrix(), self.problem.n_rows
+        K = np.zeros((n, n))
         if isinstance(self.problem.rows, CSR):
-            K = (X.astype(np.float64, copy=False) @ X.T.astype(np.float64, copy=False)).toarray() / self.unit / self.unit
+            for some, rows in stretches(self.problem):
+                for others, more in stretches(self.problem):
+                    K[some, others] = ((rows / self.unit) @ (more.T / self.unit)).toarray()
         else:
-            K, wide = np.zeros((n, n)), max(64, BLOCK // n)
+            wide = max(64, BLOCK // n)
             for start in range(0, X.shape[1], wide):
                 block = X[:, start : start + wide].astype(np.float64) / self.unit
                 K += block @ block.T
@@ -63,14 +66,14 @@ class _Rows:
     def weights(self, U: Any) -> tuple[Any, Any]:
         """(heads, bias) of W = A'U."""
         signed = self.root * self.centre(U)
-        W = (self.problem.matrix().T @ signed) / self.unit / self.unit
+        W = back(self.problem, signed) / self.unit / self.unit
         return self.finished(W.T, self.x0 * signed.sum(axis=0) / self.unit)
 
     def finished(self, heads: Any, w0: Any) -> tuple[Any, Any]:
         """(heads, what is added to the scores)."""
         if not self.centred:
             return heads, w0 * self.problem.x0
-        scores = (self.c * (self.problem.matrix() @ heads.T)).sum(axis=0) / self.c.sum()
+        scores = (self.c * forth(self.problem, heads.T)).sum(axis=0) / self.c.sum()
         return heads, self.middle - scores
 
     def solution(self, U: Any, rank: int, solver: str, how: str) -> Solution:
@@ -79,7 +82,7 @@ class _Rows:
         return Solution(heads, bias, self.mse(heads, bias), rank, solver, stop)
 
     def mse(self, heads: Any, bias: Any) -> float:
-        errors = self.T - (self.problem.matrix() @ heads.T + bias)
+        errors = self.T - (forth(self.problem, heads.T) + bias)
         return float((self.c * np.square(errors)).sum() / self.c.sum() / len(heads))
 
 
@@ -111,18 +114,17 @@ def from_columns(problem: Problem, ridge: float) -> Solution:
 def by_lsmr(problem: Problem, ridge: float, tol: float) -> Solution:
     """By iteration, each head by itself."""
     with np.errstate(all="ignore"):
-        A, X = _Rows(problem, ridge), problem.matrix()
-        n, d = X.shape
-        root, transposed = A.root[:, 0], X.T
+        A, n, d = _Rows(problem, ridge), problem.n_rows, problem.n_features
+        root = A.root[:, 0]
 
-        def forth(v: Any) -> Any:
-            return A.centre(root * (X @ (v[1:] / A.unit) + A.x0 * v[0]))
+        def times(v: Any) -> Any:
+            return A.centre(root * (forth(problem, v[1:] / A.unit) + A.x0 * v[0]))
 
-        def back(u: Any) -> Any:
+        def transposed(u: Any) -> Any:
             scaled = root * A.centre(u)
-            return np.concatenate([[A.x0 * scaled.sum()], transposed @ (scaled / A.unit)])
+            return np.concatenate([[A.x0 * scaled.sum()], back(problem, scaled / A.unit)])
 
-        operator = LinearOperator((n, d + 1), matvec=forth, rmatvec=back, dtype=np.float64)
+        operator = LinearOperator((n, d + 1), matvec=times, rmatvec=transposed, dtype=np.float64)
         W, most, done = np.zeros((n_heads(problem), d + 1)), 0, True
         for h in range(len(W)):
             W[h], why, steps = lsmr(
