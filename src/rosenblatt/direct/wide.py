@@ -13,7 +13,7 @@ from ..stopping import Stop
 from .moments import BLOCK, back, forth, largest_value, n_heads, roots, stretches, targets, upper
 from .solution import EPS, Solution, cholesky_solve
 
-MOST = 10_000  # iterations
+MOST = 1000  # iterations for each head
 
 
 class _Rows:

@@ -53,7 +53,8 @@ class LinearMSE(LinearClassifier):
     fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which. It matters only where
         the minimum is not unique.
     tol : of the iterations where rows are sparse and both rows and columns are many: the residual, or its gradient, relative
-        to their size, as LSMR measures it. All other ways are direct.
+        to their size, as LSMR measures it; after 1000 iterations for a class it gives up with a ConvergenceWarning. All other
+        ways are direct.
     class_weight : None, "balanced" or a dict; multiplies `sample_weight`.
 
     Attributes
