@@ -17,8 +17,8 @@ from ..kernels.rows import CSR, Dense
 from ..kernels.schemes import Binary
 from ..problem import Problem
 
-# Numbers in a block of rows: a megabyte stays in the caches of a core.
-BLOCK = 1 << 17
+# Numbers in a block of rows: half a megabyte stays in the cache of a core, and twice as much does not where others work, too.
+BLOCK = 1 << 16
 # The share of nonzeros under which pairs of nonzeros are quicker than a dense product.
 SPARSE = 0.1
 # Columns whose mean is this many deviations from zero are shifted before they are squared: it would swallow their digits.
