@@ -30,6 +30,17 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
+@parametrize_with_checks(
+    [rb.SoftMargin(multiclass="crammer-singer")],
+    expected_failed_checks=lambda _: {
+        f"check_sample_weight_equivalence_on_{kind}_data": "solved to tol, by passes in random order"
+        for kind in ("dense", "sparse")
+    },
+)
+def test_scikit_learn_checks_of_all_classes_at_once(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
 def noisy(n: int = 150, d: int = 4, k: int = 2, seed: int = 0) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     y = np.arange(n) % k
@@ -124,6 +135,52 @@ def test_each_against_each_is_what_svc_does() -> None:
     assert model.decision_function(X) == pytest.approx(svc.decision_function(X), abs=1e-3)
     assert np.isnan(model.slack_[0][y == 2]).all()
     assert not np.isnan(model.slack_[0][y != 2]).any()
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_all_classes_at_once_is_one_machine_with_its_own_gap(intercept: str) -> None:
+    """Crammer and Singer: each attribute as the docstring says, and with a penalized intercept LinearSVC's objective."""
+    X, y = noisy(k=3)
+    model = rb.SoftMargin(0.3, multiclass="crammer-singer", intercept=intercept, tol=1e-5, max_iter=100_000, random_state=0)
+    model.fit(X, y)
+    a = np.zeros((150, 3))
+    a[model.support_] = model.multipliers_
+    assert model.coef_ == pytest.approx(a.T @ X, abs=1e-10)
+    assert a.sum(axis=1) == pytest.approx(0, abs=1e-12)
+    assert (a[np.arange(150), y] <= 0.3 * (1 + 1e-12)).all()
+    scores = model.decision_function(X)
+    own = scores[np.arange(150), y].copy()
+    scores[np.arange(150), y] = -np.inf
+    assert model.canonical_ == pytest.approx(own - scores.max(axis=1), abs=1e-10)
+    assert model.slack_ == pytest.approx(np.maximum(0, 1 - model.canonical_), abs=1e-10)
+    square = (model.coef_**2).sum() + ((model.intercept_**2).sum() if intercept == "penalized" else 0.0)
+    assert model.objective_ == pytest.approx(square / 2 + 0.3 * model.slack_.sum(), rel=1e-9)
+    assert 0 <= model.dual_gap_ <= 1e-5 * model.objective_
+    assert model.margin_ == pytest.approx(1 / (np.sqrt(2) * np.linalg.norm(model.coef_)))
+    assert np.array_equal(model.support_vectors_, X[model.support_])
+    if intercept == "penalized":
+        svc = LinearSVC(C=0.3, multi_class="crammer_singer", tol=1e-9, max_iter=1_000_000, random_state=0).fit(X, y)
+        theirs = X @ svc.coef_.T + svc.intercept_
+        own = theirs[np.arange(150), y].copy()
+        theirs[np.arange(150), y] = -np.inf
+        slack = np.maximum(0, 1 - own + theirs.max(axis=1))
+        objective = ((svc.coef_**2).sum() + (svc.intercept_**2).sum()) / 2 + 0.3 * slack.sum()
+        assert model.objective_ == pytest.approx(objective, rel=2e-5)
+
+
+def test_all_classes_at_once_with_two_classes_is_the_plane_of_half_the_c() -> None:
+    X, y = noisy()
+    together = rb.SoftMargin(0.6, multiclass="crammer-singer", tol=1e-9).fit(X, y)
+    assert np.array_equal(together.coef_, rb.SoftMargin(0.3, tol=1e-9).fit(X, y).coef_)
+
+
+def test_a_warm_start_of_all_classes_at_once_goes_on() -> None:
+    X, y = noisy(600, 6, k=4)
+    model = rb.SoftMargin(0.1, multiclass="crammer-singer", warm_start=True, max_iter=100_000, random_state=0).fit(X, y)
+    model.fit(X, y)
+    assert model.n_iter_ <= 3
+    model.set_params(multiclass="ovr").fit(X, y)  # another kind of solution is not gone on from
+    assert model.coef_.shape == (4, 6)
 
 
 # --- weights, starts, stops --------------------------------------------------------------------------------------------
@@ -255,6 +312,7 @@ def test_the_gap_is_written_to_stderr_when_asked_for(capsys: Any) -> None:
         ({"multiclass": "all"}, "multiclass must be one of 'ovr', 'ovo', 'crammer-singer', got 'all'"),
         ({"solver": "newton"}, "solver='newton' is not for loss='hinge'"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"max_iter": "many"}, "max_iter must be 'auto', or a whole number, got 'many'"),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be greater than 0"),
         ({"C": np.inf, "intercept": "penalized"}, "C=inf is the hard margin"),
         ({"multiclass": "crammer-singer", "loss": "squared_hinge"}, "has the hinge only, got loss='squared_hinge'"),

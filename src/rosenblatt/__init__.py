@@ -6,8 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import losses
     from .direct.separability import NotSeparable
+    from .estimators.linear_mse import LinearMSE
     from .estimators.max_margin import MaxMargin
+    from .estimators.nonlinear_mse import NonlinearMSE
     from .estimators.passive_aggressive import PassiveAggressive
     from .estimators.perceptron import Perceptron
     from .estimators.soft_margin import SoftMargin
@@ -16,24 +19,39 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["MaxMargin", "NotSeparable", "PassiveAggressive", "Perceptron", "SoftMargin", "Stop", "UpdateLog"]
+__all__ = [
+    "LinearMSE",
+    "MaxMargin",
+    "NonlinearMSE",
+    "NotSeparable",
+    "PassiveAggressive",
+    "Perceptron",
+    "SoftMargin",
+    "Stop",
+    "UpdateLog",
+    "losses",
+]
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
+    "LinearMSE": "estimators.linear_mse",
     "MaxMargin": "estimators.max_margin",
+    "NonlinearMSE": "estimators.nonlinear_mse",
     "NotSeparable": "direct.separability",
     "PassiveAggressive": "estimators.passive_aggressive",
     "Perceptron": "estimators.perceptron",
     "SoftMargin": "estimators.soft_margin",
     "Stop": "stopping",
     "UpdateLog": "log",
+    "losses": "losses",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    home = importlib.import_module(f".{_HOMES[name]}", __name__)
+    value = home if name == _HOMES[name] else getattr(home, name)  # a name that is its own home is a module
     globals()[name] = value
     return value
 

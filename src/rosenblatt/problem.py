@@ -29,7 +29,7 @@ class Problem:
 
     @property
     def n_features(self) -> int:
-        return int(self.rows.values.shape[1]) if isinstance(self.rows, Dense) else self.rows.width
+        return rows_width(self.rows)
 
     @property
     def n_visited(self) -> int:
@@ -80,6 +80,10 @@ def make_rows(X: Any) -> Rows:
         X = X.copy()
         X.sum_duplicates()
     return CSR(read_only(X.data), read_only(X.indices), read_only(X.indptr.astype(np.int64, copy=False)), X.shape[1])
+
+
+def rows_width(rows: Rows) -> int:
+    return int(rows.values.shape[1]) if isinstance(rows, Dense) else int(rows.width)
 
 
 def rows_as_matrix(rows: Rows, start: int, stop: int) -> Any:

@@ -97,12 +97,17 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         if clean:
             looked = f"after pass {passes} a look at all {problem.n_visited} rows found none to correct."
             visited_all = f"pass {passes} visited all {problem.n_visited} rows without an update."
-            run.retire(clean, "separated", looked if plan.order == "random" else visited_all)
+            run.retire(clean, _clean(rule), looked if plan.order == "random" else visited_all)
         if plan.max_passes is not None and passes >= plan.max_passes:
             run.retire_after(passes, before)
         if not run.heads:
             return run.result(passes)
     raise AssertionError("unreachable")
+
+
+def _clean(rule: Any) -> str:
+    """What a look without a correction means: a rule that moves every row has none left only where all steps vanished."""
+    return "separated" if rule.margin < np.inf else "vanished"
 
 
 def _looking_ahead(problem: Problem, order: str, w: Any) -> int:
@@ -135,7 +140,7 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
         if not len(asked.rows):
             run.clock += 1
             run.end_pass(-(-k // rate), before)
-            run.retire([0], "separated", f"a look at all {problem.n_visited} rows found none to correct.")
+            run.retire([0], _clean(rule), f"a look at all {problem.n_visited} rows found none to correct.")
             continue
         rho = run.steps(int(run.state.counts[0]) + 1)
         if one_by_one:

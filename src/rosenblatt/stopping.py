@@ -20,6 +20,8 @@ class Stop:
     inseparable no plane separates the rows, by proof, and they were allowed to cross it
     impossible  no plane separates the rows: those that ask for a step sum to exactly zero
     chunk       `partial_fit` is through with its rows
+    vanished    every row would move the weights, but none by more than nothing: the gradient is zero
+    solved      the minimum was computed: by a direct method, or until its stated tolerance
     """
 
     reason: str
@@ -35,15 +37,19 @@ class Stop:
 
 
 def together(stops: list[Stop]) -> Stop:
-    """One stop for the runs of one-vs-rest: separated if all are, else the commonest reason among those that are not."""
+    """One stop for one-vs-rest: separated (or solved) if all are, else the commonest reason among those that are not."""
     words = tuple(stop.reason for stop in stops)
     if len(stops) == 1:
         return stops[0]
-    held = [stop for stop in stops if not stop.separated]
+    solved = "solved" in words
+    held = [stop for stop in stops if stop.reason not in ("separated", "solved")]
+    if not held and solved:
+        return Stop("solved", f"all {len(stops)} one-vs-rest problems were solved; classes_[0]: {stops[0].sentence}", words)
     if not held:
         return Stop("separated", f"all {len(stops)} one-vs-rest runs ended with a pass without a mistake.", words)
     reason = Counter(stop.reason for stop in held).most_common(1)[0][0]
     which = next(h for h, stop in enumerate(stops) if stop.reason == reason)
-    done = len(stops) - len(held)
-    told = f"{done} of {len(stops)} one-vs-rest runs separated their class; classes_[{which}]: {stops[which].sentence}"
-    return Stop(reason, told, words)
+    done = f"{len(stops) - len(held)} of {len(stops)} one-vs-rest " + (
+        "problems were solved" if solved else "runs separated their class"
+    )
+    return Stop(reason, f"{done}; classes_[{which}]: {stops[which].sentence}", words)

@@ -47,7 +47,8 @@ def make(request, scheme):
 
     def make(**parameters):
         few = 1 if algorithm.parameters.get("order") == "mistakes" else 4
-        return algorithm.make(**{"multiclass": SCHEMES[scheme][1], "random_state": 5, "max_passes": few, **parameters})
+        many = {"multiclass": SCHEMES[scheme][1]} if "multiclass" in algorithm.make().get_params() else {}
+        return algorithm.make(**{**many, "random_state": 5, "max_passes": few, **parameters})
 
     return make
 

@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.crammer_singer import Plane, Room, Task, build, improve, measure, squared_lengths
+from ..kernels.blocks import lengths, score
+from ..kernels.crammer_singer import Plane, Room, Task, build, improve, measure
 from ..kernels.rows import Dense
 from ..problem import Rows, as_heads, read_only
 from .circulation import circulation_scale
@@ -98,6 +99,16 @@ def solve_crammer_singer(
     return run.result(answer, passes, tol)
 
 
+def lead_over_rivals(rows: Rows, codes: Any, W: Any, bias: Any) -> Any:
+    """The row's own score less that of its best rival, for every row."""
+    every, scores = np.arange(len(codes)), np.empty((len(bias), len(codes)))
+    for m, b in enumerate(bias):
+        score(rows, every, W[m], float(b), scores[m])
+    own = scores[codes, every].copy()
+    scores[codes, every] = -np.inf
+    return own - scores.max(axis=0)
+
+
 def relative(primal: float, dual: float) -> float:
     return (primal - dual) / primal if primal > 0.0 else 0.0
 
@@ -123,7 +134,7 @@ class _Run:
         n = len(codes)
         self.rows, self.free = rows, free and x0 != 0.0
         C, sqnorms = np.ascontiguousarray(C, dtype=np.float64), np.empty(n)
-        squared_lengths(rows, sqnorms)
+        lengths(rows, 0.0, sqnorms)
         _check_range(C, sqnorms, x0)
         codes = read_only(np.ascontiguousarray(codes, dtype=np.int32))
         absent = C == 0.0

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.blocks import combine, lengths, score
-from ..problem import Rows
+from ..problem import Rows, rows_width
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Machine:
 
     @property
     def width(self) -> int:
-        return int(self.rows.values.shape[1]) if len(self.rows) == 1 else int(self.rows.width)
+        return rows_width(self.rows)
 
     @cached_property
     def lengths(self) -> Any:

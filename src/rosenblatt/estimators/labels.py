@@ -24,3 +24,20 @@ def classes_and_codes(y: Any) -> tuple[Any, Any]:
     places = np.zeros(most - least + 1, np.int32)
     places[found] = np.arange(len(found))
     return (found + least).astype(y.dtype), places[offsets]
+
+
+def classes_of_chunk(y: Any, classes: Any, known: Any | None, fixed: bool) -> tuple[Any, bool]:
+    """All classes known after a chunk of a stream, and whether the list is closed; `known`: before it, None at the start."""
+    here = np.unique(y)
+    if classes is not None and len(np.unique(classes)) < 2:
+        raise ValueError(f"classes must name at least two classes, got {classes!r}")
+    if known is None:
+        known, fixed = (here, False) if classes is None else (np.unique(classes), True)
+    elif classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(f"classes={classes!r} is not what the first call gave, {known.tolist()}")
+    if (here.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
+        raise ValueError(f"y has labels of another kind than before: {here.tolist()} after {known.tolist()}")
+    new = np.setdiff1d(here, known)
+    if len(new) and fixed:
+        raise ValueError(f"y has labels that were not announced: {new.tolist()}; the classes are {known.tolist()}")
+    return (np.union1d(known, new) if len(new) else known), fixed

@@ -16,15 +16,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.rows import Dense
+from ..kernels.schemes import State
 from ..log import UpdateLog
-from ..plan import Plan, Progress
+from ..plan import Plan, Progress, Result
 from ..problem import Problem, heads_of, make_problem, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
 from ..solve import looked_at_all, solve
 from ..stopping import Stop
 from ..underway import OutOfRangeError
-from .labels import classes_and_codes
+from .labels import classes_and_codes, classes_of_chunk
 from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
 from .parameters import count, flag, number, one_of
 from .starting import starting_state
@@ -68,6 +69,12 @@ class OnlineClassifier(LinearClassifier):
     def _check_own_parameters(self) -> None:
         """Raise on a bad parameter that only this estimator has."""
 
+    def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
+        return solve(problem, self._rule(problem), plan, start, sums)
+
+    def _look_back(self, problem: Problem) -> None:
+        """What else is said about the rows when all is learnt."""
+
     @property
     def _init(self) -> Any:
         return getattr(self, "init", "zeros")
@@ -93,7 +100,8 @@ class OnlineClassifier(LinearClassifier):
         self._check_two(classes)
         problem = self._problem(X, codes, classes, sample_weight)
         del codes  # the problem has what it needs of them
-        if any(isinstance(given := getattr(self, name, None), str) and given in ("sum", "auto") for name in ("init", "margin")):
+        early = (getattr(self, name, None) for name in ("init", "margin", "step", "solver"))
+        if any(isinstance(given, str) and given in ("sum", "auto", "minimum") for given in early):
             self._check_finite(X)
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
@@ -104,7 +112,7 @@ class OnlineClassifier(LinearClassifier):
         sums = zero_sums(start) if self.keep == "average" and at_hand else None
         plan = self._plan(problem, keep_log)
         try:
-            result = solve(problem, self._rule(problem), plan, start, sums)
+            result = self._solve(problem, plan, start, sums)
         except OutOfRangeError:
             self._check_finite(X)
             raise
@@ -116,6 +124,7 @@ class OnlineClassifier(LinearClassifier):
         self._set(run_after(problem, classes, result), result.stop, result.passes)
         if not self.log:
             self._forget_log()
+        self._look_back(problem)
         return self
 
     @available_if(_streams)
@@ -138,7 +147,8 @@ class OnlineClassifier(LinearClassifier):
                 )
         before: Run | None = getattr(self, "_run", None)
         X, y = self._validated(X, y, FLOATS if before is None else before.state.w.dtype, reset=before is None)
-        known, fixed = self._classes_of_chunk(y, classes, before)
+        so_far = (None, False) if before is None else (before.classes, self._classes_fixed)
+        known, fixed = classes_of_chunk(y, classes, *so_far)
         problem = self._problem(X, np.searchsorted(known, y), known, sample_weight, chunk=True)
         if before is None:
             before = self._empty_run(problem, known)
@@ -154,6 +164,7 @@ class OnlineClassifier(LinearClassifier):
         self._classes_fixed = fixed
         self._set(run, stop, 1)
         self.log_ = None
+        self._look_back(problem)
         return self
 
     def _empty_run(self, problem: Problem, classes: Any) -> Run:
@@ -162,24 +173,6 @@ class OnlineClassifier(LinearClassifier):
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
         return Run(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
-
-    def _classes_of_chunk(self, y: Any, classes: Any, before: Run | None) -> tuple[Any, bool]:
-        """All classes known now, and whether the list is closed."""
-        here = np.unique(y)
-        if classes is not None and len(np.unique(classes)) < 2:
-            raise ValueError(f"classes must name at least two classes, got {classes!r}")
-        if before is None:
-            known, fixed = (here, False) if classes is None else (np.unique(classes), True)
-        else:
-            known, fixed = before.classes, self._classes_fixed
-            if classes is not None and not np.array_equal(np.unique(classes), known):
-                raise ValueError(f"classes={classes!r} is not what the first call gave, {known.tolist()}")
-        if (here.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
-            raise ValueError(f"y has labels of another kind than before: {here.tolist()} after {known.tolist()}")
-        new = np.setdiff1d(here, known)
-        if len(new) and fixed:
-            raise ValueError(f"y has labels that were not announced: {new.tolist()}; the classes are {known.tolist()}")
-        return (np.union1d(known, new) if len(new) else known), fixed
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 

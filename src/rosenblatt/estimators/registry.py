@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .linear import LinearClassifier
+from .linear_mse import LinearMSE
 from .max_margin import MaxMargin
+from .nonlinear_mse import NonlinearMSE
 from .online import OnlineClassifier
 from .passive_aggressive import PassiveAggressive
 from .perceptron import Perceptron
@@ -25,7 +27,7 @@ class Algorithm:
     @property
     def online(self) -> bool:
         """Whether it moves the weights row by row and leaves a log."""
-        return issubclass(self.estimator, OnlineClassifier)
+        return issubclass(self.estimator, OnlineClassifier) and getattr(self.make(), "solver", "online") != "minimum"
 
 
 ALGORITHMS = {
@@ -42,4 +44,10 @@ ALGORITHMS = {
     "pa-2": Algorithm("Passive-aggressive II", PassiveAggressive, {"variant": "PA-II"}),
     "max-margin": Algorithm("Widest margin", MaxMargin),
     "soft-margin": Algorithm("Soft margin", SoftMargin),
+    "linear-mse": Algorithm("Linear least squares", LinearMSE),
+    "ridge": Algorithm("Linear least squares with a ridge", LinearMSE, {"ridge": 1.0}),
+    "nonlinear-mse": Algorithm("Least squares through tanh", NonlinearMSE),
+    "logistic-mse": Algorithm("Least squares through the logistic function", NonlinearMSE, {"activation": "logistic"}),
+    "nonlinear-mse-online": Algorithm("Least squares through tanh, row by row", NonlinearMSE, {"solver": "online"}),
+    "nonlinear-mse-batch": Algorithm("Least squares through tanh, batch steps", NonlinearMSE, {"solver": "batch"}),
 }

@@ -10,12 +10,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
+from ..direct.crammer_singer import CrammerSinger, lead_over_rivals, solve_crammer_singer
 from ..direct.hard_margin import hard_margin
 from ..direct.machine import Effort, Machine, Solution
 from ..direct.reductions import Head, heads
 from ..direct.soft_margin import SOLVERS, solve_machine
 from ..kernels.blocks import lengths
-from ..problem import Rows, make_rows
+from ..problem import Rows, make_rows, rows_width
 from ..stopping import Stop
 from ..threads import in_order, one_blas_thread
 from .labels import classes_and_codes
@@ -23,6 +24,10 @@ from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
 from .parameters import count, flag, number, one_of
 from .support_vectors import MarginClassifier, margin_of, worst_of
 from .weighting import row_weights
+
+# max_iter="auto"
+ITERATIONS = 1000
+VISITS = 10_000_000
 
 
 class SoftMargin(MarginClassifier):
@@ -44,11 +49,13 @@ class SoftMargin(MarginClassifier):
     C : what a unit of slack costs, greater than 0; infinity makes it the hard-margin machine, see `MaxMargin`. A row's weight
         scales its C.
     loss : "hinge" or "squared_hinge".
-    multiclass : "ovr", one class against the rest; "ovo", each against each; "crammer-singer", all at once (hinge only).
+    multiclass : "ovr", one class against the rest; "ovo", each against each; "crammer-singer", all at once (hinge only):
+        min 1/2 sum_m |w_m|^2 + C sum_i xi_i, s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others.
+        With two classes that is the plane of C/2.
     intercept : "free", as in the textbook; "penalized", one more weight that costs as the others do, as in LIBLINEAR; "none".
     intercept_scaling : x_0, the constant before every row where the intercept is penalized. The larger, the freer.
     tol : the relative duality gap to reach, greater than 0.
-    max_iter : passes (dual coordinates) or steps (newton) at most.
+    max_iter : passes (dual coordinates) or steps (newton) at most; "auto": 1000, on small sets as many as see 10 million rows.
     solver : "auto", by the shape of the data, or "newton" (squared hinge only), "interior-point" (hinge only) or
         "dual-coordinates". `solver_` says which it was.
     class_weight : None, "balanced" or a dict; scales the C of a class.
@@ -69,7 +76,9 @@ class SoftMargin(MarginClassifier):
     n_iter_ : passes or steps.
     solver_, stop_ : which solver it was, and why it ended.
 
-    For more than two classes each of `support_` to `n_iter_` is a list with an entry for each machine.
+    For more than two classes each of `support_` to `n_iter_` is a list with an entry for each machine. Crammer and Singer's is
+    one machine: `multipliers_` is support x classes (rows sum to 0, rivals are <= 0), w_m = sum_i a_im x_i, `canonical_` the
+    lead of the own score over the best rival's, `margin_` 1/(sqrt(2) |W|).
 
     Examples
     --------
@@ -84,7 +93,7 @@ class SoftMargin(MarginClassifier):
     objective_: Any
     dual_gap_: Any
     slack_: Any
-    _solutions: list[Solution]
+    _solutions: list[Any]
 
     def __init__(
         self,
@@ -95,7 +104,7 @@ class SoftMargin(MarginClassifier):
         intercept: str = "free",
         intercept_scaling: float = 1.0,
         tol: float = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int | str = "auto",
         solver: str = "auto",
         class_weight: Any = None,
         warm_start: bool = False,
@@ -137,17 +146,19 @@ class SoftMargin(MarginClassifier):
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
         costs = np.full(len(codes), 1.0) if weights is None else weights
-        if self.multiclass == "crammer-singer" and len(classes) > 2:
-            raise NotImplementedError
+        if self.multiclass == "crammer-singer" and len(classes) == 2:
+            costs = 0.5 * costs  # w_1 = -w_0 = w/2 makes it the machine of two classes with half the C
         x0 = {"free": 1.0, "penalized": float(self.intercept_scaling), "none": 0.0}[self.intercept]
+        if self.multiclass == "crammer-singer" and len(classes) > 2:
+            self._fit_together(rows, codes, classes, self.C * costs, x0)
+            return self
         problems = heads(X, codes, len(classes), self.multiclass, weights=weights, x0=x0)
         machines = [self._machine(head, costs) for head in problems]
-        before = self._before(classes, machines[0])
+        before = self._before(classes, machines[0].width)
         threads = effective_n_jobs(self.n_jobs)
         inner = threads if len(machines) == 1 else 1
-        effort = Effort(
-            float(self.tol), int(self.max_iter), seed_of(self.random_state), inner, _report if self.verbose else None
-        )
+        watch = _report if self.verbose else None
+        effort = Effort(float(self.tol), self._most(len(codes)), seed_of(self.random_state), inner, watch)
 
         def solve(h: int) -> tuple[Solution, int, str]:
             if np.inf == self.C:
@@ -159,6 +170,31 @@ class SoftMargin(MarginClassifier):
         self.classes_ = classes
         self._set(rows, *map(list, zip(*results, strict=True)))
         return self
+
+    def _fit_together(self, rows: Rows, codes: Any, classes: Any, costs: Any, x0: float) -> None:
+        """All classes in one problem."""
+        before = self._before(classes, rows_width(rows))
+        watch = (lambda passes, *_: sys.stderr.write(f"pass {passes}\n") and None) if self.verbose else None
+        found = solve_crammer_singer(
+            rows, codes, len(classes), costs, x0=x0, free=self.intercept == "free", tol=float(self.tol),
+            max_iter=self._most(len(codes)), seed=seed_of(self.random_state), start=before[0] if before else None, watch=watch,
+        )  # fmt: skip
+        support = np.flatnonzero(found.multipliers.any(axis=1))
+        each: dict[str, list[Any]] = {
+            "support_": [support],
+            "multipliers_": [found.multipliers[support]],
+            "slack_": [found.slack],
+            "canonical_": [lead_over_rivals(rows, codes, found.W, found.bias)],
+            "margin_": [margin_of(found.W * np.sqrt(2.0))],
+            "gap_": [found.gap],
+            "dual_gap_": [found.primal - found.dual],
+            "objective_": [found.primal],
+            "n_iter_": [found.n_iter],
+        }
+        self._set_each(rows, each)
+        self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
+        self.solver_, self._solutions = "dual-coordinates", [found]
+        self._end([self._stop(found.gap, found.n_iter, self._most(len(codes)))])
 
     def _check_present(self, classes: Any, codes: Any, weights: Any) -> None:
         if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
@@ -183,16 +219,17 @@ class SoftMargin(MarginClassifier):
         squared, free = self.loss == "squared_hinge", self.intercept == "free"
         return Machine(problem.rows, problem.labels.signs, costs, squared, problem.x0, free)
 
-    def _before(self, classes: Any, machine: Machine) -> list[Solution] | None:
+    def _before(self, classes: Any, width: int) -> list[Any] | None:
         """The solutions that a warm start goes on from."""
         if not (self.warm_start and hasattr(self, "_solutions")):
             return None
-        if not np.array_equal(classes, self.classes_) or len(self._solutions[0].w) != machine.width:
+        if not np.array_equal(classes, self.classes_) or self.coef_.shape[1] != width:
             raise ValueError(
-                f"warm_start goes on from classes {self.classes_.tolist()} and {len(self._solutions[0].w)} features, "
-                f"got classes {classes.tolist()} and {machine.width} features"
+                f"warm_start goes on from classes {self.classes_.tolist()} and {self.coef_.shape[1]} features, "
+                f"got classes {classes.tolist()} and {width} features"
             )
-        return self._solutions
+        together = self.multiclass == "crammer-singer" and len(classes) > 2
+        return self._solutions if isinstance(self._solutions[0], CrammerSinger) == together else None
 
     def _set(self, rows: Rows, found: list[Solution], steps: list[int], solvers: list[str]) -> None:
         each: dict[str, list[Any]] = {
@@ -211,13 +248,18 @@ class SoftMargin(MarginClassifier):
         self.intercept_ = np.array([solution.intercept for solution in found])
         self.solver_ = " and ".join(sorted(set(solvers)))
         self._solutions = found
-        self._end([self._stop(solution.gap, made) for solution, made in zip(found, steps, strict=True)])
+        most = self._most(len(found[0].multipliers))
+        self._end([self._stop(solution.gap, made, most) for solution, made in zip(found, steps, strict=True)])
 
-    def _stop(self, gap: float, steps: int) -> Stop:
+    def _most(self, n: int) -> int:
+        """Passes or steps at most."""
+        return max(ITERATIONS, VISITS // n) if isinstance(self.max_iter, str) else int(self.max_iter)
+
+    def _stop(self, gap: float, steps: int, most: int) -> Stop:
         if gap <= self.tol:
             return Stop("tolerance", f"the relative gap is {gap:.2g}, at most tol={self.tol:g}.")
-        if steps >= self.max_iter:
-            return Stop("steps", f"max_iter={self.max_iter} left a relative gap of {gap:.2g}, over tol={self.tol:g}.")
+        if steps >= most:
+            return Stop("steps", f"max_iter={most} left a relative gap of {gap:.2g}, over tol={self.tol:g}.")
         return Stop("rounding", f"float64 gives no smaller gap than {gap:.2g}, over tol={self.tol:g}.")
 
     def _end(self, stops: list[Stop]) -> None:
@@ -233,7 +275,10 @@ class SoftMargin(MarginClassifier):
         one_of("solver", self.solver, ("auto", *SOLVERS))
         number("intercept_scaling", self.intercept_scaling)
         number("tol", self.tol)
-        count("max_iter", self.max_iter)
+        if isinstance(self.max_iter, str):
+            one_of("max_iter", self.max_iter, ("auto",), "or a whole number")
+        else:
+            count("max_iter", self.max_iter)
         flag("warm_start", self.warm_start)
         check_n_jobs_and_verbose(self)
         if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):

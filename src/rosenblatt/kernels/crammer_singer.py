@@ -13,7 +13,7 @@ import numpy as np
 
 from .compile import kernel
 from .dispatch import operation
-from .rows import CSR, Dense, ask, axpy, dot, dots, span, sqnorm
+from .rows import CSR, Dense, ask, axpy, dot, dots, span
 
 EPS = 2.220446049250313e-16
 AHEAD = 8  # rows that are asked for before their turn
@@ -97,12 +97,6 @@ def _(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> Any:
         for s in range(count):
             h = np.uintp(which[s])
             column[h] += moves[h] * x
-
-
-@kernel
-def squared_lengths(rows: Any, out: Any) -> None:
-    for i in range(out.shape[0]):
-        out[i] = sqnorm(rows, i)
 
 
 @kernel
