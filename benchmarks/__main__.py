@@ -16,9 +16,9 @@ from rich.table import Table
 
 import rosenblatt
 
-from . import defaults, epochs, memory, pocket, startup
+from . import defaults, epochs, margins, memory, pocket, squares, startup
 
-PARTS = ("epochs", "pocket", "memory", "defaults", "startup")
+PARTS = ("epochs", "pocket", "margins", "squares", "memory", "defaults", "startup")
 console = Console(width=150)
 
 
@@ -43,6 +43,10 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
             found[part] = _ratios(epochs.measure(repeats, quick), "sklearn")
         elif part == "pocket":
             found[part] = _ratios(pocket.measure(repeats, quick), "NumPy")
+        elif part == "margins":
+            found[part] = _margins(margins.measure(3, quick))
+        elif part == "squares":
+            found[part] = _ratios(squares.measure(repeats, quick), "sklearn")
         elif part == "memory":
             found[part] = _memory(memory.measure(quick))
         elif part == "defaults":
@@ -84,6 +88,26 @@ def _ratios(rows: Any, peer: str) -> list[dict[str, Any]]:
             "other run" if row["agree"] is None else f"{row['agree']:.1g}",
             f"{row['bandwidth']:.0%} of {row['gigabytes']:.1f} GB/s" if "bandwidth" in row else "",
             style="red" if short else "",
+        )  # fmt: skip
+    console.print(table)
+    return kept
+
+
+def _margins(rows: Any) -> list[dict[str, Any]]:
+    table = Table("work", "peer", "its s", "above the best by", "ours s", "above by", "ratio", "at least")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        if "skipped" in row:
+            table.add_row(row["work"], row["skipped"])
+            continue
+        theirs, ours, required = row["theirs"], row["ours"], row["required"]
+        late = "" if theirs["arrived"] else "did not arrive: "
+        short = required is not None and row["ratio"] < required and theirs["arrived"]
+        ratio, least = f"{'over ' if late else ''}{row['ratio']:.1f}x", "" if required is None else f"{required:g}x"
+        table.add_row(
+            row["work"], row["peer"], f"{theirs['seconds']:.3f}", f"{late}{theirs['above']:.1g}", f"{ours['seconds']:.3f}",
+            f"{ours['above']:.1g}", ratio, least, style="red" if short else "",
         )  # fmt: skip
     console.print(table)
     return kept

@@ -10,6 +10,7 @@ import ctypes
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,15 @@ def measure(quick: bool) -> Iterator[dict[str, Any]]:
                 for name, array in ({"y": y, "shape": np.array(X.shape)} | arrays).items():
                     np.save(Path(folder) / f"{name}.npy", array)
                 size = sum(array.nbytes for array in arrays.values())
-                shares = {name: _in_a_process_of_its_own(folder, name) / size for name in ("ours", "sklearn")}
-            yield {"work": work, "dtype": dtype.__name__, "megabytes": size / 1e6, "share": shares, "required": 0.10}
+                for ours, theirs, most in (("average", "Perceptron", 0.10), ("SoftMargin", "LinearSVC", 0.15)):
+                    if ours == "SoftMargin" and "10 classes" in work:
+                        continue  # ten machines, one after the other: what one needs is seen on the others
+                    pair = {"ours": ours, "sklearn": theirs}
+                    shares = {who: _in_a_process_of_its_own(folder, name) / size for who, name in pair.items()}
+                    yield {
+                        "work": f"{work}, {ours}", "dtype": dtype.__name__, "megabytes": size / 1e6, "share": shares,
+                        "required": most,
+                    }  # fmt: skip
 
 
 def _in_a_process_of_its_own(folder: str, name: str) -> int:
@@ -50,6 +58,7 @@ def _in_a_process_of_its_own(folder: str, name: str) -> int:
 def _growth(folder: Path, name: str) -> int:
     """Bytes that this process grew at most while a fit ran, from Linux's own high-water mark."""
     from sklearn.linear_model import Perceptron as SklearnPerceptron
+    from sklearn.svm import LinearSVC
 
     import rosenblatt as rb
 
@@ -58,9 +67,14 @@ def _growth(folder: Path, name: str) -> int:
     X: Any = arrays["data"]
     if "indptr" in arrays:
         X = sp.csr_matrix(tuple(arrays[part] for part in PARTS), shape=shape, copy=False)
-    model: Any = rb.Perceptron("average", random_state=0)
-    if name == "sklearn":
-        model = SklearnPerceptron(max_iter=10, tol=None, random_state=0)
+    makers: dict[str, Any] = {
+        "average": lambda: rb.Perceptron("average", random_state=0),
+        "Perceptron": lambda: SklearnPerceptron(max_iter=10, tol=None, random_state=0),
+        "SoftMargin": lambda: rb.SoftMargin(intercept="penalized", tol=1e-2, random_state=0),
+        "LinearSVC": lambda: LinearSVC(loss="hinge", max_iter=5, random_state=0),
+    }
+    warnings.simplefilter("ignore")
+    model = makers[name]()
     model.fit(X[:1000], y[:1000])  # loads what was compiled
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")

@@ -17,9 +17,9 @@ DATA = Path(os.environ.get("ROSENBLATT_DATA", Path(__file__).parents[2] / "share
 
 
 @cache
-def dense(n: int, d: int, k: int = 2, noise: float = 0.1) -> tuple[Any, Any]:
-    """Gaussian rows and a linear teacher that errs: noise 0.1 turns 3 % of the labels, noise 0.5 turns 15 %."""
-    rng = np.random.default_rng(0)
+def dense(n: int, d: int, k: int = 2, noise: float = 0.1, seed: int = 0) -> tuple[Any, Any]:
+    """Gaussian rows and a linear teacher that errs: noise 0 turns no label, 0.1 turns 3 % of them, 0.5 turns 15 %."""
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     if k == 2:
         score = X @ rng.standard_normal(d) + noise * np.sqrt(d) * rng.standard_normal(n)
@@ -30,9 +30,9 @@ def dense(n: int, d: int, k: int = 2, noise: float = 0.1) -> tuple[Any, Any]:
 
 
 @cache
-def sparse(n: int, d: int, nonzeros: int = 75, k: int = 2) -> tuple[Any, Any]:
+def sparse(n: int, d: int, nonzeros: int = 75, k: int = 2, seed: int = 0) -> tuple[Any, Any]:
     """Rows of length 1 whose columns follow a power law, as words do, and a linear teacher that errs."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     share = np.cumsum(1.0 / np.arange(1, d + 1))
     columns = np.searchsorted(share / share[-1], rng.random(n * int(1.5 * nonzeros)))
     columns = rng.permutation(d)[np.minimum(columns, d - 1)].reshape(n, -1)
@@ -59,6 +59,13 @@ def real(name: str) -> tuple[Any, Any, Any, Any] | None:
         return X, X_test, y, y_test
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
     return X, X_test, y, y_test
+
+
+def draw(X: Any, y: Any, n: int, seed: int) -> tuple[Any, Any]:
+    """n rows, drawn without putting back."""
+    chosen = np.random.default_rng(seed).permutation(len(y))[:n]
+    rows = X[chosen]
+    return sp.csr_matrix((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), shape=rows.shape), y[chosen]
 
 
 def _svmlight(name: str, columns: int | None = None) -> tuple[Any, Any]:

@@ -28,6 +28,7 @@ from .weighting import row_weights
 # max_iter="auto"
 ITERATIONS = 1000
 VISITS = 10_000_000
+MOST = 100_000
 
 
 class SoftMargin(MarginClassifier):
@@ -253,7 +254,7 @@ class SoftMargin(MarginClassifier):
 
     def _most(self, n: int) -> int:
         """Passes or steps at most."""
-        return max(ITERATIONS, VISITS // n) if isinstance(self.max_iter, str) else int(self.max_iter)
+        return max(ITERATIONS, min(VISITS // n, MOST)) if isinstance(self.max_iter, str) else int(self.max_iter)
 
     def _stop(self, gap: float, steps: int, most: int) -> Stop:
         if gap <= self.tol:
