@@ -26,6 +26,7 @@ from . import workloads
 Fit = Callable[[Any, Any, float, int], Any]  # X, y, effort, seed -> fitted
 PATIENCE = 30.0  # seconds that one rung may take, and the ladder goes no further
 ITERATIONS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1000]  # 1000 is LinearSVC's default
+FURTHER = [*ITERATIONS, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000]
 TOLERANCES = [10.0 ** (-exponent / 2) for exponent in range(19)]
 
 
@@ -61,9 +62,11 @@ def objective(model: Any, X: Any, y: Any, squared: bool, free: bool) -> float:
     return float(w @ w / 2 + (0.0 if free else b * b / 2) + (slack @ slack if squared else slack.sum()))
 
 
-def climb(fit: Fit, rungs: list[float], data: list[tuple[Any, Any]], best: list[float], level: float, **kind: bool) -> Any:
-    """(median seconds, worst suboptimality, the last rung) over the seeds, or None where the ladder ends before the level."""
-    place, seconds, reached = 0, [], []
+def climb(
+    fit: Fit, rungs: list[float], data: list[tuple[Any, Any]], best: list[float], level: float, place: int = 0, **kind: bool
+) -> Any:
+    """Median seconds, worst suboptimality and last rung over the seeds, from the rung at `place` on; or where it ended."""
+    seconds, reached = [], []
     fit(data[0][0][:1000], data[0][1][:1000], rungs[0], 0)
     for seed, ((X, y), least) in enumerate(zip(data, best, strict=True)):
         while True:
@@ -75,10 +78,10 @@ def climb(fit: Fit, rungs: list[float], data: list[tuple[Any, Any]], best: list[
                 break
             place += 1
             if place == len(rungs) or took > PATIENCE:
-                return {"seconds": took, "above": above, "rung": rungs[place - 1], "arrived": False}
+                return {"seconds": took, "above": above, "place": place - 1, "arrived": False}
         seconds.append(took)
         reached.append(above)
-    return {"seconds": statistics.median(seconds), "above": max(reached), "rung": rungs[place], "arrived": True}
+    return {"seconds": statistics.median(seconds), "above": max(reached), "place": place, "arrived": True}
 
 
 def compare(
@@ -86,10 +89,12 @@ def compare(
 ) -> Iterator[dict[str, Any]]:
     kind = {"squared": loss == "squared_hinge", "free": intercept == "free"}
     best = [_best(X, y, loss, intercept, 1e-3 * min(levels)) for X, y in data]
-    for level, required in levels.items():
+    places = dict.fromkeys(peers, 0)
+    for level, required in levels.items():  # from rough to fine: a peer goes on from the rung it had reached
         own = climb(ours(loss, intercept), [level * 100, level * 30, level * 10, level * 3, level], data, best, level, **kind)
         for peer, (fit, rungs) in peers.items():
-            other = climb(fit, rungs, data, best, level, **kind)
+            other = climb(fit, rungs, data, best, level, places[peer], **kind)
+            places[peer] = other["place"]
             yield {
                 "work": f"{work}, {loss}, to {level:g}",
                 "peer": peer,
@@ -112,15 +117,15 @@ def measure(seeds: int, quick: bool) -> Iterator[dict[str, Any]]:
     dual = {"LinearSVC(dual=True)": (linear_svc("hinge", True), ITERATIONS)}
     if importlib.util.find_spec("snapml"):
         dual["snapml"] = (snapml, ITERATIONS)
+    patient = {peer: (fit, FURTHER) for peer, (fit, _) in dual.items()}
     squared = {
         "LinearSVC(dual=True)": (linear_svc("squared_hinge", True), ITERATIONS),
         "LinearSVC(dual=False)": (linear_svc("squared_hinge", False), TOLERANCES),
     }
     with threadpool_limits(1):
         separable = [workloads.dense(100_000 // part, 100, noise=0.0, seed=seed) for seed in range(seeds)]
-        yield from compare(
-            "separable dense 100k x 100", separable, "hinge", "penalized", {1e-3: 6.0, 1e-4: None, 1e-6: 4.0}, dual
-        )
+        levels: dict[float, float | None] = {1e-3: 6.0, 1e-4: None, 1e-6: 4.0}
+        yield from compare("separable dense 100k x 100", separable, "hinge", "penalized", levels, patient)
         noisy = [workloads.dense(100_000 // part, 54, noise=0.5, seed=seed) for seed in range(seeds)]
         yield from compare("noisy dense 100k x 54", noisy, "hinge", "penalized", {1e-4: None, 1e-6: None}, dual)
         yield from compare("noisy dense 100k x 54", noisy, "squared_hinge", "penalized", {1e-6: 1.8}, squared)

@@ -19,8 +19,8 @@ from .machine import Effort, Machine, Solution
 
 # How much a free intercept weighs in the Lagrangian, beside the mean squared length of the rows: 0.03 to 0.1 measured best.
 STIFFNESS = 0.1
-# Passes between two looks at the gap, as a share of those made: a look costs a pass over all rows.
-BETWEEN = 0.25
+# Passes between two looks at the gap, as a share of those made, and at least: a look costs a pass over all rows.
+BETWEEN, LEAST = 0.4, 3
 
 
 def dual_coordinates(machine: Machine, effort: Effort, start: Solution | None = None) -> tuple[Solution, int]:
@@ -28,7 +28,7 @@ def dual_coordinates(machine: Machine, effort: Effort, start: Solution | None = 
     run = Descent(machine, effort.seed, start)
     passes = 0
     while passes < effort.max_iter:
-        more = min(1 + int(BETWEEN * passes), effort.max_iter - passes)
+        more = min(max(LEAST, int(BETWEEN * passes)), effort.max_iter - passes)
         run.descend(more)
         passes += more
         near = run.look()

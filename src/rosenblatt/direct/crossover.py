@@ -23,14 +23,17 @@ CLOSE = 1e-9  # to a bound or to the margin: on it
 RANK = 1e-10  # smaller singular values, relative to the largest, are rounding
 
 
-def cross_over(machine: Machine, before: Solution, low: Any, high: Any) -> Solution:
-    """A solution with exact bounds if one is found; low, high: guesses which of all rows are at a = 0 and at a = C."""
+def cross_over(machine: Machine, before: Solution, low: Any, high: Any) -> tuple[Solution, bool]:
+    """The best solution found, and whether every row is where it should be.
+
+    low, high : guesses which of all rows are at a = 0 and at a = C.
+    """
     seen, C = machine.visited, machine.costs
     best, low, high = before, low.copy(), high.copy()
     for _ in range(ROUNDS):
         inside = seen[~(low | high)[seen]]
         if len(inside) > MOST:
-            return best
+            return best, False
         a = np.where(high, C, 0.0)
         a[inside] = _between(machine, a, inside, best.multipliers[inside])
         little = CLOSE * min(float(a.max()), float(C.max()))
@@ -45,9 +48,9 @@ def cross_over(machine: Machine, before: Solution, low: Any, high: Any) -> Solut
         leaves = np.zeros(len(a), bool)
         leaves[inside] = out[inside]
         if not joins.any() and not leaves.any():
-            return best
+            return best, best is found
         low, high = (low & ~joins) | (leaves & (clipped == 0.0)), (high & ~joins) | (leaves & (clipped > 0.0))
-    return best
+    return best, False
 
 
 def _between(machine: Machine, fixed: Any, inside: Any, near: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from ..kernels.rows import CSR
 from ..problem import Problem
 from ..stopping import Stop
-from .coordinates import BETWEEN, Descent
+from .coordinates import BETWEEN, LEAST, Descent
 from .machine import Effort, Machine, Solution
 from .nearest import Nearest, nearest_points
 from .separability import NotSeparable
@@ -65,7 +65,7 @@ def _by_coordinates(problem: Problem, tol: float) -> tuple[Nearest | None, Any]:
     machine = Machine(problem.rows, problem.labels.signs, costs, False, float(free), free)
     run, passes = Descent(machine, 0), 0
     while passes < PASSES:
-        more = 1 + int(BETWEEN * passes)
+        more = max(LEAST, int(BETWEEN * passes))
         run.descend(more)
         passes += more
         a = machine.feasible(run.dual.multipliers)

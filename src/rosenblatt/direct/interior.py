@@ -58,8 +58,13 @@ def start_of(C: Any, width: int) -> Point:
     return Point(np.zeros(width), np.zeros(n), 0.5 * C, 0.5 * C, np.full(n, 0.5), np.full(n, 1.5))
 
 
-def interior_point(here: Point, blocks: Blocks, penalty: Any, g: Any, target: float, n_jobs: int = 1) -> tuple[Point, int]:
-    """Minimise over the rows of `blocks` until the complementarity is at most `target`, or steps do not help any more."""
+def interior_point(
+    here: Point, blocks: Blocks, penalty: Any, g: Any, target: float, rough: bool, n_jobs: int = 1
+) -> tuple[Point, int]:
+    """Minimise over the rows of `blocks` until the complementarity is at most `target`, or steps do not help any more.
+
+    rough: only the plane matters, not the multipliers.
+    """
     n = len(here.a)
     left: list[float] = []
     lost, expected = False, 0.0
@@ -68,8 +73,9 @@ def interior_point(here: Point, blocks: Blocks, penalty: Any, g: Any, target: fl
         r_dual = penalty * v - blocks.sum(a) - g
         r_primal = Av + slack - s - 1.0
         comp = here.complementarity
-        astray = float(abs(r_dual) @ abs(v) + r_dual @ r_dual)  # what the weights of the multipliers differ by
-        if comp <= target and astray <= target:
+        astray = float(abs(r_dual) @ abs(v))
+        # The plane is good when these are small; the weights that the multipliers make, when their difference is, too.
+        if comp <= target and astray <= target and (rough or float(r_dual @ r_dual) <= target):
             return here, steps
         left.append(comp + astray + float(a @ abs(r_primal)))
         if steps >= PATIENCE and left[-1] > 0.5 * left[-1 - PATIENCE]:

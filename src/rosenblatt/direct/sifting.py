@@ -34,10 +34,10 @@ def interior(machine: Machine, effort: Effort, start: Solution | None = None) ->
         if not sieve.wrong.any():
             for closeness in (CLOSE, CLOSEST):
                 here = sieve.solve(closeness, here)
-                found = sieve.solution(here)
+                found, exact = sieve.solution(here)
                 effort.tell(sieve.steps, found.gap)
                 best = found if best is None or found.gap <= best.gap else best
-                if best.gap <= effort.tol:
+                if best.gap <= effort.tol and (exact or closeness == CLOSEST):
                     return best, sieve.steps
         if best is not None and not sieve.wrong.any():
             return best, sieve.steps
@@ -69,7 +69,9 @@ class Sieve:
         """The plane of a sample."""
         blocks, here, objective = blocks_of(self.machine, wanted), start_of(costs, len(self.penalty)), self.estimate
         for _ in range(2):  # how small the objective is, and so what is rough, comes out the first time
-            here, more = interior_point(here, blocks, self.penalty, np.zeros(len(self.penalty)), ROUGH * objective, self.n_jobs)
+            here, more = interior_point(
+                here, blocks, self.penalty, np.zeros(len(self.penalty)), ROUGH * objective, True, self.n_jobs
+            )
             self.steps += more
             w, b = here.v[:-1], self.machine.x0 * float(here.v[-1])
             objective = self.machine.norm(w, b) / 2.0 + float(costs @ np.maximum(0.0, 1.0 - here.Av))
@@ -89,12 +91,15 @@ class Sieve:
             self.g = blocks_of(self.machine, self.seen).sum(self.multipliers[self.seen])
             self.inside = blocks_of(self.machine, self.seen[self.unclear])
             here = start_of(self.C[self.unclear], len(self.penalty))
-        here, more = interior_point(here, self.inside, self.penalty, self.g, closeness * self.estimate, self.n_jobs)
+        here, more = interior_point(
+            here, self.inside, self.penalty, self.g, closeness * self.estimate, closeness == ROUGH, self.n_jobs
+        )
         self.steps += more
         self.look(here.v[:-1], self.machine.x0 * float(here.v[-1]))
         return here
 
-    def solution(self, here: Point) -> Solution:
+    def solution(self, here: Point) -> tuple[Solution, bool]:
+        """What the multipliers make, and whether those at a bound are exactly there."""
         self.multipliers[self.inside.wanted] = here.a
         low, high = self.multipliers == 0.0, self.multipliers == self.machine.costs
         low[self.inside.wanted], high[self.inside.wanted] = here.at_bounds()

@@ -28,7 +28,7 @@ SPARSE_COLUMNS = 1000
 # Rows up to which the same is true of a matrix of rows x rows.
 FEW_ROWS = 1000
 # On sparse rows passes are cheap: so many are tried before an interior point, fewer where they will hardly be enough.
-TRIED, TRIED_IN_VAIN, HARD = 300, 30, 1e-5
+TRIED, TRIED_IN_VAIN, HARD = 1000, 30, 1e-5
 
 
 def solve_machine(machine: Machine, solver: str, effort: Effort, start: Solution | None = None) -> tuple[Solution, int, str]:
