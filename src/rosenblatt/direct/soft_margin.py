@@ -27,8 +27,9 @@ DENSE_COLUMNS = 500
 SPARSE_COLUMNS = 1000
 # Rows up to which the same is true of a matrix of rows x rows.
 FEW_ROWS = 1000
-# On sparse rows passes are cheap: so many are tried before an interior point, fewer where they will hardly be enough.
-TRIED, TRIED_IN_VAIN, HARD = 1000, 30, 1e-5
+# On sparse rows passes are cheap. Before an interior point so many are tried as take about its time, which grows with the
+# columns; a quarter of that where they will hardly be enough, for a plane to begin from.
+TRIED, TRIED_PER_COLUMN, HARD = 100, 2, 1e-5
 
 
 def solve_machine(machine: Machine, solver: str, effort: Effort, start: Solution | None = None) -> tuple[Solution, int, str]:
@@ -37,7 +38,8 @@ def solve_machine(machine: Machine, solver: str, effort: Effort, start: Solution
         return (*_solve(machine, solver, effort, start), solver)
     solver = choose(machine)
     if solver == "interior-point" and isinstance(machine.rows, CSR) and len(machine.visited) >= SMALL:
-        tried = min(effort.max_iter, TRIED if effort.tol >= HARD else TRIED_IN_VAIN)
+        tried = (TRIED + TRIED_PER_COLUMN * machine.width) // (1 if effort.tol >= HARD else 4)
+        tried = min(effort.max_iter, tried)
         start, passes = dual_coordinates(machine, replace(effort, max_iter=tried), start)
         if start.gap <= effort.tol:
             return start, passes, "dual-coordinates"
