@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -72,8 +73,9 @@ def test_without_an_intercept_there_is_none() -> None:
     st.lists(st.tuples(st.integers(-4, 4), st.booleans(), st.integers(1, 3)), min_size=2, max_size=12),
     st.booleans(),
     st.sampled_from([0.0, 0.01, 1.0, 100.0]),
+    st.booleans(),
 )
-def test_the_best_intercept_is_no_worse_than_any_on_a_grid(rows: Any, squared: bool, stiffness: float) -> None:
+def test_the_best_intercept_is_no_worse_than_any_on_a_grid(rows: Any, squared: bool, stiffness: float, many: bool) -> None:
     scores, positive, costs = (np.array(column, float) for column in zip(*rows, strict=True))
     y = np.where(positive, 1, -1).astype(np.int8)
     assume(abs(y.sum()) < len(y))
@@ -82,7 +84,8 @@ def test_the_best_intercept_is_no_worse_than_any_on_a_grid(rows: Any, squared: b
         slack = np.maximum(0.0, 1.0 - y * (scores + b))
         return float(stiffness * b * b / 2 + costs @ (slack**2 if squared else slack))
 
-    found = best_intercept(scores, y, costs, squared, stiffness)
+    with patch("rosenblatt.direct.machine.MANY", 1 if many else 100):
+        found = best_intercept(scores, y, costs, squared, stiffness)
     assert cost(found) <= min(cost(b) for b in np.linspace(-8, 8, 641)) + 1e-9
 
 

@@ -47,12 +47,14 @@ class Descent:
         self.machine = machine
         self.seed = np.random.default_rng(seed).integers(1, 2**64, 1, np.uint64)
         n, C, visited = len(machine.signs), machine.costs, machine.visited
-        lengths = machine.lengths - machine.x0 * machine.x0
+        lengths = machine.lengths()
         x0 = float(np.sqrt(STIFFNESS * lengths[visited].mean())) or 1.0 if machine.free else machine.x0
         softness = np.zeros(0)
+        lengths += x0 * x0
         if machine.squared:
             softness = np.zeros(n)
             softness[visited] = 0.5 / C[visited]
+            lengths += softness
         a = np.zeros(n)
         if start is not None and len(start.multipliers) == n:
             # Rows that paid all they could pay what they can now: along a path of C they seldom change.
@@ -61,9 +63,9 @@ class Descent:
                 a = np.where((a > 0.0) & (a >= start.costs), C, np.minimum(a, C))
         self.dual = Dual(
             signs=machine.signs,
-            caps=np.where(C > 0.0, np.inf, 0.0) if machine.squared else C,
+            caps=np.where(C > 0.0, np.inf, 0.0) if machine.squared else np.ascontiguousarray(C),
             softness=softness,
-            curvatures=lengths + x0 * x0 + (softness if machine.squared else 0.0),
+            curvatures=lengths,
             multipliers=a,
             w=machine.weights(a),
             v=np.array([x0 * float(a @ machine.signs)]),
@@ -79,15 +81,18 @@ class Descent:
     def look(self) -> float:
         """About the relative gap, by one pass over all rows; a free intercept's multipliers are not made feasible for it.
         The rows that may move next are chosen anew."""
-        machine, dual, seen = self.machine, self.dual, self.machine.visited
+        machine, dual, seen = self.machine, self.dual, self.machine.seen
         plain = machine.scores(dual.w, 0.0)
         y, a, v, b = machine.signs[seen], dual.multipliers[seen], float(dual.v[0]), float(dual.b[0])
-        G = y * (plain + v * dual.x0 + b) - 1.0
+        G = plain + (v * dual.x0 + b)
+        G *= y
+        G -= 1.0
         if machine.squared:
             G += dual.softness[seen] * a
         high, low = dual.bounds
-        stay = seen[~(((a == 0.0) & (high < G)) | ((a == dual.caps[seen]) & (low > G)))]
+        stay = machine.visited[~(((a == 0.0) & (high < G)) | ((a == dual.caps[seen]) & (low > G)))]
         self.order[: len(stay)], self.kept = stay, len(stay)
+        del G, stay
         intercept = machine.intercept(plain)
         primal = machine.norm(dual.w, intercept) / 2.0 + machine.losses(y * (plain + intercept))
         value = float(a.sum()) - float(dual.w @ dual.w) / 2.0

@@ -35,21 +35,22 @@ def cross_over(machine: Machine, before: Solution, low: Any, high: Any) -> tuple
         if len(inside) > MOST:
             return best, False
         a = np.where(high, C, 0.0)
-        a[inside] = _between(machine, a, inside, best.multipliers[inside])
-        little = CLOSE * min(float(a.max()), float(C.max()))
-        clipped = np.where(a < little, 0.0, np.where(a > C - little, C, a))
-        out = (clipped == 0.0) | (clipped == C)
-        found = machine.solution(clipped)
+        between = _between(machine, a, inside, best.multipliers[inside])
+        little = CLOSE * min(float(max(a.max(), between.max(initial=0.0))), float(C.max()))
+        between[between < little] = 0.0
+        between = np.where(between > C[inside] - little, C[inside], between)
+        a[inside] = between
+        found = machine.solution(a)
         if found.gap < best.gap or (best is before and found.gap <= 2.0 * before.gap + 1e-15):
             best = found
-        margins = found.margins
         with np.errstate(invalid="ignore"):
-            joins = (low & (margins < 1.0 - CLOSE)) | (high & (margins > 1.0 + CLOSE))
-        leaves = np.zeros(len(a), bool)
-        leaves[inside] = out[inside]
-        if not joins.any() and not leaves.any():
+            joins = (low & (found.margins < 1.0 - CLOSE)) | (high & (found.margins > 1.0 + CLOSE))
+        to_low, to_high = inside[between == 0.0], inside[between == C[inside]]
+        if not joins.any() and not len(to_low) and not len(to_high):
             return best, best is found
-        low, high = (low & ~joins) | (leaves & (clipped == 0.0)), (high & ~joins) | (leaves & (clipped > 0.0))
+        low &= ~joins
+        high &= ~joins
+        low[to_low] = high[to_high] = True
     return best, False
 
 
@@ -59,7 +60,7 @@ def _between(machine: Machine, fixed: Any, inside: Any, near: Any) -> Any:
         return near
     start = fixed.copy()
     start[inside] = near
-    v = blocks_of(machine, machine.visited).sum(start[machine.visited])
+    v = np.append(machine.weights(start), machine.x0 * float(start @ machine.signs))
     A = blocks_of(machine, inside).block()
     if not machine.free:
         return near + _least(A, 1.0 - A @ v)

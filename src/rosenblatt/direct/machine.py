@@ -22,6 +22,9 @@ import numpy as np
 from ..kernels.blocks import combine, lengths, score
 from ..problem import Rows, rows_width
 
+# Rows that are too many to be sorted, and how many of them show where to look.
+MANY, MARKS = 4096, 512
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -70,15 +73,19 @@ class Machine:
         """The rows that cost something, in order."""
         return np.flatnonzero(self.costs > 0.0)
 
+    @cached_property
+    def seen(self) -> Any:
+        """The same as an index: of all rows a slice, so that what it takes is a view and no copy."""
+        return slice(None) if len(self.visited) == len(self.signs) else self.visited
+
     @property
     def width(self) -> int:
         return rows_width(self.rows)
 
-    @cached_property
     def lengths(self) -> Any:
-        """The squared length of every row (x, x_0)."""
+        """The squared length of every row x."""
         out = np.empty(len(self.signs))
-        lengths(self.rows, self.x0 * self.x0, out)
+        lengths(self.rows, 0.0, out)
         return out
 
     def scores(self, w: Any, shift: float, wanted: Any = None) -> Any:
@@ -87,11 +94,10 @@ class Machine:
         score(self.rows, wanted, w, float(shift), out)
         return out
 
-    def weights(self, multipliers: Any, wanted: Any = None) -> Any:
+    def weights(self, multipliers: Any) -> Any:
         """sum_i a_i y_i x_i"""
-        wanted = self.visited if wanted is None else wanted
         w = np.zeros(self.width)
-        combine(self.rows, wanted, multipliers[wanted] * self.signs[wanted], w)
+        combine(self.rows, self.visited, multipliers[self.seen] * self.signs[self.seen], w)
         return w
 
     def feasible(self, multipliers: Any) -> Any:
@@ -116,7 +122,7 @@ class Machine:
         if self.x0 == 0.0:
             return 0.0
         stiffness = 0.0 if self.free else 1.0 / self.x0**2
-        return best_intercept(scores, self.signs[self.visited], self.costs[self.visited], self.squared, stiffness)
+        return best_intercept(scores, self.signs[self.seen], self.costs[self.seen], self.squared, stiffness)
 
     def norm(self, w: Any, intercept: float) -> float:
         """|w|^2, and the squared weight of a penalised intercept."""
@@ -124,25 +130,29 @@ class Machine:
 
     def losses(self, margins: Any) -> float:
         """What the rows cost at these margins, those of the visited rows."""
-        slack, C = np.maximum(0.0, 1.0 - margins), self.costs[self.visited]
-        return float(C @ (slack * slack if self.squared else slack))
+        slack = 1.0 - margins
+        np.maximum(slack, 0.0, out=slack)
+        if self.squared:
+            slack *= slack
+        return float(self.costs[self.seen] @ slack)
 
     def solution(self, multipliers: Any) -> Solution:
         """What these multipliers make: their weights, the best intercept for them, and both sides of the gap."""
         multipliers = self.feasible(multipliers)
-        w, y, seen = self.weights(multipliers), self.signs[self.visited], self.visited
-        a = multipliers[seen]
+        w, y, a = self.weights(multipliers), self.signs[self.seen], multipliers[self.seen]
         v = self.x0 * float(a @ y)
-        plain = self.scores(w, 0.0)
-        intercept = self.intercept(plain)
-        margins = y * (plain + intercept)
+        margins = self.scores(w, 0.0)
+        intercept = self.intercept(margins)
+        margins += intercept
+        margins *= y
         dual = float(a.sum()) - (float(w @ w) + (0.0 if self.free else v * v)) / 2.0
         if self.squared:
-            dual -= float((a * a / self.costs[seen]).sum()) / 4.0
+            dual -= float((a * a / self.costs[self.seen]).sum()) / 4.0
         primal = self.norm(w, intercept) / 2.0 + self.losses(margins)
-        everywhere = np.full(len(self.signs), np.nan)
-        everywhere[seen] = margins
-        return Solution(w, intercept, multipliers, primal, dual, everywhere, self.costs)
+        if len(margins) < len(self.signs):
+            margins, seen = np.full(len(self.signs), np.nan), margins
+            margins[self.visited] = seen
+        return Solution(w, intercept, multipliers, primal, dual, margins, self.costs)
 
 
 def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> float:
@@ -153,6 +163,10 @@ def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: fl
     these places and walk the slope to zero.
     """
     places = y - scores
+    weight_around, moment_around = stiffness, 0.0
+    if len(places) > MANY:
+        places, y, costs, more, moment_around = _near_zero(places, y, costs, squared, stiffness)
+        weight_around += more
     order = np.argsort(places)
     t, C, right = places[order], costs[order], y[order] < 0
     # Positives cost C (t - b) left of their place, negatives C (b - t) right of theirs; or C times the squares of these.
@@ -160,11 +174,11 @@ def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: fl
     left_of, right_of = np.concatenate([[0.0], np.cumsum(down)]), np.concatenate([np.cumsum(up[::-1])[::-1], [0.0]])
     if squared:
         # On piece j, between t[j-1] and t[j], the slope is weight b - moment.
-        weight = 2.0 * (left_of + right_of) + stiffness
-        moment = 2.0 * np.concatenate([[0.0], np.cumsum(down * t)])
+        weight = 2.0 * (left_of + right_of) + weight_around
+        moment = moment_around + 2.0 * np.concatenate([[0.0], np.cumsum(down * t)])
         moment[:-1] += 2.0 * np.cumsum((up * t)[::-1])[::-1]
     else:
-        weight, moment = np.full(len(t) + 1, stiffness), right_of - left_of
+        weight, moment = np.full(len(t) + 1, weight_around), right_of - left_of + moment_around
     slopes = weight[1:] * t - moment[1:]  # just right of each place
     rounding = 1e-13 * (abs(weight).max() * abs(t).max() + abs(moment).max())
     first, last = int(np.searchsorted(slopes, -rounding)), int(np.searchsorted(slopes, rounding, side="right"))
@@ -175,3 +189,31 @@ def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: fl
         floor = t[first - 1] if first > 0 else -np.inf
         return float(min(max(inside, floor), low)) if first < len(t) else inside
     return float(0.5 * low + 0.5 * high)
+
+
+def _near_zero(places: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> tuple[Any, Any, Any, float, float]:
+    """The rows between two places where the slope is surely negative and surely positive; and what the others make of it, as
+    weight b - moment: sorting a few rows is quicker than sorting all, and takes less memory."""
+    low, high = -np.inf, np.inf
+    marks = np.sort(places[:: max(1, len(places) // MARKS)])
+    first, last = 0, len(marks) - 1
+    while first <= last:
+        middle = (first + last) // 2
+        b = float(marks[middle])
+        active = (y > 0) == (places > b)
+        pull = (b - places[active]) * 2.0 if squared else -y[active].astype(np.float64)
+        pull *= costs[active]
+        slope, size = stiffness * b + float(pull.sum()), float(abs(pull).sum()) + abs(stiffness * b)
+        if slope < -1e-9 * size:
+            low, first = b, middle + 1
+        elif slope > 1e-9 * size:
+            high, last = b, middle - 1
+        else:
+            break
+    inside = (places >= low) & (places <= high)
+    active = ~inside & ((y > 0) == (places > high))
+    if squared:
+        weight, moment = 2.0 * float(costs[active].sum()), 2.0 * float((costs[active] * places[active]).sum())
+    else:
+        weight, moment = 0.0, float((y[active] * costs[active]).sum())
+    return places[inside], y[inside], costs[inside], weight, moment

@@ -35,7 +35,7 @@ def newton(machine: Machine, effort: Effort, start: Solution | None = None) -> t
         while steps < effort.max_iter and descent.step(ROUGH):
             steps += 1
         v = descent.v
-    descent = Descent(blocks_of(machine, seen), machine.costs[seen], penalty_of(machine), v, effort.n_jobs)
+    descent = Descent(blocks_of(machine, seen), machine.costs[machine.seen], penalty_of(machine), v, effort.n_jobs)
     best: Solution | None = None
     while True:
         moved = steps < effort.max_iter and descent.step()

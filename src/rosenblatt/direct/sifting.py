@@ -49,7 +49,7 @@ class Sieve:
 
     def __init__(self, machine: Machine, effort: Effort, start: Solution | None) -> None:
         self.machine, self.n_jobs, self.steps = machine, effort.n_jobs, 0
-        self.seen, self.y, self.C = machine.visited, machine.signs[machine.visited], machine.costs[machine.visited]
+        self.seen, self.y, self.C = machine.visited, machine.signs[machine.seen], machine.costs[machine.seen]
         self.penalty, self.estimate = penalty_of(machine), float(self.C.sum())
         self.unclear, self.fixed = np.ones(len(self.seen), bool), np.zeros(len(self.seen))
         few = sample_of(machine, effort.seed) if start is None else None
@@ -88,7 +88,8 @@ class Sieve:
         if here is None:
             self.multipliers = np.zeros(len(self.machine.signs))
             self.multipliers[self.seen] = np.where(self.unclear, 0.0, self.fixed)
-            self.g = blocks_of(self.machine, self.seen).sum(self.multipliers[self.seen])
+            held = float(self.multipliers @ self.machine.signs)
+            self.g = np.append(self.machine.weights(self.multipliers), self.machine.x0 * held)
             self.inside = blocks_of(self.machine, self.seen[self.unclear])
             here = start_of(self.C[self.unclear], len(self.penalty))
         here, more = interior_point(

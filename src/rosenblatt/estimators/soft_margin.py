@@ -93,8 +93,16 @@ class SoftMargin(MarginClassifier):
 
     objective_: Any
     dual_gap_: Any
-    slack_: Any
     _solutions: list[Any]
+
+    @property
+    def slack_(self) -> Any:
+        """xi_i = max(0, 1 - canonical distance) for every row."""
+        if "canonical_" not in self.__dict__:
+            raise AttributeError("SoftMargin has slack_ after fit")
+        several = isinstance(self.canonical_, list)
+        slack = [np.maximum(0.0, 1.0 - canonical) for canonical in (self.canonical_ if several else [self.canonical_])]
+        return slack if several else slack[0]
 
     def __init__(
         self,
@@ -146,9 +154,9 @@ class SoftMargin(MarginClassifier):
         self._check_present(classes, codes, weights)
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
-        costs = np.full(len(codes), 1.0) if weights is None else weights
-        if self.multiclass == "crammer-singer" and len(classes) == 2:
-            costs = 0.5 * costs  # w_1 = -w_0 = w/2 makes it the machine of two classes with half the C
+        # All classes at once are, with two of them, w_1 = -w_0 = w/2: the machine of two classes with half the C.
+        share = 0.5 if self.multiclass == "crammer-singer" and len(classes) == 2 else 1.0
+        costs = np.broadcast_to(share, len(codes)) if weights is None else share * weights
         x0 = {"free": 1.0, "penalized": float(self.intercept_scaling), "none": 0.0}[self.intercept]
         if self.multiclass == "crammer-singer" and len(classes) > 2:
             self._fit_together(rows, codes, classes, self.C * costs, x0)
@@ -184,7 +192,6 @@ class SoftMargin(MarginClassifier):
         each: dict[str, list[Any]] = {
             "support_": [support],
             "multipliers_": [found.multipliers[support]],
-            "slack_": [found.slack],
             "canonical_": [lead_over_rivals(rows, codes, found.W, found.bias)],
             "margin_": [margin_of(found.W * np.sqrt(2.0))],
             "gap_": [found.gap],
@@ -213,7 +220,8 @@ class SoftMargin(MarginClassifier):
 
     def _machine(self, head: Head, weights: Any) -> Machine:
         problem = head.problem
-        costs = self.C * weights
+        # Where all rows cost the same, one number stands for all.
+        costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
         if problem.visited is not None:
             costs = np.zeros(len(weights))
             costs[problem.visited] = self.C * weights[problem.visited]
@@ -236,7 +244,6 @@ class SoftMargin(MarginClassifier):
         each: dict[str, list[Any]] = {
             "support_": [np.flatnonzero(solution.multipliers) for solution in found],
             "multipliers_": [solution.multipliers[np.flatnonzero(solution.multipliers)] for solution in found],
-            "slack_": [np.maximum(0.0, 1.0 - solution.margins) for solution in found],
             "canonical_": [solution.margins for solution in found],
             "margin_": [margin_of(solution.w) for solution in found],
             "gap_": [solution.gap for solution in found],
