@@ -168,10 +168,12 @@ def test_all_classes_at_once_is_one_machine_with_its_own_gap(intercept: str) -> 
         assert model.objective_ == pytest.approx(objective, rel=2e-5)
 
 
-def test_all_classes_at_once_with_two_classes_is_the_plane_of_half_the_c() -> None:
+def test_all_classes_at_once_with_two_classes_is_the_plane_of_twice_the_c() -> None:
     X, y = noisy()
-    together = rb.SoftMargin(0.6, multiclass="crammer-singer", tol=1e-9).fit(X, y)
-    assert np.array_equal(together.coef_, rb.SoftMargin(0.3, tol=1e-9).fit(X, y).coef_)
+    together = rb.SoftMargin(0.01, multiclass="crammer-singer", intercept="none", tol=1e-9).fit(X, y)
+    svc = LinearSVC(C=0.01, multi_class="crammer_singer", fit_intercept=False, tol=1e-10, max_iter=10**6).fit(X, y)
+    assert together.coef_ == pytest.approx(svc.coef_, rel=1e-4)
+    assert np.array_equal(together.coef_, rb.SoftMargin(0.02, intercept="none", tol=1e-9).fit(X, y).coef_)
 
 
 def test_a_warm_start_of_all_classes_at_once_goes_on() -> None:
@@ -179,8 +181,9 @@ def test_a_warm_start_of_all_classes_at_once_goes_on() -> None:
     model = rb.SoftMargin(0.1, multiclass="crammer-singer", warm_start=True, max_iter=100_000, random_state=0).fit(X, y)
     model.fit(X, y)
     assert model.n_iter_ <= 3
-    model.set_params(multiclass="ovr").fit(X, y)  # another kind of solution is not gone on from
-    assert model.coef_.shape == (4, 6)
+    for scheme, planes in (("ovr", 4), ("ovo", 6), ("crammer-singer", 4)):  # another kind of solution is not gone on from
+        model.set_params(multiclass=scheme).fit(X, y)
+        assert model.coef_.shape == (planes, 6)
 
 
 # --- weights, starts, stops --------------------------------------------------------------------------------------------
@@ -237,7 +240,7 @@ def test_a_gap_that_is_not_reached_is_said_and_how_far_it_is() -> None:
     assert model.stop_.reason == "steps"
     assert model.gap_ > 1e-9
     # A slack so dear that the last digits are lost.
-    with pytest.warns(ConvergenceWarning, match="float64 gives no smaller gap"):
+    with pytest.warns(ConvergenceWarning, match="the solver found no smaller gap in float64 than"):
         model = rb.SoftMargin(1e8, tol=1e-16).fit(X, y)
     assert model.stop_.reason == "rounding"
     assert 1e-16 < model.gap_ < 1e-6
@@ -255,6 +258,39 @@ def test_c_of_infinity_is_the_hard_margin() -> None:
     with pytest.raises(rb.NotSeparable, match="of class 1 from the rest") as caught:
         rb.SoftMargin(C=np.inf).fit(X, y)
     assert caught.value.check(X, y)
+
+
+@pytest.mark.parametrize("C", [1e6, 1e12, 1e300])
+def test_a_c_that_nothing_reaches_is_the_hard_margin_too(C: float) -> None:
+    X, y = [[0.0, 0.0], [0.0, 1.0], [3.0, 3.0], [4.0, 4.0]], [0, 0, 1, 1]
+    model = rb.SoftMargin(C, tol=1e-9).fit(X, y)
+    assert model.coef_ == pytest.approx(rb.MaxMargin(tol=1e-12).fit(X, y).coef_, rel=1e-8)
+    assert model.gap_ <= 1e-9
+
+
+def test_a_c_that_floats_cannot_hold_is_refused() -> None:
+    X, y = noisy()
+    with pytest.raises(ValueError, match=r"C=1e\+300 makes numbers that floats cannot hold"):
+        rb.SoftMargin(1e300, "squared_hinge").fit(X, y)
+
+
+def test_a_tiny_c_and_tiny_rows_are_solved() -> None:
+    X, y = noisy(75)
+    assert rb.SoftMargin(5e-4, tol=1e-4, solver="dual-coordinates").fit(np.round(X), y).gap_ <= 1e-4
+    assert rb.SoftMargin(1e-300).fit(X, y).gap_ <= 1e-3
+    assert rb.SoftMargin().fit([[1e-200, 0], [0, 1e-200], [1e-200, 1e-200]], [0, 1, 1]).gap_ <= 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", LOSSES)
+def test_dense_rows_with_many_columns_get_another_solver_where_passes_get_stuck(loss: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 600))
+    y = (X[:, 0] + 0.5 * rng.normal(size=1500) > 0).astype(int)
+    model = rb.SoftMargin(100.0, loss, random_state=0).fit(X, y)
+    assert model.gap_ <= 1e-3
+    if loss == "hinge":
+        assert model.solver_ == "interior-point"
 
 
 # --- containers, threads, copies ---------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from ..kernels.coordinates import Dual, coordinate_passes
 from .machine import Effort, Machine, Solution
 
 # How much a free intercept weighs in the Lagrangian, beside the mean squared length of the rows: 0.03 to 0.1 measured best.
+# Where all costs together are small, b must be able to move by about 1 as the multipliers go from one end of their range to the
+# other.
 STIFFNESS = 0.1
 # Passes between two looks at the gap, as a share of those made, and at least: a look costs a pass over all rows.
 BETWEEN, LEAST = 0.4, 3
@@ -48,7 +50,9 @@ class Descent:
         self.seed = np.random.default_rng(seed).integers(1, 2**64, 1, np.uint64)
         n, C, visited = len(machine.signs), machine.costs, machine.visited
         lengths = machine.lengths()
-        x0 = float(np.sqrt(STIFFNESS * lengths[visited].mean())) or 1.0 if machine.free else machine.x0
+        x0 = machine.x0
+        if machine.free:
+            x0 = float(np.sqrt(STIFFNESS * lengths[visited].mean() + 1.0 / C[visited].sum()))
         softness = np.zeros(0)
         lengths += x0 * x0
         if machine.squared:

@@ -3,7 +3,7 @@
 Problem    min over W, b  1/2 sum_m |w_m|^2 (+ 1/2 sum_m beta_m^2, b_m = x0 beta_m) + sum_i C_i xi_i,
            xi_i = max_m ([m != y_i] - (score_{y_i} - score_m)), score_m = <w_m, x_i> + b_m; the term in beta only where the
            bias is penalized. With k = 2 it is the binary machine: w_1 = -w_0 = w/2, b_1 = -b_0 = b/2 make xi_i its hinge, and
-           1/2 sum_m |w_m|^2 = 1/4 |w|^2, so that C here is 2 C there, and the objective is half of that one.
+           1/2 sum_m |w_m|^2 = 1/4 |w|^2, so that it is half the objective of the binary machine with 2 C.
 Dual       max over alpha  sum_i alpha_i^{y_i} - 1/2 sum_m |w_m|^2 (- 1/2 sum_m beta_m^2),  w_m = sum_i alpha_i^m x_i,
            beta_m = x0 sum_i alpha_i^m;  sum_m alpha_i^m = 0, alpha_i^m <= 0 for m != y_i, alpha_i^{y_i} <= C_i;
            with a free bias, sum_i alpha_i^m = 0 for every class m.

@@ -25,7 +25,10 @@ from .separability import NotSeparable
 MANY = 1000  # rows and columns: with more of both, sparse ones go by coordinates
 PASSES = 3000
 MOST_STEPS = 100_000  # of an active set
+JUST_OUTSIDE = 1.0 + 1e-12  # a plane scaled so that no row is inside the margin by a rounding error, which C would multiply
 HOPELESS = 100  # passes after which there should be a plane that separates, if there is one
+
+Answer = tuple[Solution, int, str]  # what was found, in how many steps, by whom
 
 
 def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **options: Any) -> tuple[Nearest, str]:
@@ -41,7 +44,7 @@ def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **
     return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active set"
 
 
-def hard_margin(problem: Problem, effort: Effort, positive: Any, about: str) -> tuple[Solution, int, str]:
+def hard_margin(problem: Problem, effort: Effort, positive: Any, about: str) -> Answer:
     """The same as a `Solution`, whose gap is that of the objective: 1/(2 margin^2), and so about twice that of the margin."""
     steps = max(MOST_STEPS, effort.max_iter)
     found, solver = widest_margin(problem, tol=0.4 * effort.tol, positive=positive, about=about, max_steps=steps)
@@ -49,12 +52,20 @@ def hard_margin(problem: Problem, effort: Effort, positive: Any, about: str) -> 
     multipliers[found.support] = found.multipliers
     margins[slice(None) if problem.visited is None else problem.visited] = found.canonical
     primal = float(found.coef @ found.coef) / 2.0
-    dual = primal * (1.0 - found.gap) ** 2
-    return (
-        Solution(found.coef, found.bias, multipliers, primal, dual, margins, np.full(len(margins), np.inf)),
-        found.steps,
-        solver,
-    )
+    dual, costs = primal * (1.0 - found.gap) ** 2, np.broadcast_to(np.inf, len(margins))
+    return Solution(found.coef, found.bias, multipliers, primal, dual, margins, costs), found.steps, solver
+
+
+def unless_hard(problem: Problem, machine: Machine, effort: Effort, answer: Answer) -> Answer:
+    """Where slack is so dear that a solver got stuck, the widest margin is the answer, if its multipliers are in range."""
+    try:
+        found, steps, solver = hard_margin(problem, effort, 1, "")
+    except ValueError:  # no plane separates the rows, or floats do not hold it
+        return answer
+    if (found.multipliers > machine.costs).any():
+        return answer
+    hard = machine.solution(found.multipliers * JUST_OUTSIDE)
+    return (hard, steps, solver) if hard.gap < answer[0].gap else answer
 
 
 def _by_coordinates(problem: Problem, tol: float) -> tuple[Nearest | None, Any]:

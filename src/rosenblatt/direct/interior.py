@@ -77,6 +77,8 @@ def interior_point(
         # The plane is good when these are small; the weights that the multipliers make, when their difference is, too.
         if comp <= target and astray <= target and (rough or float(r_dual @ r_dual) <= target):
             return here, steps
+        if not (comp > 0.0 and np.isfinite(comp + astray)):
+            return here, steps
         left.append(comp + astray + float(a @ abs(r_primal)))
         if steps >= PATIENCE and left[-1] > 0.5 * left[-1 - PATIENCE]:
             return here, steps

@@ -56,6 +56,8 @@ class Solution:
     @property
     def gap(self) -> float:
         """(primal - dual)/primal: by how much, at most, the objective is over its minimum."""
+        if not np.isfinite(self.primal):
+            return np.inf
         return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
 
 
@@ -113,6 +115,8 @@ class Machine:
         carried = float(multipliers[between].sum())
         if carried < 2.0 * abs(excess):
             between, carried = heavier, float(multipliers[heavier].sum())
+        if not carried > 0.0:
+            return np.zeros_like(multipliers)
         scaled = multipliers.copy()
         scaled[between] *= max(0.0, 1.0 - abs(excess) / carried)
         return scaled

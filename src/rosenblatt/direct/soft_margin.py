@@ -25,6 +25,7 @@ SOLVERS = ("newton", "interior-point", "dual-coordinates")
 # Columns up to which a matrix of columns x columns is cheap beside the passes that it saves.
 DENSE_COLUMNS = 500
 SPARSE_COLUMNS = 1000
+MOST_COLUMNS = 2000  # with more, passes go on; up to here the matrix is dear, but where passes get stuck there is no other way
 # Rows up to which the same is true of a matrix of rows x rows.
 FEW_ROWS = 1000
 # On sparse rows passes are cheap. Before an interior point so many are tried as take about its time, which grows with the
@@ -37,10 +38,12 @@ def solve_machine(machine: Machine, solver: str, effort: Effort, start: Solution
     if solver != "auto":
         return (*_solve(machine, solver, effort, start), solver)
     solver = choose(machine)
-    if solver == "interior-point" and isinstance(machine.rows, CSR) and len(machine.visited) >= SMALL:
+    passes_first = solver == "interior-point" and isinstance(machine.rows, CSR) and len(machine.visited) >= SMALL
+    if solver == "dual-coordinates" and machine.width <= MOST_COLUMNS:
+        solver, passes_first = "newton" if machine.squared else "interior-point", True
+    if passes_first:
         tried = (TRIED + TRIED_PER_COLUMN * machine.width) // (1 if effort.tol >= HARD else 4)
-        tried = min(effort.max_iter, tried)
-        start, passes = dual_coordinates(machine, replace(effort, max_iter=tried), start)
+        start, passes = dual_coordinates(machine, replace(effort, max_iter=min(effort.max_iter, tried)), start)
         if start.gap <= effort.tol:
             return start, passes, "dual-coordinates"
     return (*_solve(machine, solver, effort, start), solver)

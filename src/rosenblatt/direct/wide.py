@@ -14,6 +14,7 @@ from .fitted import EPS, Fitted, cholesky_solve
 from .moments import BLOCK, back, forth, largest_value, n_heads, roots, stretches, targets, upper
 
 MOST = 1000  # iterations for each head
+ROOM = 1 << 24  # values that may stand in memory once more
 
 
 class _Rows:
@@ -50,6 +51,12 @@ class _Rows:
                 K += block @ block.T
         K = (K + self.x0 * self.x0) * self.root * self.root.T
         return self.centre(self.centre(K).T) + self.ridge * np.eye(n)
+
+    def matrix(self) -> Any:
+        """A itself, for few values."""
+        X = self.problem.matrix()
+        dense = X.toarray() if isinstance(self.problem.rows, CSR) else X
+        return np.column_stack([self.x0 * self.root, self.centre(dense.astype(np.float64) / self.unit * self.root)])
 
     def triangle(self) -> Any:
         """R with R'R = AA' + ridge, from blocks of columns."""
@@ -99,9 +106,12 @@ def from_products(problem: Problem, ridge: float) -> Fitted | None:
 
 
 def from_columns(problem: Problem, ridge: float) -> Fitted:
-    """By the singular values of the same products, from a QR decomposition of the rows as columns."""
+    """By singular values: of the rows themselves where there is room for them, else of a QR decomposition of the rows as
+    columns, which squares their condition when the weights are made."""
     with np.errstate(all="ignore"):
         A = _Rows(problem, ridge)
+        if problem.n_rows * (problem.n_features + 1) <= ROOM:
+            return _from_rows(A)
         R, U, rank = A.triangle(), np.full_like(A.right, np.nan), 0
         if np.isfinite(R).all():
             _, s, Vt = np.linalg.svd(R, full_matrices=False)
@@ -109,6 +119,20 @@ def from_columns(problem: Problem, ridge: float) -> Fitted:
             V = Vt[:rank].T / s[:rank]
             U = V @ (V.T @ A.right)
         return A.solution(U, rank, "rows-svd", f"by their singular values, {rank} of which are not zero")
+
+
+def _from_rows(A: _Rows) -> Fitted:
+    values = A.matrix()
+    if not np.isfinite(values).all():
+        return A.solution(np.full_like(A.right, np.nan), 0, "rows-svd", "but they overflowed")
+    left, s, right = np.linalg.svd(values, full_matrices=False)
+    kept = s > EPS * max(values.shape) * s[0]
+    filtered = np.where(kept, s / np.where(kept, np.square(s) + A.ridge, 1.0), 0.0)
+    W = right.T @ (filtered[:, None] * (left.T @ A.right)) / A.unit
+    heads, bias = A.finished(W[1:].T, W[0])
+    rank = int(kept.sum())
+    stop = Stop("solved", f"solved by the singular values of the rows, {rank} of which are not zero.")
+    return Fitted(heads, bias, A.mse(heads, bias), rank, "rows-svd", stop)
 
 
 def by_lsmr(problem: Problem, ridge: float, tol: float) -> Fitted:

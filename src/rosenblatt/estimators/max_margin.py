@@ -19,7 +19,7 @@ from .labels import classes_and_codes
 from .linear import FLOATS, check_n_jobs_and_verbose
 from .parameters import count, flag, number, one_of
 from .support_vectors import MarginClassifier, worst_of
-from .weighting import row_weights
+from .weighting import check_every_class_weighs, row_weights
 
 Machine = tuple[Nearest, Stop, NotSeparable | None, str]
 
@@ -114,9 +114,7 @@ class MaxMargin(MarginClassifier):
         classes, codes = classes_and_codes(y)
         self._check_two(classes)
         weights = row_weights(sample_weight, None, X, codes, classes)
-        if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
-            absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
-            raise ValueError(f"sample_weight leaves no row of class {absent[0]!r}: there is nothing to tell from the others")
+        check_every_class_weighs(weights, codes, classes)
         machines = heads(X, codes, len(classes), self.multiclass, weights=weights, x0=float(bool(self.fit_intercept)))
         with one_blas_thread():
             found = list(in_order(lambda head: self._machine(head, classes), machines, effective_n_jobs(self.n_jobs)))

@@ -10,8 +10,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from ..direct.crammer_singer import CrammerSinger, lead_over_rivals, solve_crammer_singer
-from ..direct.hard_margin import hard_margin
+from ..direct.crammer_singer import lead_over_rivals, solve_crammer_singer
+from ..direct.hard_margin import hard_margin, unless_hard
 from ..direct.machine import Effort, Machine, Solution
 from ..direct.reductions import Head, heads
 from ..direct.soft_margin import SOLVERS, solve_machine
@@ -23,12 +23,14 @@ from .labels import classes_and_codes
 from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
 from .parameters import count, flag, number, one_of
 from .support_vectors import MarginClassifier, margin_of, worst_of
-from .weighting import row_weights
+from .weighting import check_every_class_weighs, row_weights
 
 # max_iter="auto"
 ITERATIONS = 1000
+TOGETHER = 10  # times as many for all classes at once, where most rows rest in most passes
 VISITS = 10_000_000
 MOST = 100_000
+LARGE = 1e3  # a C with which the widest margin may be the answer
 
 
 class SoftMargin(MarginClassifier):
@@ -52,7 +54,7 @@ class SoftMargin(MarginClassifier):
     loss : "hinge" or "squared_hinge".
     multiclass : "ovr", one class against the rest; "ovo", each against each; "crammer-singer", all at once (hinge only):
         min 1/2 sum_m |w_m|^2 + C sum_i xi_i, s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others.
-        With two classes that is the plane of C/2.
+        With two classes that is the plane of 2 C, and the attributes are that plane's.
     intercept : "free", as in the textbook; "penalized", one more weight that costs as the others do, as in LIBLINEAR; "none".
     intercept_scaling : x_0, the constant before every row where the intercept is penalized. The larger, the freer.
     tol : the relative duality gap to reach, greater than 0.
@@ -63,13 +65,14 @@ class SoftMargin(MarginClassifier):
     warm_start : `fit` starts from the solution before: along a path of C it needs fewer passes.
     random_state : seed of the orders and samples.
     n_jobs : threads for the machines of several classes, or for the sums of one; the bits do not depend on it.
-    verbose : 1 writes the gap to stderr as it falls.
+    verbose : 1 writes the gap to stderr as it falls; of all classes at once, the passes made.
 
     Attributes
     ----------
     coef_, intercept_ : the plane, or one for each machine: classes, or pairs (0, 1), (0, 2), ..., (1, 2), ... of classes.
     classes_ : the labels, sorted; y_i = +1 for `classes_[1]`, the machine's class or the second of its pair.
-    support_, support_vectors_ : the rows with a multiplier other than zero, by position and as they are.
+    support_, support_vectors_ : the rows with a multiplier other than zero, by position and as they are in X, which the model
+        refers to and does not copy; a pickled model holds them itself.
     multipliers_ : their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 where the intercept is free.
     slack_, canonical_ : xi_i and y_i (<w, x_i> + b) for every row; NaN for rows that do not count.
     objective_, dual_gap_, gap_ : the objective, primal minus dual, and that relative to the objective.
@@ -94,6 +97,7 @@ class SoftMargin(MarginClassifier):
     objective_: Any
     dual_gap_: Any
     _solutions: list[Any]
+    _scheme: str
 
     @property
     def slack_(self) -> Any:
@@ -142,7 +146,8 @@ class SoftMargin(MarginClassifier):
         y : class labels, one per row.
         sample_weight : a number >= 0 for each row that scales its C; a weight of 2 is the row given twice.
         """
-        with self._unharmed(), one_blas_thread():
+        # What overflows ends in an objective that is not finite, which is refused below.
+        with self._unharmed(), one_blas_thread(), np.errstate(all="ignore"):
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -151,11 +156,11 @@ class SoftMargin(MarginClassifier):
         classes, codes = classes_and_codes(y)
         self._check_two(classes)
         weights = row_weights(sample_weight, self.class_weight, X, codes, classes)
-        self._check_present(classes, codes, weights)
+        check_every_class_weighs(weights, codes, classes)
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
-        # All classes at once are, with two of them, w_1 = -w_0 = w/2: the machine of two classes with half the C.
-        share = 0.5 if self.multiclass == "crammer-singer" and len(classes) == 2 else 1.0
+        # All classes at once are, with two of them, w_1 = -w_0 = w/2: the machine of two classes with twice the C.
+        share = 2.0 if self.multiclass == "crammer-singer" and len(classes) == 2 else 1.0
         costs = np.broadcast_to(share, len(codes)) if weights is None else share * weights
         x0 = {"free": 1.0, "penalized": float(self.intercept_scaling), "none": 0.0}[self.intercept]
         if self.multiclass == "crammer-singer" and len(classes) > 2:
@@ -173,7 +178,10 @@ class SoftMargin(MarginClassifier):
             if np.inf == self.C:
                 head = problems[h]
                 return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))
-            return solve_machine(machines[h], self.solver, effort, before[h] if before else None)
+            answer = solve_machine(machines[h], self.solver, effort, before[h] if before else None)
+            if answer[0].gap > self.tol and self.loss == "hinge" and self.intercept != "penalized" and self.C > LARGE:
+                return unless_hard(problems[h].problem, machines[h], effort, answer)
+            return answer
 
         results = list(in_order(solve, range(len(machines)), threads if inner == 1 else 1))
         self.classes_ = classes
@@ -183,7 +191,7 @@ class SoftMargin(MarginClassifier):
     def _fit_together(self, rows: Rows, codes: Any, classes: Any, costs: Any, x0: float) -> None:
         """All classes in one problem."""
         before = self._before(classes, rows_width(rows))
-        watch = (lambda passes, *_: sys.stderr.write(f"pass {passes}\n") and None) if self.verbose else None
+        watch = _count if self.verbose else None
         found = solve_crammer_singer(
             rows, codes, len(classes), costs, x0=x0, free=self.intercept == "free", tol=float(self.tol),
             max_iter=self._most(len(codes)), seed=seed_of(self.random_state), start=before[0] if before else None, watch=watch,
@@ -201,13 +209,8 @@ class SoftMargin(MarginClassifier):
         }
         self._set_each(rows, each)
         self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
-        self.solver_, self._solutions = "dual-coordinates", [found]
+        self.solver_, self._solutions, self._scheme = "dual-coordinates", [found], self.multiclass
         self._end([self._stop(found.gap, found.n_iter, self._most(len(codes)))])
-
-    def _check_present(self, classes: Any, codes: Any, weights: Any) -> None:
-        if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
-            absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
-            raise ValueError(f"no row of class {absent[0]!r} has a weight over 0: there is nothing to tell from the others")
 
     def _check_lengths(self, X: Any, rows: Rows, n: int) -> None:
         """Squared lengths are finite, and so is every value: one pass instead of two."""
@@ -237,8 +240,7 @@ class SoftMargin(MarginClassifier):
                 f"warm_start goes on from classes {self.classes_.tolist()} and {self.coef_.shape[1]} features, "
                 f"got classes {classes.tolist()} and {width} features"
             )
-        together = self.multiclass == "crammer-singer" and len(classes) > 2
-        return self._solutions if isinstance(self._solutions[0], CrammerSinger) == together else None
+        return self._solutions if self._scheme == self.multiclass else None
 
     def _set(self, rows: Rows, found: list[Solution], steps: list[int], solvers: list[str]) -> None:
         each: dict[str, list[Any]] = {
@@ -255,20 +257,25 @@ class SoftMargin(MarginClassifier):
         self.coef_ = np.array([solution.w for solution in found])
         self.intercept_ = np.array([solution.intercept for solution in found])
         self.solver_ = " and ".join(sorted(set(solvers)))
-        self._solutions = found
+        self._solutions, self._scheme = found, self.multiclass
         most = self._most(len(found[0].multipliers))
         self._end([self._stop(solution.gap, made, most) for solution, made in zip(found, steps, strict=True)])
 
     def _most(self, n: int) -> int:
         """Passes or steps at most."""
-        return max(ITERATIONS, min(VISITS // n, MOST)) if isinstance(self.max_iter, str) else int(self.max_iter)
+        if not isinstance(self.max_iter, str):
+            return int(self.max_iter)
+        least = ITERATIONS * (TOGETHER if self.multiclass == "crammer-singer" else 1)
+        return max(least, min(VISITS // n, MOST))
 
     def _stop(self, gap: float, steps: int, most: int) -> Stop:
+        if not np.isfinite(gap):
+            raise ValueError(f"C={self.C:g} makes numbers that floats cannot hold: take a smaller C, or scale the features")
         if gap <= self.tol:
             return Stop("tolerance", f"the relative gap is {gap:.2g}, at most tol={self.tol:g}.")
         if steps >= most:
             return Stop("steps", f"max_iter={most} left a relative gap of {gap:.2g}, over tol={self.tol:g}.")
-        return Stop("rounding", f"float64 gives no smaller gap than {gap:.2g}, over tol={self.tol:g}.")
+        return Stop("rounding", f"the solver found no smaller gap in float64 than {gap:.2g}, over tol={self.tol:g}.")
 
     def _end(self, stops: list[Stop]) -> None:
         self.stop_ = worst_of(stops)
@@ -299,3 +306,8 @@ class SoftMargin(MarginClassifier):
 
 def _report(steps: int, gap: float) -> None:
     sys.stderr.write(f"{steps}: gap {gap:.2g}\n")
+
+
+def _count(passes: int, *_: Any) -> None:
+    if passes & (passes - 1) == 0:
+        sys.stderr.write(f"pass {passes}\n")

@@ -28,6 +28,13 @@ def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, class
     return weights
 
 
+def check_every_class_weighs(weights: Any, codes: Any, classes: Any) -> None:
+    """For solvers that need rows of all classes."""
+    if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
+        absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
+        raise ValueError(f"no row of class {absent[0]!r} has a weight over 0: there is nothing to tell from the others")
+
+
 def _of_class(class_weight: Any, codes: Any, classes: Any, sample_weight: Any) -> Any:
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
