@@ -20,6 +20,7 @@ containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], id
 
 
 # Many of scikit-learn's checks fit random labels, which no plane separates; the default would refuse them, with proof.
+@pytest.mark.slow
 @parametrize_with_checks([rb.MaxMargin(inseparable="soft"), rb.MaxMargin(inseparable="soft", multiclass="ovo")])
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -19,6 +19,7 @@ import rosenblatt as rb
 LOSSES, INTERCEPTS = ("hinge", "squared_hinge"), ("free", "penalized", "none")
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         rb.SoftMargin(),
@@ -30,6 +31,7 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [rb.SoftMargin(multiclass="crammer-singer")],
     expected_failed_checks=lambda _: {

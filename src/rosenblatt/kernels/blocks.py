@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from .compile import kernel
-from .dispatch import operation
-from .rows import CSR, Dense, ask, axpy, dot, span, sqnorm
+from .rows import ask, axpy, dot, span, sqnorm
 
 AHEAD = 8  # rows; as in schedules.py
 
@@ -53,37 +52,19 @@ def lengths(rows: Any, shift: float, out: Any) -> None:
         out[i] = sqnorm(rows, i) + shift
 
 
-@operation
-def pairs(rows: Any, i: Any, a: Any, H: Any) -> Any:
-    """The upper triangle of H += a x_i x_i^T."""
-
-
-@pairs.of(CSR)
-def _(rows: Any, i: Any, a: Any, H: Any) -> Any:
-    start, stop = span(rows, i)
-    for j in range(start, stop):
-        row, x = H[np.uintp(rows.indices[j])], a * rows.values[j]
-        for other in range(j, stop):
-            row[np.uintp(rows.indices[other])] += x * rows.values[other]
-
-
-@pairs.of(Dense)
-def _(rows: Any, i: Any, a: Any, H: Any) -> Any:
-    d = rows.values.shape[1]
-    for j in range(d):
-        x = a * rows.values[i, j]
-        for other in range(j, d):
-            H[j, other] += x * rows.values[i, other]
-
-
 @kernel
 def add_pairs(rows: Any, wanted: Any, coefs: Any, x0: float, H: Any) -> None:
-    """H += sum_r coefs[r] (x_i, x_0) (x_i, x_0)^T, but only the upper triangle and the last row: one product for each pair of
-    nonzeros."""
+    """H += sum_r coefs[r] (x_i, x_0) (x_i, x_0)^T for sparse rows, but only the upper triangle and the last row: one product
+    for each pair of nonzeros."""
     d = H.shape[0] - 1
     for r in range(wanted.shape[0]):
         i, a = wanted[r], coefs[r]
-        if a != 0.0:
-            pairs(rows, i, a, H)
-            axpy(rows, i, a * x0, H[d, :d])
-            H[d, d] += a * x0 * x0
+        if a == 0.0:
+            continue
+        start, stop = span(rows, i)
+        for j in range(start, stop):
+            row, x = H[np.uintp(rows.indices[j])], a * rows.values[j]
+            for other in range(j, stop):
+                row[np.uintp(rows.indices[other])] += x * rows.values[other]
+        axpy(rows, i, a * x0, H[d, :d])
+        H[d, d] += a * x0 * x0
