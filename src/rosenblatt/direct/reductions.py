@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.rows import CSR, Dense
 from ..kernels.schemes import Binary
 from ..problem import Problem, make_rows, read_only
 
@@ -33,8 +34,8 @@ class Head:
 
 
 def heads(X: Any, codes: Any, n_classes: int, scheme: str, *, weights: Any = None, x0: float = 1.0) -> list[Head]:
-    """The binary problems of a scheme, "ovr" or "ovo", on the same rows: nothing is copied. Two classes make one problem."""
-    rows = make_rows(X)
+    """The binary problems of a scheme, "ovr" or "ovo", on the same rows, laid out already or not. Two classes make one."""
+    rows = X if isinstance(X, Dense | CSR) else make_rows(X)
     weights = np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64)
     heavy = weights > 0 if weights.size else np.ones(len(codes), bool)
     everything = None if heavy.all() else np.flatnonzero(heavy)

@@ -3,6 +3,7 @@
     newton             squared hinge, a d x d matrix is cheap     a handful of steps, each a pass and the rows that crossed
     interior-point     hinge, a d x d matrix is cheap             20 to 50 steps on the rows near the margin
     dual-coordinates   all others: many columns, many rows        passes over the rows that still move
+Sparse rows, and dense ones of up to MOST_COLUMNS, try passes first, and go on with one of the others where those get stuck.
 Where there are fewer rows than columns, and few of either, the first two run on the rows turned into as many dimensions as
 there are rows: all that a machine sees of its rows is their inner products.
 """

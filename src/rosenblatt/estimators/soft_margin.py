@@ -166,7 +166,7 @@ class SoftMargin(MarginClassifier):
         if self.multiclass == "crammer-singer" and len(classes) > 2:
             self._fit_together(rows, codes, classes, self.C * costs, x0)
             return self
-        problems = heads(X, codes, len(classes), self.multiclass, weights=weights, x0=x0)
+        problems = heads(rows, codes, len(classes), self.multiclass, weights=weights, x0=x0)
         machines = [self._machine(head, costs) for head in problems]
         before = self._before(classes, machines[0].width)
         threads = effective_n_jobs(self.n_jobs)
