@@ -13,12 +13,12 @@ from ..direct.fitted import Fitted
 from ..direct.least_squares import SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..direct.moments import triangle, triangle_of
 from ..kernels.schemes import Rest
+from ..labels import classes_and_codes, classes_of_chunk
+from ..parameters import flag, number
 from ..problem import Problem, make_problem
 from ..stopping import Stop
 from ..threads import one_blas_thread
-from .labels import classes_and_codes, classes_of_chunk
 from .linear import FLOATS, LinearClassifier
-from .parameters import flag, number
 from .weighting import row_weights
 
 # Bytes that the moments of a stream may take: as many columns as there are features and classes, squared.

@@ -13,11 +13,11 @@ from ..direct.hard_margin import widest_margin
 from ..direct.nearest import Nearest, nearest_points
 from ..direct.reductions import Head, heads
 from ..direct.separability import NotSeparable
+from ..labels import classes_and_codes
+from ..parameters import count, flag, number, one_of
 from ..stopping import Stop
 from ..threads import in_order, one_blas_thread
-from .labels import classes_and_codes
 from .linear import FLOATS, check_n_jobs_and_verbose
-from .parameters import count, flag, number, one_of
 from .support_vectors import MarginClassifier, worst_of
 from .weighting import check_every_class_weighs, row_weights
 

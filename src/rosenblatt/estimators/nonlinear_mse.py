@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..direct.nonlinear import NonlinearOutOfRangeError, judged, minimum, total_sqnorm
 from ..kernels.schemes import State
+from ..parameters import count, number, one_of
 from ..plan import Plan, Result
 from ..problem import Problem, as_heads, zero_state
 from ..rules.nonlinear_mse import ACTIVATIONS, BEND, LONGEST, NonlinearMSERule, nonlinear_mse_rule
 from ..schedules import Step
 from ..underway import OutOfRangeError
 from .online import OnlineClassifier
-from .parameters import count, number, one_of
 
 SOLVERS = ("minimum", "online", "batch", "batch-mean")
 # max_passes="auto" where all rows are looked at for each step.

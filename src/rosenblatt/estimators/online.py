@@ -17,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.rows import Dense
 from ..kernels.schemes import State
+from ..labels import classes_and_codes, classes_of_chunk
 from ..log import UpdateLog
+from ..parameters import count, flag, number, one_of
 from ..plan import Plan, Progress, Result
 from ..problem import Problem, heads_of, make_problem, zero_sums
 from ..readings import Vote
@@ -25,9 +27,7 @@ from ..run import Run, run_after
 from ..solve import looked_at_all, solve
 from ..stopping import Stop
 from ..underway import OutOfRangeError
-from .labels import classes_and_codes, classes_of_chunk
 from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
-from .parameters import count, flag, number, one_of
 from .starting import starting_state
 from .weighting import row_weights
 

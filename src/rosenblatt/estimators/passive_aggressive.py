@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..parameters import count, number, one_of
 from ..problem import Problem
 from ..rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
 from .online import OnlineClassifier
-from .parameters import count, number, one_of
 
 
 class PassiveAggressive(OnlineClassifier):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..parameters import count, number, one_of
 from ..problem import Problem, mean_sqnorm
 from ..rules.perceptron import PerceptronRule
 from ..schedules import Step
 from .online import OnlineClassifier
-from .parameters import count, number, one_of
 
 
 class Perceptron(OnlineClassifier):

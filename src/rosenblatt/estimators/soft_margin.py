@@ -16,12 +16,12 @@ from ..direct.machine import Effort, Machine, Solution
 from ..direct.reductions import Head, heads
 from ..direct.soft_margin import SOLVERS, solve_machine
 from ..kernels.blocks import lengths
+from ..labels import classes_and_codes
+from ..parameters import count, flag, number, one_of
 from ..problem import Rows, make_rows, rows_width
 from ..stopping import Stop
 from ..threads import in_order, one_blas_thread
-from .labels import classes_and_codes
 from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
-from .parameters import count, flag, number, one_of
 from .support_vectors import MarginClassifier, margin_of, worst_of
 from .weighting import check_every_class_weighs, row_weights
 
