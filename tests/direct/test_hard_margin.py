@@ -9,9 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
-from rosenblatt.direct.hard_margin import opposite_twins, widest_margin
+from rosenblatt.direct.hard_margin import widest_margin
 from rosenblatt.direct.nearest import nearest_points
 from rosenblatt.direct.reductions import heads
+from rosenblatt.direct.signed import SignedRows
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +56,7 @@ def test_opposite_twins_are_named_at_once() -> None:
     X, y = texts()
     X, y = sp.vstack([X, X[[7]]], format="csr"), np.append(y, 1 - y[7])
     (head,) = heads(X, y, 2, "ovr")
-    assert opposite_twins(head.problem) == [7, 60]
+    assert SignedRows(head.problem).twins() == [7, 60]
     with pytest.raises(rb.NotSeparable, match="rows 7 and 60 are the same point with opposite labels") as caught:
         rb.MaxMargin().fit(X, y)
     assert caught.value.check(X, y)

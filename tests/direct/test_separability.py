@@ -174,13 +174,12 @@ def test_where_fractions_would_take_too_long_a_bound_is_proven(monkeypatch: pyte
     assert proof.check(X, y)
 
 
-def test_too_many_steps_end_with_what_they_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_steps_end_with_what_they_prove() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 4)), rng.integers(0, 2, 50)
-    monkeypatch.setattr(exact, "MOST_WORK", 200)
     places = [int(np.flatnonzero(y == 0)[0]), int(np.flatnonzero(y == 1)[0])]
     rows = SignedRows(make_problem(X, y, 2))
-    decision = exact._wolfe(rows, places, [Fraction(1), Fraction(1)])
+    decision = exact._wolfe(rows, places, [Fraction(1), Fraction(1)], exact.Patience(200))
     assert decision.bound > 0
     assert not decision.apart
     assert meets(decision, X, y)

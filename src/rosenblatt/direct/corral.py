@@ -14,6 +14,8 @@ Reference  P. Wolfe, Finding the nearest point in a polytope, Math. Programming 
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 import numpy as np
@@ -189,7 +191,7 @@ class Corral:
         self.a /= np.maximum(self.sums(self.a), 1e-300)[self.side]
         self.settle()
 
-    def solve(self, tol: float, max_steps: int) -> str:
+    def solve(self, tol: float, max_steps: int, deadline: float = math.inf) -> str:
         """Major cycles until no working row is behind the plane by more than the tolerance: how it ended, in a word."""
         aside = np.zeros(len(self.side), bool)
         least, entered = np.inf, 0
@@ -208,12 +210,13 @@ class Corral:
             behind[aside] = behind[self.places] = -np.inf
             entered = int(behind.argmax())
             done = not behind[entered] > max(0.1 * tol * square, 2 * EPS * self.lengths[entered] * np.sqrt(square))
-            if (done or self.steps >= max_steps) and not polished:
+            late = time.monotonic() >= deadline
+            if (done or late or self.steps >= max_steps) and not polished:
                 self._polish()
                 polished = True
                 continue
-            if done or self.steps >= max_steps:
-                return "least" if done else "steps"
+            if done or late or self.steps >= max_steps:
+                return "least" if done else "time" if late else "steps"
             polished = False
             self.steps += 1
             if self._enter(entered):

@@ -13,9 +13,9 @@ Reference  P. Wolfe, Finding the nearest point in a polytope, Math. Programming 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from fractions import Fraction
-from hashlib import blake2b
 from operator import mul
 from typing import Any
 
@@ -28,6 +28,18 @@ from .signed import SignedRows
 MOST_ROWS = 800  # in one exact system: about half a minute
 # Wolfe's steps in fractions take rows^2 (rows + columns) of work each; so much is about five seconds.
 MOST_WORK = 30_000_000
+
+
+@dataclass
+class Patience:
+    """How much work and until when (by `time.monotonic`) fractions may take."""
+
+    work: float = field(default_factory=lambda: MOST_WORK)
+    deadline: float = math.inf
+
+    def spend(self, work: float) -> bool:
+        self.work -= work
+        return self.work >= 0 and time.monotonic() < self.deadline
 
 
 @dataclass(frozen=True)
@@ -43,13 +55,16 @@ class Decision:
     apart: bool = False
 
 
-def decide(rows: SignedRows, places: Any, weights: Any, *, apart: bool = False) -> Decision | None:
+def decide(
+    rows: SignedRows, places: Any, weights: Any, *, apart: bool = False, patience: Patience | None = None
+) -> Decision | None:
     """Whether the hulls meet, from convex weights of some rows that come near to it.
 
     apart : they are known not to, and only their nearest points are asked for; None where those take too long.
     """
+    patience = patience or Patience()
     if apart:
-        decision = _wolfe(rows, list(places), _normalised(weights, rows.side[places]))
+        decision = _wolfe(rows, list(places), _normalised(weights, rows.side[places]), patience)
         return decision if decision.apart else None
     found = twins(rows)
     if found is not None:
@@ -58,36 +73,15 @@ def decide(rows: SignedRows, places: Any, weights: Any, *, apart: bool = False) 
         solution = _meeting(_lifted(rows, places), rows.n_sides)
         if solution is not None:
             return _meet(list(places), solution)
-    return _wolfe(rows, list(places), _normalised(weights, rows.side[places]))
+    return _wolfe(rows, list(places), _normalised(weights, rows.side[places]), patience)
 
 
 def twins(rows: SignedRows) -> Decision | None:
     """Two rows that are the same point with opposite labels, or, where the plane has no bias, a row of zeros."""
-    first: dict[tuple[bytes, bool], int] = {}
-    for here, block in rows.blocks():
-        for place, key in zip(range(here.start, here.stop), _keys(block), strict=True):
-            positive = bool(rows.signs[place] > 0)
-            if not rows.free and key == b"":
-                return Decision([place], [Fraction(1)])
-            if (other := first.get((key, not positive))) is not None:
-                weight = Fraction(1) if rows.free else Fraction(1, 2)
-                return Decision([other, place], [weight, weight])
-            first.setdefault((key, positive), place)
-    return None
-
-
-def _keys(block: Any) -> Any:
-    """A digest of each row: the columns that are not zero and their values."""
-    dense = isinstance(block, np.ndarray)
-    for i in range(block.shape[0]):
-        if dense:
-            columns = np.flatnonzero(block[i])
-            values = block[i, columns]
-        else:
-            span = slice(block.indptr[i], block.indptr[i + 1])
-            stored = block.data[span] != 0
-            columns, values = block.indices[span][stored], block.data[span][stored]
-        yield blake2b(columns.astype(np.int64).tobytes() + values.tobytes(), digest_size=16).digest() if len(columns) else b""
+    places = rows.twins()
+    if places is None:
+        return None
+    return Decision(places, [Fraction(rows.n_sides, len(places))] * len(places))
 
 
 def point(rows: SignedRows, decision: Decision) -> Any:
@@ -171,10 +165,10 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 # --- Wolfe's cycles in fractions -------------------------------------------------------------------------------------------
 
 
-def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
+def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], patience: Patience) -> Decision:
     """The end of Wolfe's cycles, or, where they would take too long, what the weights prove that they began with."""
-    begun, work, d = (places, x), 0.0, len(rows.centre)
-    while (work := work + len(places) ** 2 * (len(places) + min(d, len(places) * rows.problem.density))) <= MOST_WORK:
+    begun = (places, x)
+    while patience.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:

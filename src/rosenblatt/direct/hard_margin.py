@@ -9,7 +9,8 @@ Guarantee  the two sides of `nearest.py`: what the plane has on all rows, and wh
 
 from __future__ import annotations
 
-from fractions import Fraction
+import math
+import time
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from ..kernels.rows import CSR
 from ..problem import Problem
 from ..stopping import Stop
 from .coordinates import BETWEEN, LEAST, Descent
+from .exact import twins
 from .machine import Effort, Machine, Solution
 from .nearest import Nearest, nearest_points
 from .separability import NotSeparable
+from .signed import SignedRows
 
 MANY = 1000  # rows and columns: with more of both, sparse ones go by coordinates
 PASSES = 3000
@@ -34,13 +37,13 @@ Answer = tuple[Solution, int, str]  # what was found, in how many steps, by whom
 def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **options: Any) -> tuple[Nearest, str]:
     """The nearest points and who found them; raises `NotSeparable`."""
     start = None
-    if isinstance(problem.rows, CSR) and min(problem.n_features, problem.n_visited) > MANY:
-        twins = opposite_twins(problem)
-        if twins is not None:
-            raise NotSeparable(twins, [Fraction(1, 1 if problem.x0 else 2)] * 2, positive, problem.x0 != 0, 0.0, about)
-        found, start = _by_coordinates(problem, tol)
-        if found is not None:
-            return found, "dual-coordinates"
+    if many_and_sparse(problem):
+        rows = SignedRows(problem)
+        if (found := twins(rows)) is not None:  # the commonest reason why no plane separates real texts
+            raise NotSeparable(rows.index[found.places].tolist(), found.weights, positive, rows.free, 0.0, about)
+        plane, start = by_coordinates(problem, tol)
+        if plane is not None:
+            return plane, "dual-coordinates"
     return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active set"
 
 
@@ -68,14 +71,18 @@ def unless_hard(problem: Problem, machine: Machine, effort: Effort, answer: Answ
     return (hard, steps, solver) if hard.gap < answer[0].gap else answer
 
 
-def _by_coordinates(problem: Problem, tol: float) -> tuple[Nearest | None, Any]:
+def many_and_sparse(problem: Problem) -> bool:
+    return isinstance(problem.rows, CSR) and min(problem.n_features, problem.n_visited) > MANY
+
+
+def by_coordinates(problem: Problem, tol: float, deadline: float = math.inf) -> tuple[Nearest | None, Any]:
     """The plane, if passes find it; and the multipliers they have found."""
     free = problem.x0 != 0
     costs = np.zeros(problem.n_rows)
     costs[slice(None) if problem.visited is None else problem.visited] = np.inf
     machine = Machine(problem.rows, problem.labels.signs, costs, False, float(free), free)
     run, passes = Descent(machine, 0), 0
-    while passes < PASSES:
+    while passes < PASSES and time.monotonic() < deadline:
         more = max(LEAST, int(BETWEEN * passes))
         run.descend(more)
         passes += more
@@ -98,15 +105,3 @@ def _by_coordinates(problem: Problem, tol: float) -> tuple[Nearest | None, Any]:
         run.order[: len(machine.visited)], run.kept = machine.visited, len(machine.visited)
         run.dual.bounds[:] = np.inf, -np.inf
     return None, run.dual.multipliers
-
-
-def opposite_twins(problem: Problem) -> list[int] | None:
-    """Two sparse rows with the same values and opposite labels: the commonest reason why no plane separates real texts."""
-    rows: Any = problem.rows
-    signs, seen = problem.labels.signs, dict[Any, int]()
-    for i in range(problem.n_rows) if problem.visited is None else problem.visited.tolist():
-        span = slice(rows.indptr[i], rows.indptr[i + 1])
-        twin = seen.setdefault((rows.indices[span].tobytes(), rows.values[span].tobytes()), i)
-        if signs[twin] != signs[i]:
-            return [twin, i]
-    return None

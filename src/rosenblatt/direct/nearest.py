@@ -25,7 +25,7 @@ from ..problem import Problem
 from ..stopping import Stop
 from ..threads import one_blas_thread
 from .corral import EPS, Corral
-from .exact import Decision, decide, point
+from .exact import Decision, Patience, decide, point
 from .separability import NotSeparable
 from .signed import SignedRows
 
@@ -64,38 +64,62 @@ def nearest_points(
     """
     with one_blas_thread():
         rows = SignedRows(problem)
-        run = _Run(rows, tol, max_steps, price, verbose)
-        if start is None and rows.dense and len(rows) <= MANY and rows.problem.n_features > 2 * len(rows):
-            if run.wide() == "tolerance":
-                return run.result("tolerance")
-            start = run.multipliers()
-        run.begin(start)
-        reason = run.run()
-        if reason in ("met", "rounding") and not price:
-            held = run.corral.places
-            decision = decide(rows, run.places[held], run.corral.a[held], apart=reason == "rounding" and run.lower > 0)
-            if decision is not None and not decision.apart:
-                proof = sorted(zip(rows.index[decision.places].tolist(), decision.weights, strict=True))
-                raise NotSeparable([i for i, _ in proof], [a for _, a in proof], positive, rows.free, decision.bound, about)
-            reason = run.adopt(decision) if decision is not None else reason
-        return run.result(reason)
+        end = approach(rows, tol=tol, max_steps=max_steps, start=start, price=price, verbose=verbose)
+        if end.decision is not None and not end.decision.apart:
+            proof = sorted(zip(rows.index[end.decision.places].tolist(), end.decision.weights, strict=True))
+            bound = end.decision.bound
+            raise NotSeparable([i for i, _ in proof], [a for _, a in proof], positive, rows.free, bound, about)
+        reason = end.reason if end.decision is None else end.run.adopt(end.decision)
+        return end.run.result(reason)
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a run came: its rows and weights, and what fractions decided where floats could not."""
+
+    run: _Run
+    reason: str  # tolerance, met, rounding, steps, time
+    decision: Decision | None = None
+
+    @property
+    def weights(self) -> tuple[Any, Any]:
+        """The places of rows and their convex weights."""
+        held = self.run.corral.places
+        return self.run.places[held], self.run.corral.a[held]
+
+
+def approach(
+    rows: SignedRows, *, tol: float, max_steps: int, start: Any = None, price: float = 0.0, verbose: bool = False,
+    patience: Patience | None = None,
+) -> End:  # fmt: skip
+    """Run until the gap is small, the rows meet, or neither can be told in floats: then fractions decide."""
+    patience = patience or Patience()
+    run = _Run(rows, tol, max_steps, price, verbose, patience.deadline)
+    if start is None and rows.dense and len(rows) <= MANY and rows.n_features > 2 * len(rows):
+        if run.wide() == "tolerance":
+            return End(run, "tolerance")
+        start = run.multipliers()
+    run.begin(start)
+    end = End(run, run.run())
+    if end.reason in ("met", "rounding") and not price:
+        apart = end.reason == "rounding" and run.lower > 0
+        return End(run, end.reason, decide(rows, *end.weights, apart=apart, patience=patience))
+    return end
 
 
 class _Run:
-    def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: float, verbose: bool) -> None:
-        self.rows, self.tol, self.max_steps, self.verbose = rows, tol, max_steps, verbose
-        weights = np.asarray(rows.problem.labels.weights)
+    def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: float, verbose: bool, deadline: float) -> None:
+        self.rows, self.tol, self.max_steps, self.verbose, self.deadline = rows, tol, max_steps, verbose, deadline
         largest = np.ldexp(rows.extent, rows.exponent) or 1.0
-        self.price = np.full(len(rows), price * largest**2) / (weights[rows.index] if weights.size else 1.0)
+        self.price = np.full(len(rows), price * largest**2) / (rows.weights[rows.index] if rows.weights.size else 1.0)
         self.passes = 0
         self.places: Any  # of the working rows
         self.corral: Corral
         self.v: Any
         self.products: Any
         self.upper, self.lower = np.inf, -np.inf
-        data = rows.problem.rows.values
-        row_bytes = 8 * max(1.0, rows.problem.density) * (1 if rows.dense else 2)
-        self.room = int(max(ROOM, 0.1 * data.nbytes) / row_bytes)
+        row_bytes = 8 * max(1.0, rows.density) * (1 if rows.dense else 2)
+        self.room = int(max(ROOM, 0.1 * rows.nbytes) / row_bytes)
 
     # --- the working set -------------------------------------------------------------------------------------------------
 
@@ -123,7 +147,7 @@ class _Run:
         self.places = np.arange(len(rows))
         self.corral = Corral(Z, rows.side, rows.n_sides, self.price, _lengths(Z, self.price))
         self.corral.begin(np.array([np.flatnonzero(rows.side == k)[0] for k in range(rows.n_sides)]), np.ones(rows.n_sides))
-        word, corral = self.corral.solve(self.tol, self.max_steps), self.corral
+        word, corral = self.corral.solve(self.tol, self.max_steps, self.deadline), self.corral
         if word != "least":
             return word
         held = np.array(corral.places)
@@ -141,7 +165,7 @@ class _Run:
 
     def multipliers(self) -> Any:
         """The weights, one for each row of the problem, to begin from again."""
-        out = np.zeros(self.rows.problem.n_rows)
+        out = np.zeros(self.rows.n_rows)
         out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
         return out
 
@@ -170,17 +194,17 @@ class _Run:
     # --- rounds ----------------------------------------------------------------------------------------------------------
 
     def run(self) -> str:
-        stalled, batch = 0, max(BATCH, min(self.rows.problem.n_features, 512))
+        stalled, batch = 0, max(BATCH, min(self.rows.n_features, 512))
         while True:
-            word = self.corral.solve(self.tol, self.max_steps)
+            word = self.corral.solve(self.tol, self.max_steps, self.deadline)
             if word == "met":
                 return "met"
             before = self.upper
             self._look()
             if self.gap <= self.tol:
                 return "tolerance"
-            if word == "steps":
-                return "steps"
+            if word in ("steps", "time"):
+                return word
             stalled = stalled + 1 if self.upper >= before * (1.0 - EPS) else 0
             new = self._worst(batch)
             if not len(new) or stalled > 2:

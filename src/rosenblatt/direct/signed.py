@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ class SignedRows:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.n_rows, self.n_features, self.density = problem.n_rows, problem.n_features, problem.density
+        self.nbytes, self.weights = problem.rows.values.nbytes, np.asarray(problem.labels.weights)
         self.index = np.arange(problem.n_rows) if problem.visited is None else np.asarray(problem.visited)
         self.signs = np.asarray(problem.labels.signs)[self.index].astype(np.float64)
         self.free = problem.x0 != 0
@@ -125,6 +128,10 @@ class SignedRows:
         values = rows[:, columns] if self.dense else rows[:, columns].toarray()
         return columns, values.astype(np.float64) * self.signs[places][:, None]
 
+    def twins(self) -> list[int] | None:
+        """Two rows that are the same point with opposite labels, or, where the plane has no bias, a row of zeros."""
+        return same_points((block for _, block in self.blocks()), self.signs > 0, not self.free)
+
     def mean(self) -> Any:
         """The sum over the sides of the mean of z_i: the direction to begin with."""
         share = self.signs / np.bincount(self.side, minlength=self.n_sides)[self.side]
@@ -137,3 +144,30 @@ class SignedRows:
         """A plane w . z = threshold of the scaled rows, as weights and bias of the rows as they came."""
         coef = np.ldexp(w, self.exponent)
         return coef, -(threshold + float(w @ np.ldexp(self.centre, self.exponent)))
+
+
+def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | None:
+    """The first row that is the same point as one before with another code, and that one; or, if asked, the first of zeros."""
+    first: dict[bytes, int] = {}
+    for place, key in enumerate(key for block in blocks for key in _keys(block)):
+        if zeros and key == b"":
+            return [place]
+        # Of a point that was seen, the first row is enough: had another another code, it would have been found then.
+        before = first.setdefault(key, place)
+        if codes[before] != codes[place]:
+            return [before, place]
+    return None
+
+
+def _keys(block: Any) -> Iterator[bytes]:
+    """A digest of each row: the columns that are not zero and their values."""
+    dense = isinstance(block, np.ndarray)
+    for i in range(block.shape[0]):
+        if dense:
+            columns = np.flatnonzero(block[i])
+            values = block[i, columns]
+        else:
+            span = slice(block.indptr[i], block.indptr[i + 1])
+            stored = block.data[span] != 0
+            columns, values = block.indices[span][stored], block.data[span][stored]
+        yield blake2b(columns.astype(np.int64).tobytes() + values.tobytes(), digest_size=16).digest() if len(columns) else b""
