@@ -15,7 +15,8 @@ from rosenblatt.cli import main
 
 
 def test_the_public_names_are_these_and_sorted() -> None:
-    names = "LinearMSE MaxMargin NonlinearMSE NotSeparable PassiveAggressive Perceptron SoftMargin Stop UpdateLog losses"
+    names = "Inseparable LinearMSE MaxMargin NonlinearMSE NotSeparable PassiveAggressive Perceptron Separable SoftMargin Stop "
+    names += "Undecided UpdateLog certify load_certificate losses save_certificate verify"
     assert rb.__all__ == names.split()
     assert rb.__all__ == sorted(rb.__all__)
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import losses
+    from .certificates.files import load_certificate, save_certificate
+    from .certificates.statements import Inseparable, Separable, Undecided
+    from .certificates.verify import verify
     from .direct.separability import NotSeparable
     from .estimators.linear_mse import LinearMSE
     from .estimators.max_margin import MaxMargin
@@ -15,35 +18,50 @@ if TYPE_CHECKING:
     from .estimators.perceptron import Perceptron
     from .estimators.soft_margin import SoftMargin
     from .log import UpdateLog
+    from .proofs.certify import certify
     from .stopping import Stop
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Inseparable",
     "LinearMSE",
     "MaxMargin",
     "NonlinearMSE",
     "NotSeparable",
     "PassiveAggressive",
     "Perceptron",
+    "Separable",
     "SoftMargin",
     "Stop",
+    "Undecided",
     "UpdateLog",
+    "certify",
+    "load_certificate",
     "losses",
+    "save_certificate",
+    "verify",
 ]
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
+    "Inseparable": "certificates.statements",
     "LinearMSE": "estimators.linear_mse",
     "MaxMargin": "estimators.max_margin",
     "NonlinearMSE": "estimators.nonlinear_mse",
     "NotSeparable": "direct.separability",
     "PassiveAggressive": "estimators.passive_aggressive",
     "Perceptron": "estimators.perceptron",
+    "Separable": "certificates.statements",
     "SoftMargin": "estimators.soft_margin",
     "Stop": "stopping",
+    "Undecided": "certificates.statements",
     "UpdateLog": "log",
+    "certify": "proofs.certify",
+    "load_certificate": "certificates.files",
     "losses": "losses",
+    "save_certificate": "certificates.files",
+    "verify": "certificates.verify",
 }
 
 

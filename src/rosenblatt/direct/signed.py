@@ -103,7 +103,7 @@ class SignedRows:
 
     def combine(self, places: Any, a: Any) -> Any:
         """sum_i a_i z_i of some rows."""
-        step = max(1, int(BLOCK / (8 * max(1.0, self.problem.density))))
+        step = max(1, int(BLOCK / (8 * max(1.0, self.density))))
         total = np.zeros(len(self.centre))
         for start in range(0, len(places), step):
             total += a[start : start + step] @ self.take(places[start : start + step])

@@ -1,0 +1,113 @@
+"""The rows and labels a certificate speaks of, as plain numbers; and their digest."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+Row = tuple[list[int], list[int], int]  # the columns that are not zero, whole numbers, and what to divide them by
+
+BLOCK = 1 << 18  # values looked at together
+
+
+class Data:
+    """Rows from an array, a sparse matrix or a data frame; float32 and whole numbers become float64."""
+
+    def __init__(self, X: Any, y: Any) -> None:
+        sparse = hasattr(X, "tocsr")
+        self.X: Any = _canonical(X.tocsr()) if sparse else np.asarray(X)
+        if len(self.X.shape) != 2:
+            raise ValueError(f"X must have rows and columns, got shape {self.X.shape}")
+        self.sparse = sparse
+        self.n_rows, self.n_columns = map(int, self.X.shape)
+        self.labels = [label_text(label) for label in np.asarray(y).tolist()]
+        if len(self.labels) != self.n_rows:
+            raise ValueError(f"X has {self.n_rows} rows and y has {len(self.labels)} labels")
+
+    def blocks(self) -> Iterator[tuple[Any, Any, Any]]:
+        """(values in each row, columns, values) of some rows at a time, without zeros, columns ascending."""
+        step = max(1, BLOCK // max(1, self.n_columns)) if not self.sparse else BLOCK
+        for start in range(0, self.n_rows, step):
+            if self.sparse:
+                indptr = np.asarray(self.X.indptr[start : min(start + step, self.n_rows) + 1]).astype(np.int64)
+                here = slice(indptr[0], indptr[-1])
+                yield np.diff(indptr), self.X.indices[here].astype(np.int64), self.X.data[here].astype(np.float64)
+            else:
+                block = self.X[start : start + step].astype(np.float64)
+                rows, columns = np.nonzero(block)
+                yield np.bincount(rows, minlength=len(block)), columns.astype(np.int64), block[rows, columns]
+
+    def rows(self) -> Iterator[Row]:
+        """Every row, exactly."""
+        for counts, columns, values in self.blocks():
+            ends = np.cumsum(counts).tolist()
+            columns, (wholes, powers) = columns.tolist(), _whole_numbers(values)
+            for start, end in zip([0, *ends], ends, strict=False):
+                yield _over_one_power(columns[start:end], wholes[start:end], powers[start:end])
+
+    def row(self, i: int) -> Row:
+        if self.sparse:
+            here = slice(int(self.X.indptr[i]), int(self.X.indptr[i + 1]))
+            columns, values = self.X.indices[here], self.X.data[here].astype(np.float64)
+        else:
+            columns = np.flatnonzero(self.X[i])
+            values = self.X[i, columns].astype(np.float64)
+        return _over_one_power(columns.tolist(), *_whole_numbers(values))
+
+    def sha256(self) -> str:
+        """Of shape, labels and values: the same for arrays and sparse matrices, float32 and float64, with the same numbers."""
+        parts = [hashlib.sha256() for _ in range(3)]
+        for block in self.blocks():
+            for part, column, kind in zip(parts, block, ("<i8", "<i8", "<f8"), strict=True):
+                part.update(column.astype(kind).tobytes())
+        whole = hashlib.sha256(f"rosenblatt data 1\n{self.n_rows} {self.n_columns}\n".encode())
+        for part in parts:
+            whole.update(part.digest())
+        for label in self.labels:
+            whole.update(f"{len(label)}:{label}\n".encode())
+        return whole.hexdigest()
+
+
+def label_text(label: Any) -> str:
+    """A label as text, by which labels are compared: 1, 1.0, "+1" and "1" are the same, whatever file they come from."""
+    text = str(label).strip()
+    if isinstance(label, bool):
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number) or "_" in text:
+        return text
+    if number.is_integer():
+        try:
+            return str(int(text))  # exact where a float is not
+        except ValueError:
+            return str(int(number))
+    return repr(number)
+
+
+def _whole_numbers(values: Any) -> tuple[list[int], list[int]]:
+    """Floats as whole numbers times powers of two: a mantissa has 53 bits."""
+    if not np.isfinite(values).all():
+        raise ValueError("X has values that are not finite")
+    mantissas, exponents = np.frexp(values)
+    return np.ldexp(mantissas, 53).astype(np.int64).tolist(), (exponents.astype(np.int64) - 53).tolist()
+
+
+def _over_one_power(columns: list[int], wholes: list[int], powers: list[int]) -> Row:
+    least = min(0, *powers) if powers else 0
+    return columns, [whole << power - least for whole, power in zip(wholes, powers, strict=True)], 1 << -least
+
+
+def _canonical(X: Any) -> Any:
+    """Columns ascending, each once, no zeros stored; a matrix that is so already is not copied."""
+    if not X.has_canonical_format or not X.data.all():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return X

@@ -1,0 +1,125 @@
+"""Rows and labels from a file with the standard library and NumPy alone, for the checker.
+
+svmlight   label column:value column:value ...; columns count from 1, or from 0 where a 0 occurs
+CSV, TSV   numbers and one column of labels, the last unless said otherwise; a first line without numbers is a header
+.npz       arrays X and y; or y and the data, indices, indptr and shape of a CSR matrix, with or without X_ before them
+Files may be compressed: .gz, .bz2, .xz.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import lzma
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+class Sparse:
+    """As much of a CSR matrix as the checker looks at."""
+
+    has_canonical_format = True
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
+        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
+
+    def tocsr(self) -> Sparse:
+        return self
+
+
+def read_data(path: str | os.PathLike[str], n_columns: int, label: int = -1) -> tuple[Any, Any]:
+    """(X, y) of a file; `n_columns` is the width of svmlight rows, `label` the column of labels in CSV files."""
+    path = Path(path)
+    if path.suffix == ".npz":
+        return _npz(path)
+    with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", newline="") as file:
+        lines = [line for line in file if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise ValueError(f"{path.name} has no rows")
+    second = lines[0].split()[1:2]
+    if not second or ":" in second[0]:
+        return _svmlight(lines, n_columns, path.name)
+    return _csv(lines, label, path.name)
+
+
+def _svmlight(lines: list[str], n_columns: int, name: str) -> tuple[Any, Any]:
+    labels: list[str] = []
+    columns: list[int] = []
+    values: list[float] = []
+    indptr = [0]
+    for number, line in enumerate(lines, 1):
+        label, *entries = line.split("#")[0].split()
+        try:
+            here = sorted((int(column), float(value)) for column, _, value in (entry.partition(":") for entry in entries))
+        except ValueError:
+            raise ValueError(f"row {number} of {name} is not 'label column:value ...'") from None
+        if len({column for column, _ in here}) < len(here):
+            raise ValueError(f"row {number} of {name} has a column twice")
+        stored = [(column, value) for column, value in here if value != 0]
+        labels.append(label)
+        columns.extend(column for column, _ in stored)
+        values.extend(value for _, value in stored)
+        indptr.append(len(columns))
+    indices = np.array(columns, np.int64)
+    if len(indices) and indices.min() > 0:
+        indices -= 1
+    if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
+        raise ValueError(f"{name} has columns outside the {n_columns} that the certificate speaks of")
+    return Sparse(np.array(values, np.float64), indices, np.array(indptr), (len(labels), n_columns)), labels
+
+
+def _csv(lines: list[str], label: int, name: str) -> tuple[Any, Any]:
+    delimiter = next((mark for mark in ("\t", ",", ";") if mark in lines[0]), None)
+    rows = list(csv.reader(lines, delimiter=delimiter)) if delimiter else [line.split() for line in lines]
+    width = len(rows[0])
+    if not -width <= label < width:
+        raise ValueError(f"{name} has {width} columns, and none is number {label}")
+    if all(_number(cell) is None for cell in _without(rows[0], label)):
+        rows = rows[1:]
+    table = []
+    for number, row in enumerate(rows, 1):
+        numbers = [_number(cell) for cell in _without(row, label)] if len(row) == width else [None]
+        if None in numbers:
+            raise ValueError(f"row {number} of {name} is not {width - 1} numbers and a label")
+        table.append(numbers)
+    return np.array(table, np.float64).reshape(len(table), width - 1), [row[label] for row in rows]
+
+
+def _without(row: list[str], label: int) -> list[str]:
+    at = label % len(row) if row else 0
+    return row[:at] + row[at + 1 :]
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _npz(path: Path) -> tuple[Any, Any]:
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name.removeprefix("X_"): file[name] for name in file.files}
+    if "y" in arrays and "X" in arrays:
+        return arrays["X"], arrays["y"]
+    if not {"y", "data", "indices", "indptr", "shape"} <= set(arrays):
+        raise ValueError(f"{path.name} has not the arrays X and y, nor y and those of a CSR matrix")
+    rows, width = map(int, arrays["shape"])
+    return _sorted(arrays["data"], arrays["indices"], arrays["indptr"], (rows, width)), arrays["y"]
+
+
+def _sorted(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Sparse:
+    """Columns ascending and no zeros, as the checker reads them."""
+    row_of = np.repeat(np.arange(shape[0]), np.diff(indptr))
+    order = np.lexsort((indices, row_of))
+    order = order[data[order] != 0]
+    if (np.diff(row_of[order] * shape[1] + indices[order].astype(np.int64)) == 0).any():
+        raise ValueError("a row has a column twice")
+    counts = np.bincount(row_of[order], minlength=shape[0])
+    return Sparse(data[order], indices[order], np.concatenate([[0], np.cumsum(counts)]), shape)

@@ -1,0 +1,308 @@
+"""`certify`: whether planes separate the classes, with the proof.
+
+Problem    find W with (w_l - w_z).x + b_l - b_z > 0 for every row x of class l and every z != l, and the widest margin of
+           all such W; or convex weights of rows against rivals that sum to zero.
+Update     the nearest points of hulls, in floats (`direct/nearest.py`, `direct/hard_margin.py`); where those cannot tell, in
+           fractions (`direct/exact.py`). Whatever floats found is then made exact: the planes are the fractions that the
+           floats are, their smallest margin is computed exactly, and so is the length of the combination of rows.
+Guarantee  lower <= widest margin <= upper, as fractions; and before a certificate is given away, `verify` has checked it.
+Reference  P. Wolfe, Math. Programming 11 (1976); P. Gordan, Math. Annalen 6 (1873); A. Novikoff (1962).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..certificates.statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
+from ..certificates.verify import verify
+from ..direct.exact import Patience, decide, twins
+from ..direct.hard_margin import by_coordinates, many_and_sparse
+from ..direct.nearest import approach
+from ..direct.signed import SignedRows
+from ..parameters import flag, number
+from ..problem import make_problem
+from ..threads import one_blas_thread
+from .exact_margins import combination, least_score, longest_row, squared_norm
+from .inputs import Labelled, labelled
+from .kesler import KeslerRows
+
+TOL = 1e-12  # asked of floats
+CLOSE = 1e-10  # a relative gap over this is tried again in fractions
+MOST_STEPS = 10_000_000
+FREE = 2.0**17  # the intercept of several classes counts as little as this many row lengths squared: it is free but for 1e-10
+
+
+def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None = None) -> Certificate:
+    """Prove that planes separate the classes, and how widely, or that none do.
+
+    X : array, data frame or sparse matrix of shape (rows, features).
+    y : labels of two or more classes. With k > 2 classes, k weight vectors must give every row's own class the largest score.
+    fit_intercept : False: planes go through the origin.
+    time_limit : seconds, or None. What is not decided by then is `Undecided`, with the bounds that are proved so far.
+
+    Returns `Separable`, `Inseparable` or `Undecided`; each has been checked by `rb.verify`, can be printed, and saved with
+    `rb.save_certificate`.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> certificate = rb.certify([[0, 0], [1, 0], [3, 4], [4, 4]], [0, 0, 1, 1])
+    >>> certificate.verdict, certificate.geometric.upper, certificate.mistake_bound.upper
+    ('separable', 2.23606797749979, 41.25000000000001)
+    >>> print(rb.certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]))
+    not separable: these 4 rows cannot be separated: the segment between rows 0 and 3 meets that between rows 1 and 2.
+    """
+    flag("fit_intercept", fit_intercept)
+    deadline = math.inf if time_limit is None else time.monotonic() + number("time_limit", time_limit)
+    given = labelled(X, y, "certify")
+    certificate = certificate_of(given, bool(fit_intercept), deadline)
+    check = verify(certificate, given.X, given.y)
+    if not check:
+        raise AssertionError(f"a proof of ours is wrong, please report it: {check}")
+    return certificate
+
+
+def certificate_of(given: Labelled, intercept: bool, deadline: float) -> Certificate:
+    """The certificate, not yet checked."""
+    task = (_Two if given.n_classes == 2 else _Several)(given, intercept, deadline)
+    with one_blas_thread():
+        return task.certificate()
+
+
+@dataclass(frozen=True)
+class Clash(Exception):  # noqa: N818  it says what was found
+    pairs: tuple[Pair, ...]
+
+
+class _Task:
+    """Data, what is asked, and until when."""
+
+    def __init__(self, given: Labelled, intercept: bool, deadline: float) -> None:
+        self.given, self.intercept, self.deadline = given, intercept, deadline
+        names = tuple(given.data.labels[int(np.flatnonzero(given.codes == c)[0])] for c in range(given.n_classes))
+        self.about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), intercept)
+
+    @property
+    def patience(self) -> Patience:
+        return Patience(math.inf, self.deadline)
+
+    def certificate(self) -> Certificate:
+        try:
+            augmented, geometric = self.spaces()
+        except Clash as found:
+            return Inseparable(self.about, tuple(sorted(found.pairs)))
+        if not (isinstance(augmented, Margin) and isinstance(geometric, Margin)):
+            ceilings = [Ceiling(space.upper_squared, space.pairs) for space in (augmented, geometric)]
+            return Undecided(self.about, *ceilings)
+        radius_squared = longest_row(self.given.X) + int(self.intercept)
+        return Separable(self.about, augmented, geometric, radius_squared)
+
+    def spaces(self) -> tuple[Ceiling, Ceiling]:
+        raise NotImplementedError
+
+    def ceiling(self, pairs: Sequence[Pair], counts: bool) -> Ceiling:
+        vector, balance = combination(self.given.X, self.given.codes, pairs)
+        square = sum((v * v for part in vector for v in part.values()), Fraction(0))
+        square += sum((b * b for b in balance), Fraction(0)) if counts else 0
+        return Ceiling(square / 2, tuple(sorted(pairs)))
+
+    def margin(self, planes: Sequence[Plane], ceiling: Ceiling, counts: bool) -> Ceiling:
+        """The margin that planes have; only the ceiling, where they do not separate."""
+        least = self.least(planes)
+        if least <= 0:
+            return ceiling
+        square = squared_norm(planes, counts) * (1 if len(planes) == 1 else 2)
+        return Margin(ceiling.upper_squared, ceiling.pairs, least**2 / square, tuple(planes))
+
+    def least(self, planes: Sequence[Plane]) -> Fraction:
+        """The smallest margin, not divided by the length of the planes."""
+        X, codes = self.given.X, self.given.codes
+        members = [np.flatnonzero(codes == c) for c in range(self.given.n_classes)]
+        if len(planes) == 1:
+            return min(least_score(X, members[1], planes[0]), least_score(X, members[0], _turned(planes[0])))
+        k = range(len(planes))
+        return min(least_score(X, members[own], planes[own], planes[z]) for own in k for z in k if z != own)
+
+
+class _Two(_Task):
+    def spaces(self) -> tuple[Ceiling, Ceiling]:
+        geometric = self._widest(self.given.X, free=self.intercept)
+        if not self.intercept:
+            return geometric, geometric
+        # What was proved of planes with a free intercept also holds, though less sharply, of rows (1, x).
+        augmented = self.ceiling(geometric.pairs, True)
+        if not isinstance(geometric, Margin):
+            return augmented, geometric
+        augmented = self.margin(geometric.planes, augmented, True)
+        if time.monotonic() < self.deadline:
+            better = self._widest(_with_ones(self.given.X), free=False, augmented=True)
+            augmented = better if isinstance(better, Margin) else augmented
+        return augmented, geometric
+
+    def _widest(self, X: Any, *, free: bool, augmented: bool = False) -> Ceiling:
+        problem = make_problem(X, self.given.codes, 2, x0=float(free))
+        rows, start = SignedRows(problem), None
+        if many_and_sparse(problem):
+            meeting = twins(rows)
+            if meeting is not None:
+                raise Clash(self._pairs(rows, meeting.places, meeting.weights))
+            plane, start = by_coordinates(problem, TOL, self.deadline)
+            if plane is not None:
+                start = np.zeros(problem.n_rows)
+                start[plane.support] = plane.multipliers
+                places, weights = plane.support, plane.multipliers
+                found = self._made_exact(rows, places, _shares(rows, places, weights), plane.coef, augmented)
+                if isinstance(found, Margin) and found.gap <= CLOSE:
+                    return found
+        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, start=start, patience=self.patience)
+        if end.decision is not None:
+            return self._decided(rows, end.decision, augmented)
+        places, weights = end.weights
+        found = self._made_exact(rows, places, _shares(rows, places, weights), end.run.v, augmented)
+        if isinstance(found, Margin) and found.gap <= CLOSE:
+            return found
+        apart = isinstance(found, Margin)
+        decision = decide(rows, places, weights, apart=apart, patience=self.patience)
+        return found if decision is None else self._decided(rows, decision, augmented)
+
+    def _decided(self, rows: SignedRows, decision: Any, augmented: bool) -> Ceiling:
+        if not (decision.apart or decision.bound):
+            raise Clash(self._pairs(rows, decision.places, decision.weights))
+        return self._made_exact(rows, decision.places, decision.weights, None, augmented)
+
+    def _pairs(self, rows: SignedRows, places: Any, weights: Sequence[Fraction]) -> tuple[Pair, ...]:
+        codes = self.given.codes
+        found = ((int(rows.index[place]), weight / rows.n_sides) for place, weight in zip(places, weights, strict=True))
+        return tuple(sorted(Pair(i, 1 - int(codes[i]), weight) for i, weight in found))
+
+    def _made_exact(self, rows: SignedRows, places: Any, weights: Sequence[Fraction], v: Any, augmented: bool) -> Ceiling:
+        """What weights, and a direction, prove; without a direction, that of the weights' own point."""
+        pairs = self._pairs(rows, places, weights)
+        ceiling = self.ceiling(pairs, augmented)
+        if v is None:
+            vector, balance = combination(self.given.X, self.given.codes, pairs)
+            plane = Plane(vector[1], balance[1] if augmented else Fraction(0))
+        else:
+            exponent = -int(np.frexp(abs(v).max())[1])
+            exact = [Fraction(f) for f in np.ldexp(v, exponent).tolist()]
+            intercept = exact.pop(0) if augmented else Fraction(0)
+            plane = Plane({c: f for c, f in enumerate(exact) if f}, intercept)
+        if rows.free:
+            members = [np.flatnonzero(self.given.codes == c) for c in (0, 1)]
+            low, high = least_score(self.given.X, members[1], plane), -least_score(self.given.X, members[0], _turned(plane))
+            plane = Plane(plane.weights, -(low + high) / 2)
+        return self.margin([plane], ceiling, augmented)
+
+
+class _Several(_Task):
+    def spaces(self) -> tuple[Ceiling, Ceiling]:
+        augmented = self._widest(float(self.intercept), True)
+        if not self.intercept:
+            return augmented, augmented
+        geometric = self.ceiling(self._balanced(augmented.pairs), False)
+        if not isinstance(augmented, Margin):
+            return augmented, geometric
+        geometric = self.margin(augmented.planes, geometric, False)
+        if time.monotonic() < self.deadline:
+            values = self.given.X if self.given.dense else self.given.X.data
+            size = float(abs(values).max(initial=1.0))
+            x0 = FREE * 2.0 ** math.frexp(size)[1]
+            better = self._widest(x0, False) if x0 < 1e300 else geometric
+            if isinstance(better, Margin):
+                geometric = _sharper(geometric, better)
+        return augmented, geometric
+
+    def _widest(self, x0: float, counts: bool) -> Ceiling:
+        rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, x0)
+        if (meeting := twins(rows)) is not None:
+            raise Clash(self._pairs(rows, meeting.places, meeting.weights))
+        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, patience=self.patience)
+        decision, v = end.decision, end.run.v
+        if decision is None:
+            places, weights = end.weights
+            found = self._made_exact(rows, places, _shares(rows, places, weights), v, counts)
+            if isinstance(found, Margin) and (found.gap <= CLOSE or not counts):
+                return found
+            decision = decide(rows, places, weights, apart=isinstance(found, Margin), patience=self.patience)
+            if decision is None:
+                return found
+        if not (decision.apart or decision.bound):
+            raise Clash(self._pairs(rows, decision.places, decision.weights))
+        return self._made_exact(rows, decision.places, decision.weights, None, counts)
+
+    def _pairs(self, rows: KeslerRows, places: Any, weights: Sequence[Fraction]) -> tuple[Pair, ...]:
+        where = (rows.pair(int(place)) for place in places)
+        return tuple(sorted(Pair(int(i), int(z), a) for (i, z), a in zip(where, weights, strict=True)))
+
+    def _made_exact(self, rows: KeslerRows, places: Any, weights: Sequence[Fraction], v: Any, counts: bool) -> Ceiling:
+        pairs = self._pairs(rows, places, weights)
+        free = rows.x0 not in (0.0, 1.0)
+        ceiling = self.ceiling(self._balanced(pairs) if free else pairs, counts)
+        if v is None:
+            vector, balance = combination(self.given.X, self.given.codes, pairs)
+            x0 = Fraction(rows.x0) ** 2
+            planes = [Plane(part, b * x0) for part, b in zip(vector, balance, strict=True)]
+        else:
+            U = np.ldexp(v, -int(np.frexp(abs(v).max())[1])).reshape(rows.k, rows.width).tolist()
+            planes = [_plane(u, rows.offset, Fraction(rows.x0)) for u in U]
+        return self.margin(planes, ceiling, counts)
+
+    def _balanced(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+        """The same pairs, with as much weight added as makes each class weigh the same for and against."""
+        codes, weights = self.given.codes, {pair[:2]: pair.weight for pair in pairs}
+        k = self.given.n_classes
+        balance = [Fraction(0)] * k
+        for (i, z), a in weights.items():
+            balance[codes[i]] += a
+            balance[z] -= a
+        while any(balance):
+            short = min(range(k), key=lambda c: balance[c])
+            over = max(range(k), key=lambda c: balance[c])
+            move = min(-balance[short], balance[over])
+            known = [(a, pair) for pair, a in weights.items() if codes[pair[0]] == short and pair[1] == over]
+            others = [(a, (pair[0], over)) for pair, a in weights.items() if codes[pair[0]] == short]
+            pair = max(known or others or [(Fraction(0), (int(np.flatnonzero(codes == short)[0]), over))])[1]
+            weights[pair] = weights.get(pair, Fraction(0)) + move
+            balance[short] += move
+            balance[over] -= move
+        total = sum(weights.values())
+        return tuple(sorted(Pair(i, z, a / total) for (i, z), a in weights.items()))
+
+
+def _sharper(one: Ceiling, other: Margin) -> Ceiling:
+    """The better half of each."""
+    if not isinstance(one, Margin):
+        return other
+    high = min(one, other, key=lambda margin: margin.upper_squared)
+    low = max(one, other, key=lambda margin: margin.lower_squared)
+    return Margin(high.upper_squared, high.pairs, low.lower_squared, low.planes)
+
+
+def _plane(u: list[float], offset: int, x0: Fraction) -> Plane:
+    weights = {c: Fraction(f) for c, f in enumerate(u[offset:]) if f}
+    return Plane(weights, Fraction(u[0]) * x0 if offset else Fraction(0))
+
+
+def _turned(plane: Plane) -> Plane:
+    return Plane({c: -f for c, f in plane.weights.items()}, -plane.intercept)
+
+
+def _shares(rows: SignedRows, places: Any, weights: Any) -> list[Fraction]:
+    """Floats as fractions that sum to exactly 1 on each side."""
+    exact = [Fraction(float(a)) for a in weights]
+    side = rows.side[places].tolist()
+    sums = [sum((a for a, s in zip(exact, side, strict=True) if s == k), Fraction(0)) for k in range(rows.n_sides)]
+    return [a / sums[s] for a, s in zip(exact, side, strict=True)]
+
+
+def _with_ones(X: Any) -> Any:
+    ones = np.ones((X.shape[0], 1), X.dtype)
+    return np.hstack([ones, X]) if isinstance(X, np.ndarray) else sp.hstack([ones, X], format="csr")

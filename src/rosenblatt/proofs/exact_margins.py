@@ -1,0 +1,130 @@
+"""The smallest margin of planes over all rows, and the length of a combination of rows, as fractions.
+
+Update     scores in floats, with a bound on what rounding did to each; only rows whose score may be the smallest are computed
+           in whole numbers.
+Guarantee  a sum of n products in floats is off by at most (n + 2) eps times the sum of their sizes, and n times the smallest
+           float where they underflow (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..certificates.statements import Pair, Plane
+
+EPS = float(np.finfo(np.float64).eps)
+TINY = 2.0**-1070
+BLOCK = 1 << 19  # values looked at together
+
+Whole = tuple[dict[int, int], int]  # weights and intercept times a common denominator
+
+
+def least_score(X: Any, rows: Any, plus: Plane, minus: Plane | None = None) -> Fraction:
+    """The smallest (plus - minus) score of some rows, exactly."""
+    difference = plus if minus is None else _difference(plus, minus)
+    w = np.zeros(X.shape[1])
+    w[list(difference.weights)] = [_near(f) for f in difference.weights.values()]
+    b = _near(difference.intercept)
+    low, high = np.empty(len(rows)), np.empty(len(rows))
+    step = max(1, BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else BLOCK
+    with np.errstate(all="ignore"):
+        for start in range(0, len(rows), step):
+            here = slice(start, start + step)
+            block = X[rows[here]].astype(np.float64)
+            scores, sizes = block @ w + b, abs(block) @ abs(w) + abs(b)
+            doubt = 2.0 * (X.shape[1] + 8) * (EPS * sizes + TINY)
+            low[here], high[here] = scores - doubt, scores + doubt
+    unsure = np.flatnonzero(~(low > np.nan_to_num(high, nan=np.inf).min()))
+    weights, below = _common(difference)
+    return min(_score(X, int(i), weights) for i in np.asarray(rows)[unsure]) / below
+
+
+def squared_norm(planes: Iterable[Plane], counts: bool) -> Fraction:
+    return sum(
+        (f * f for plane in planes for f in (*plane.weights.values(), *([plane.intercept] if counts else []))), Fraction(0)
+    )
+
+
+def combination(X: Any, codes: Any, pairs: Iterable[Pair]) -> tuple[list[dict[int, Fraction]], list[Fraction]]:
+    """The signed sum of pairs, class by class, and that of their weights."""
+    k = int(max(codes)) + 1
+    taken = [(pair, *_entries(X, pair.row)) for pair in pairs]
+    unit = max((q for _, _, whole in taken for _, q in whole), default=1)
+    below = math.lcm(*(pair.weight.denominator for pair, *_ in taken))
+    sums: list[dict[int, int]] = [{} for _ in range(k)]
+    balance = [Fraction(0)] * k
+    for pair, columns, whole in taken:
+        weight = pair.weight.numerator * (below // pair.weight.denominator)
+        own = int(codes[pair.row])
+        balance[own] += pair.weight
+        balance[pair.rival] -= pair.weight
+        for c, (p, q) in zip(columns, whole, strict=True):
+            move = weight * p * (unit // q)
+            sums[own][c] = sums[own].get(c, 0) + move
+            sums[pair.rival][c] = sums[pair.rival].get(c, 0) - move
+    return [{c: Fraction(v, below * unit) for c, v in part.items() if v} for part in sums], balance
+
+
+def longest_row(X: Any) -> Fraction:
+    """The largest squared norm of a row, exactly."""
+    with np.errstate(all="ignore"):
+        squares = np.array([float(part) for part in _float_squares(X)])
+    unsure = np.flatnonzero(~(squares * (1 + 4 * (X.shape[1] + 8) * EPS) + 1e-300 < np.nanmax(squares)))
+    return max(_square(X, int(i)) for i in unsure)
+
+
+def _float_squares(X: Any) -> Any:
+    step = max(1, BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else BLOCK
+    for start in range(0, X.shape[0], step):
+        block = X[start : start + step].astype(np.float64)
+        yield from np.einsum("ij,ij->i", block, block) if isinstance(X, np.ndarray) else block.multiply(block).sum(axis=1)
+
+
+def _difference(plus: Plane, minus: Plane) -> Plane:
+    columns = plus.weights.keys() | minus.weights.keys()
+    weights = {c: plus.weights.get(c, Fraction(0)) - minus.weights.get(c, Fraction(0)) for c in columns}
+    return Plane(weights, plus.intercept - minus.intercept)
+
+
+def _near(f: Fraction) -> float:
+    try:
+        return float(f)
+    except OverflowError:
+        return math.inf if f > 0 else -math.inf
+
+
+def _common(plane: Plane) -> tuple[Whole, int]:
+    below = math.lcm(plane.intercept.denominator, *(f.denominator for f in plane.weights.values()))
+    whole = {c: f.numerator * (below // f.denominator) for c, f in plane.weights.items()}
+    return (whole, plane.intercept.numerator * (below // plane.intercept.denominator)), below
+
+
+def _score(X: Any, i: int, plane: Whole) -> Fraction:
+    columns, whole = _entries(X, i)
+    weights, intercept = plane
+    below = max((q for _, q in whole), default=1)
+    total = sum(weights.get(c, 0) * p * (below // q) for c, (p, q) in zip(columns, whole, strict=True))
+    return Fraction(total + intercept * below, below)
+
+
+def _square(X: Any, i: int) -> Fraction:
+    _, whole = _entries(X, i)
+    below = max((q for _, q in whole), default=1)
+    return Fraction(sum((p * (below // q)) ** 2 for p, q in whole), below**2)
+
+
+def _entries(X: Any, i: int) -> tuple[list[int], list[tuple[int, int]]]:
+    """The columns of a row that are not zero, and the fractions there."""
+    if isinstance(X, np.ndarray):
+        columns = np.flatnonzero(X[i])
+        values = X[i, columns]
+    else:
+        span = slice(X.indptr[i], X.indptr[i + 1])
+        stored = X.data[span] != 0
+        columns, values = X.indices[span][stored], X.data[span][stored]
+    return columns.tolist(), [float(value).as_integer_ratio() for value in values.tolist()]
