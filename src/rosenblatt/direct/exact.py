@@ -44,14 +44,14 @@ class Patience:
 
 @dataclass(frozen=True)
 class Decision:
-    """Rows (by place) and convex weights that meet, or come within 2 `bound` (one side: `bound`).
+    """Rows (by place) and convex weights that meet, or come within twice the root of `bound_squared` (one side: once).
 
     `apart`: they do not meet, and no others come nearer.
     """
 
     places: list[int]
     weights: list[Fraction]
-    bound: float = 0.0
+    bound_squared: Fraction = Fraction(0)
     apart: bool = False
 
 
@@ -261,8 +261,4 @@ def _product(rows: SignedRows, place: int, columns: Any, v: list[int]) -> Fracti
 def _bounded(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
     """What the weights prove although they do not meet: no margin is larger than their distance (two sides: half of it)."""
     _, v, unit = _point(rows, places, x)
-    square = sum(value * value for value in v) * (unit / rows.n_sides) ** 2
-    bound = math.sqrt(float(square)) if float(square) > 1e-300 else 1e-150
-    while Fraction(bound) ** 2 < square:
-        bound = math.nextafter(bound * (1 + 1e-15), math.inf)
-    return Decision(places, x, bound)
+    return Decision(places, x, sum(value * value for value in v) * (unit / rows.n_sides) ** 2)

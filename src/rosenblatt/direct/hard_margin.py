@@ -40,7 +40,7 @@ def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **
     if many_and_sparse(problem):
         rows = SignedRows(problem)
         if (found := twins(rows)) is not None:  # the commonest reason why no plane separates real texts
-            raise NotSeparable(rows.index[found.places].tolist(), found.weights, positive, rows.free, 0.0, about)
+            raise NotSeparable(rows.index[found.places].tolist(), found.weights, positive, rows.free, about=about)
         plane, start = by_coordinates(problem, tol)
         if plane is not None:
             return plane, "dual-coordinates"

@@ -67,7 +67,7 @@ def nearest_points(
         end = approach(rows, tol=tol, max_steps=max_steps, start=start, price=price, verbose=verbose)
         if end.decision is not None and not end.decision.apart:
             proof = sorted(zip(rows.index[end.decision.places].tolist(), end.decision.weights, strict=True))
-            bound = end.decision.bound
+            bound = end.decision.bound_squared
             raise NotSeparable([i for i, _ in proof], [a for _, a in proof], positive, rows.free, bound, about)
         reason = end.reason if end.decision is None else end.run.adopt(end.decision)
         return end.run.result(reason)

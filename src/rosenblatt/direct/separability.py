@@ -1,11 +1,16 @@
-"""What proves that no plane separates the rows, and its check, which shares nothing with any solver."""
+"""What proves that no plane separates the rows, as an exception."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
+
+from ..certificates.data import Data, label_text
+from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided, root_above
+from ..certificates.verify import verify
 
 
 class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as StopIteration does
@@ -32,19 +37,23 @@ class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as Stop
         weights: Sequence[Fraction],
         positive: Any,
         free: bool = True,
-        bound: float = 0.0,
+        bound_squared: Fraction = Fraction(0),
         about: str = "",
     ) -> None:
         self.rows, self.weights, self.positive, self.free = list(rows), list(weights), positive, free
-        self.bound, self.about = bound, about
+        self.bound_squared, self.about = bound_squared, about
         super().__init__(self._sentence())
 
     def __reduce__(self) -> Any:
-        return type(self), (self.rows, self.weights, self.positive, self.free, self.bound, self.about)
+        return type(self), (self.rows, self.weights, self.positive, self.free, self.bound_squared, self.about)
 
     @property
     def exact(self) -> bool:
-        return self.bound == 0.0
+        return self.bound_squared == 0
+
+    @property
+    def bound(self) -> float:
+        return root_above(self.bound_squared)
 
     def _sentence(self) -> str:
         names = ", ".join(map(str, self.rows[:12])) + (", ..." if len(self.rows) > 12 else "")
@@ -61,32 +70,33 @@ class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as Stop
         some = f"these {len(self.rows)} rows have convex combinations that {meet}: {names}"
         return f"no plane separates the rows{self.about}: {some}"
 
+    def certificate(self, X: Any, y: Any) -> Inseparable | Undecided:
+        """The proof as `rb.verify` checks it and `rb.save_certificate` writes it.
+
+        It speaks of X and y where y has two classes; where it has more, of X and of whether y is `positive`.
+        """
+        labels = self._two(y)
+        data = Data(X, labels)
+        this = label_text(self.positive if self._plain(y) else True)
+        classes = sorted(set(data.labels), key=lambda name: name == this)
+        about = About(data.n_rows, data.n_columns, tuple(classes), data.sha256(), self.free)
+        share = 2 if self.free else 1
+        pairs = tuple(
+            Pair(row, int(data.labels[row] != this), weight / share)
+            for row, weight in zip(self.rows, self.weights, strict=True)
+        )
+        if self.exact:
+            return Inseparable(about, pairs)
+        ceiling = Ceiling(self.bound_squared, pairs)
+        return Undecided(about, ceiling, ceiling)
+
     def check(self, X: Any, y: Any) -> bool:
-        """Whether the proof holds of these rows and labels, in fractions: a float is a whole number over a power of two."""
-        labels = y.iloc if hasattr(y, "iloc") else y
-        signs = [1 if labels[i] == self.positive else -1 for i in self.rows]
-        if any(weight < 0 for weight in self.weights) or not len(signs) == len(self.weights) == len(set(self.rows)):
-            return False
-        sums = {sign: sum((a for a, s in zip(self.weights, signs, strict=True) if s == sign), Fraction(0)) for sign in (1, -1)}
-        if sums[1] + sums[-1] != (2 if self.free else 1) or (self.free and sums[1] != 1):
-            return False
-        # The sum in whole numbers over two common denominators, of the weights and of the values.
-        entries = [[(column, *value.as_integer_ratio()) for column, value in _entries(X, i)] for i in self.rows]
-        of_weights = math.lcm(*(a.denominator for a in self.weights))
-        of_values = max((below for row in entries for _, _, below in row), default=1)
-        point: dict[int, int] = {}
-        for a, sign, row in zip(self.weights, signs, entries, strict=True):
-            weight = sign * a.numerator * (of_weights // a.denominator)
-            for column, above, below in row:
-                point[column] = point.get(column, 0) + weight * above * (of_values // below)
-        square = Fraction(sum(p * p for p in point.values()), (of_weights * of_values) ** 2)
-        return square <= ((2 if self.free else 1) * Fraction(self.bound)) ** 2
+        """Whether the proof holds of these rows and labels, in fractions, as `rb.verify` finds."""
+        return bool(verify(self.certificate(X, y), X, self._two(y)))
 
+    @staticmethod
+    def _plain(y: Any) -> bool:
+        return len(set(np.asarray(y).tolist())) == 2
 
-def _entries(X: Any, i: int) -> list[tuple[int, float]]:
-    """The columns and values of a row of an array or a sparse matrix; nothing is converted but numbers to Python's."""
-    if hasattr(X, "tocsr"):
-        row = X.tocsr()[[i]].tocoo()
-        return list(zip(map(int, row.coords[-1]), map(float, row.data), strict=True))
-    row = X.iloc[i] if hasattr(X, "iloc") else X[i]
-    return [(column, float(value)) for column, value in enumerate(row) if value != 0]
+    def _two(self, y: Any) -> Any:
+        return np.asarray(y) if self._plain(y) else np.asarray(y) == self.positive

@@ -174,7 +174,7 @@ class _Two(_Task):
         return found if decision is None else self._decided(rows, decision, augmented)
 
     def _decided(self, rows: SignedRows, decision: Any, augmented: bool) -> Ceiling:
-        if not (decision.apart or decision.bound):
+        if not (decision.apart or decision.bound_squared):
             raise Clash(self._pairs(rows, decision.places, decision.weights))
         return self._made_exact(rows, decision.places, decision.weights, None, augmented)
 
@@ -234,7 +234,7 @@ class _Several(_Task):
             decision = decide(rows, places, weights, apart=isinstance(found, Margin), patience=self.patience)
             if decision is None:
                 return found
-        if not (decision.apart or decision.bound):
+        if not (decision.apart or decision.bound_squared):
             raise Clash(self._pairs(rows, decision.places, decision.weights))
         return self._made_exact(rows, decision.places, decision.weights, None, counts)
 
