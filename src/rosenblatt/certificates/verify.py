@@ -124,31 +124,33 @@ def _whole_planes(planes: tuple[Plane, ...], about: About) -> list[tuple[list[in
     _demand(about.intercept or not any(plane.intercept for plane in planes), "there are intercepts where none are allowed")
     _demand(all(0 <= c < about.n_columns for plane in planes for c in plane.weights), "a weight has no column")
     below = math.lcm(*(f.denominator for plane in planes for f in (plane.intercept, *plane.weights.values())))
-    zero = Fraction(0)
-    whole = [[int(plane.weights.get(c, zero) * below) for c in range(about.n_columns)] for plane in planes]
-    return [(weights, int(plane.intercept * below)) for weights, plane in zip(whole, planes, strict=True)]
+    whole = [([0] * about.n_columns, int(plane.intercept * below)) for plane in planes]
+    for (weights, _), plane in zip(whole, planes, strict=True):
+        for c, f in plane.weights.items():
+            weights[c] = f.numerator * (below // f.denominator)
+    return whole
 
 
 def _check_ceiling(certificate: Certificate, ceiling: Ceiling, counts: bool, codes: list[int], data: Data) -> None:
     about = certificate.about
-    vector, balance = _combination(ceiling.pairs, codes, data, len(about.classes))
+    vector, unit, balance = _combination(ceiling.pairs, codes, data, len(about.classes))
     _demand(not about.intercept or counts or not any(balance), "the weights of its pairs do not balance")
     # Every pair adds to one class what it takes from another: both halves of |V|^2 are counted, and one is meant.
-    square = _length(vector) + (_length([balance]) if counts else 0)
+    square = Fraction(sum(v * v for v in vector), unit**2) + (sum(b * b for b in balance) if counts else 0)
     _demand(square == 2 * ceiling.upper_squared, "its pairs do not leave the upper bound it states")
 
 
 def _check_clash(certificate: Inseparable, codes: list[int], data: Data) -> None:
     about, clash = certificate.about, certificate.clash
-    vector, balance = _combination(clash, codes, data, len(about.classes))
-    _demand(not any(value for part in vector for value in part), "the pairs of the clash do not cancel")
+    vector, _, balance = _combination(clash, codes, data, len(about.classes))
+    _demand(not any(vector), "the pairs of the clash do not cancel")
     _demand(not about.intercept or not any(balance), "the weights of the clash do not balance")
     dimensions = (about.n_columns + about.intercept) * (len(about.classes) - 1)
     _demand(len(clash) <= dimensions + 1, "the clash has more pairs than any needs")
 
 
-def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[list[Fraction]], list[Fraction]]:
-    """The signed sum of pairs, class by class, and of their weights alone."""
+def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[int], int, list[Fraction]]:
+    """The signed sum of pairs, all classes in one, in whole numbers over a unit; and that of their weights, class by class."""
     _demand(len({pair[:2] for pair in pairs}) == len(pairs) > 0, "a pair is there twice, or none at all")
     _demand(all(0 <= pair.row < data.n_rows and 0 <= pair.rival < k for pair in pairs), "a pair has no row or no class")
     _demand(all(codes[pair.row] != pair.rival for pair in pairs), "a row is set against its own class")
@@ -164,11 +166,7 @@ def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) 
             balance[z] += sign * pair.weight
             for c, number in zip(columns, numbers, strict=True):
                 sums[z][c] = sums[z].get(c, 0) + sign * weight * number
-    return [[Fraction(v, below * unit) for v in part.values() if v] for part in sums], balance
-
-
-def _length(vectors: list[list[Fraction]]) -> Fraction:
-    return sum((value * value for vector in vectors for value in vector), Fraction(0))
+    return [v for part in sums for v in part.values()], below * unit, balance
 
 
 def _demand(holds: bool, otherwise: str) -> None:

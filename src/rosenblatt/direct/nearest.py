@@ -27,7 +27,7 @@ from ..threads import one_blas_thread
 from .corral import EPS, Corral
 from .exact import Decision, Patience, decide, point
 from .separability import NotSeparable
-from .signed import SignedRows
+from .signed import NARROW, SignedRows
 
 # A pass brings so many rows of each class into the working set; it is emptied but for the corral when it outgrows its room.
 BATCH = 64
@@ -118,7 +118,7 @@ class _Run:
         self.v: Any
         self.products: Any
         self.upper, self.lower = np.inf, -np.inf
-        row_bytes = 8 * max(1.0, rows.density) * (1 if rows.dense else 2)
+        row_bytes = 8.0 * (rows.n_features if rows.n_features <= NARROW else max(1.0, rows.density) * (1 if rows.dense else 2))
         self.room = int(max(ROOM, 0.1 * rows.nbytes) / row_bytes)
 
     # --- the working set -------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class _Run:
         Z = self.rows.take(new)
         self.places = np.concatenate([self.places, new])
         lengths = np.concatenate([corral.lengths, _lengths(Z, self.price[new])])
-        whole = np.concatenate([corral.Z, Z]) if self.rows.dense else sp.vstack([corral.Z, Z], format="csr")
+        whole = np.concatenate([corral.Z, Z]) if isinstance(Z, np.ndarray) else sp.vstack([corral.Z, Z], format="csr")
         corral.grow(whole, self.rows.side[self.places], self.price[self.places], lengths)
 
     # --- rounds ----------------------------------------------------------------------------------------------------------

@@ -109,9 +109,8 @@ class _Task:
         raise NotImplementedError
 
     def ceiling(self, pairs: Sequence[Pair], counts: bool) -> Ceiling:
-        vector, balance = combination(self.given.X, self.given.codes, pairs)
-        square = sum((v * v for part in vector for v in part.values()), Fraction(0))
-        square += sum((b * b for b in balance), Fraction(0)) if counts else 0
+        total = combination(self.given.X, self.given.codes, pairs)
+        square = total.square() + (sum(b * b for b in total.balance) if counts else 0)
         return Ceiling(square / 2, tuple(sorted(pairs)))
 
     def margin(self, planes: Sequence[Plane], ceiling: Ceiling, counts: bool) -> Ceiling:
@@ -188,8 +187,7 @@ class _Two(_Task):
         pairs = self._pairs(rows, places, weights)
         ceiling = self.ceiling(pairs, augmented)
         if v is None:
-            vector, balance = combination(self.given.X, self.given.codes, pairs)
-            plane = Plane(vector[1], balance[1] if augmented else Fraction(0))
+            plane = combination(self.given.X, self.given.codes, pairs).planes(Fraction(int(augmented)))[1]
         else:
             exponent = -int(np.frexp(abs(v).max())[1])
             exact = [Fraction(f) for f in np.ldexp(v, exponent).tolist()]
@@ -247,9 +245,7 @@ class _Several(_Task):
         free = rows.x0 not in (0.0, 1.0)
         ceiling = self.ceiling(self._balanced(pairs) if free else pairs, counts)
         if v is None:
-            vector, balance = combination(self.given.X, self.given.codes, pairs)
-            x0 = Fraction(rows.x0) ** 2
-            planes = [Plane(part, b * x0) for part, b in zip(vector, balance, strict=True)]
+            planes = combination(self.given.X, self.given.codes, pairs).planes(Fraction(rows.x0))
         else:
             U = np.ldexp(v, -int(np.frexp(abs(v).max())[1])).reshape(rows.k, rows.width).tolist()
             planes = [_plane(u, rows.offset, Fraction(rows.x0)) for u in U]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -45,35 +46,56 @@ def least_score(X: Any, rows: Any, plus: Plane, minus: Plane | None = None) -> F
 
 
 def squared_norm(planes: Iterable[Plane], counts: bool) -> Fraction:
-    return sum(
-        (f * f for plane in planes for f in (*plane.weights.values(), *([plane.intercept] if counts else []))), Fraction(0)
-    )
+    numbers = [f for plane in planes for f in (*plane.weights.values(), *([plane.intercept] if counts else []))]
+    below = math.lcm(*(f.denominator for f in numbers))
+    return Fraction(sum((f.numerator * (below // f.denominator)) ** 2 for f in numbers), below**2)
 
 
-def combination(X: Any, codes: Any, pairs: Iterable[Pair]) -> tuple[list[dict[int, Fraction]], list[Fraction]]:
-    """The signed sum of pairs, class by class, and that of their weights."""
+@dataclass(frozen=True)
+class Combination:
+    """The signed sum of pairs, class by class, as whole numbers over `below`; and that of their weights."""
+
+    sums: list[dict[int, int]]
+    balance: list[Fraction]
+    below: int
+
+    def square(self) -> Fraction:
+        return Fraction(sum(v * v for part in self.sums for v in part.values()), self.below**2)
+
+    def planes(self, x0: Fraction) -> list[Plane]:
+        """The planes with these weights, where rows have x0 before them."""
+        parts = zip(self.sums, self.balance, strict=True)
+        return [Plane({c: Fraction(v, self.below) for c, v in part.items() if v}, b * x0 * x0) for part, b in parts]
+
+
+def combination(X: Any, codes: Any, pairs: Iterable[Pair]) -> Combination:
     k = int(max(codes)) + 1
     taken = [(pair, *_entries(X, pair.row)) for pair in pairs]
-    unit = max((q for _, _, whole in taken for _, q in whole), default=1)
+    unit = max(power for *_, power in taken)
     below = math.lcm(*(pair.weight.denominator for pair, *_ in taken))
     sums: list[dict[int, int]] = [{} for _ in range(k)]
     balance = [Fraction(0)] * k
-    for pair, columns, whole in taken:
-        weight = pair.weight.numerator * (below // pair.weight.denominator)
+    for pair, columns, numbers, power in taken:
+        weight = pair.weight.numerator * (below // pair.weight.denominator) * (unit // power)
         own = int(codes[pair.row])
         balance[own] += pair.weight
         balance[pair.rival] -= pair.weight
-        for c, (p, q) in zip(columns, whole, strict=True):
-            move = weight * p * (unit // q)
+        for c, number in zip(columns, numbers, strict=True):
+            move = weight * number
             sums[own][c] = sums[own].get(c, 0) + move
             sums[pair.rival][c] = sums[pair.rival].get(c, 0) - move
-    return [{c: Fraction(v, below * unit) for c, v in part.items() if v} for part in sums], balance
+    return Combination(sums, balance, below * unit)
 
 
 def longest_row(X: Any) -> Fraction:
     """The largest squared norm of a row, exactly."""
+    values = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(all="ignore"):
         squares = np.array([float(part) for part in _float_squares(X)])
+    # Small whole numbers are squared and summed without rounding.
+    whole = float(abs(values).max(initial=0.0)) < 1 << 16 and X.shape[1] < 1 << 20 and not np.mod(values, 1.0).any()
+    if whole:
+        return Fraction(int(squares.max()))
     unsure = np.flatnonzero(~(squares * (1 + 4 * (X.shape[1] + 8) * EPS) + 1e-300 < np.nanmax(squares)))
     return max(_square(X, int(i)) for i in unsure)
 
@@ -105,21 +127,18 @@ def _common(plane: Plane) -> tuple[Whole, int]:
 
 
 def _score(X: Any, i: int, plane: Whole) -> Fraction:
-    columns, whole = _entries(X, i)
+    columns, numbers, below = _entries(X, i)
     weights, intercept = plane
-    below = max((q for _, q in whole), default=1)
-    total = sum(weights.get(c, 0) * p * (below // q) for c, (p, q) in zip(columns, whole, strict=True))
-    return Fraction(total + intercept * below, below)
+    return Fraction(sum(weights.get(c, 0) * n for c, n in zip(columns, numbers, strict=True)) + intercept * below, below)
 
 
 def _square(X: Any, i: int) -> Fraction:
-    _, whole = _entries(X, i)
-    below = max((q for _, q in whole), default=1)
-    return Fraction(sum((p * (below // q)) ** 2 for p, q in whole), below**2)
+    _, numbers, below = _entries(X, i)
+    return Fraction(sum(n * n for n in numbers), below**2)
 
 
-def _entries(X: Any, i: int) -> tuple[list[int], list[tuple[int, int]]]:
-    """The columns of a row that are not zero, and the fractions there."""
+def _entries(X: Any, i: int) -> tuple[list[int], list[int], int]:
+    """The columns of a row that are not zero, and whole numbers there, over one denominator."""
     if isinstance(X, np.ndarray):
         columns = np.flatnonzero(X[i])
         values = X[i, columns]
@@ -127,4 +146,6 @@ def _entries(X: Any, i: int) -> tuple[list[int], list[tuple[int, int]]]:
         span = slice(X.indptr[i], X.indptr[i + 1])
         stored = X.data[span] != 0
         columns, values = X.indices[span][stored], X.data[span][stored]
-    return columns.tolist(), [float(value).as_integer_ratio() for value in values.tolist()]
+    ratios = [float(value).as_integer_ratio() for value in values.tolist()]
+    below = max((q for _, q in ratios), default=1)
+    return columns.tolist(), [p * (below // q) for p, q in ratios], below

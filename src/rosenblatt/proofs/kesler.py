@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..direct.signed import SignedRows, same_points
+from ..direct.signed import NARROW, SignedRows, same_points
 
 
 class KeslerRows(SignedRows):
@@ -65,7 +65,8 @@ class KeslerRows(SignedRows):
         return sp.csr_array((np.ldexp(block.data.astype(np.float64), exponent), block.indices, block.indptr), block.shape)
 
     def take(self, places: Any) -> Any:
-        return self._vectors(places, self.exponent)
+        vectors = self._vectors(places, self.exponent)
+        return vectors if self.dense or self.n_features > NARROW else vectors.toarray()
 
     def _vectors(self, places: Any, exponent: int) -> Any:
         i, rivals = self.pair(np.asarray(places))
