@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 from pathlib import Path
@@ -40,3 +41,12 @@ def _idx(path: Path) -> Any:
         assert (zeros, kind) == (0, 8)
         shape = [int.from_bytes(file.read(4)) for _ in range(axes)]
         return np.frombuffer(file.read(), np.uint8).reshape(shape)
+
+
+def uci(name: str, label: int = -1) -> tuple[Any, Any]:
+    """Numbers and labels from a comma-separated file; a first line without numbers is left out."""
+    with data_file(f"uci/{name}").open(newline="") as file:
+        rows = [row for row in csv.reader(file) if row]
+    at = label % len(rows[0])
+    rows = [row for row in rows if row[1 - bool(at)].lstrip("-").replace(".", "").isdigit()]
+    return np.array([[float(cell) for cell in row[:at] + row[at + 1 :]] for row in rows]), np.array([row[at] for row in rows])
