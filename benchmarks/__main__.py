@@ -16,9 +16,9 @@ from rich.table import Table
 
 import rosenblatt
 
-from . import defaults, epochs, margins, memory, pocket, squares, startup
+from . import defaults, epochs, margins, memory, pocket, proofs, squares, startup
 
-PARTS = ("epochs", "pocket", "margins", "squares", "memory", "defaults", "startup")
+PARTS = ("epochs", "pocket", "margins", "squares", "proofs", "memory", "defaults", "startup")
 console = Console(width=150)
 
 
@@ -47,6 +47,8 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
             found[part] = _margins(margins.measure(3, quick))
         elif part == "squares":
             found[part] = _ratios(squares.measure(repeats, quick), "sklearn")
+        elif part == "proofs":
+            found[part] = _proofs(proofs.measure(3, quick))
         elif part == "memory":
             found[part] = _memory(memory.measure(quick))
         elif part == "defaults":
@@ -109,6 +111,17 @@ def _margins(rows: Any) -> list[dict[str, Any]]:
             row["work"], row["peer"], f"{theirs['seconds']:.3f}", f"{late}{theirs['above']:.1g}", f"{ours['seconds']:.3f}",
             f"{ours['above']:.1g}", ratio, least, style="red" if short else "",
         )  # fmt: skip
+    console.print(table)
+    return kept
+
+
+def _proofs(rows: Any) -> list[dict[str, Any]]:
+    table = Table("set", "rows x columns", "ours s", "verdict, proved", "HiGHS s", "says", "SVC(C=1e10) s", "leaves")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        cells = [text for who in ("ours", "HiGHS", "SVC") for text in (f"{row['seconds'][who]:.3f}", row["answers"][who])]
+        table.add_row(row["set"], f"{row['shape'][0]:,} x {row['shape'][1]:,}", *cells)
     console.print(table)
     return kept
 

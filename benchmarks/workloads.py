@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,32 @@ def real(name: str) -> tuple[Any, Any, Any, Any] | None:
         return X, X_test, y, y_test
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
     return X, X_test, y, y_test
+
+
+SMALL = ("heart_scale", "breast-cancer_scale", "australian", "german.numer", "fourclass", "mushrooms")
+TABLES = ("spambase.data", "sonar.all-data", "ionosphere.data", "banknote_authentication.csv")
+
+
+def two_classes(quick: bool) -> Iterator[tuple[str, Any, Any]]:
+    """Real sets of two classes, small ones first: (name, X, y); nothing where the files are absent."""
+    if not DATA.is_dir():
+        return
+    for name in SMALL:
+        yield name, *_svmlight(name)
+    for name in TABLES:
+        table = np.genfromtxt(DATA / "uci" / name, delimiter=",", dtype=str)
+        table = table[1:] if table[0, 0].isalpha() else table
+        yield name.split(".")[0], table[:, :-1].astype(float), table[:, -1]
+    if quick:
+        return
+    for name in ("a9a", "w8a"):
+        yield name, *_svmlight(name)
+    X, y = _mnist("train")
+    yield "MNIST 0 against 1", X[y < 2], y[y < 2]
+    X, y = _svmlight("news20.bz2")
+    for i, j in ((1, 2), (16, 19)):
+        chosen = np.flatnonzero((y == i) | (y == j))
+        yield f"news20 {i} against {j}", *draw(X[chosen], y[chosen], len(chosen), 0)
 
 
 def draw(X: Any, y: Any, n: int, seed: int) -> tuple[Any, Any]:
