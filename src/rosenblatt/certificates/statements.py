@@ -173,8 +173,8 @@ class Undecided:
 
     def __str__(self) -> str:
         known = [
-            f"no separator with a {name} margin above {ceiling.upper:.3g} exists"
-            for name, ceiling in (("geometric", self.geometric), ("augmented", self.augmented))
+            f"no separator with {name} margin above {ceiling.upper:.3g} exists"
+            for name, ceiling in (("a geometric", self.geometric), ("an augmented", self.augmented))
             if ceiling is not None
         ]
         return "undecided when the time ran out: " + ("; ".join(known) or "nothing is proved yet") + "."

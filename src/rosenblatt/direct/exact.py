@@ -26,6 +26,8 @@ from scipy.linalg import qr
 from .signed import SignedRows
 
 MOST_ROWS = 800  # in one exact system: about half a minute
+SECOND = 200  # rows in a system that takes about a second
+STEP = 120  # rows with which one of Wolfe's steps does
 # Wolfe's steps in fractions take rows^2 (rows + columns) of work each; so much is about five seconds.
 MOST_WORK = 30_000_000
 
@@ -39,7 +41,10 @@ class Patience:
 
     def spend(self, work: float) -> bool:
         self.work -= work
-        return self.work >= 0 and time.monotonic() < self.deadline
+        return self.work >= 0 and self.allows(0.0)
+
+    def allows(self, seconds: float) -> bool:
+        return time.monotonic() + seconds < self.deadline
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def decide(
     found = twins(rows)
     if found is not None:
         return found
-    if len(places) <= MOST_ROWS:
+    if len(places) <= MOST_ROWS and patience.allows((len(places) / SECOND) ** 3):
         solution = _meeting(_lifted(rows, places), rows.n_sides)
         if solution is not None:
             return _meet(list(places), solution)
@@ -168,7 +173,9 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], patience: Patience) -> Decision:
     """The end of Wolfe's cycles, or, where they would take too long, what the weights prove that they began with."""
     begun = (places, x)
-    while patience.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
+    while patience.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))) and (
+        patience.allows((len(places) / STEP) ** 3)
+    ):
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:

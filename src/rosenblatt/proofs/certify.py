@@ -108,6 +108,9 @@ class _Task:
     def spaces(self) -> tuple[Ceiling, Ceiling]:
         raise NotImplementedError
 
+    def _good_enough(self, found: Ceiling) -> bool:
+        return (isinstance(found, Margin) and found.gap <= CLOSE) or time.monotonic() >= self.deadline
+
     def ceiling(self, pairs: Sequence[Pair], counts: bool) -> Ceiling:
         total = combination(self.given.X, self.given.codes, pairs)
         square = total.square() + (sum(b * b for b in total.balance) if counts else 0)
@@ -159,17 +162,16 @@ class _Two(_Task):
                 start[plane.support] = plane.multipliers
                 places, weights = plane.support, plane.multipliers
                 found = self._made_exact(rows, places, _shares(rows, places, weights), plane.coef, augmented)
-                if isinstance(found, Margin) and found.gap <= CLOSE:
+                if self._good_enough(found):
                     return found
         end = approach(rows, tol=TOL, max_steps=MOST_STEPS, start=start, patience=self.patience)
         if end.decision is not None:
             return self._decided(rows, end.decision, augmented)
         places, weights = end.weights
         found = self._made_exact(rows, places, _shares(rows, places, weights), end.run.v, augmented)
-        if isinstance(found, Margin) and found.gap <= CLOSE:
+        if self._good_enough(found):
             return found
-        apart = isinstance(found, Margin)
-        decision = decide(rows, places, weights, apart=apart, patience=self.patience)
+        decision = decide(rows, places, weights, apart=isinstance(found, Margin), patience=self.patience)
         return found if decision is None else self._decided(rows, decision, augmented)
 
     def _decided(self, rows: SignedRows, decision: Any, augmented: bool) -> Ceiling:
@@ -227,7 +229,7 @@ class _Several(_Task):
         if decision is None:
             places, weights = end.weights
             found = self._made_exact(rows, places, _shares(rows, places, weights), v, counts)
-            if isinstance(found, Margin) and (found.gap <= CLOSE or not counts):
+            if self._good_enough(found) or not counts:
                 return found
             decision = decide(rows, places, weights, apart=isinstance(found, Margin), patience=self.patience)
             if decision is None:
