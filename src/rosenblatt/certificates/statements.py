@@ -86,7 +86,9 @@ class Margin(Ceiling):
         return max(0.0, float(1 - self.lower_squared / self.upper_squared)) / (1 + self.lower / self.upper)
 
     def __str__(self) -> str:
-        return f"between {self.lower!r} and {self.upper!r}"
+        if self.gap > 1e-6:
+            return f"between {self.lower:.6g} and {self.upper:.6g}"
+        return f"{self.lower:.12g}, known {f'to {self.gap:.0e} of it' if self.gap else 'exactly'}"
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,15 @@ MOST_STEPS = 10_000_000
 FREE = 2.0**17  # the intercept of several classes counts as little as this many row lengths squared: it is free but for 1e-10
 
 
-def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None = None) -> Certificate:
+def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None = None, *, verbose: int = 0) -> Certificate:
     """Prove that planes separate the classes, and how widely, or that none do.
 
     X : array, data frame or sparse matrix of shape (rows, features).
     y : labels of two or more classes. With k > 2 classes, k weight vectors must give every row's own class the largest score.
     fit_intercept : False: planes go through the origin.
     time_limit : seconds, or None. What is not decided by then is `Undecided`, with the bounds that are proved so far.
+
+    verbose : 1 writes a line to stderr for each pass over the rows.
 
     Returns `Separable`, `Inseparable` or `Undecided`; each has been checked by `rb.verify`, can be printed, and saved with
     `rb.save_certificate`.
@@ -63,16 +65,16 @@ def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None
     flag("fit_intercept", fit_intercept)
     deadline = math.inf if time_limit is None else time.monotonic() + number("time_limit", time_limit)
     given = labelled(X, y, "certify")
-    certificate = certificate_of(given, bool(fit_intercept), deadline)
+    certificate = certificate_of(given, bool(fit_intercept), deadline, bool(verbose))
     check = verify(certificate, given.X, given.y)
     if not check:
         raise AssertionError(f"a proof of ours is wrong, please report it: {check}")
     return certificate
 
 
-def certificate_of(given: Labelled, intercept: bool, deadline: float) -> Certificate:
+def certificate_of(given: Labelled, intercept: bool, deadline: float, verbose: bool = False) -> Certificate:
     """The certificate, not yet checked."""
-    task = (_Two if given.n_classes == 2 else _Several)(given, intercept, deadline)
+    task = (_Two if given.n_classes == 2 else _Several)(given, intercept, deadline, verbose)
     with one_blas_thread():
         return task.certificate()
 
@@ -85,8 +87,8 @@ class Clash(Exception):  # noqa: N818  it says what was found
 class _Task:
     """Data, what is asked, and until when."""
 
-    def __init__(self, given: Labelled, intercept: bool, deadline: float) -> None:
-        self.given, self.intercept, self.deadline = given, intercept, deadline
+    def __init__(self, given: Labelled, intercept: bool, deadline: float, verbose: bool) -> None:
+        self.given, self.intercept, self.deadline, self.verbose = given, intercept, deadline, verbose
         names = tuple(given.data.labels[int(np.flatnonzero(given.codes == c)[0])] for c in range(given.n_classes))
         self.about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), intercept)
 
@@ -164,7 +166,7 @@ class _Two(_Task):
                 found = self._made_exact(rows, places, _shares(rows, places, weights), plane.coef, augmented)
                 if self._good_enough(found):
                     return found
-        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, start=start, patience=self.patience)
+        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, start=start, patience=self.patience, verbose=self.verbose)
         if end.decision is not None:
             return self._decided(rows, end.decision, augmented)
         places, weights = end.weights
@@ -224,7 +226,7 @@ class _Several(_Task):
         rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, x0)
         if (meeting := twins(rows)) is not None:
             raise Clash(self._pairs(rows, meeting.places, meeting.weights))
-        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, patience=self.patience)
+        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, patience=self.patience, verbose=self.verbose)
         decision, v = end.decision, end.run.v
         if decision is None:
             places, weights = end.weights
