@@ -45,7 +45,8 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     True
     """
     path = Path(path)
-    text = json.dumps(_sealed(_told(certificate)), indent=1) + "\n"
+    lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in _sealed(_told(certificate)).items())
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:

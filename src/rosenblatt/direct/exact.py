@@ -43,6 +43,10 @@ class Patience:
         self.work -= work
         return self.work >= 0 and self.allows(0.0)
 
+    def less(self) -> Patience:
+        """As much as a sharper answer is worth, where there is one already."""
+        return Patience(min(self.work, MOST_WORK), self.deadline)
+
     def allows(self, seconds: float) -> bool:
         return time.monotonic() + seconds < self.deadline
 

@@ -103,7 +103,7 @@ def approach(
     end = End(run, run.run())
     if end.reason in ("met", "rounding") and not price:
         apart = end.reason == "rounding" and run.lower > 0
-        return End(run, end.reason, decide(rows, *end.weights, apart=apart, patience=patience))
+        return End(run, end.reason, decide(rows, *end.weights, apart=apart, patience=patience.less() if apart else patience))
     return end
 
 

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from ..certificates.statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 from ..certificates.verify import verify
-from ..direct.exact import Patience, decide, twins
+from ..direct.exact import Decision, Patience, decide, twins
 from ..direct.hard_margin import by_coordinates, many_and_sparse
 from ..direct.nearest import approach
 from ..direct.signed import SignedRows
@@ -113,6 +113,11 @@ class _Task:
     def _good_enough(self, found: Ceiling) -> bool:
         return (isinstance(found, Margin) and found.gap <= CLOSE) or time.monotonic() >= self.deadline
 
+    def _decide(self, rows: SignedRows, places: Any, weights: Any, found: Ceiling) -> Decision | None:
+        """In fractions: whether hulls meet, or, where a plane was found, which points of theirs are the nearest."""
+        apart = isinstance(found, Margin)
+        return decide(rows, places, weights, apart=apart, patience=self.patience.less() if apart else self.patience)
+
     def ceiling(self, pairs: Sequence[Pair], counts: bool) -> Ceiling:
         total = combination(self.given.X, self.given.codes, pairs)
         square = total.square() + (sum(b * b for b in total.balance) if counts else 0)
@@ -173,10 +178,10 @@ class _Two(_Task):
         found = self._made_exact(rows, places, _shares(rows, places, weights), end.run.v, augmented)
         if self._good_enough(found):
             return found
-        decision = decide(rows, places, weights, apart=isinstance(found, Margin), patience=self.patience)
+        decision = self._decide(rows, places, weights, found)
         return found if decision is None else self._decided(rows, decision, augmented)
 
-    def _decided(self, rows: SignedRows, decision: Any, augmented: bool) -> Ceiling:
+    def _decided(self, rows: SignedRows, decision: Decision, augmented: bool) -> Ceiling:
         if not (decision.apart or decision.bound_squared):
             raise Clash(self._pairs(rows, decision.places, decision.weights))
         return self._made_exact(rows, decision.places, decision.weights, None, augmented)
@@ -233,7 +238,7 @@ class _Several(_Task):
             found = self._made_exact(rows, places, _shares(rows, places, weights), v, counts)
             if self._good_enough(found) or not counts:
                 return found
-            decision = decide(rows, places, weights, apart=isinstance(found, Margin), patience=self.patience)
+            decision = self._decide(rows, places, weights, found)
             if decision is None:
                 return found
         if not (decision.apart or decision.bound_squared):
