@@ -36,6 +36,7 @@ from .kesler import KeslerRows
 
 TOL = 1e-12  # asked of floats
 CLOSE = 1e-10  # a relative gap over this is tried again in fractions
+FEW = 12  # so few rows that hold the plane are always made exact
 MOST_STEPS = 10_000_000
 FREE = 2.0**17  # the intercept of several classes counts as little as this many row lengths squared: it is free but for 1e-10
 
@@ -111,7 +112,9 @@ class _Task:
         raise NotImplementedError
 
     def _good_enough(self, found: Ceiling) -> bool:
-        return (isinstance(found, Margin) and found.gap <= CLOSE) or time.monotonic() >= self.deadline
+        if time.monotonic() >= self.deadline:
+            return True
+        return isinstance(found, Margin) and (found.gap == 0 or (found.gap <= CLOSE and len(found.pairs) > FEW))
 
     def _decide(self, rows: SignedRows, places: Any, weights: Any, found: Ceiling) -> Decision | None:
         """In fractions: whether hulls meet, or, where a plane was found, which points of theirs are the nearest."""
