@@ -53,7 +53,7 @@ class Plane:
     def coef(self, n_columns: int) -> list[float]:
         out = [0.0] * n_columns
         for column, weight in self.weights.items():
-            out[column] = float(weight)
+            out[column] = _float(weight)
         return out
 
 
@@ -124,7 +124,7 @@ class Separable:
 
     @property
     def intercept(self) -> list[float]:
-        return [float(plane.intercept) for plane in self.geometric.planes]
+        return [_float(plane.intercept) for plane in self.geometric.planes]
 
     def __str__(self) -> str:
         what = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
@@ -244,4 +244,4 @@ def _float(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.inf
+        return math.inf if number > 0 else -math.inf

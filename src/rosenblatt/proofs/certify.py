@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +30,7 @@ from ..direct.signed import SignedRows
 from ..parameters import flag, number
 from ..problem import make_problem
 from ..threads import one_blas_thread
-from .exact_margins import combination, least_score, longest_row, squared_norm
+from .exact_margins import combination, largest, least_score, longest_row, squared_norm
 from .inputs import Labelled, labelled
 from .kesler import KeslerRows
 
@@ -39,6 +39,7 @@ CLOSE = 1e-10  # a relative gap over this is tried again in fractions
 FEW = 12  # so few rows that hold the plane are always made exact
 MOST_STEPS = 10_000_000
 FREE = 2.0**17  # the intercept of several classes counts as little as this many row lengths squared: it is free but for 1e-10
+HUGE = 1000  # rows of 2 to so many are scaled down first
 
 
 def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None = None, *, verbose: int = 0) -> Certificate:
@@ -199,7 +200,7 @@ class _Two(_Task):
         pairs = self._pairs(rows, places, weights)
         ceiling = self.ceiling(pairs, augmented)
         if v is None:
-            plane = combination(self.given.X, self.given.codes, pairs).planes(Fraction(int(augmented)))[1]
+            plane = _of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(int(augmented))))[1]
         else:
             exponent = -int(np.frexp(abs(v).max())[1])
             exact = [Fraction(f) for f in np.ldexp(v, exponent).tolist()]
@@ -214,7 +215,7 @@ class _Two(_Task):
 
 class _Several(_Task):
     def spaces(self) -> tuple[Ceiling, Ceiling]:
-        augmented = self._widest(float(self.intercept), True)
+        augmented = self._widest(float(self.intercept), self.intercept)
         if not self.intercept:
             return augmented, augmented
         geometric = self.ceiling(self._balanced(augmented.pairs), False)
@@ -222,24 +223,36 @@ class _Several(_Task):
             return augmented, geometric
         geometric = self.margin(augmented.planes, geometric, False)
         if time.monotonic() < self.deadline:
-            values = self.given.X if self.given.dense else self.given.X.data
-            size = float(abs(values).max(initial=1.0))
-            x0 = FREE * 2.0 ** math.frexp(size)[1]
-            better = self._widest(x0, False) if x0 < 1e300 else geometric
+            better = self._with_free_intercept()
             if isinstance(better, Margin):
                 geometric = _sharper(geometric, better)
         return augmented, geometric
+
+    def _with_free_intercept(self) -> Ceiling | None:
+        exponent = math.frexp(max(1.0, largest(self.given.X)))[1]
+        if exponent <= HUGE:
+            return self._widest(FREE * 2.0**exponent, False)
+        # x0 would overflow. In smaller units tiny values are lost: what is found is then measured on the rows as they are.
+        small = _Several(replace(self.given, X=_scaled(self.given.X, -exponent)), True, self.deadline, self.verbose)
+        try:
+            found = small._widest(FREE, False)
+        except Clash:
+            return None
+        if not isinstance(found, Margin):
+            return None
+        planes = [Plane({c: f / (1 << exponent) for c, f in plane.weights.items()}, plane.intercept) for plane in found.planes]
+        return self.margin(planes, self.ceiling(found.pairs, False), False)
 
     def _widest(self, x0: float, counts: bool) -> Ceiling:
         rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, x0)
         if (meeting := twins(rows)) is not None:
             raise Clash(self._pairs(rows, meeting.places, meeting.weights))
         end = approach(rows, tol=TOL, max_steps=MOST_STEPS, patience=self.patience, verbose=self.verbose)
-        decision, v = end.decision, end.run.v
+        decision = end.decision
         if decision is None:
             places, weights = end.weights
-            found = self._made_exact(rows, places, _shares(rows, places, weights), v, counts)
-            if self._good_enough(found) or not counts:
+            found = self._made_exact(rows, places, _shares(rows, places, weights), end.run.v, counts)
+            if self._good_enough(found) or (isinstance(found, Margin) and rows.x0 > 1.0):
                 return found
             decision = self._decide(rows, places, weights, found)
             if decision is None:
@@ -257,7 +270,7 @@ class _Several(_Task):
         free = rows.x0 not in (0.0, 1.0)
         ceiling = self.ceiling(self._balanced(pairs) if free else pairs, counts)
         if v is None:
-            planes = combination(self.given.X, self.given.codes, pairs).planes(Fraction(rows.x0))
+            planes = _of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(rows.x0)))
         else:
             U = np.ldexp(v, -int(np.frexp(abs(v).max())[1])).reshape(rows.k, rows.width).tolist()
             planes = [_plane(u, rows.offset, Fraction(rows.x0)) for u in U]
@@ -301,6 +314,19 @@ def _plane(u: list[float], offset: int, x0: Fraction) -> Plane:
 
 def _turned(plane: Plane) -> Plane:
     return Plane({c: -f for c, f in plane.weights.items()}, -plane.intercept)
+
+
+def _of_size_one(planes: Sequence[Plane]) -> list[Plane]:
+    """The same planes times a power of two, so that floats can hold them."""
+    most = max((abs(f) for plane in planes for f in (plane.intercept, *plane.weights.values())), default=Fraction(0))
+    unit = Fraction(2) ** (most.denominator.bit_length() - most.numerator.bit_length())
+    return [Plane({c: f * unit for c, f in plane.weights.items()}, plane.intercept * unit) for plane in planes]
+
+
+def _scaled(X: Any, exponent: int) -> Any:
+    if isinstance(X, np.ndarray):
+        return np.ldexp(X.astype(np.float64), exponent)
+    return sp.csr_array((np.ldexp(X.data.astype(np.float64), exponent), X.indices, X.indptr), X.shape)
 
 
 def _shares(rows: SignedRows, places: Any, weights: Any) -> list[Fraction]:

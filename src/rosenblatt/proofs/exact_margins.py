@@ -3,7 +3,8 @@
 Update     scores in floats, with a bound on what rounding did to each; only rows whose score may be the smallest are computed
            in whole numbers.
 Guarantee  a sum of n products in floats is off by at most (n + 2) eps times the sum of their sizes, and n times the smallest
-           float where they underflow (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+           float where they underflow (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A weight
+           that underflows is off by the smallest float before it is multiplied.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..certificates.statements import Pair, Plane
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = 2.0**-1070
+SMALL = 2.0**-1020  # weights under this are rounded to a multiple of 2^-1074, by less than eps times this
 BLOCK = 1 << 19  # values looked at together
 
 Whole = tuple[dict[int, int], int]  # weights and intercept times a common denominator
@@ -37,7 +39,7 @@ def least_score(X: Any, rows: Any, plus: Plane, minus: Plane | None = None) -> F
         for start in range(0, len(rows), step):
             here = slice(start, start + step)
             block = X[rows[here]].astype(np.float64)
-            scores, sizes = block @ w + b, abs(block) @ abs(w) + abs(b)
+            scores, sizes = block @ w + b, abs(block) @ (abs(w) + SMALL) + abs(b)
             doubt = 2.0 * (X.shape[1] + 8) * (EPS * sizes + TINY)
             low[here], high[here] = scores - doubt, scores + doubt
     unsure = np.flatnonzero(~(low > np.nan_to_num(high, nan=np.inf).min()))
@@ -98,6 +100,12 @@ def longest_row(X: Any) -> Fraction:
         return Fraction(int(squares.max()))
     unsure = np.flatnonzero(~(squares * (1 + 4 * (X.shape[1] + 8) * EPS) + 1e-300 < np.nanmax(squares)))
     return max(_square(X, int(i)) for i in unsure)
+
+
+def largest(X: Any) -> float:
+    """The largest absolute value, without a copy of X."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def _float_squares(X: Any) -> Any:

@@ -34,7 +34,7 @@ class KeslerRows(SignedRows):
         self.signs, self.free, self.n_sides = np.ones(self.n_rows), False, 1
         self.side = np.zeros(self.n_rows, np.intp)
         self.centre = np.zeros(self.n_features)
-        self.extent = max(float(abs(values).max(initial=0.0)), abs(x0))
+        self.extent = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), abs(x0))
         self.exponent = -int(np.frexp(self.extent)[1])
         self.near = abs(self.exponent) <= 400
 
