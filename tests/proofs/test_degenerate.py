@@ -118,7 +118,6 @@ LABELS = {
     "strings": ["no", "yes"],
     "bools": [False, True],
     "floats": [-1.0, 1.0],
-    "halves": [0.5, 1.5],
     "large": [0, 10**17 + 1],
 }
 

@@ -27,8 +27,11 @@ from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, 
 
 FORMAT, VERSION = "rosenblatt certificate", 1
 MOST_BYTES = 1 << 28
+MOST_PARTS = 1 << 24  # of what is made of a file, each takes about a hundred bytes
 MOST_DIGITS = 100_000  # of one whole number
 DECIMAL = 4_000  # longer ones are written in hexadecimal, which Python reads in linear time and without a limit
+# To shorten a fraction takes the product of the lengths of its two numbers: so much takes about ten seconds.
+MOST_WORK = 150_000_000_000
 _WHOLE = f"(?:0|[1-9][0-9]{{0,{DECIMAL}}}|0x[1-9a-f][0-9a-f]{{0,{MOST_DIGITS}}})"
 _FRACTION = re.compile(rf"(-?)({_WHOLE})(?:/({_WHOLE}))?")
 
@@ -47,6 +50,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     path = Path(path)
     lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in _sealed(_told(certificate)).items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"
+    _check_size(text.encode("ascii"))  # nothing is written that could not be read
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
@@ -65,16 +69,17 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     """Read a certificate; a `ValueError` says what is wrong with the file. Whether it holds, `rb.verify` says."""
     path = Path(path)
     with path.open("rb") as file:
-        raw = file.read(MOST_BYTES + 1)
+        raw = file.read(MOST_BYTES + 1) if os.fstat(file.fileno()).st_size <= MOST_BYTES else None
     try:
-        return parse_certificate(raw)
+        _require(raw is not None, f"it has more than {MOST_BYTES >> 20} MB")
+        return parse_certificate(raw or b"")
     except ValueError as wrong:
         raise ValueError(f"{path.name} is not a certificate that can be read: {wrong}") from None
 
 
 def parse_certificate(raw: bytes) -> Certificate:
     """A certificate from the bytes of its file."""
-    _require(len(raw) <= MOST_BYTES, f"it has more than {MOST_BYTES >> 20} MB")
+    _check_size(raw)
     try:
         told = json.loads(raw.decode("ascii"), object_pairs_hook=_once, parse_float=_no_float, parse_constant=_no_float)
     except RecursionError:
@@ -88,6 +93,14 @@ def parse_certificate(raw: bytes) -> Certificate:
     seal = told.pop("seal", None)
     _require(_sealed(told)["seal"] == seal, "its seal does not fit: it was changed or damaged")
     return _certificate(told)
+
+
+def _check_size(raw: bytes) -> None:
+    """Before anything is made of it: that it will take neither much memory nor much time."""
+    _require(len(raw) <= MOST_BYTES, f"it has more than {MOST_BYTES >> 20} MB")
+    _require(raw.count(b",") <= MOST_PARTS, f"it has more than {MOST_PARTS} parts")
+    work = sum((len(text) // 2) ** 2 for text in re.findall(rb'"[^"]{1000,}"', raw))
+    _require(work <= MOST_WORK, "its fractions are too many and too long")
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------------

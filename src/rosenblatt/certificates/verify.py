@@ -26,7 +26,9 @@ from operator import mul
 from typing import Any
 
 from .data import Data
-from .statements import About, Ceiling, Certificate, Inseparable, Pair, Plane, Separable, Undecided
+from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
+
+MOST_BITS, ALL_BITS = 1 << 20, 1 << 32  # of a common denominator, and of all that is brought to it
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ def verify(certificate: Certificate, X: Any, y: Any) -> Check:
 
 
 def _data(certificate: Certificate, X: Any, y: Any) -> tuple[list[int], Data]:
+    _demand(type(certificate) in (Separable, Inseparable, Undecided), "it states neither verdict")
     about = certificate.about
+    _demand(type(about.intercept) is bool, "it does not say whether there is an intercept")
     data = Data(X, y)
     position = {text: code for code, text in enumerate(about.classes)}
     _demand((data.n_rows, data.n_columns) == (about.n_rows, about.n_columns), "it speaks of data of another shape")
@@ -93,11 +97,15 @@ def _data(certificate: Certificate, X: Any, y: Any) -> tuple[list[int], Data]:
 
 def _spaces(certificate: Separable | Undecided) -> list[tuple[Any, bool]]:
     """The spaces of a certificate, and whether the intercept counts there like any other weight."""
+    both = [(certificate.augmented, True), (certificate.geometric, False)]
+    spaces: list[tuple[Any, bool]] = [(space, counts) for space, counts in both if space is not None]
+    kind = Margin if isinstance(certificate, Separable) else Ceiling
+    _demand(all(type(space) is kind for space, _ in spaces), "its verdict and its spaces do not go together")
+    _demand(kind is Ceiling or len(spaces) == 2, "it has no margin in one of the spaces")
     if not certificate.about.intercept:
         _demand(certificate.augmented == certificate.geometric, "without an intercept the two spaces are one")
-        return [(certificate.augmented, False)]
-    both = [(certificate.augmented, True), (certificate.geometric, False)]
-    return [(space, counts) for space, counts in both if space is not None]
+        return [(space, False) for space, _ in spaces[:1]]
+    return spaces
 
 
 def _check_planes(certificate: Separable, spaces: list[tuple[Any, bool]], codes: list[int], data: Data) -> None:
@@ -112,61 +120,78 @@ def _check_planes(certificate: Separable, spaces: list[tuple[Any, bool]], codes:
             worst = scores[0] * (2 * own - 1) if two else scores[own] - max(scores[:own] + scores[own + 1 :])
             _demand(worst > 0, f"the planes have row {i} on the wrong side")
             least[s] = Fraction(worst, below) if i == 0 else min(least[s], Fraction(worst, below))
-    _demand(longest + about.intercept == certificate.radius_squared, "the radius is not that of these rows")
+    _demand(_exact(certificate.radius_squared) == longest + about.intercept, "the radius is not that of these rows")
     for (space, counts), planes, nearest in zip(spaces, all_planes, least, strict=True):
         square = sum(sum(map(mul, w, w)) + counts * b * b for w, b in planes) * (1 if two else 2)
-        _demand(nearest**2 == space.lower_squared * square, "the planes do not have the margin it states")
+        _demand(nearest**2 == _exact(space.lower_squared) * square, "the planes do not have the margin it states")
 
 
 def _whole_planes(planes: tuple[Plane, ...], about: About) -> list[tuple[list[int], int]]:
     """Planes times a common denominator: neither signs nor margins change."""
     _demand(len(planes) == about.n_planes, "the number of planes is not that of the classes")
     _demand(about.intercept or not any(plane.intercept for plane in planes), "there are intercepts where none are allowed")
-    _demand(all(0 <= c < about.n_columns for plane in planes for c in plane.weights), "a weight has no column")
-    below = math.lcm(*(f.denominator for plane in planes for f in (plane.intercept, *plane.weights.values())))
-    whole = [([0] * about.n_columns, int(plane.intercept * below)) for plane in planes]
-    for (weights, _), plane in zip(whole, planes, strict=True):
-        for c, f in plane.weights.items():
-            weights[c] = f.numerator * (below // f.denominator)
-    return whole
+    columns = [c for plane in planes for c in plane.weights]
+    _demand(all(type(c) is int and 0 <= c < about.n_columns for c in columns), "a weight has no column")
+    whole, _ = _common([f for plane in planes for f in (plane.intercept, *plane.weights.values())])
+    out, rest = [], iter(whole)
+    for plane in planes:
+        intercept, weights = next(rest), [0] * about.n_columns
+        for c in plane.weights:
+            weights[c] = next(rest)
+        out.append((weights, intercept))
+    return out
 
 
 def _check_ceiling(certificate: Certificate, ceiling: Ceiling, counts: bool, codes: list[int], data: Data) -> None:
     about = certificate.about
-    vector, unit, balance = _combination(ceiling.pairs, codes, data, len(about.classes))
+    vector, balance, unit = _combination(ceiling.pairs, codes, data, len(about.classes))
     _demand(not about.intercept or counts or not any(balance), "the weights of its pairs do not balance")
     # Every pair adds to one class what it takes from another: both halves of |V|^2 are counted, and one is meant.
-    square = Fraction(sum(v * v for v in vector), unit**2) + (sum(b * b for b in balance) if counts else 0)
-    _demand(square == 2 * ceiling.upper_squared, "its pairs do not leave the upper bound it states")
+    square = sum(v * v for v in (vector + balance if counts else vector))
+    _demand(square == 2 * _exact(ceiling.upper_squared) * unit**2, "its pairs do not leave the upper bound it states")
 
 
 def _check_clash(certificate: Inseparable, codes: list[int], data: Data) -> None:
     about, clash = certificate.about, certificate.clash
-    vector, _, balance = _combination(clash, codes, data, len(about.classes))
+    vector, balance, _ = _combination(clash, codes, data, len(about.classes))
     _demand(not any(vector), "the pairs of the clash do not cancel")
     _demand(not about.intercept or not any(balance), "the weights of the clash do not balance")
     dimensions = (about.n_columns + about.intercept) * (len(about.classes) - 1)
     _demand(len(clash) <= dimensions + 1, "the clash has more pairs than any needs")
 
 
-def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[int], int, list[Fraction]]:
-    """The signed sum of pairs, all classes in one, in whole numbers over a unit; and that of their weights, class by class."""
+def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[int], list[int], int]:
+    """The signed sum of pairs, class by class, and of their weights alone, both in whole multiples of 1 over a number."""
+    _demand(all(type(pair.row) is int and type(pair.rival) is int for pair in pairs), "a pair has no row or no class")
     _demand(len({pair[:2] for pair in pairs}) == len(pairs) > 0, "a pair is there twice, or none at all")
     _demand(all(0 <= pair.row < data.n_rows and 0 <= pair.rival < k for pair in pairs), "a pair has no row or no class")
     _demand(all(codes[pair.row] != pair.rival for pair in pairs), "a row is set against its own class")
-    _demand(all(pair.weight > 0 for pair in pairs) and sum(pair.weight for pair in pairs) == 1, "the weights are not convex")
-    below = math.lcm(*(pair.weight.denominator for pair in pairs))
+    weights, below = _common([pair.weight for pair in pairs])
+    _demand(min(weights) > 0 and sum(weights) == below, "the weights are not convex")
     rows = [data.row(pair.row) for pair in pairs]
     unit = max(power for *_, power in rows)
     sums: list[dict[int, int]] = [{} for _ in range(k)]
-    balance = [Fraction(0)] * k
-    for pair, (columns, numbers, power) in zip(pairs, rows, strict=True):
-        weight = int(pair.weight * below) * (unit // power)
+    balance = [0] * k
+    for pair, weight, (columns, numbers, power) in zip(pairs, weights, rows, strict=True):
         for z, sign in ((codes[pair.row], 1), (pair.rival, -1)):
-            balance[z] += sign * pair.weight
+            balance[z] += sign * weight * unit
             for c, number in zip(columns, numbers, strict=True):
-                sums[z][c] = sums[z].get(c, 0) + sign * weight * number
-    return [v for part in sums for v in part.values()], below * unit, balance
+                sums[z][c] = sums[z].get(c, 0) + sign * weight * (unit // power) * number
+    return [v for part in sums for v in part.values()], balance, below * unit
+
+
+def _common(fractions: list[Fraction]) -> tuple[list[int], int]:
+    """Fractions as whole multiples of 1 over a number, and that number."""
+    below = 1
+    for f in fractions:
+        below = math.lcm(below, _exact(f).denominator)
+        _demand(below.bit_length() <= min(MOST_BITS, ALL_BITS // len(fractions)), "its fractions are too long to be checked")
+    return [f.numerator * (below // f.denominator) for f in fractions], below
+
+
+def _exact(f: Fraction) -> Fraction:
+    _demand(type(f) is Fraction, "a number is not a fraction")
+    return f
 
 
 def _demand(holds: bool, otherwise: str) -> None:
