@@ -25,8 +25,8 @@ def main(arguments: list[str]) -> int:
         label = {"first": 0, "last": -1}[options.label] if options.label in ("first", "last") else int(options.label)
         certificate = load_certificate(options.certificate)
         check = verify(certificate, *read_data(options.data, certificate.about.n_columns, label))
-    except (ValueError, OSError, EOFError, MemoryError) as wrong:
-        sys.stderr.write(f"{wrong}\n")
+    except (ValueError, OSError, MemoryError) as wrong:
+        sys.stderr.write(f"{wrong or type(wrong).__name__}\n")
         return 2
     sys.stdout.write(f"{check}\n{certificate}\n" if check else f"{check}\n")
     return 0 if check else 1

@@ -24,13 +24,17 @@ class Data:
             raise ValueError(f"X must have rows and columns, got shape {self.X.shape}")
         self.sparse = sparse
         self.n_rows, self.n_columns = map(int, self.X.shape)
-        self.labels = [label_text(label) for label in np.asarray(y).tolist()]
+        y = np.asarray(y)
+        if y.ndim != 1 and y.shape != (self.n_rows, 1):
+            raise ValueError(f"y must be one label for each row, got shape {y.shape}")
+        self.labels = [label_text(label) for label in y.ravel().tolist()]
         if len(self.labels) != self.n_rows:
             raise ValueError(f"X has {self.n_rows} rows and y has {len(self.labels)} labels")
 
     def blocks(self) -> Iterator[tuple[Any, Any, Any]]:
         """(values in each row, columns, values) of some rows at a time, without zeros, columns ascending."""
-        step = max(1, BLOCK // max(1, self.n_columns)) if not self.sparse else BLOCK
+        values = int(self.X.indptr[-1]) if self.sparse else self.n_rows * self.n_columns
+        step = max(1, BLOCK * self.n_rows // max(1, values))
         for start in range(0, self.n_rows, step):
             if self.sparse:
                 indptr = np.asarray(self.X.indptr[start : min(start + step, self.n_rows) + 1]).astype(np.int64)
@@ -107,7 +111,7 @@ def _over_one_power(columns: list[int], wholes: list[int], powers: list[int]) ->
 def _canonical(X: Any) -> Any:
     """Columns ascending, each once, no zeros stored; a matrix that is so already is not copied."""
     if not X.has_canonical_format or not X.data.all():
-        X = X.copy()
+        X = X.astype(np.float64) if X.dtype.kind in "biu" else X.copy()  # small whole numbers may not hold their sums
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
