@@ -1,0 +1,227 @@
+"""Certificate files that are damaged or absurd: one sentence, in bounded time and memory. Writing is all or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.certificates import files
+from rosenblatt.certificates.files import MOST_BYTES, MOST_DIGITS, MOST_PARTS, _sealed, _told, parse_certificate
+
+X, Y = [[0.0, 0.1], [1.0, 3.0], [2.0, -1.0], [5.0, 5.0]], [0, 1, 0, 1]
+SEPARABLE, INSEPARABLE = rb.certify(X, Y), rb.certify([[0], [1], [2]], [0, 1, 0])
+RAW = json.dumps(_sealed(_told(SEPARABLE))).encode()
+
+
+def _refused(raw: bytes, words: str = ".", seconds: float = 2.0) -> None:
+    began = time.perf_counter()
+    with pytest.raises(ValueError, match=words) as caught:
+        parse_certificate(raw)
+    assert time.perf_counter() - began < seconds
+    assert len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)
+
+
+def _with(path: list[Any], value: Any, certificate: Any = SEPARABLE) -> bytes:
+    """The file with one part exchanged, and sealed."""
+    told = _told(certificate)
+    node: Any = told
+    for step in path[:-1]:
+        node = node[step]
+    node[path[-1]] = value
+    return json.dumps(_sealed(told)).encode()
+
+
+@pytest.mark.parametrize("certificate", [SEPARABLE, INSEPARABLE, rb.Undecided(SEPARABLE.about, None, None)])
+def test_what_is_written_is_read(certificate: Any, tmp_path: Path) -> None:
+    rb.save_certificate(certificate, tmp_path / "certificate.json")
+    assert rb.load_certificate(str(tmp_path / "certificate.json")) == certificate
+
+
+def test_cut_off_at_every_byte() -> None:
+    for end in range(len(RAW) - 1):
+        with pytest.raises(ValueError, match=r"not JSON, or was cut off|format"):
+            parse_certificate(RAW[:end])
+
+
+RATIONALS = [
+    "1/0", "-0/0", "1e5", "0.5", "", " 1", "1 ", "+1", "01", "1/-2", "1/", "/2", "--1", "1//2", "1/2/3", "0x", "0X1f", "0xG",
+    "0x0f", "1_000", "NaN", "Infinity", "inf", "\u0661", "1/\u0662", "\uff11", "1\n", "1" * 1_000_000, "0x" + "f" * 1_000_000,
+    "1/" + "9" * 1_000_000, "0x" + "f" * (MOST_DIGITS + 2), "9" * 4300, None, 1, True, [], {}, ["1"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", RATIONALS, ids=lambda number: repr(number)[:12])
+def test_absurd_rationals(number: Any) -> None:
+    _refused(_with(["radius_squared"], number))
+    _refused(_with(["augmented", "pairs", 0, 2], number))
+    _refused(_with(["geometric", "planes", 0, "intercept"], number))
+
+
+def test_minus_zero_is_zero() -> None:
+    assert parse_certificate(_with(["geometric", "planes", 0, "intercept"], "-0")).geometric.planes[0].intercept == 0
+
+
+@pytest.mark.parametrize("position", [True, False, -1, "0", None, [], 1 << 62, 10**30])
+def test_absurd_positions(position: Any) -> None:
+    for path in (["data", "rows"], ["augmented", "pairs", 0, 0], ["augmented", "pairs", 0, 1], ["data", "columns"]):
+        _refused(_with(path, position))
+    _refused(_with(["geometric", "planes", 0, "weights", 0, 0], position))
+
+
+@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1.0", "1e3", "-0.0", "9" * 5000])
+def test_numbers_that_are_not_whole(literal: str) -> None:
+    for name in (b'"rows": ', b'"version": '):
+        _refused(re.sub(name + rb"\d+", name + literal.encode(), RAW))
+
+
+PARTS: list[tuple[list[Any], Any]] = [
+    (["format"], "another"), (["format"], None), (["version"], 2), (["version"], True), (["version"], "1"),
+    (["verdict"], "maybe"),
+    (["verdict"], "undecided"), (["verdict"], "inseparable"), (["verdict"], None), (["verdict"], ["separable"]),
+    (["data"], None), (["data"], []), (["data", "more"], 1), (["intercept"], 1), (["intercept"], "true"), (["intercept"], None),
+    (["data", "classes"], ["a"]), (["data", "classes"], ["a", "a"]), (["data", "classes"], [0, 1]), (["data", "classes"], "ab"),
+    (["data", "sha256"], "0" * 63), (["data", "sha256"], 0), (["data", "sha256"], "G" * 64),
+    (["data", "sha256"], "0" * 64 + "\n"),
+    (["augmented"], None), (["augmented"], []), (["augmented", "more"], "1"), (["augmented", "pairs"], None),
+    (["augmented", "pairs"], {}), (["augmented", "pairs"], [[]]), (["augmented", "pairs"], [[0, 1, "1", "1"]]),
+    (["augmented", "pairs"], ["abc"]), (["augmented", "planes"], {}), (["augmented", "planes"], [None]),
+    (["augmented", "planes", 0, "weights"], [[0, "1"], [0, "1"]]), (["augmented", "planes", 0, "weights"], {"0": "1"}),
+    (["augmented", "planes", 0, "more"], "1"), (["more"], "1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_wrong_parts(part: tuple[list[Any], Any]) -> None:
+    _refused(_with(*part))
+
+
+@pytest.mark.parametrize(
+    "name", ["format", "version", "verdict", "data", "intercept", "augmented", "geometric", "radius_squared"]
+)
+def test_missing_parts(name: str) -> None:
+    _refused(json.dumps(_sealed({key: value for key, value in _told(SEPARABLE).items() if key != name})).encode())
+
+
+STRANGE = {
+    "nothing": b"",
+    "a byte order mark": b"\xef\xbb\xbf" + RAW,
+    "bytes": bytes(range(256)),
+    "UTF-16": RAW.decode().encode("utf-16"),
+    "null": b"null",
+    "a list": b"[]",
+    "a string": b'"rosenblatt certificate"',
+    "more after it": RAW + b"{}",
+    "a name twice": RAW.replace(b'"version": 1', b'"version": 1, "version": 1'),
+    "no seal": re.sub(rb', "seal": "[0-9a-f]*"', b"", RAW),
+    "another seal": re.sub(rb'"seal": "[0-9a-f]*"', b'"seal": "' + b"0" * 64 + b'"', RAW),
+    "a seal that is no text": re.sub(rb'"seal": "[0-9a-f]*"', b'"seal": [1]', RAW),
+    "nested lists": b"[" * 1_000_000,
+    "nested and closed": b"[" * 100_000 + b"]" * 100_000,
+    "nested objects": b'{"a":' * 1_000_000,
+    "nested in its place": RAW.replace(b'"intercept": true', b'"intercept": ' + b"[" * 100_000 + b"]" * 100_000),
+    "many parts": b"[" + b"0," * MOST_PARTS + b"0,0]",
+    "a long name": b'{"' + b"a" * 10_000_000 + b'": 1}',
+    "an unended string": b'{"format": "' + b"a" * 10_000_000,
+    "many quotes": b'"' * 10_000_000,
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_files_that_are_something_else(kind: str, tmp_path: Path) -> None:
+    _refused(STRANGE[kind])
+    (tmp_path / "strange.json").write_bytes(STRANGE[kind])
+    with pytest.raises(ValueError, match=r"strange\.json is not a certificate that can be read: "):
+        rb.load_certificate(tmp_path / "strange.json")
+
+
+def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(1 << 40)  # a hole
+    began = time.perf_counter()
+    with pytest.raises(ValueError, match=f"more than {MOST_BYTES >> 20} MB"):
+        rb.load_certificate(tmp_path / "large.json")
+    assert time.perf_counter() - began < 0.5
+
+
+def test_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "nowhere.json"):
+        with pytest.raises(OSError, match=path.name):
+            rb.load_certificate(path)
+
+
+def test_many_long_fractions_are_refused_before_any_is_made() -> None:
+    long = "0x" + "f" * MOST_DIGITS + "/0x" + "e" * MOST_DIGITS
+    _refused(_with(["augmented", "pairs"], [[i, 1, long] for i in range(40)]), "too many and too long")
+
+
+def test_long_fractions_without_a_common_denominator_are_not_checked() -> None:
+    """Each is short enough for a file; the least common denominator of all of them would not end."""
+    pairs = [[i % 4, 1 - Y[i % 4], f"1/{hex((1 << 4 * 20_000) + 2 * i + 1)}"] for i in range(100)]
+    began = time.perf_counter()
+    certificate = parse_certificate(_with(["augmented", "pairs"], pairs[:4]))
+    assert not rb.verify(certificate, X, Y)
+    one, two = ([[0, f"1/{hex((1 << 4 * 90_000) + k)}"], [1, f"1/{hex((1 << 4 * 90_000) + k + 1)}"]] for k in (1, 5))
+    told = _told(SEPARABLE)
+    told["augmented"]["planes"][0]["weights"], told["geometric"]["planes"][0]["weights"] = one, two
+    assert not rb.verify(parse_certificate(json.dumps(_sealed(told)).encode()), X, Y)
+    assert time.perf_counter() - began < 10.0
+
+
+def test_long_whole_numbers_are_written_in_hexadecimal(tmp_path: Path) -> None:
+    long = rb.Inseparable(INSEPARABLE.about, (INSEPARABLE.clash[0]._replace(weight=Fraction(7**9000, 5**9001)),))
+    rb.save_certificate(long, tmp_path / "long.json")
+    assert rb.load_certificate(tmp_path / "long.json") == long
+    too_long = rb.Inseparable(INSEPARABLE.about, (INSEPARABLE.clash[0]._replace(weight=Fraction(1, 1 << 4 * MOST_DIGITS + 1)),))
+    with pytest.raises(ValueError, match="too many for a file"):
+        rb.save_certificate(too_long, tmp_path / "long.json")
+    assert rb.load_certificate(tmp_path / "long.json") == long
+    assert os.listdir(tmp_path) == ["long.json"]
+
+
+@pytest.mark.parametrize("fails", ["fsync", "chmod", "replace"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(fails: str, tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "certificate.json"
+    rb.save_certificate(SEPARABLE, path)
+
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(files.os if fails == "fsync" else files.Path, fails, fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        rb.save_certificate(INSEPARABLE, path)
+    monkeypatch.undo()
+    assert rb.load_certificate(path) == SEPARABLE
+    assert os.listdir(tmp_path) == ["certificate.json"]
+
+
+def test_killed_while_writing_the_old_file_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    rb.save_certificate(SEPARABLE, path)
+    script = (
+        "import os, signal, sys\n"
+        "from rosenblatt.certificates import files\n"
+        "files.os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "files.save_certificate(files.load_certificate(sys.argv[1]), sys.argv[1])\n"
+    )
+    source = str(Path(rb.__file__).parents[1])
+    ran = subprocess.run([sys.executable, "-c", script, str(path)], env={**os.environ, "PYTHONPATH": source}, check=False)
+    assert ran.returncode == -signal.SIGKILL
+    assert rb.load_certificate(path) == SEPARABLE
+
+
+def test_a_new_file_has_the_rights_of_any_other(tmp_path: Path) -> None:
+    rb.save_certificate(SEPARABLE, tmp_path / "certificate.json")
+    (tmp_path / "other").write_text("")
+    assert (tmp_path / "certificate.json").stat().st_mode == (tmp_path / "other").stat().st_mode
