@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from .estimators.soft_margin import SoftMargin
     from .log import UpdateLog
     from .proofs.certify import certify
+    from .proofs.diagnosis import Diagnosis, Finding
+    from .proofs.doctor import doctor
     from .stopping import Stop
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Diagnosis",
+    "Finding",
     "Inseparable",
     "LinearMSE",
     "MaxMargin",
@@ -37,6 +41,7 @@ __all__ = [
     "Undecided",
     "UpdateLog",
     "certify",
+    "doctor",
     "load_certificate",
     "losses",
     "save_certificate",
@@ -45,6 +50,8 @@ __all__ = [
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
+    "Diagnosis": "proofs.diagnosis",
+    "Finding": "proofs.diagnosis",
     "Inseparable": "certificates.statements",
     "LinearMSE": "estimators.linear_mse",
     "MaxMargin": "estimators.max_margin",
@@ -58,6 +65,7 @@ _HOMES = {
     "Undecided": "certificates.statements",
     "UpdateLog": "log",
     "certify": "proofs.certify",
+    "doctor": "proofs.doctor",
     "load_certificate": "certificates.files",
     "losses": "losses",
     "save_certificate": "certificates.files",

@@ -1,0 +1,61 @@
+"""What to try next, from what was found: one finding, the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..certificates.statements import Certificate, Inseparable, Separable
+from .diagnosis import Finding, some, updates
+
+PATIENT = 1e7  # updates that take seconds, not hours
+GAIN = 2.0  # a bound this many times smaller is worth scaling for
+FEW = 5  # rows that a person can look at
+
+Advice = tuple[str, list[str]]  # the words, and the tools they name
+
+
+def advice(findings: list[Finding], certificate: Certificate) -> Iterator[Finding]:
+    evidence = {finding.kind: finding.evidence for finding in findings}
+    if isinstance(certificate, Separable):
+        words, tools = _when_separable(evidence, certificate)
+    else:
+        parts = [*_when_not(evidence, [f.evidence for f in findings if f.kind == "degree"])]
+        if not isinstance(certificate, Inseparable):
+            parts.insert(0, ("give it more time (time_limit)", ["time_limit"]))
+        words, tools = "; or ".join(part for part, _ in parts), [tool for _, named in parts for tool in named]
+    yield Finding("advice", f"Try: {words}.", {"tools": tools})
+
+
+def _when_separable(evidence: dict[str, Any], certificate: Separable) -> Advice:
+    bound, before, tools = certificate.mistake_bound.upper, "", []
+    after = evidence.get("scaling", {}).get("after")
+    if after is not None and after * GAIN < bound:
+        scaler = "StandardScaler" if evidence["scaling"]["centred"] else "MaxAbsScaler"
+        bound, before, tools = after, f"{scaler}, then ", [scaler]
+    if bound <= PATIENT:
+        return f"{before}Perceptron(max_passes=None), which stops by itself within {updates(bound)}", [*tools, "Perceptron"]
+    return f"{before}MaxMargin, which solves for the widest margin instead of waiting for mistakes to end", [
+        *tools,
+        "MaxMargin",
+    ]
+
+
+def _when_not(evidence: dict[str, Any], degrees: list[dict[str, Any]]) -> Iterator[Advice]:
+    if "duplicates" in evidence:
+        yield "check the labels of the duplicates, or add a feature that tells them apart", ["labels"]
+    elif (errors := evidence.get("errors", {})).get("errors") and errors["errors"] <= FEW:
+        wrong = errors["wrong"]
+        yield f"check the labels of the {f'rows {some(wrong)}' if len(wrong) > 1 else f'row {wrong[0]}'}", ["labels"]
+    won = next((found for found in degrees if found["verdict"] == "separable"), None)
+    if won is not None:
+        learner = "Perceptron(max_passes=None)" if won["bound"] <= PATIENT else "MaxMargin"
+        if "duplicates" in evidence:
+            learner = "SoftMargin"
+        scaler = "StandardScaler" if any(won["shifts"]) else "MaxAbsScaler"
+        words = f"{scaler} and PolynomialFeatures({won['degree']}), then {learner}"
+        yield words, [scaler, "PolynomialFeatures", learner.partition("(")[0]]
+    uneven = bool({"scales", "offset"} & evidence.keys())
+    scaler = "StandardScaler, then " if uneven and won is None else ""
+    words = f"{scaler}Perceptron(keep='pocket') or keep='average', or SoftMargin, none of which needs separable rows"
+    yield words, [*(["StandardScaler"] if scaler else []), "pocket", "average", "SoftMargin"]

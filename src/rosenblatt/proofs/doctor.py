@@ -1,0 +1,233 @@
+"""`doctor`: why a perceptron did not converge, in sentences that are proved or counted."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..certificates.data import label_text
+from ..certificates.statements import About, Certificate, Inseparable, Pair, Separable
+from ..certificates.verify import verify
+from ..parameters import flag, number
+from . import sentences
+from .advice import advice
+from .certify import certify
+from .columns import Columns, columns_of, standardised
+from .diagnosis import Diagnosis, Finding, many, updates
+from .duplicates import Duplicates, duplicates
+from .inputs import Labelled, labelled
+from .polynomials import MOST_COLUMNS, MOST_VALUES, affordable, expanded, holds, n_columns, n_values
+from .symptoms import imbalance, long_rows, repeated, scales
+
+DEGREES = (2, 3)
+WORTH = 1_000  # updates from which on it is worth a look whether scaling saves some
+LEAST = 0.05  # seconds: with less than that nothing is begun
+SHARES = {"verdict": 0.4, "rest": 0.3, "scaling": 0.4, "degree": 0.4, "errors": 0.5}  # of all time, if so much is left
+
+
+def doctor(
+    X: Any, y: Any, *, fit_intercept: bool = True, time_limit: float = 30.0, feature_names: Sequence[str] | None = None
+) -> Diagnosis:
+    """Find out why a perceptron does not converge on these rows, or is slow to.
+
+    X : array, data frame or sparse matrix of shape (rows, features).
+    y : labels of two or more classes.
+    fit_intercept : False: planes go through the origin.
+    time_limit : seconds for all of it; a step that is under way may take longer. What there was no time for says so.
+    feature_names : what to call the columns; a data frame brings its own names.
+
+    Returns a `Diagnosis`: print it for a report, or read its `findings`, each a sentence with its evidence. Whether planes
+    separate the classes is proved, and so is whether features of degree 2 or 3 would.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> found = rb.doctor([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> print(found)  # doctest: +ELLIPSIS
+    4 rows, 2 columns, 2 classes: not separable.
+    - No plane separates the classes, proved: these 4 rows cannot be separated: the segment between rows
+      0 and 3 meets that between rows 1 and 2.
+    ...
+    >>> found.of("degree")[0].evidence["verdict"]
+    'separable'
+    """
+    flag("fit_intercept", fit_intercept)
+    seconds = number("time_limit", time_limit)
+    names = _names(X, feature_names)
+    given = labelled(X, y, "doctor")
+    if names is not None and len(names) != given.X.shape[1]:
+        raise ValueError(f"feature_names must name the {given.X.shape[1]} columns of X, got {len(names)} names")
+    return _Visit(given, bool(fit_intercept), names, seconds).diagnosis()
+
+
+def _names(X: Any, feature_names: Any) -> list[str] | None:
+    if feature_names is None:
+        return [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    if isinstance(feature_names, str) or not hasattr(feature_names, "__iter__"):
+        raise TypeError(f"feature_names must be a list of names, got {feature_names!r}")
+    return [str(name) for name in feature_names]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """Rows to speak of, where they are among all rows, and how to call them."""
+
+    given: Labelled
+    positions: Any
+    words: str
+
+
+class _Visit:
+    """One set of rows, what has been found of it so far, and the clock."""
+
+    def __init__(self, given: Labelled, intercept: bool, names: list[str] | None, seconds: float) -> None:
+        self.given, self.intercept = given, intercept
+        self.classes = given.classes.tolist()
+        self.name: Callable[[int], str] = (lambda c: f"column {c}") if names is None else (lambda c: f"column {names[c]!r}")
+        self.begun, self.seconds = time.monotonic(), seconds
+        self.findings: list[Finding] = []
+
+    def left(self, part: str) -> float:
+        return min(SHARES[part] * self.seconds, self.begun + self.seconds - time.monotonic())
+
+    def certify(self, X: Any, y: Any, part: str) -> Certificate | None:
+        left = self.left(part)
+        return None if left < LEAST else certify(X, y, self.intercept, time_limit=left)
+
+    def diagnosis(self) -> Diagnosis:
+        given, findings = self.given, self.findings
+        twins = duplicates(given.X, given.codes)
+        certificate = self._clash(twins.groups[0]) if twins.groups else self._decided()
+        findings.append(sentences.verdict(certificate, self.classes))
+        findings += repeated(twins, given)
+        case: _Case | None = _Case(given, np.arange(len(given.codes)), "the rows")
+        if twins.groups:
+            case = self._without(twins)
+            findings += [] if case is None else self._rest(case, len(twins.outvoted))
+        columns = columns_of(given.X)
+        findings += scales(columns, self.name, self.intercept)
+        findings += long_rows(given, certificate)
+        if isinstance(certificate, Separable):
+            findings += self._scaled(certificate, columns)
+        findings += imbalance(given, isinstance(certificate, Separable))
+        if not isinstance(certificate, Separable):
+            # Proofs about degrees often end early, the search for the fewest errors seldom does: it has what they leave.
+            degrees = [] if case is None or self._rest_is_separable() else list(self._degrees(case))
+            findings += self._errors(certificate, twins)
+            findings += degrees
+        findings += advice(findings, certificate)
+        return Diagnosis(findings, certificate, time.monotonic() - self.begun)
+
+    # --- the verdict -------------------------------------------------------------------------------------------------------
+
+    def _decided(self) -> Certificate:
+        return certify(self.given.X, self.given.y, self.intercept, time_limit=max(LEAST, self.left("verdict")))
+
+    def _clash(self, group: list[int]) -> Certificate:
+        """Two rows that are the same point are a proof that needs no search."""
+        given, codes = self.given, self.given.codes
+        i, j = group[0], next(row for row in group if codes[row] != codes[group[0]])
+        names = tuple(label_text(label) for label in self.classes)
+        about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), self.intercept)
+        half = Fraction(1, 2)
+        certificate = Inseparable(about, (Pair(i, int(codes[j]), half), Pair(j, int(codes[i]), half)))
+        if not (check := verify(certificate, given.X, given.y)):
+            raise AssertionError(f"a proof of ours is wrong, please report it: {check}")
+        return certificate
+
+    # --- what is left without duplicates -----------------------------------------------------------------------------------
+
+    def _without(self, twins: Duplicates) -> _Case | None:
+        given = self.given
+        keep = np.delete(np.arange(len(given.codes)), twins.outvoted)
+        if len(np.unique(given.codes[keep])) < given.n_classes:
+            return None
+        return _Case(labelled(given.X[keep], given.y[keep], "doctor"), keep, f"the other {many(len(keep), 'row')}")
+
+    def _rest(self, case: _Case, left_out: int) -> Iterator[Finding]:
+        certificate = self.certify(case.given.X, case.given.y, "rest")
+        yield sentences.rest(certificate, self.classes, case.positions, left_out)
+
+    def _rest_is_separable(self) -> bool:
+        return any(finding.kind == "rest" and finding.evidence["verdict"] == "separable" for finding in self.findings)
+
+    # --- scaling -----------------------------------------------------------------------------------------------------------
+
+    def _scaled(self, certificate: Separable, columns: Columns) -> Iterator[Finding]:
+        """The bound on updates before and after each column is scaled, where it could matter."""
+        before = certificate.mistake_bound.upper
+        if before < WORTH and not {"scales", "offset"} & {finding.kind for finding in self.findings}:
+            return
+        centred = self.intercept and self.given.dense
+        way = "to mean 0 and spread 1" if centred else "to at most 1"
+        evidence: dict[str, Any] = {"before": before, "centred": centred, "after": None}
+        small = self.given.X.size <= MOST_VALUES
+        after = self.certify(standardised(self.given.X, columns, centred), self.given.y, "scaling") if small else None
+        if not isinstance(after, Separable):
+            why = "There was no time to prove" if small else f"With over {MOST_VALUES:,} values it was not tried"
+            yield Finding("scaling", f"{why} what scaling each column {way} would change.", evidence)
+            return
+        bound = after.mistake_bound.upper
+        evidence |= {"after": bound, "margin": after.geometric.lower, "certificate": after}
+        if bound < before:
+            change = f"brings the bound from {updates(before)} down to {updates(bound)}"
+        else:
+            change = f"would not help: the bound would go from {updates(before)} to {updates(bound)}"
+        yield Finding("scaling", f"Scaling each column {way} {change}, proved on the scaled rows.", evidence)
+
+    # --- the fewest errors -------------------------------------------------------------------------------------------------
+
+    def _errors(self, certificate: Certificate, twins: Duplicates) -> Iterator[Finding]:
+        given, positions, between, forced = self.given, None, "", len(twins.outvoted)
+        if given.n_classes > 2:
+            rivals = sorted({pair.rival for pair in certificate.clash}) if isinstance(certificate, Inseparable) else []
+            if len(rivals) != 2:
+                return
+            positions = np.flatnonzero(np.isin(given.codes, rivals))
+            between, forced = f" between classes {self.classes[rivals[0]]!r} and {self.classes[rivals[1]]!r}", 0
+            given = labelled(given.X[positions], given.y[positions], "doctor")
+        left = self.left("errors")
+        if given.X.shape[1] > MOST_COLUMNS or given.X.size > MOST_VALUES:
+            words = f"The fewest errors of any plane were not looked for: there are over {MOST_COLUMNS:,} columns or "
+            yield Finding("errors", f"{words}{MOST_VALUES:,} values.", {"errors": None})
+        elif left < LEAST:
+            yield Finding("errors", "There was no time to look for the fewest errors of any plane.", {"errors": None})
+        else:
+            with suppress(ImportError):
+                minimum_errors = importlib.import_module(".minimum_errors", __package__).minimum_errors
+                found = minimum_errors(given.X, given.y, fit_intercept=self.intercept, time_limit=left)
+                yield sentences.errors(found, max(int(found.lower), forced), len(given.codes), between, positions)
+
+    # --- features of higher degree -----------------------------------------------------------------------------------------
+
+    def _degrees(self, case: _Case) -> Iterator[Finding]:
+        X, d = case.given.X, case.given.X.shape[1]
+        columns = columns_of(X)
+        for k in DEGREES:
+            width = n_columns(d, k)
+            if not affordable(X, k):
+                yield _not_tried(X, k, width)
+                return
+            wide = expanded(X, columns, k, self.intercept) if self.left("degree") > LEAST else None
+            certificate = None if wide is None else self.certify(wide.X, case.given.y, "degree")
+            exact = wide is not None and (
+                wide.exact or (isinstance(certificate, Separable) and holds(wide.X, certificate.geometric, k))
+            )
+            yield sentences.degree(certificate, k, exact, wide, d, case.words, case.positions)
+            if not isinstance(certificate, Inseparable):
+                return
+
+
+def _not_tried(X: Any, k: int, width: int) -> Finding:
+    many_columns = width > MOST_COLUMNS
+    size, most = (width, MOST_COLUMNS) if many_columns else (n_values(X, k), MOST_VALUES)
+    what = "columns" if many_columns else "values"
+    words = f"Features of degree {k} were not tried: they would be {size:,} {what}, and {most:,} are the most that are tried."
+    return Finding("degree", words, {"degree": k, "columns": width, "verdict": None, what: size, "most": most})
