@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris, make_circles
-from tests.real.data import data_file, libsvm
 
 import rosenblatt as rb
 from rosenblatt.certificates.files import parse_certificate
@@ -449,34 +448,3 @@ def test_many_rows_take_seconds() -> None:
     X, y = rng.integers(0, 1000, (200_000, 2)).astype(float), rng.integers(0, 2, 200_000)
     found = duplicates(X, y)
     assert groups_by_dictionary(X, y.tolist()) == (found.groups, len(found.outvoted))
-
-
-# --- real data -------------------------------------------------------------------------------------------------------------
-
-
-def csv(name: str) -> tuple[Any, Any]:
-    table = np.genfromtxt(data_file(f"uci/{name}"), delimiter=",", dtype=str)
-    return table[:, :-1].astype(float), table[:, -1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("load", "columns"),
-    [
-        (lambda: libsvm("heart_scale"), 104),
-        (lambda: csv("banknote_authentication.csv"), 14),
-        (lambda: csv("ionosphere.data"), 629),
-    ],
-)
-def test_degree_2_separates_these_real_sets(load: Any, columns: int) -> None:
-    X, y = load()
-    found = checked(X, y, time_limit=15.0)
-    degree = only(found, "degree")
-    assert found.verdict == "inseparable"
-    assert (degree.evidence["verdict"], degree.evidence["columns"], degree.evidence["exact"]) == ("separable", columns, True)
-
-
-def test_a_constant_column_of_ionosphere_and_its_verdict() -> None:
-    X, y = csv("ionosphere.data")
-    found = rb.doctor(X, y, time_limit=0.3)
-    assert only(found, "constant").evidence["columns"] == [1]

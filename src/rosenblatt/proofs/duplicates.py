@@ -11,6 +11,7 @@ Reference  the mixing steps of S. Vigna's splitmix64, after G. Steele, D. Lea an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,21 @@ def duplicates(X: Any, codes: Any) -> Duplicates:
     order, starts = _mixed(order, starts, codes)
     if not _all_equal(X, order, starts):
         order, starts = _mixed(*_in_groups(_names(X, order)), codes[order], order)
-    groups = sorted(np.sort(group).tolist() for group in np.split(order, starts[1:])) if len(order) else []
-    outvoted: list[int] = []
-    for group in groups:
-        own = codes[group]
-        counts = np.bincount(own)
-        outvoted += np.asarray(group)[own != counts.argmax()].tolist()
-    return Duplicates(groups, sorted(outvoted))
+    rows, ends = order.tolist(), [*starts.tolist(), len(order)]
+    groups = sorted(rows[start:end] for start, end in pairwise(ends))  # rows of equal keys are in their own order
+    return Duplicates(groups, sorted(order[_outvoted(codes[order], starts)].tolist()))
+
+
+def _outvoted(codes: Any, starts: Any) -> Any:
+    """Whether a row's code is not the most frequent of its group, the smaller one of equals."""
+    if not len(codes):
+        return np.zeros(0, bool)
+    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
+    pairs, counts = np.unique(group * (codes.max() + 1) + codes, return_counts=True)
+    of, code = np.divmod(pairs, codes.max() + 1)
+    best = np.lexsort((code, -counts, of))
+    first = np.flatnonzero(np.diff(of[best], prepend=-1))
+    return codes != code[best][first][group]
 
 
 def hashes(X: Any) -> Any:
