@@ -11,6 +11,7 @@ from .diagnosis import Finding, some, updates
 PATIENT = 1e7  # updates that take seconds, not hours
 GAIN = 2.0  # a bound this many times smaller is worth scaling for
 FEW = 5  # rows that a person can look at
+RARE = 0.02  # the share of rows up to which errors may be slips
 
 Advice = tuple[str, list[str]]  # the words, and the tools they name
 
@@ -44,9 +45,9 @@ def _when_separable(evidence: dict[str, Any], certificate: Separable) -> Advice:
 def _when_not(evidence: dict[str, Any], degrees: list[dict[str, Any]]) -> Iterator[Advice]:
     if "duplicates" in evidence:
         yield "check the labels of the duplicates, or add a feature that tells them apart", ["labels"]
-    elif (errors := evidence.get("errors", {})).get("errors") and errors["errors"] <= FEW:
-        wrong = errors["wrong"]
-        yield f"check the labels of the {f'rows {some(wrong)}' if len(wrong) > 1 else f'row {wrong[0]}'}", ["labels"]
+    elif wrong := _suspects(evidence.get("errors", {})):
+        them = f"rows {some(wrong)}" if len(wrong) > 1 else f"row {wrong[0]}"
+        yield f"look at {them}, whether the {'labels are' if len(wrong) > 1 else 'label is'} right", ["labels"]
     won = next((found for found in degrees if found["verdict"] == "separable"), None)
     if won is not None:
         learner = "Perceptron(max_passes=None)" if won["bound"] <= PATIENT else "MaxMargin"
@@ -59,3 +60,9 @@ def _when_not(evidence: dict[str, Any], degrees: list[dict[str, Any]]) -> Iterat
     scaler = "StandardScaler, then " if uneven and won is None else ""
     words = f"{scaler}Perceptron(keep='pocket') or keep='average', or SoftMargin, none of which needs separable rows"
     yield words, [*(["StandardScaler"] if scaler else []), "pocket", "average", "SoftMargin"]
+
+
+def _suspects(errors: dict[str, Any]) -> list[int]:
+    """The rows that the best plane gets wrong, if they are few enough to be slips."""
+    wrong: list[int] = errors.get("wrong", [])
+    return wrong if wrong and len(wrong) <= min(FEW, RARE * errors["of"]) else []

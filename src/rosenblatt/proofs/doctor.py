@@ -112,7 +112,7 @@ class _Visit:
             case = self._without(twins)
             findings += [] if case is None else self._rest(case, len(twins.outvoted))
         columns = columns_of(given.X)
-        findings += scales(columns, self.name, self.intercept)
+        findings += scales(columns, self.name, self.intercept, not isinstance(certificate, Inseparable))
         findings += long_rows(given, certificate)
         if isinstance(certificate, Separable):
             findings += self._scaled(certificate, columns)

@@ -115,15 +115,21 @@ def errors(found: Any, lower: int, n: int, between: str, positions: Any) -> Find
     """What `minimum_errors` found, with a lower bound that may come from elsewhere."""
     fewest, wrong = int(found.errors), np.asarray(found.wrong, np.intp)
     wrong = (wrong if positions is None else positions[wrong]).tolist()
+    proved = ", proved by the duplicates" if lower > found.lower else _proved(str(found.how))
+    start = f"{between} gets {fewest:,} of {many(n, 'row')} wrong, and"
     if fewest <= lower:
-        sentence = f"The best plane{between} gets {fewest:,} of {many(n, 'row')} wrong, and none gets fewer"
+        sentence = f"The best plane{start} none gets fewer{proved}."
+    elif lower:
+        sentence = f"The best plane found{start} every plane gets at least {lower:,} wrong{proved}."
     else:
-        sentence = (
-            f"The best plane found{between} gets {fewest:,} of {many(n, 'row')} wrong, and every plane at least {lower:,}"
-        )
-    sentence += f": {found.how}." if lower == found.lower else ": the duplicates take as many."
+        sentence = f"The best plane found{start} how many every plane must is not known."
     if 0 < fewest <= 5:
         sentence += f" Its errors: {'row' if fewest == 1 else 'rows'} {some(wrong)}."
     evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(found.how)}
     evidence |= {"coef": np.asarray(found.coef).ravel().tolist(), "intercept": float(np.asarray(found.intercept).ravel()[0])}
     return Finding("errors", sentence, evidence)
+
+
+def _proved(how: str) -> str:
+    """`minimum_errors` says in full how it knows; here it is enough whether floats were trusted."""
+    return " by HiGHS' bound, which is in floats" if "in floats" in how else ", proved"

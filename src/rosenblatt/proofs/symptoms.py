@@ -42,8 +42,11 @@ def repeated(found: Duplicates, given: Labelled) -> Iterator[Finding]:
     yield Finding("duplicates", sentence, evidence)
 
 
-def scales(columns: Columns, name: Name, intercept: bool) -> Iterator[Finding]:
-    """Columns of very different range; and, where there is an intercept, such as say nothing and such as are far from zero."""
+def scales(columns: Columns, name: Name, intercept: bool, possible: bool) -> Iterator[Finding]:
+    """Columns of very different range; and, where there is an intercept, such as say nothing and such as are far from zero.
+
+    possible : whether the rows may be separable, so that there is a bound on updates to speak of.
+    """
     ranges = columns.ranges
     varied = np.flatnonzero(~columns.constant)
     if len(varied) > 1:
@@ -53,8 +56,8 @@ def scales(columns: Columns, name: Name, intercept: bool) -> Iterator[Finding]:
         if ratio >= SCALES:
             sentence = (
                 f"Scales differ by a factor of {_factor(ratio)}: {name(large)} goes {_range(columns, large)}, {name(small)} "
-                f"{_range(columns, small)}. A perceptron's updates then go almost only into the large columns, and its bound "
-                f"R^2/gamma^2 can be larger by up to the square of that factor."
+                f"{_range(columns, small)}. A perceptron's updates then go almost only into the large columns"
+                f"{', and its bound R^2/gamma^2 can be larger by up to the square of that factor' if possible else ''}."
             )
             span = {
                 which: [float(columns.least[c]), float(columns.most[c])] for which, c in (("large", large), ("small", small))
