@@ -6,6 +6,8 @@ import json
 import sys
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import prod
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -66,7 +68,7 @@ def test_xor_is_not_separable_and_degree_2_separates_it() -> None:
 
 
 def test_separable_rows_have_margin_radius_and_bound_in_the_sentence() -> None:
-    found = checked([[0, 0], [1, 0], [3, 4], [4, 4], [0, 1], [1, 1]], [0, 0, 1, 1, 0, 0])
+    found = checked([[0, 0], [1, 0], [3, 4], [4, 4], [0, 1]], [0, 0, 1, 1, 0])
     verdict = found.findings[0]
     assert isinstance(found.certificate, rb.Separable)
     assert verdict.evidence["radius"] == pytest.approx(np.sqrt(33))
@@ -77,7 +79,7 @@ def test_separable_rows_have_margin_radius_and_bound_in_the_sentence() -> None:
         updates(verdict.evidence["bound"][1]),
     ):
         assert number in verdict.sentence
-    assert verdict.evidence["easy"]  # 6 rows, 2 columns and an intercept
+    assert verdict.evidence["easy"]  # 5 rows, fewer than twice 2 columns and an intercept
     assert "Cover" in verdict.sentence
     assert not found.of("degree")
     assert "Perceptron(max_passes=None)" in found.findings[-1].sentence
@@ -102,6 +104,30 @@ def test_when_the_time_is_out_it_says_so() -> None:
     assert "time ran out" in found.findings[0].sentence
     assert all("no time" in finding.sentence for finding in found.of("degree") + found.of("errors"))
     assert "time_limit" in found.findings[-1].sentence
+
+
+@pytest.mark.parametrize("sizes", [[1e300, 1e-300], [1e-300, 1e-300], [1e308, 1e308], [1.0, 5e-324]])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("labels", [[0, 1, 1, 0], [0, 0, 1, 1]])
+def test_numbers_of_any_size_are_told(sizes: list[float], container: Any, labels: list[int]) -> None:
+    for shift in (0.0, 0.5):
+        checked(container((XOR[0] - shift) * sizes), labels)
+        checked(container((XOR[0] - shift) * sizes), labels, fit_intercept=False)
+
+
+def test_a_plane_found_where_the_proof_was_not_is_no_error(errors_of: Any) -> None:
+    errors_of(errors=0, lower=0, optimal=True, wrong=np.zeros(0, int))
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 150)), rng.integers(0, 2, 400)
+    found = checked(X, y, time_limit=0.11)
+    if found.verdict == "undecided" and found.of("errors"):
+        assert "all 400 rows right" in only(found, "errors").sentence or "no time" in only(found, "errors").sentence
+
+
+def test_it_reads_well_at_the_prompt() -> None:
+    found = rb.doctor(*XOR)
+    assert repr(found) == str(found)
+    assert repr(found.findings[0]).startswith("Finding(kind='verdict', sentence='No plane")
 
 
 def test_three_classes_name_the_two_that_clash() -> None:
@@ -402,12 +428,30 @@ def test_products_are_those_of_fractions_and_far_columns_are_moved_exactly() -> 
     assert not expanded(X + 0.1, columns_of(X + 0.1), 2, True).exact
 
 
+@pytest.mark.parametrize(("rows", "columns", "offset"), [(40, 2, 0.0), (24, 3, 0.0), (40, 2, 1000.0)])
+def test_a_polynomial_called_exact_has_every_row_on_its_side_in_fractions(rows: int, columns: int, offset: float) -> None:
+    rng = np.random.default_rng(rows + columns)
+    X = rng.normal(size=(rows, columns)) + offset
+    y = ((X - offset) ** 2).sum(axis=1) > columns
+    found = checked(X, y)
+    degree = only(found, "degree").evidence
+    assert degree["exact"]
+    (plane,) = degree["certificate"].geometric.planes
+    terms = [c for k in range(1, degree["degree"] + 1) for c in combinations_with_replacement(range(columns), k)]
+    assert len(terms) == degree["columns"]
+    units = [Fraction(2) ** -e for e in degree["exponents"]]
+    for row, positive in zip(X.tolist(), y.tolist(), strict=True):
+        z = [(Fraction(v) - Fraction(s)) * u for v, s, u in zip(row, degree["shifts"], units, strict=True)]
+        score = sum(weight * prod(z[c] for c in terms[at]) for at, weight in plane.weights.items()) + plane.intercept
+        assert (score > 0) == positive
+
+
 def test_rounded_products_that_decide_are_not_called_exact() -> None:
     # With these x the products x^2 and (x + ulp)^2 differ by rounding: what separates them is smaller than the doubt.
     x = 1 + np.arange(4) * 2.0**-52
     found = checked(np.column_stack([x, x[::-1]]), [0, 1, 1, 0])
     for degree in found.of("degree"):
-        assert degree.evidence["exact"] == ("proved in floats" not in degree.sentence)
+        assert degree.evidence["exact"] == ("rounded to floats" not in degree.sentence)
 
 
 def test_what_is_too_large_is_not_tried_and_says_why() -> None:

@@ -111,7 +111,7 @@ def lengths(X: Any, intercept: bool) -> tuple[Any, int]:
     size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), float(intercept), 5e-324)
     exponent = int(np.frexp(size)[1])
     squares = [_squares(part) for part in _scaled(X, np.full(X.shape[1], exponent))]
-    return np.sqrt(np.concatenate(squares) + intercept * np.ldexp(1.0, -exponent) ** 2), exponent
+    return np.sqrt(np.concatenate(squares) + np.ldexp(float(intercept), -exponent) ** 2), exponent
 
 
 def _squares(part: Any) -> Any:

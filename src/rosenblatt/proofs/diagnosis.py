@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..certificates.files import _sealed, _told
@@ -25,13 +25,13 @@ class Finding:
 
     kind: str
     sentence: str
-    evidence: dict[str, Any]
+    evidence: dict[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
         return self.sentence
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What `rb.doctor` found, the most useful first; printed, it is a report.
 
@@ -69,6 +69,8 @@ class Diagnosis:
         bullets = [wrap.fill(finding.sentence) for finding in self.findings]
         return "\n".join([headline, *bullets])
 
+    __repr__ = __str__  # who asks at the prompt wants to read it
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Separable | Inseparable | Undecided):
@@ -96,6 +98,8 @@ def short(x: float) -> str:
 
 def updates(bound: float) -> str:
     """A bound on a whole number: to the last digit where a person would read them all."""
+    if bound == math.inf:
+        return "more than 1e308 updates"
     return many(math.floor(bound), "update") if bound < 1e9 else f"about {_exponent(f'{bound:.1e}')} updates"
 
 

@@ -147,7 +147,7 @@ class _Visit:
     def _without(self, twins: Duplicates) -> _Case | None:
         given = self.given
         keep = np.delete(np.arange(len(given.codes)), twins.outvoted)
-        if len(np.unique(given.codes[keep])) < given.n_classes:
+        if len(np.unique(given.codes[keep])) < given.n_classes or given.X.size > MOST_VALUES:  # it would be a copy
             return None
         return _Case(labelled(given.X[keep], given.y[keep], "doctor"), keep, f"the other {many(len(keep), 'row')}")
 
@@ -186,18 +186,19 @@ class _Visit:
 
     def _errors(self, certificate: Certificate, twins: Duplicates) -> Iterator[Finding]:
         given, positions, between, forced = self.given, None, "", len(twins.outvoted)
-        if given.n_classes > 2:
-            rivals = sorted({pair.rival for pair in certificate.clash}) if isinstance(certificate, Inseparable) else []
-            if len(rivals) != 2:
-                return
-            positions = np.flatnonzero(np.isin(given.codes, rivals))
-            between, forced = f" between classes {self.classes[rivals[0]]!r} and {self.classes[rivals[1]]!r}", 0
-            given = labelled(given.X[positions], given.y[positions], "doctor")
+        rivals = sorted({pair.rival for pair in certificate.clash}) if isinstance(certificate, Inseparable) else []
+        if given.n_classes > 2 and len(rivals) != 2:
+            return
         left = self.left("errors")
         if given.X.shape[1] > MOST_COLUMNS or given.X.size > MOST_VALUES:
             words = f"The fewest errors of any plane were not looked for: there are over {MOST_COLUMNS:,} columns or "
             yield Finding("errors", f"{words}{MOST_VALUES:,} values.", {"errors": None})
-        elif left < LEAST:
+            return
+        if given.n_classes > 2:
+            positions = np.flatnonzero(np.isin(given.codes, rivals))
+            between, forced = f" between classes {self.classes[rivals[0]]!r} and {self.classes[rivals[1]]!r}", 0
+            given = labelled(given.X[positions], given.y[positions], "doctor")
+        if left < LEAST:
             yield Finding("errors", "There was no time to look for the fewest errors of any plane.", {"errors": None})
         else:
             with suppress(ImportError):

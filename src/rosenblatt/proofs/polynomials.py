@@ -75,7 +75,7 @@ def _placed(columns: Columns, may_move: bool) -> tuple[Any, Any]:
     number, differences from it are exact."""
     middle = columns.least / 2 + columns.most / 2
     half = columns.most / 2 - columns.least / 2
-    shifts = np.where(may_move & (abs(middle) > 4 * half), middle, 0.0)
+    shifts = np.where(may_move & (abs(middle) / 4 > half), middle, 0.0)
     sizes = np.maximum(abs(columns.least - shifts), abs(columns.most - shifts))
     mantissas, exponents = np.frexp(sizes)
     return shifts, exponents - (mantissas == 0.5)

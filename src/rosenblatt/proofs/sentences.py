@@ -55,9 +55,9 @@ def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
 
 
 def _easy(certificate: Separable) -> bool:
-    """Whether at least half of all ways to label so many rows in general position are separable (Cover 1965)."""
+    """Whether more than half of all ways to label so many rows in general position are separable (Cover 1965)."""
     about = certificate.about
-    return about.n_planes == 1 and about.n_rows <= 2 * (about.n_columns + about.intercept)
+    return about.n_planes == 1 and about.n_rows < 2 * (about.n_columns + about.intercept)
 
 
 def _cover(certificate: Separable) -> str:
@@ -95,7 +95,7 @@ def degree(
     evidence["verdict"] = None if certificate is None else certificate.verdict
     what, proved = (
         f"Features of degree {k} ({width:,} instead of {many(d, 'column')})",
-        "proved" if exact else "proved in floats",
+        "proved" if exact else "proved for products rounded to floats",
     )
     if wide is None or not isinstance(certificate, Separable | Inseparable):
         return Finding("degree", f"{what} may separate {rows} or not: there was no time to decide.", evidence)
@@ -117,7 +117,9 @@ def errors(found: Any, lower: int, n: int, between: str, positions: Any) -> Find
     wrong = (wrong if positions is None else positions[wrong]).tolist()
     proved = ", proved by the duplicates" if lower > found.lower else _proved(str(found.how))
     start = f"{between} gets {fewest:,} of {many(n, 'row')} wrong, and"
-    if fewest <= lower:
+    if fewest == 0:
+        sentence = f"A plane{between} was found that gets all {many(n, 'row')} right; its margin was not certified in time."
+    elif fewest <= lower:
         sentence = f"The best plane{start} none gets fewer{proved}."
     elif lower:
         sentence = f"The best plane found{start} every plane gets at least {lower:,} wrong{proved}."

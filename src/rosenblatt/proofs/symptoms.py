@@ -70,7 +70,7 @@ def scales(columns: Columns, name: Name, intercept: bool, possible: bool) -> Ite
         sentence = f"{told} {verb} the same in every row and can tell no classes apart: leave {them} out."
         yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.least[constant].tolist()})
     middles = abs(columns.least / 2 + columns.most / 2)
-    far = np.flatnonzero(~columns.constant & (middles > FAR * ranges))
+    far = np.flatnonzero(~columns.constant & (middles / FAR > ranges))
     if intercept and len(far):
         times = middles[far] / ranges[far]
         worst = int(far[times.argmax()])
