@@ -18,11 +18,12 @@ from sklearn.datasets import load_iris, make_circles
 
 import rosenblatt as rb
 from rosenblatt.certificates.files import parse_certificate
+from rosenblatt.certificates.statements import Margin
 from rosenblatt.proofs import duplicates as module
 from rosenblatt.proofs.columns import columns_of
 from rosenblatt.proofs.diagnosis import many, short, updates
 from rosenblatt.proofs.duplicates import duplicates
-from rosenblatt.proofs.polynomials import expanded
+from rosenblatt.proofs.polynomials import expanded, holds
 
 XOR = (np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0]))
 
@@ -224,7 +225,9 @@ def test_without_duplicates_xor_is_still_xor_and_rows_keep_their_numbers() -> No
 
 def test_nothing_is_left_of_a_class() -> None:
     found = checked([[1.0], [1], [1], [1]], [0, 0, 0, 1])
-    assert [finding.kind for finding in found.findings] == ["verdict", "duplicates", "constant", "advice"]
+    assert not found.of("rest")
+    assert not found.of("degree")
+    assert only(found, "constant").evidence["values"] == [1.0]
 
 
 # --- scales ----------------------------------------------------------------------------------------------------------------
@@ -421,9 +424,9 @@ def test_products_are_those_of_fractions_and_far_columns_are_moved_exactly() -> 
         ]
         assert [[Fraction(v) for v in row[:d]] for row in Z.tolist()] == exact
         cubes = [row[0] ** 3 for row in exact]
-        where = [c for c in range(Z.shape[1]) if [Fraction(v) for v in Z[:, c].tolist()] == cubes]
-        assert len(where) == 1
-        assert abs(Z).max() <= 1
+        plain = np.ldexp(Z, wide.products)
+        assert sum([Fraction(v) for v in plain[:, c].tolist()] == cubes for c in range(Z.shape[1])) == 1
+        assert ((abs(Z).max(axis=0) <= 1) & (abs(Z).max(axis=0) > 0.5)).all()
     assert wide.X.shape == (30, 9)
     assert not expanded(X + 0.1, columns_of(X + 0.1), 2, True).exact
 
@@ -442,23 +445,25 @@ def test_a_polynomial_called_exact_has_every_row_on_its_side_in_fractions(rows: 
     units = [Fraction(2) ** -e for e in degree["exponents"]]
     for row, positive in zip(X.tolist(), y.tolist(), strict=True):
         z = [(Fraction(v) - Fraction(s)) * u for v, s, u in zip(row, degree["shifts"], units, strict=True)]
-        score = sum(weight * prod(z[c] for c in terms[at]) for at, weight in plane.weights.items()) + plane.intercept
+        products = [prod(z[c] for c in term) for term in terms]
+        values = [v * Fraction(2) ** -e for v, e in zip(products, degree["product_exponents"], strict=True)]
+        score = sum(weight * values[at] for at, weight in plane.weights.items()) + plane.intercept
         assert (score > 0) == positive
 
 
-def test_rounded_products_that_decide_are_not_called_exact() -> None:
-    # With these x the products x^2 and (x + ulp)^2 differ by rounding: what separates them is smaller than the doubt.
-    x = 1 + np.arange(4) * 2.0**-52
-    found = checked(np.column_stack([x, x[::-1]]), [0, 1, 1, 0])
-    for degree in found.of("degree"):
-        assert degree.evidence["exact"] == ("rounded to floats" not in degree.sentence)
+def test_a_margin_below_the_rounding_of_products_is_not_called_exact() -> None:
+    Z = np.array([[1.0, 1.0], [1.0, -1.0]])
+    plane = rb.certify(Z, [1, 0]).geometric.planes[0]  # type: ignore[union-attr]
+    for lower, told in ((1e-12, True), (1e-17, False)):
+        margin = Margin(Fraction(1), (), Fraction(lower) ** 2, (plane,))
+        assert holds(Z, margin, 2) == holds(sp.csr_array(Z), margin, 2) == told
 
 
 def test_what_is_too_large_is_not_tried_and_says_why() -> None:
     rng = np.random.default_rng(0)
     X = sp.random_array((40, 300), density=0.02, rng=rng, format="csr")
     X = sp.vstack([X[:20], X[:20] * 2.0, X[:20] * 3.0], format="csr")
-    found = checked(X, np.repeat([0, 1, 0], 20))
+    found = checked(X, np.repeat([0, 1, 0], 20), time_limit=2.0)
     degree = only(found, "degree")
     assert degree.evidence["verdict"] is None
     assert "not tried: they would be 45,450 columns, and 5,000 are the most" in degree.sentence

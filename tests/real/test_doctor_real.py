@@ -34,7 +34,7 @@ def csv(name: str, label: int = -1, first: int = 0) -> tuple[Any, Any]:
 )
 def test_degree_2_separates_these_sets(load: Any, columns: int) -> None:
     X, y = load()
-    found = rb.doctor(X, y, time_limit=15.0)
+    found = rb.doctor(X, y, time_limit=8.0)
     degree = only(found, "degree")
     assert found.verdict == "inseparable"
     assert rb.verify(found.certificate, X, y)

@@ -16,23 +16,24 @@ RARE = 0.02  # the share of rows up to which errors may be slips
 Advice = tuple[str, list[str]]  # the words, and the tools they name
 
 
-def advice(findings: list[Finding], certificate: Certificate) -> Iterator[Finding]:
+def advice(findings: list[Finding], certificate: Certificate, centred: bool) -> Iterator[Finding]:
+    """centred : whether columns can be moved: there is an intercept, and rows are not sparse."""
     evidence = {finding.kind: finding.evidence for finding in findings}
+    scaler = "StandardScaler" if centred else "MaxAbsScaler"
     if isinstance(certificate, Separable):
-        words, tools = _when_separable(evidence, certificate)
+        words, tools = _when_separable(evidence, certificate, scaler)
     else:
-        parts = [*_when_not(evidence, [f.evidence for f in findings if f.kind == "degree"])]
+        parts = [*_when_not(evidence, [f.evidence for f in findings if f.kind == "degree"], scaler)]
         if not isinstance(certificate, Inseparable):
             parts.insert(0, ("give it more time (time_limit)", ["time_limit"]))
         words, tools = "; or ".join(part for part, _ in parts), [tool for _, named in parts for tool in named]
     yield Finding("advice", f"Try: {words}.", {"tools": tools})
 
 
-def _when_separable(evidence: dict[str, Any], certificate: Separable) -> Advice:
+def _when_separable(evidence: dict[str, Any], certificate: Separable, scaler: str) -> Advice:
     bound, before, tools = certificate.mistake_bound.upper, "", []
     after = evidence.get("scaling", {}).get("after")
     if after is not None and after * GAIN < bound:
-        scaler = "StandardScaler" if evidence["scaling"]["centred"] else "MaxAbsScaler"
         bound, before, tools = after, f"{scaler}, then ", [scaler]
     if bound <= PATIENT:
         return f"{before}Perceptron(max_passes=None), which stops by itself within {updates(bound)}", [*tools, "Perceptron"]
@@ -42,7 +43,7 @@ def _when_separable(evidence: dict[str, Any], certificate: Separable) -> Advice:
     ]
 
 
-def _when_not(evidence: dict[str, Any], degrees: list[dict[str, Any]]) -> Iterator[Advice]:
+def _when_not(evidence: dict[str, Any], degrees: list[dict[str, Any]], scaler: str) -> Iterator[Advice]:
     if "duplicates" in evidence:
         yield "check the labels of the duplicates, or add a feature that tells them apart", ["labels"]
     elif wrong := _suspects(evidence.get("errors", {})):
@@ -53,13 +54,13 @@ def _when_not(evidence: dict[str, Any], degrees: list[dict[str, Any]]) -> Iterat
         learner = "Perceptron(max_passes=None)" if won["bound"] <= PATIENT else "MaxMargin"
         if "duplicates" in evidence:
             learner = "SoftMargin"
-        scaler = "StandardScaler" if any(won["shifts"]) else "MaxAbsScaler"
-        words = f"{scaler} and PolynomialFeatures({won['degree']}), then {learner}"
-        yield words, [scaler, "PolynomialFeatures", learner.partition("(")[0]]
+        first = "StandardScaler" if any(won["shifts"]) else "MaxAbsScaler"
+        words = f"{first} and PolynomialFeatures({won['degree']}), then {learner}"
+        yield words, [first, "PolynomialFeatures", learner.partition("(")[0]]
     uneven = bool({"scales", "offset"} & evidence.keys())
-    scaler = "StandardScaler, then " if uneven and won is None else ""
-    words = f"{scaler}Perceptron(keep='pocket') or keep='average', or SoftMargin, none of which needs separable rows"
-    yield words, [*(["StandardScaler"] if scaler else []), "pocket", "average", "SoftMargin"]
+    first = f"{scaler}, then " if uneven and won is None else ""
+    words = f"{first}Perceptron(keep='pocket') or keep='average', or SoftMargin, none of which needs separable rows"
+    yield words, [*([scaler] if first else []), "pocket", "average", "SoftMargin"]
 
 
 def _suspects(errors: dict[str, Any]) -> list[int]:

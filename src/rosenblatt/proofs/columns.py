@@ -42,7 +42,7 @@ class Columns:
 
 
 def columns_of(X: Any) -> Columns:
-    least, most = _extremes(X)
+    least, most = extremes(X)
     exponents = np.frexp(np.maximum(abs(least), abs(most)))[1]
     n = X.shape[0]
     means = sum((part.sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1])) / n
@@ -54,7 +54,8 @@ def columns_of(X: Any) -> Columns:
     return Columns(least, most, exponents, means, spreads)
 
 
-def _extremes(X: Any) -> tuple[Any, Any]:
+def extremes(X: Any) -> tuple[Any, Any]:
+    """The least and the largest value of each column."""
     if isinstance(X, np.ndarray):
         return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     least, most = np.zeros(X.shape[1]), np.zeros(X.shape[1])

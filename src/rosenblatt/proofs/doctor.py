@@ -122,7 +122,7 @@ class _Visit:
             degrees = [] if case is None or self._rest_is_separable() else list(self._degrees(case))
             findings += self._errors(certificate, twins)
             findings += degrees
-        findings += advice(findings, certificate)
+        findings += advice(findings, certificate, self.intercept and given.dense)
         return Diagnosis(findings, certificate, time.monotonic() - self.begun)
 
     # --- the verdict -------------------------------------------------------------------------------------------------------

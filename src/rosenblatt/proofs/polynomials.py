@@ -2,7 +2,8 @@
 
 Problem    are the classes separable with the monomials of degree at most 2 or 3 as columns?
 Update     columns are first scaled to at most 1 by powers of two, and moved by a number near all their values where that is
-           exact: neither changes the answer. The products are floats, and rounded where they need more than 53 bits.
+           exact; so are the products scaled: none of it changes the answer. Products are floats, and rounded where they need
+           more than 53 bits.
 Guarantee  `exact`: no product was rounded. `holds`: planes of the rounded products also separate the exact ones, as no score
            can change its sign: a product of k values has k - 1 roundings, each at most 2^-53 of it.
 Reference  P. H. Sterbenz, Floating-Point Computation (1974), for differences that are exact; N. J. Higham, Accuracy and
@@ -20,21 +21,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..certificates.statements import Margin
-from .columns import Columns, blocks, times
+from .columns import Columns, blocks, extremes, times
 
 MOST_COLUMNS = 5_000
 MOST_VALUES = 1 << 24  # 128 MB
 UNIT = 2.0**-53
+LARGEST = 60  # products are made larger by two to this power at most, so that what underflowed stays small
 
 
 @dataclass(frozen=True)
 class Expanded:
-    """The products; whether none was rounded; and how the columns were prepared: (x - shift) 2^-exponent."""
+    """The products; whether none was rounded; and how they were made: of (x - shift) 2^-exponent, then times 2^-product."""
 
     X: Any
     exact: bool
     shifts: Any
     exponents: Any
+    products: Any
 
 
 def n_columns(d: int, degree: int) -> int:
@@ -67,7 +70,13 @@ def expanded(X: Any, columns: Columns, degree: int, intercept: bool) -> Expanded
         parts.append(scaled)
     whole = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
     out = PolynomialFeatures(degree, include_bias=False).fit_transform(whole)
-    return Expanded(out if dense else sp.csr_array(out), exact, shifts, exponents)
+    products = np.maximum(_exponents(np.maximum(*map(abs, extremes(out)))), -LARGEST)
+    if dense:
+        out *= np.ldexp(1.0, -products)
+    else:
+        out = sp.csr_array(out)
+        out.data *= np.ldexp(1.0, -products)[out.indices]
+    return Expanded(out, exact, shifts, exponents, products)
 
 
 def _placed(columns: Columns, may_move: bool) -> tuple[Any, Any]:
@@ -77,8 +86,13 @@ def _placed(columns: Columns, may_move: bool) -> tuple[Any, Any]:
     half = columns.most / 2 - columns.least / 2
     shifts = np.where(may_move & (abs(middle) / 4 > half), middle, 0.0)
     sizes = np.maximum(abs(columns.least - shifts), abs(columns.most - shifts))
+    return shifts, _exponents(sizes)
+
+
+def _exponents(sizes: Any) -> Any:
+    """Of the powers of two that make these at most 1, and more than a half."""
     mantissas, exponents = np.frexp(sizes)
-    return shifts, exponents - (mantissas == 0.5)
+    return exponents - (mantissas == 0.5)
 
 
 def _few_bits(values: Any, degree: int) -> bool:

@@ -100,6 +100,7 @@ def degree(
     if wide is None or not isinstance(certificate, Separable | Inseparable):
         return Finding("degree", f"{what} may separate {rows} or not: there was no time to decide.", evidence)
     evidence |= {"exact": exact, "shifts": wide.shifts.tolist(), "exponents": wide.exponents.tolist()}
+    evidence["product_exponents"] = wide.products.tolist()
     if isinstance(certificate, Inseparable):
         evidence["clash"] = positions[certificate.rows].tolist()
         return Finding("degree", f"{what} do not separate {rows}, {proved}.", evidence)

@@ -65,9 +65,9 @@ def scales(columns: Columns, name: Name, intercept: bool, possible: bool) -> Ite
             evidence = {"ratio": ratio, "largest": large, "smallest": small, "ranges": span}
             yield Finding("scales", sentence, evidence | {"names": [name(large), name(small)]})
     if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.least == 0)))):
-        told = _upper(some([name(c) for c in constant.tolist()]))
-        verb, them = ("is", "it") if len(constant) == 1 else ("are", "them")
-        sentence = f"{told} {verb} the same in every row and can tell no classes apart: leave {them} out."
+        told = some([name(c).removeprefix("column ") for c in constant.tolist()])
+        start, them = (f"Column {told} is", "it") if len(constant) == 1 else (f"Columns {told} are", "them")
+        sentence = f"{start} the same in every row and can tell no classes apart: leave {them} out."
         yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.least[constant].tolist()})
     middles = abs(columns.least / 2 + columns.most / 2)
     far = np.flatnonzero(~columns.constant & (middles / FAR > ranges))
