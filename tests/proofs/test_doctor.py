@@ -24,6 +24,7 @@ from rosenblatt.proofs.columns import columns_of
 from rosenblatt.proofs.diagnosis import many, short, updates
 from rosenblatt.proofs.duplicates import duplicates
 from rosenblatt.proofs.polynomials import expanded, holds
+from rosenblatt.proofs.sentences import errors
 
 XOR = (np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0]))
 
@@ -116,13 +117,9 @@ def test_numbers_of_any_size_are_told(sizes: list[float], container: Any, labels
         checked(container((XOR[0] - shift) * sizes), labels, fit_intercept=False)
 
 
-def test_a_plane_found_where_the_proof_was_not_is_no_error(errors_of: Any) -> None:
-    errors_of(errors=0, lower=0, optimal=True, wrong=np.zeros(0, int))
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 150)), rng.integers(0, 2, 400)
-    found = checked(X, y, time_limit=0.11)
-    if found.verdict == "undecided" and found.of("errors"):
-        assert "all 400 rows right" in only(found, "errors").sentence or "no time" in only(found, "errors").sentence
+def test_a_plane_found_where_the_proof_was_not_is_no_error() -> None:
+    found = SimpleNamespace(errors=0, lower=0, wrong=[], how="a plane gets all rows right", coef=[1.0], intercept=0.0)
+    assert errors(found, 0, 400, "", None).sentence.startswith("A plane was found that gets all 400 rows right")
 
 
 def test_it_reads_well_at_the_prompt() -> None:
@@ -467,6 +464,27 @@ def test_what_is_too_large_is_not_tried_and_says_why() -> None:
     degree = only(found, "degree")
     assert degree.evidence["verdict"] is None
     assert "not tried: they would be 45,450 columns, and 5,000 are the most" in degree.sentence
+
+
+def test_many_values_are_not_copied_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.proofs.doctor.MOST_VALUES", 7)
+    scaling = only(checked(*wide_scales()), "scaling")
+    assert "with over 7 values it was not tried" in scaling.sentence
+    assert scaling.evidence["after"] is None
+    found = checked(*XOR)
+    assert "were not looked for: there are over 5,000 columns or 7 values" in only(found, "errors").sentence
+    found = checked(np.vstack([XOR[0], XOR[0]]), [0, 0, 0, 0, 0, 1, 1, 1])
+    assert not found.of("rest") + found.of("degree")
+
+
+def test_of_many_duplicates_the_first_are_named_and_a_rare_class_is_weighted() -> None:
+    X = np.repeat(np.arange(50.0), 2)[:, None]
+    y = np.zeros(100, int)
+    y[[1, 3, 21, 23, 99]] = 1
+    found = checked(X, y, time_limit=2.0)
+    assert "in 5 groups: rows 0 and 1; rows 2 and 3; rows 20 and 21; 2 more." in only(found, "duplicates").sentence
+    assert not found.of("rest")  # the rare class is outvoted everywhere
+    assert "class_weight='balanced'" in only(found, "imbalance").sentence
 
 
 # --- input -----------------------------------------------------------------------------------------------------------------

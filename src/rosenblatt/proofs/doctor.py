@@ -171,8 +171,8 @@ class _Visit:
         small = self.given.X.size <= MOST_VALUES
         after = self.certify(standardised(self.given.X, columns, centred), self.given.y, "scaling") if small else None
         if not isinstance(after, Separable):
-            why = "There was no time to prove" if small else f"With over {MOST_VALUES:,} values it was not tried"
-            yield Finding("scaling", f"{why} what scaling each column {way} would change.", evidence)
+            why = "there was no time to prove it" if small else f"with over {MOST_VALUES:,} values it was not tried"
+            yield Finding("scaling", f"What scaling each column {way} would change is not known: {why}.", evidence)
             return
         bound = after.mistake_bound.upper
         evidence |= {"after": bound, "margin": after.geometric.lower, "certificate": after}
