@@ -106,7 +106,8 @@ def degree(
         return Finding("degree", f"{what} do not separate {rows}, {proved}.", evidence)
     margin, bound = certificate.geometric.lower, certificate.mistake_bound.upper
     evidence |= {"margin": margin, "bound": bound, "easy": _easy(certificate)}
-    scaled = f"columns and products {'moved to around zero and ' if wide.shifts.any() else ''}scaled to at most 1 by powers of two"
+    moved = "columns moved to around zero, and " if wide.shifts.any() else ""
+    scaled = f"{moved}columns and products scaled to at most 1 by powers of two"
     sentence = f"{what} separate {rows}, {proved}: with {scaled} the margin is {short(margin)}, and a perceptron makes at most "
     sentence += f"{updates(bound)}.{_cover(certificate) if evidence['easy'] else ''}"
     return Finding("degree", sentence, evidence)
