@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .proofs.certify import certify
     from .proofs.diagnosis import Diagnosis, Finding
     from .proofs.doctor import doctor
+    from .proofs.margins import margin, mistake_bound, radius
     from .stopping import Stop
 
 __version__ = "0.1.0"
@@ -44,6 +45,9 @@ __all__ = [
     "doctor",
     "load_certificate",
     "losses",
+    "margin",
+    "mistake_bound",
+    "radius",
     "save_certificate",
     "verify",
 ]
@@ -68,6 +72,9 @@ _HOMES = {
     "doctor": "proofs.doctor",
     "load_certificate": "certificates.files",
     "losses": "losses",
+    "margin": "proofs.margins",
+    "mistake_bound": "proofs.margins",
+    "radius": "proofs.margins",
     "save_certificate": "certificates.files",
     "verify": "certificates.verify",
 }
