@@ -98,6 +98,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
             looked = f"after pass {passes} a look at all {problem.n_visited} rows found none to correct."
             visited_all = f"pass {passes} visited all {problem.n_visited} rows without an update."
             run.retire(clean, _clean(rule), looked if plan.order == "random" else visited_all)
+        run.retire_judged(passes)
         if plan.max_passes is not None and passes >= plan.max_passes:
             run.retire_after(passes, before)
         if not run.heads:
@@ -165,6 +166,7 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
             run.retire_after(done, before)
         if k % rate == 0:
             run.end_pass(done, before)
+            run.retire_judged(done)
             before = run.state.counts.copy()
     raise AssertionError("unreachable")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,18 @@ class Stop:
     steps       the steps allowed to a solver are used up
     rounding    the gap is over `tol`, and floats cannot tell how to make it smaller
     inseparable no plane separates the rows, by proof, and they were allowed to cross it
-    impossible  no plane separates the rows: those that ask for a step sum to exactly zero
+    impossible  no plane separates the rows: `certificate` proves it, or those that ask for a step sum to exactly zero
     chunk       `partial_fit` is through with its rows
     vanished    every row would move the weights, but none by more than nothing: the gradient is zero
     solved      the minimum was computed: by a direct method, or until its stated tolerance
+
+    `certificate` is what was proved about the rows, where a proof was asked for; `rb.verify` checks it.
     """
 
     reason: str
     sentence: str
     heads: tuple[str, ...] = ()
+    certificate: Any = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.sentence}"
@@ -52,4 +56,4 @@ def together(stops: list[Stop]) -> Stop:
     done = f"{len(stops) - len(held)} of {len(stops)} one-vs-rest " + (
         "problems were solved" if solved else "runs separated their class"
     )
-    return Stop(reason, f"{done}; classes_[{which}]: {stops[which].sentence}", words)
+    return Stop(reason, f"{done}; classes_[{which}]: {stops[which].sentence}", words, stops[which].certificate)

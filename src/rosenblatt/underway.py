@@ -91,17 +91,25 @@ class Underway:
             self.retire([h], "norm", f"the norm of the weights reached {norms[h]:.6g}, over w_max={self.plan.w_max:g}.")
         self._select()
 
+    def retire_judged(self, passes: int) -> None:
+        if self.plan.judge is None:
+            return
+        for h in list(self.heads):
+            stop = self.plan.judge(passes, self.plan.heads[h] if self.plan.heads else h)
+            if stop is not None:
+                self.retire([h], stop.reason, stop.sentence, stop.certificate)
+
     def retire_after(self, passes: int, before: Any) -> None:
         for h in list(self.heads):
             last = int(self.state.counts[h] - before[h])
             self.retire([h], "passes", f"max_passes={passes} used up; the last pass still made {last} updates.")
 
-    def retire(self, heads: list[int], reason: str, sentence: str) -> None:
+    def retire(self, heads: list[int], reason: str, sentence: str, certificate: Any = None) -> None:
         if not heads:
             return
         self.put_back()
         for h in heads:
-            self.stops[h] = Stop(reason, sentence)
+            self.stops[h] = Stop(reason, sentence, certificate=certificate)
             self.durations[h] = self.clock
         self.heads = [h for h in self.heads if h not in self.stops]
         self._select()

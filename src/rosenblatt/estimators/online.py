@@ -22,6 +22,7 @@ from ..log import UpdateLog
 from ..parameters import count, flag, number, one_of
 from ..plan import Plan, Progress, Result
 from ..problem import Problem, heads_of, make_problem, zero_sums
+from ..proofs.underway import Proofs
 from ..readings import Vote
 from ..run import Run, run_after
 from ..solve import looked_at_all, solve
@@ -72,6 +73,10 @@ class OnlineClassifier(LinearClassifier):
     def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
         return solve(problem, self._rule(problem), plan, start, sums)
 
+    def _proofs(self, problem: Problem, classes: Any) -> Proofs | None:
+        """Who is asked after every pass whether the rows can be separated at all; None: nobody."""
+        return None
+
     def _look_back(self, problem: Problem) -> None:
         """What else is said about the rows when all is learnt."""
 
@@ -110,7 +115,11 @@ class OnlineClassifier(LinearClassifier):
         # that moved the weights many times are added once.
         at_hand = isinstance(problem.rows, Dense) or not keep_log
         sums = zero_sums(start) if self.keep == "average" and at_hand else None
+        proofs = self._proofs(problem, classes)
         plan = self._plan(problem, keep_log)
+        if proofs is not None:
+            self._check_finite(X)
+            plan = replace(plan, judge=proofs.judge)
         try:
             result = self._solve(problem, plan, start, sums)
         except OutOfRangeError:
@@ -118,10 +127,16 @@ class OnlineClassifier(LinearClassifier):
             raise
         if not looked_at_all(problem, plan, result):
             self._check_finite(X)
-        if self.max_passes is None and not result.stop.separated:
+        if proofs is not None:
+            result.stops = proofs.attached(result.stops)
+        proved = result.stop.reason == "impossible" and result.stop.certificate is not None
+        if self.max_passes is None and not (result.stop.separated or proved):
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=3)
         self._classes_fixed = True
         self._set(run_after(problem, classes, result), result.stop, result.passes)
+        self._forget_proofs()
+        if proofs is not None:
+            self.certificate_ = proofs.certificates if len(result.stops) > 1 else proofs.certificates[0]
         if not self.log:
             self._forget_log()
         self._look_back(problem)
@@ -140,6 +155,8 @@ class OnlineClassifier(LinearClassifier):
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
+        if getattr(self, "certify", False):
+            raise ValueError("certify=True is about all rows, and partial_fit has one chunk; use fit, or rb.certify")
         for name, value in (("init", "sum"), ("margin", "auto"), ("class_weight", "balanced")):
             if isinstance(given := getattr(self, name, None), str) and given == value:
                 raise ValueError(
@@ -163,6 +180,7 @@ class OnlineClassifier(LinearClassifier):
             stop = Stop("chunk", f"the chunk's {problem.n_visited} rows made {made} updates.")
         self._classes_fixed = fixed
         self._set(run, stop, 1)
+        self._forget_proofs()
         self.log_ = None
         self._look_back(problem)
         return self
@@ -198,13 +216,20 @@ class OnlineClassifier(LinearClassifier):
     def _plan(self, problem: Problem, keep_log: bool) -> Plan:
         options = self._plan_options()
         return Plan(
-            max_passes=_passes(problem.n_visited, options) if self.max_passes == "auto" else self.max_passes,
+            max_passes=self._passes(problem, options) if self.max_passes == "auto" else self.max_passes,
             seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
             watch=_report if self.verbose else None,
             **options,
         )
+
+    def _passes(self, problem: Problem, options: dict[str, Any]) -> int | None:
+        """How many passes "auto" stands for."""
+        # With order="mistakes" every update looks at all rows, and a pass is n of them.
+        dear = options.get("order") == "mistakes" and options.get("update", "online") == "online"
+        least, visits = (1, SMALL // 10) if dear else (PASSES, SMALL)
+        return min(max(least, -(-visits // max(1, problem.n_visited))), 1000)
 
     def _set(self, run: Run, stop: Stop, passes: int) -> None:
         """The fitted attributes."""
@@ -220,6 +245,10 @@ class OnlineClassifier(LinearClassifier):
             log_=run.logs[0][1] if run.logs else None,
             _run=run,
         )
+
+    def _forget_proofs(self) -> None:
+        for name in ("certificate_", "_convergence"):
+            self.__dict__.pop(name, None)
 
     def _forget_log(self) -> None:
         self.log_, self._run = None, replace(self._run, logs=(), logged=False)
@@ -274,13 +303,6 @@ class OnlineClassifier(LinearClassifier):
                 f"a vote has no {name}: it is a majority of many planes; reading('average') gives one plane of the same run"
             )
         return object.__getattribute__(self, name)  # raises what it would have raised
-
-
-def _passes(n: int, options: dict[str, Any]) -> int:
-    # With order="mistakes" every update looks at all rows, and a pass is n of them.
-    dear = options.get("order") == "mistakes" and options.get("update", "online") == "online"
-    least, visits = (1, SMALL // 10) if dear else (PASSES, SMALL)
-    return min(max(least, -(-visits // max(1, n))), 1000)
 
 
 def _report(progress: Progress) -> None:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..parameters import count, number, one_of
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..kernels.schemes import Rest, State
+from ..parameters import count, flag, number, one_of
+from ..plan import Plan, Result
 from ..problem import Problem, mean_sqnorm
+from ..proofs.convergence import UNKNOWN, Convergence, convergence
+from ..proofs.underway import Proofs
 from ..rules.perceptron import PerceptronRule
 from ..schedules import Step
+from ..solve import solve
 from .online import OnlineClassifier
 
 
@@ -37,7 +45,7 @@ class Perceptron(OnlineClassifier):
         row drawn uniformly from all that are misclassified (a pass is then as many updates as there are rows). Batch updates
         take all rows at once and have no order.
     max_passes : passes over the rows; None: until they are separated or another stop fires. "auto": 10, and on less than a
-        thousand rows as many as visit 10,000 (1,000 at most), as measured in `docs/defaults.md`.
+        thousand rows as many as visit 10,000 (1,000 at most), as measured in `docs/defaults.md`; None with `certify`.
     max_updates : updates (of each one-vs-rest run).
     w_max : stop when the norm of the weights, weight 0 included, passes it.
     tol : batch only: stop after a step shorter than this. That is not the same as having separated the rows.
@@ -48,6 +56,12 @@ class Perceptron(OnlineClassifier):
     class_weight : None, "balanced" or a dict; it scales steps as `sample_weight` does.
     warm_start : `fit` starts from the last weights of the fit before; clock, counts and step sizes begin anew.
     log : keep the update log in `log_`; False drops it as soon as the reading allows.
+    certify : True: run until the rows are separated *or it is proved that no plane separates them*. What is not separated
+        after 100 passes (looks at all rows, where each update takes one) is handed to `rb.certify`, once. No plane: the run
+        stops as "impossible". A plane: it goes on, and ends after (R^2 + 2 margin/rho)/gamma^2 updates at the latest; where
+        the margin is tiny that may be long, so that `max_passes` or `max_updates` may still be wanted. Runs that end without
+        having asked are certified at their end. The proof is of the rows that weigh something, and of planes that separate
+        them at all, whatever `margin` is; steps that get ever shorter may still never find one.
     random_state : seed of the orders.
     n_jobs : threads for one-vs-rest, batch steps, the pocket and votes; the bits do not depend on it.
     verbose : 1 writes a line per pass to stderr.
@@ -59,6 +73,12 @@ class Perceptron(OnlineClassifier):
     stop_ : why the run ended, in a word (`stop_.reason`) and a sentence.
     log_ : the `UpdateLog`.
     n_iter_, n_updates_ : passes and updates made.
+    certificate_ : with `certify`, what is proved about the rows, `Separable` or `Inseparable`; `rb.verify(certificate_, X, y)`
+        checks it. For one-vs-rest of more than two classes a list, each of `X, y == label`. Rows of weight 0 are left out, and
+        not counted; None, where only one class weighs anything. `stop_.certificate` is the same.
+    convergence_ : the two inequalities of the convergence proof along this run, a `Convergence`: mistakes against their
+        bound, |w_t|^2 against t R^2, <w_t, u> against t gamma. Computed when first asked for, from `log_` and the rows, with
+        a certificate where there is none yet (`dir` does not list it before); a list for one-vs-rest.
     pocket_errors_ : training errors of the pocket, where it was kept (a list, class by class, for one-vs-rest).
 
     Examples
@@ -89,6 +109,7 @@ class Perceptron(OnlineClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         log: bool = True,
+        certify: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -110,6 +131,7 @@ class Perceptron(OnlineClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.log = log
+        self.certify = certify
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -121,7 +143,46 @@ class Perceptron(OnlineClassifier):
         names = ("update", "order", "step", "max_updates", "w_max", "tol")
         return {name: getattr(self, name) for name in names}
 
+    @property
+    def convergence_(self) -> Any:
+        check_is_fitted(self, "classes_")
+        if "_convergence" not in self.__dict__:
+            self._convergence = self._converged()
+        return self._convergence
+
+    def _converged(self) -> Convergence | list[Convergence]:
+        log, classes = self.log_, self.classes_
+        if log is None:
+            raise AttributeError("convergence_ needs the log of a whole run: use fit with log=True, not partial_fit")
+        certificates: Any = getattr(self, "certificate_", UNKNOWN)
+        self._run.check_rows()
+        if not isinstance(log.problem.labels, Rest):
+            return convergence(log, classes, self._margin_used, certificates)
+        given = [UNKNOWN] * len(classes) if certificates is UNKNOWN else certificates
+        of_two = np.array([False, True])
+        return [convergence(run, of_two, self._margin_used, one) for run, one in zip(log.runs(), given, strict=True)]
+
+    def __dir__(self) -> list[str]:
+        # What lists all attributes with their values, as scikit-learn's pictures of estimators do, should not start a proof.
+        return [name for name in super().__dir__() if name != "convergence_" or "_convergence" in self.__dict__]
+
+    def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
+        rule = self._rule(problem)
+        self._margin_used = rule.margin
+        return solve(problem, rule, plan, start, sums)
+
+    def _proofs(self, problem: Problem, classes: Any) -> Proofs | None:
+        return Proofs(problem, classes, self._looks(problem), bool(self.verbose)) if self.certify else None
+
+    def _passes(self, problem: Problem, options: dict[str, Any]) -> int | None:
+        return None if self.certify else super()._passes(problem, options)
+
+    def _looks(self, problem: Problem) -> int:
+        """How often a pass looks at all rows."""
+        return problem.n_visited if self.order == "mistakes" and self.update == "online" else 1
+
     def _check_own_parameters(self) -> None:
+        flag("certify", self.certify)
         one_of("update", self.update, ("online", "batch", "batch-mean"))
         one_of("order", self.order, ("cyclic", "permuted", "random", "mistakes"))
         if isinstance(self.margin, str):

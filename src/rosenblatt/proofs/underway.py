@@ -1,0 +1,79 @@
+"""Proofs for a run underway: whether what it has not separated so far can be separated at all.
+
+Update     after LOOKS looks at all rows, once for each run: by then most separable sets are separated, and a proof takes about
+           as long as the sweeps did. The rule counts looks and not seconds, so that runs stay the same bits.
+Guarantee  what is not separable is proved so; what is separable ends within the certificate's mistake bound.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..certificates.statements import Certificate, Inseparable, Separable, clash_in_words
+from ..kernels.schemes import Binary, Rest
+from ..problem import Problem, one_against_rest
+from ..stopping import Stop
+from .certify import certify
+
+LOOKS = 100
+
+
+def certificate_for(problem: Problem, classes: Any) -> Certificate | None:
+    """The certificate of a binary or joint problem, of its rows that weigh something; None where they are of one class."""
+    labels = problem.labels
+    codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
+    rows = problem.matrix()
+    if problem.visited is not None:
+        rows, codes = rows[problem.visited], codes[problem.visited]
+    if codes.min() == codes.max():
+        return None
+    return certify(rows, np.asarray(classes)[codes], bool(problem.x0))
+
+
+class Proofs:
+    """The certificates of a run: one, or one for each one-vs-rest head, made when they are wanted."""
+
+    def __init__(self, problem: Problem, classes: Any, looks: int = 1, verbose: bool = False) -> None:
+        self.verbose, self.when = verbose, -(-LOOKS // looks)
+        self.rest = isinstance(problem.labels, Rest)
+        self.parts: list[tuple[Problem, Any]] = [(problem, classes)]
+        if self.rest:
+            heads = range(len(problem.labels.heads))
+            self.parts = [(one_against_rest(problem, h), np.array([False, True])) for h in heads]
+        self._found: dict[int, Certificate | None] = {}
+        self._lock = Lock()  # heads may run on threads, and proofs set the threads of BLAS
+
+    def certificate(self, h: int) -> Certificate | None:
+        with self._lock:
+            if h not in self._found:
+                self._found[h] = certificate_for(*self.parts[h])
+            return self._found[h]
+
+    @property
+    def certificates(self) -> list[Certificate | None]:
+        return [self.certificate(h) for h in range(len(self.parts))]
+
+    def judge(self, passes: int, h: int) -> Stop | None:
+        """Whether head h has to stop after so many passes."""
+        if passes != self.when:
+            return None
+        certificate = self.certificate(h)
+        if isinstance(certificate, Inseparable):
+            few = " (rows of weight 0 not counted)" if self.parts[h][0].visited is not None else ""
+            what = "no plane separates" if certificate.about.n_planes == 1 else "no weight vectors separate"
+            clash = f"{what} the rows{few}: {clash_in_words(certificate)}."
+            return Stop("impossible", f"after pass {passes} it was proved that {clash}", certificate=certificate)
+        if self.verbose and isinstance(certificate, Separable):
+            which = f"class {h} against the rest is" if self.rest else "the rows are"
+            most = certificate.mistake_bound.upper
+            sys.stderr.write(f"after pass {passes}: proved that {which} separable; R^2/gamma^2 = {most:.6g} updates\n")
+        return None
+
+    def attached(self, stops: list[Stop]) -> list[Stop]:
+        """The stops, each with its certificate."""
+        return [replace(stop, certificate=self.certificate(h)) for h, stop in enumerate(stops)]
