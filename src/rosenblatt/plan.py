@@ -28,7 +28,7 @@ class Plan:
     keep_log: bool = True
     n_jobs: int = 1
     watch: Callable[[Progress], None] | None = None
-    judge: Callable[[int, int], Stop | None] | None = None  # after each pass, of each head that still runs: whether to stop
+    judge: Callable[[int, int, int], Stop | None] | None = None  # whether to stop: asked after each pass of each head that runs
     cancel: Event | None = None  # set from outside to end a run on another thread
     since: int = 0  # rows visited before this run: a stream goes on where it was
     heads: tuple[int, ...] = ()  # for `watch`

@@ -17,7 +17,7 @@ class Stop:
     norm        the norm of the weights passed `w_max`
     tolerance   a batch step was shorter than `tol`, or nothing at all; a proven gap is at most `tol`
     steps       the steps allowed to a solver are used up
-    rounding    the gap is over `tol`, and floats cannot tell how to make it smaller
+    rounding    floats cannot tell how to make a gap smaller that is over `tol`; or more updates were made than are possible
     inseparable no plane separates the rows, by proof, and they were allowed to cross it
     impossible  no plane separates the rows: `certificate` proves it, or those that ask for a step sum to exactly zero
     chunk       `partial_fit` is through with its rows

@@ -95,7 +95,7 @@ class Underway:
         if self.plan.judge is None:
             return
         for h in list(self.heads):
-            stop = self.plan.judge(passes, self.plan.heads[h] if self.plan.heads else h)
+            stop = self.plan.judge(passes, self.plan.heads[h] if self.plan.heads else h, int(self.state.counts[h]))
             if stop is not None:
                 self.retire([h], stop.reason, stop.sentence, stop.certificate)
 

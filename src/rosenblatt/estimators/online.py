@@ -73,7 +73,7 @@ class OnlineClassifier(LinearClassifier):
     def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
         return solve(problem, self._rule(problem), plan, start, sums)
 
-    def _proofs(self, problem: Problem, classes: Any) -> Proofs | None:
+    def _proofs(self, problem: Problem, classes: Any, start: State) -> Proofs | None:
         """Who is asked after every pass whether the rows can be separated at all; None: nobody."""
         return None
 
@@ -115,7 +115,7 @@ class OnlineClassifier(LinearClassifier):
         # that moved the weights many times are added once.
         at_hand = isinstance(problem.rows, Dense) or not keep_log
         sums = zero_sums(start) if self.keep == "average" and at_hand else None
-        proofs = self._proofs(problem, classes)
+        proofs = self._proofs(problem, classes, start)
         plan = self._plan(problem, keep_log)
         if proofs is not None:
             self._check_finite(X)
@@ -130,7 +130,8 @@ class OnlineClassifier(LinearClassifier):
         if proofs is not None:
             result.stops = proofs.attached(result.stops)
         proved = result.stop.reason == "impossible" and result.stop.certificate is not None
-        if self.max_passes is None and not (result.stop.separated or proved):
+        endless = self.max_passes is None or (proofs is not None and plan.max_passes is None)
+        if endless and not (result.stop.separated or proved):
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=3)
         self._classes_fixed = True
         self._set(run_after(problem, classes, result), result.stop, result.passes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..kernels.schemes import Rest, State
+from ..kernels.schemes import Argmax, Rest, State
 from ..parameters import count, flag, number, one_of
 from ..plan import Plan, Result
 from ..problem import Problem, mean_sqnorm
@@ -163,16 +163,23 @@ class Perceptron(OnlineClassifier):
         return [convergence(run, of_two, self._margin_used, one) for run, one in zip(log.runs(), given, strict=True)]
 
     def __dir__(self) -> list[str]:
-        # What lists all attributes with their values, as scikit-learn's pictures of estimators do, should not start a proof.
-        return [name for name in super().__dir__() if name != "convergence_" or "_convergence" in self.__dict__]
+        # scikit-learn looks at the value of all it lists, here and in its pictures of estimators; that should start no proof.
+        there = {"convergence_": "_convergence" in self.__dict__}
+        return [name for name in object.__dir__(self) if (there[name] if name in there else hasattr(self, name))]
 
     def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
         rule = self._rule(problem)
         self._margin_used = rule.margin
         return solve(problem, rule, plan, start, sums)
 
-    def _proofs(self, problem: Problem, classes: Any) -> Proofs | None:
-        return Proofs(problem, classes, self._looks(problem), bool(self.verbose)) if self.certify else None
+    def _proofs(self, problem: Problem, classes: Any, start: State) -> Proofs | None:
+        if not self.certify:
+            return None
+        share = None  # 2b/rho, where updates are bounded by (R^2 + 2b/rho)/gamma^2
+        from_zero = not (start.w.any() or start.bias.any()) and problem.x0 in (0.0, 1.0)
+        if from_zero and self.update == "online" and not callable(self.step) and not problem.labels.weights.size:
+            share = self._rule(problem).margin / float(self.step) * (1.0 if isinstance(problem.labels, Argmax) else 2.0)
+        return Proofs(problem, classes, self._looks(problem), share, bool(self.verbose))
 
     def _passes(self, problem: Problem, options: dict[str, Any]) -> int | None:
         return None if self.certify else super()._passes(problem, options)

@@ -60,12 +60,12 @@ class Convergence:
     def holds(self) -> bool:
         """Whether both inequalities hold at every t, but for rounding."""
         slack = SLACK + self.rounding * np.arange(len(self.norms_squared))
-        kept = bool((self.norms_squared <= self.norm_bound * (1.0 + slack)).all())
+        kept = not (self.norms_squared > self.norm_bound * (1.0 + slack)).any()  # what overflowed refutes nothing
         if self.alignments is None:
             return kept
         least: Any = self.alignment_bound
         size = np.maximum(np.sqrt(np.maximum(self.norms_squared, 0.0)), abs(least))
-        return kept and bool((self.alignments >= least - slack * size).all())
+        return kept and not (self.alignments < least - slack * size).any()
 
     def __str__(self) -> str:
         end, most = float(self.norms_squared[-1]), float(self.norm_bound[-1])
@@ -104,7 +104,7 @@ def convergence(log: UpdateLog, classes: Any, b: float, certificate: Any = UNKNO
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.add.reduceat(log.steps, edges[:-1]) if log.grouped and len(log) else log.steps
         squares = np.concatenate([[0.0], np.cumsum(np.square(steps))])
-        bound = found.norms_squared[0] * half + longest**2 * squares + 2.0 * half * b * sums[edges]
+        bound = found.norms_squared[0] * half + longest * longest * squares + 2.0 * half * b * sums[edges]
     root = math.sqrt(half)
     alignments = None if found.alignments is None else found.alignments * root
     least = None if alignments is None or gamma is None else alignments[0] + gamma * sums[edges]
@@ -168,14 +168,18 @@ def _measured(log: UpdateLog, planes: Any, weights_0: Any) -> float:
 def _bound(
     log: UpdateLog, certificate: Any, gamma: Any, widest: bool, longest: float, b: float, start: tuple[float, float | None]
 ) -> Interval | None:
-    """Of all mistakes: T <= [q - 2 a g + sqrt((q - 2 a g)^2 + 4 g^2 (c^2 - a^2))]/(2 g^2), q = G R^2 + 2b/tau, w_0 over tau."""
-    taus = np.unique(log.steps)
+    """Of all mistakes: T <= [p + sqrt(p^2 + 4 (c^2 - a^2))]/2, p = (G R^2 + 2b/tau)/gamma^2 - 2a, with G rows at once at most,
+    a = <w_0, u>/(tau gamma) and c = |w_0|/(tau gamma)."""
+    taus, weights = np.unique(log.steps), log.problem.labels.weights
+    weights = _visited(log.problem, weights) if weights.size else np.ones(1)
+    if (weights != weights[0]).any():
+        return None
     if gamma is None or start[1] is None or gamma <= 0.0 or len(taus) != 1:
         return None
     tau, at_once = float(taus[0]), certificate.about.n_rows if log.grouped else 1
     if widest and start[0] == 0.0 and at_once == 1 and b == 0.0:
         return Interval(*certificate.mistake_bound)
-    q, a, c = at_once * longest**2 + 2.0 * b / tau, start[1] / tau, start[0] / tau**2
-    p = q - 2.0 * a * gamma
-    upper = (p + math.sqrt(p * p + 4.0 * gamma**2 * max(0.0, c - a * a))) / (2.0 * gamma**2)
+    ratio, a = longest / gamma, start[1] / tau / gamma
+    p = at_once * ratio * ratio + 2.0 * b / tau / gamma / gamma - 2.0 * a
+    upper = (p + math.sqrt(p * p + 4.0 * max(0.0, start[0] / tau / tau / gamma / gamma - a * a))) / 2.0
     return Interval(0.0, upper * (1.0 + 1e-9))

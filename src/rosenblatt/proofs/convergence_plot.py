@@ -18,6 +18,8 @@ def draw(report: Any, ax: Any = None) -> Any:
         raise ImportError("convergence_.plot needs matplotlib: install rosenblatt[plot]") from error
     if ax is None:
         ax = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")[1]
+    if np.size(ax) != 2:
+        raise ValueError(f"ax must be two matplotlib axes, one for each inequality, got {ax!r:.80}")
     left, right = np.ravel(ax)
     t = np.unique(np.linspace(0, len(report.norms_squared) - 1, MOST_POINTS).round().astype(np.intp))
     every = np.arange(len(report.norms_squared))

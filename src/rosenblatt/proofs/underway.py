@@ -2,13 +2,16 @@
 
 Update     after LOOKS looks at all rows, once for each run: by then most separable sets are separated, and a proof takes about
            as long as the sweeps did. The rule counts looks and not seconds, so that runs stay the same bits.
-Guarantee  what is not separable is proved so; what is separable ends within the certificate's mistake bound.
+Guarantee  what is not separable is proved so; what is separable ends within the certificate's mistake bound, or stops there,
+           where rounding led it past all that is possible.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from threading import Lock
 from typing import Any
 
@@ -19,6 +22,7 @@ from ..kernels.schemes import Binary, Rest
 from ..problem import Problem, one_against_rest
 from ..stopping import Stop
 from .certify import certify
+from .margins import as_float
 
 LOOKS = 100
 
@@ -38,14 +42,16 @@ def certificate_for(problem: Problem, classes: Any) -> Certificate | None:
 class Proofs:
     """The certificates of a run: one, or one for each one-vs-rest head, made when they are wanted."""
 
-    def __init__(self, problem: Problem, classes: Any, looks: int = 1, verbose: bool = False) -> None:
-        self.verbose, self.when = verbose, -(-LOOKS // looks)
+    def __init__(self, problem: Problem, classes: Any, looks: int, share: float | None, verbose: bool) -> None:
+        """looks: at all rows, in a pass; share: updates are at most (R^2 + share)/gamma^2, None: nobody knows."""
+        self.verbose, self.when, self.share = verbose, -(-LOOKS // looks), share
         self.rest = isinstance(problem.labels, Rest)
         self.parts: list[tuple[Problem, Any]] = [(problem, classes)]
         if self.rest:
             heads = range(len(problem.labels.heads))
             self.parts = [(one_against_rest(problem, h), np.array([False, True])) for h in heads]
         self._found: dict[int, Certificate | None] = {}
+        self._bounds: dict[int, float] = {}
         self._lock = Lock()  # heads may run on threads, and proofs set the threads of BLAS
 
     def certificate(self, h: int) -> Certificate | None:
@@ -58,9 +64,9 @@ class Proofs:
     def certificates(self) -> list[Certificate | None]:
         return [self.certificate(h) for h in range(len(self.parts))]
 
-    def judge(self, passes: int, h: int) -> Stop | None:
-        """Whether head h has to stop after so many passes."""
-        if passes != self.when:
+    def judge(self, passes: int, h: int, updates: int) -> Stop | None:
+        """Whether head h has to stop after so many passes and updates."""
+        if passes < self.when:
             return None
         certificate = self.certificate(h)
         if isinstance(certificate, Inseparable):
@@ -68,11 +74,23 @@ class Proofs:
             what = "no plane separates" if certificate.about.n_planes == 1 else "no weight vectors separate"
             clash = f"{what} the rows{few}: {clash_in_words(certificate)}."
             return Stop("impossible", f"after pass {passes} it was proved that {clash}", certificate=certificate)
-        if self.verbose and isinstance(certificate, Separable):
+        if not isinstance(certificate, Separable):
+            return None
+        most = math.inf if self.share is None else self._most(h, certificate, self.share)
+        if self.verbose and passes == self.when:
             which = f"class {h} against the rest is" if self.rest else "the rows are"
-            most = certificate.mistake_bound.upper
-            sys.stderr.write(f"after pass {passes}: proved that {which} separable; R^2/gamma^2 = {most:.6g} updates\n")
-        return None
+            bound = f": at most {most:.6g} updates" if most < math.inf else ""
+            sys.stderr.write(f"after pass {passes} it was proved that {which} separable{bound}\n")
+        if updates <= most:
+            return None
+        why = f"{updates} updates were made, and {most:.6g} are possible, as is proved: floats are too coarse for these rows."
+        return Stop("rounding", why, certificate=certificate)
+
+    def _most(self, h: int, certificate: Separable, share: float) -> float:
+        if h not in self._bounds:
+            bound = (certificate.radius_squared + Fraction(share)) / certificate.augmented.lower_squared
+            self._bounds[h] = as_float(bound) if len(certificate.about.classes) == len(self.parts[h][1]) else math.inf
+        return self._bounds[h]
 
     def attached(self, stops: list[Stop]) -> list[Stop]:
         """The stops, each with its certificate."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from rows_apart import apart
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.linear_model import Perceptron as SklearnPerceptron
@@ -168,15 +169,6 @@ def test_models_without_a_plane_for_each_class_are_refused() -> None:
 
 
 # --- bounds ----------------------------------------------------------------------------------------------------------------
-
-
-def apart(n: int, d: int, k: int, gap: float, seed: int) -> tuple[Any, Any]:
-    """Rows that k random weight vectors separate."""
-    rng = np.random.default_rng(seed)
-    X, W = rng.normal(size=(8 * n, d)), rng.normal(size=(k, d))
-    scores = np.sort(X @ W.T, axis=1)
-    clear = np.flatnonzero(scores[:, -1] - scores[:, -2] > gap)[:n]
-    return X[clear], (X @ W.T).argmax(axis=1)[clear]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
