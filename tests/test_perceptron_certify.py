@@ -52,7 +52,8 @@ def test_setosa_is_separated_and_proved_separable(name: str, container: Any) -> 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("name", KINDS)
-def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: Any) -> None:
+def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(underway, "LOOKS", 20)
     X, y = container(IRIS), np.where(NAMES == "versicolor", "yes", "no")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -62,15 +63,16 @@ def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: 
     assert isinstance(model.certificate_, rb.Inseparable)
     assert model.stop_.certificate is model.certificate_
     assert rb.verify(model.certificate_, X, y)
-    assert model.n_iter_ == (1 if name == "mistakes" else 100)
+    assert model.n_iter_ == (1 if name == "mistakes" else 20)
 
 
-def test_until_the_proof_the_run_is_that_without_it() -> None:
+def test_until_the_proof_the_run_is_that_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(underway, "LOOKS", 20)
     y = NAMES == "versicolor"
     for parameters in ({}, {"update": "batch"}, {"multiclass": "ovr"}):
         for labels in (y, NAMES):
             certified = rb.Perceptron(**parameters, certify=True, random_state=0).fit(IRIS, labels)
-            plain = rb.Perceptron(**parameters, max_passes=100, random_state=0).fit(IRIS, labels)
+            plain = rb.Perceptron(**parameters, max_passes=20, random_state=0).fit(IRIS, labels)
             np.testing.assert_array_equal(certified.coef_, plain.coef_)
             np.testing.assert_array_equal(certified.log_.rows, plain.log_.rows)
 

@@ -50,37 +50,34 @@ def run(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
     return rb.Perceptron(**{"max_passes": None, "random_state": 0} | options).fit(X, y, weights)
 
 
-def naive(log: Any, margin: float, planes: Any) -> tuple[list[float], list[float], list[float]]:
-    """|w_t|^2, its bound, and <w_t, u>: every hypothesis built, in a space of rows (x_0, x)."""
-    x0, steps = log.problem.x0, log.steps
-    rows = log.problem.matrix(0, None)
-    dense = rows.toarray() if sp.issparse(rows) else np.asarray(rows)
-    R2 = max(float(row @ row) + x0**2 for row in dense.astype(float))
+def naive(log: Any, margin: float, planes: Any) -> tuple[Any, list[float], list[float], list[float]]:
+    """At some t: |w_t|^2, its bound, and <w_t, u>, from the hypothesis itself, in a space of rows (x_0, x)."""
+    x0, rows = log.problem.x0, log.problem.matrix()
+    dense = (rows.toarray() if sp.issparse(rows) else np.asarray(rows)).astype(float)
+    R2 = max(float(row @ row) + x0**2 for row in dense)
+    some = np.unique(np.linspace(0, log.n_updates, 12).astype(int))
     norms, bounds, along = [], [], []
-    most = 0.0
-    for t, edge in enumerate(log.edges):
+    for t in some:
         coef, intercept = log.weights_at(t)
         W = np.column_stack([coef, intercept / (x0 or 1.0)]).astype(float)
         half = 1.0 if len(W) == 1 else 0.5
-        if t > 0:
-            group = float(steps[log.edges[t - 1] : edge].sum())
-            most += group**2 * R2 + 2 * half * margin * group
+        groups = [float(log.steps[log.edges[s] : log.edges[s + 1]].sum()) for s in range(t)]
         norms.append(half * float((W * W).sum()))
-        bounds.append(norms[0] + most)
+        bounds.append(norms[0] + sum(group**2 * R2 + 2 * half * margin * group for group in groups))
         along.append(float((W * planes).sum()) * np.sqrt(half))
-    return norms, bounds, along
+    return some, norms, bounds, along
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize(("name", "classes"), [(name, k) for name in RUNS for k in (2, 3) if (name, k) != ("no intercept", 3)])
 def test_both_inequalities_hold_at_every_update(name: str, classes: int, container: Any) -> None:
-    X, y = apart(60, 3, classes, 0.05, 1)
+    X, y = apart(60, 3, classes, 0.25, 2)
     model = run(container(X), y, RUNS[name])
     report = model.convergence_
     assert model.stop_.separated
     assert report is model.convergence_
     assert report.holds
-    assert report.mistakes == len(model.log_) >= (0 if name == "sum" else 4)
+    assert report.mistakes == len(model.log_) > 3
     assert len(report.norms_squared) == len(report.norm_bound) == len(report.alignments) == model.log_.n_updates + 1
     assert isinstance(report.certificate, rb.Separable)
     if "weights" not in RUNS[name] and name != "falling steps":
@@ -92,9 +89,9 @@ def test_both_inequalities_hold_at_every_update(name: str, classes: int, contain
     margin = RUNS[name].get("margin", 0.0)
     visited = model.log_.problem.visited
     if visited is None:
-        norms, bounds, _ = naive(model.log_, margin, 0.0)
-        np.testing.assert_allclose(report.norms_squared, norms, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(report.norm_bound, bounds, rtol=1e-9)
+        some, norms, bounds, _ = naive(model.log_, margin, 0.0)
+        np.testing.assert_allclose(report.norms_squared[some], norms, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(report.norm_bound[some], bounds, rtol=1e-9)
     gains = np.diff(report.alignment_bound)
     taus = np.add.reduceat(model.log_.steps, model.log_.edges[:-1])
     np.testing.assert_allclose(gains, report.gamma * taus, rtol=1e-9)
@@ -109,10 +106,11 @@ def test_u_is_the_separator_of_the_widest_margin(classes: int) -> None:
     planes = report.certificate.augmented.planes
     U = np.array([[*plane.coef(4), float(plane.intercept)] for plane in planes])
     U /= np.linalg.norm(U)
-    norms, _, along = naive(model.log_, 0.0, U)
-    np.testing.assert_allclose(report.alignments, along, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(report.norm_bound, report.radius**2 * np.arange(len(norms)), rtol=1e-12)
-    np.testing.assert_allclose(report.alignment_bound, report.gamma * np.arange(len(norms)), rtol=1e-12)
+    some, _, _, along = naive(model.log_, 0.0, U)
+    np.testing.assert_allclose(report.alignments[some], along, rtol=1e-9, atol=1e-9)
+    every = np.arange(model.n_updates_ + 1)
+    np.testing.assert_allclose(report.norm_bound, report.radius**2 * every, rtol=1e-12)
+    np.testing.assert_allclose(report.alignment_bound, report.gamma * every, rtol=1e-12)
     assert report.gamma == report.certificate.augmented.lower
     assert report.mistake_bound == report.certificate.mistake_bound
     assert rb.margin((U[:, :-1], U[:, -1]), X, y) == pytest.approx(report.gamma, rel=1e-9)
