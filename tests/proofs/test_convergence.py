@@ -136,13 +136,17 @@ def test_long_runs_hold_but_for_rounding(dtype: Any, update: str) -> None:
     assert report.holds
 
 
-def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("narrow", [0, 1024])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_blocks_do_not_show(container: Any, narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = apart(60, 3, 3, 0.1, 4)
-    model = run(X, y, {})
+    model = run(container(X), y, {})
     whole = model.convergence_
     monkeypatch.setattr(trajectory, "BLOCK", 3)
-    again = trajectory.trajectory(model.log_, None)
+    monkeypatch.setattr(trajectory, "NARROW", narrow)
+    again = trajectory.trajectory(model.log_, (np.ones((3, 3)), np.ones(3)))
     np.testing.assert_allclose(again.norms_squared / 2, whole.norms_squared, rtol=1e-12)
+    assert abs(again.alignments).max() < 1e-12  # what goes to one class is taken from another
 
 
 def test_a_broken_log_does_not_hold() -> None:

@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d
 
+from ..threads import one_blas_thread
+
 EPS = float(np.finfo(np.float64).eps)
 BLOCK = 1 << 19  # values looked at together
 NEAR = 400  # rows whose largest value is 2 to a power within this are not scaled
@@ -47,7 +49,7 @@ class Hypothesis:
         planes, intercepts = np.ldexp(self.planes, shift), np.ldexp(self.intercepts, shift)
         norm = float(np.linalg.norm(np.append(planes, np.ldexp(weight_0, shift) if counts else 0.0)))
         out = np.empty(X.shape[0])
-        with np.errstate(over="ignore", under="ignore"):
+        with one_blas_thread(), np.errstate(over="ignore", under="ignore"):
             for here, rows, exponents in scaled_blocks(X, float(self.intercepts.any())):
                 scores = rows @ planes.T + np.ldexp(intercepts, -exponents[:, None])
                 out[here] = np.ldexp(_least(scores, codes[here]) / norm, exponents)

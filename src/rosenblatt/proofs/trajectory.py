@@ -18,8 +18,10 @@ from ..kernels.rows import Dense
 from ..kernels.schemes import Binary, State
 from ..log import UpdateLog
 from ..problem import as_heads, copy_state, rows_as_matrix, take_rows
+from ..threads import one_blas_thread
 
-BLOCK = 64  # updates whose rows are multiplied with each other
+BLOCK = 128  # updates whose rows are multiplied with each other
+NARROW = 1024  # columns up to which sparse rows of a block are multiplied as dense ones, which is faster
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def trajectory(log: UpdateLog, direction: tuple[Any, Any] | None) -> Trajectory:
     """Along a binary or joint log, after each update; `direction`: (heads x features, weight 0 of each head)."""
     state = copy_state(log.start)
     norms = np.empty(log.n_updates + 1)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         norms[0] = _squared(state)
         if log.grouped:
             _step_by_step(log, state, norms)
@@ -92,7 +94,8 @@ def _rows(log: UpdateLog, here: slice) -> tuple[Any, Any | None]:
     few = rows_as_matrix(taken, 0, len(taken.indptr) - 1)
     columns, places = np.unique(few.indices, return_inverse=True)
     values = few.data.astype(np.float64, copy=False)
-    return sp.csr_array((values, places, few.indptr), shape=(few.shape[0], len(columns))), columns
+    rows = sp.csr_array((values, places, few.indptr), shape=(few.shape[0], len(columns)))
+    return (rows.toarray() if len(columns) <= NARROW else rows), columns
 
 
 def _signs(log: UpdateLog, here: slice) -> Any:
