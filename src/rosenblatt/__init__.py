@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .proofs.diagnosis import Diagnosis, Finding
     from .proofs.doctor import doctor
     from .proofs.margins import margin, mistake_bound, radius
+    from .proofs.minimum_errors import MinimumErrors, minimum_errors
     from .stopping import Stop
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "Inseparable",
     "LinearMSE",
     "MaxMargin",
+    "MinimumErrors",
     "NonlinearMSE",
     "NotSeparable",
     "PassiveAggressive",
@@ -46,6 +48,7 @@ __all__ = [
     "load_certificate",
     "losses",
     "margin",
+    "minimum_errors",
     "mistake_bound",
     "radius",
     "save_certificate",
@@ -59,6 +62,7 @@ _HOMES = {
     "Inseparable": "certificates.statements",
     "LinearMSE": "estimators.linear_mse",
     "MaxMargin": "estimators.max_margin",
+    "MinimumErrors": "proofs.minimum_errors",
     "NonlinearMSE": "estimators.nonlinear_mse",
     "NotSeparable": "direct.separability",
     "PassiveAggressive": "estimators.passive_aggressive",
@@ -73,6 +77,7 @@ _HOMES = {
     "load_certificate": "certificates.files",
     "losses": "losses",
     "margin": "proofs.margins",
+    "minimum_errors": "proofs.minimum_errors",
     "mistake_bound": "proofs.margins",
     "radius": "proofs.margins",
     "save_certificate": "certificates.files",

@@ -1,0 +1,199 @@
+"""`minimum_errors`: the least number of training errors that any plane can have."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..kernels.rows import Dense
+from ..problem import Problem, make_problem
+from ..threads import one_blas_thread
+from .clashes import Clash, Clashes
+from .descent import Search
+from .enumeration import MOST, enumerate_planes
+from .hitting import Hitting
+from .signs import Plane
+
+QUICK = 10  # rounds of descent before anything is proved
+WORK = 4_000_000  # rows times lines between two rounds of proof
+MOST_ROUNDS, MOST_PROOFS = 300, 8
+FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")
+
+
+@dataclass(frozen=True)
+class MinimumErrors:
+    """The fewest errors found, the fewest that are possible as far as is proved, and why.
+
+    Attributes
+    ----------
+    errors : rows that the plane gets wrong; no plane is known that gets fewer wrong.
+    lower : every plane gets at least so many rows wrong.
+    optimal : whether the two are equal.
+    coef, intercept : the plane; a row with w.x + b > 0 is of the larger label.
+    wrong : positions of the rows that it gets wrong, exactly as counted in fractions where floats are in doubt. A row on the
+        plane counts as wrong; with an intercept the plane is moved off all rows.
+    how : how the lower bound was proved, in a sentence.
+    clashes : the sets of rows, as positions, of which no plane gets all right, that the lower bound rests on; none where all
+        planes were tried.
+    seconds : how long it took.
+    """
+
+    errors: int
+    lower: int
+    optimal: bool
+    coef: Any
+    intercept: float
+    wrong: Any
+    how: str
+    clashes: list[Clash] = field(repr=False)
+    seconds: float
+
+    def __str__(self) -> str:
+        rows = "row" if self.errors == 1 else "rows"
+        if self.optimal:
+            return f"The best plane gets {self.errors:,} {rows} wrong, and none gets fewer: {self.how}."
+        return f"A plane gets {self.errors:,} {rows} wrong, and none gets fewer than {self.lower:,}: {self.how}."
+
+
+def minimum_errors(
+    X: Any, y: Any, *, fit_intercept: bool = True, time_limit: float = 60.0, random_state: int = 0, verbose: int = 0
+) -> MinimumErrors:
+    """The least number of training errors that any plane can have, with a lower bound that is proved.
+
+    Problem    min over (w, b) of the number of rows with y_i (w.x_i + b) <= 0; NP-hard.
+    Update     planes: descent along lines with exact steps, from many starts. Proofs: in up to three dimensions all planes are
+               tried, if there is time; in more, every plane gets a row of each clash wrong (rows that no plane separates), and
+               the fewest rows that have one of each clash are found by HiGHS.
+    Guarantee  lower <= the least number <= errors. The errors are exact on the rows as they came, and so are clashes and tried
+               planes; a lower bound that is HiGHS' own, in floats, says so in `how`. Separable rows give 0 at once.
+    Reference  L. Li and H.-T. Lin, IJCNN (2007); E. Amaldi, M. E. Pfetsch and L. E. Trotter, Math. Programming 95 (2003).
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (rows, features).
+    y : labels of two kinds, one per row.
+    fit_intercept : False: the plane goes through the origin.
+    time_limit : seconds after which the best so far is the answer; a step that is under way is finished, which takes longer
+        only with hundreds of columns.
+    random_state : seed of the descent. An answer that is proved before the time limit depends on nothing else.
+    verbose : 1 writes a line per round to stderr.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> found = rb.minimum_errors([[0], [1], [2], [3], [4]], ["a", "b", "a", "b", "a"])
+    >>> found.errors, found.lower, found.optimal
+    (2, 2, True)
+    >>> print(found)
+    The best plane gets 2 rows wrong, and none gets fewer: all 5 thresholds of 5 points were tried.
+    """
+    begun = time.perf_counter()
+    seconds = _seconds(time_limit)
+    seed = _seed(random_state)
+    problem = _problem(X, y, fit_intercept)
+    with one_blas_thread():
+        return _Run(problem, seed, begun, seconds, bool(verbose)).run()
+
+
+class _Run:
+    def __init__(self, problem: Problem, seed: int, begun: float, seconds: float, verbose: bool) -> None:
+        self.problem, self.begun, self.deadline, self.verbose = problem, begun, begun + seconds, verbose
+        self.search = Search(problem, seed, self.deadline)
+        self.hitting = Hitting(problem, seed, self.deadline)
+        self.rounds = max(1, min(MOST_ROUNDS, WORK // (problem.n_rows * self.search.lines)))
+
+    def run(self) -> MinimumErrors:
+        search, hitting = self.search, self.hitting
+        search.run(QUICK, 0)
+        if search.best.errors == 0:
+            return self._answer(0, "a plane gets all rows right", [])
+        hitting.finder.by_nearness(search.best)
+        self._offer(hitting.begin())
+        if search.best.errors == 0:
+            return self._answer(0, "a plane gets all rows right", [])
+        if self.search.space.width <= MOST and (found := self._enumerated()) is not None:
+            return found
+        idle = 0
+        while self._open():
+            before = search.best
+            search.run(self.rounds, hitting.lower)
+            idle = idle + 1 if search.best is before else 0
+            hitting.finder.by_nearness(search.best)
+            for _ in range(min(1 + idle, MOST_PROOFS)):  # the longer no better plane is found, the more time for proofs
+                if self._open():
+                    self._offer(hitting.round())
+            self._tell()
+        return self._answer(hitting.lower, hitting.how or "nothing was proved in the time allowed", hitting.rests_on)
+
+    def _open(self) -> bool:
+        return self.search.best.errors > self.hitting.lower and time.perf_counter() < self.deadline
+
+    def _offer(self, plane: Plane | None) -> None:
+        if plane is not None:
+            self.search.offer(plane)
+
+    def _enumerated(self) -> MinimumErrors | None:
+        problem, lower = self.problem, self.hitting.lower
+        self.search.run(self.rounds, lower)
+        if self.search.best.errors == lower:
+            return self._answer(lower, self.hitting.how, self.hitting.rests_on)
+        matrix = problem.matrix()
+        values = np.array(matrix if isinstance(problem.rows, Dense) else matrix.toarray(), np.float64)
+        positive = np.asarray(problem.labels.signs) > 0
+        found = enumerate_planes(values, positive, problem.x0 != 0, self.deadline)
+        if found is None:
+            return None
+        if found.errors < self.search.best.errors:
+            self._offer(Clashes(problem, np.inf).separate(found.right))
+        flats = FLATS[self.search.space.width]
+        return self._answer(found.errors, f"all {found.tried:,} {flats} of {found.points:,} points were tried", [])
+
+    def _answer(self, lower: int, how: str, clashes: list[Clash]) -> MinimumErrors:
+        plane = self.search.best
+        seconds = time.perf_counter() - self.begun
+        optimal = plane.errors == lower
+        return MinimumErrors(plane.errors, lower, optimal, plane.coef, float(plane.bias), plane.wrong, how, clashes, seconds)
+
+    def _tell(self) -> None:
+        if self.verbose:
+            seconds, best, hitting = time.perf_counter() - self.begun, self.search.best.errors, self.hitting
+            sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {hitting.lower} by {len(hitting.clashes)} clashes\n")
+
+
+# --- what comes in -----------------------------------------------------------------------------------------------------------
+
+
+def _problem(X: Any, y: Any, fit_intercept: Any) -> Problem:
+    if not isinstance(fit_intercept, bool | np.bool_ | int):
+        raise TypeError(f"fit_intercept must be True or False, got {fit_intercept!r}")
+    with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow on its way
+        X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) != 2:
+        some = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
+        raise ValueError(f"minimum_errors needs labels of two kinds, and y has {len(classes)}: {some}")
+    return make_problem(X, codes, 2, x0=float(bool(fit_intercept)))
+
+
+def _seconds(time_limit: Any) -> float:
+    if isinstance(time_limit, bool) or not isinstance(time_limit, Real):
+        raise TypeError(f"time_limit must be a number of seconds, got {time_limit!r}")
+    if not float(time_limit) > 0:
+        raise ValueError(f"time_limit must be greater than 0, got {time_limit!r}")
+    return float(time_limit)
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, bool) or not isinstance(random_state, Integral):
+        raise TypeError(f"random_state must be a whole number, got {random_state!r}")
+    if random_state < 0:
+        raise ValueError(f"random_state must be at least 0, got {random_state!r}")
+    return int(random_state)

@@ -1,0 +1,81 @@
+"""All planes in low dimension: the fewest errors, exactly, however the points lie."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from fewest import few_points, fewest_errors, separable, signed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rosenblatt.proofs import angles
+from rosenblatt.proofs.enumeration import Enumerated, enumerate_planes
+
+
+def enumerated(X: Any, positive: Any, free: bool = True) -> Enumerated:
+    found = enumerate_planes(np.asarray(X, np.float64), np.asarray(positive), free, time.perf_counter() + 60)
+    assert found is not None
+    return found
+
+
+def check(X: Any, positive: Any, free: bool) -> None:
+    found, Z = enumerated(X, positive, free), signed(X, positive, free)
+    assert found.errors == fewest_errors(X, positive, free)
+    assert found.right.sum() == len(X) - found.errors
+    assert separable([z for z, right in zip(Z, found.right, strict=True) if right])
+
+
+@settings(max_examples=150, deadline=None)
+@given(few_points(), st.booleans())
+def test_no_set_of_rows_does_better(points: Any, free: bool) -> None:
+    check(*points, free)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_grids_with_every_point_twice(free: bool) -> None:
+    X = [[a, b] for a in (-1, 0, 1) for b in (0, 1)] * 2
+    check(X[:9], [True, False, True, True, False, False, True, False, True], free)
+
+
+def many(seed: int, n: int, d: int, kind: str) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (n, d)) * 1.0 if kind == "grid" else rng.normal(size=(n, d))
+    if kind == "decimals":
+        X = np.round(X, 1)
+    return X, rng.random(n) < 0.5
+
+
+@pytest.mark.parametrize("kind", ["grid", "normal", "decimals"])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_whole_numbers_and_floats_agree(kind: str, d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where floats decide nothing by themselves, whole numbers decide everything, and alike."""
+    X, positive = many(d, {1: 60, 2: 25, 3: 9}[d], d, kind)
+    found = [enumerated(X, positive, free).errors for free in (True, False)]
+    monkeypatch.setattr(angles, "UNIT", 1e3)
+    monkeypatch.setattr("rosenblatt.proofs.whole.SIGNIFICANT", 53)
+    monkeypatch.setattr("rosenblatt.proofs.whole.Whole._bits", lambda *args: 99)
+    assert [enumerated(X, positive, free).errors for free in (True, False)] == found
+
+
+def test_one_flip_of_the_last_bit_is_seen() -> None:
+    """Three points on a line, up to rounding: which side the middle one is on is decided, not guessed."""
+    a, c = np.array([0.1, 0.1]), np.array([0.3, 0.3])
+    for middle, errors in ((0.2, 1), (np.nextafter(0.2, 1), 0), (np.nextafter(0.2, 0), 0)):
+        X = np.array([a, [0.2, middle], c])
+        assert enumerated(X, [True, False, True]).errors == errors
+
+
+def test_time_that_is_too_short_gives_no_answer() -> None:
+    X, positive = many(0, 300, 3, "normal")
+    begun = time.perf_counter()
+    assert enumerate_planes(X, positive, True, begun + 0.2) is None
+    assert time.perf_counter() - begun < 2
+
+
+def test_how_many_were_tried_is_said() -> None:
+    X, positive = many(0, 20, 2, "normal")
+    found = enumerated(np.concatenate([X, X]), np.concatenate([positive, positive]))
+    assert (found.points, found.tried) == (20, 190)

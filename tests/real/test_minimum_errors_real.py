@@ -1,0 +1,40 @@
+"""The least number of errors on real rows: what is known, found again; what can be proved, proved."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from data import data_file, libsvm
+
+import rosenblatt as rb
+
+
+@pytest.mark.slow
+def test_fourclass_is_proved_by_all_lines() -> None:
+    X, y = libsvm("fourclass")
+    found = rb.minimum_errors(X, y)
+    assert (found.errors, found.lower, found.optimal) == (178, 178, True)
+    assert found.how == "all 371,091 lines through pairs of 862 points were tried"
+    assert found.seconds < 20
+    assert ((X @ found.coef + found.intercept > 0) != (y == 1)).sum() == 178
+
+
+@pytest.mark.slow
+def test_two_columns_of_banknote_are_proved() -> None:
+    data = np.loadtxt(data_file("uci/banknote_authentication.csv"), delimiter=",")
+    found = rb.minimum_errors(data[:, :2], data[:, 4].astype(int))
+    assert (found.errors, found.optimal) == (154, True)
+    assert found.seconds < 20
+
+
+@pytest.mark.slow
+def test_heart_has_a_plane_with_25_errors_at_most() -> None:
+    X, y = libsvm("heart_scale")
+    begun = time.perf_counter()
+    found = rb.minimum_errors(X, y, time_limit=15)
+    assert time.perf_counter() - begun < 17.5
+    assert found.errors <= 25
+    assert 8 <= found.lower <= 24
+    assert len({i for clash in found.clashes for i in clash}) <= len(y)
