@@ -1,9 +1,9 @@
 """A plane with few errors: descent along lines, from many starts.
 
 Problem    min over (w, b) of the number of rows with y_i (w.x_i + b) <= 0.
-Update     along a line the best step is found exactly (`kernels/lines.py`): along columns, along random lines, along rows. When
-           rounds of such lines no longer help, the plane is shaken and the descent goes on from there; a plane that is no worse
-           is kept, now and then a worse one.
+Update     along a line the best step is found exactly (`kernels/lines.py`): along columns, random lines and wrong rows.
+           When rounds of such lines no longer help, the plane is shaken and the descent goes on from there; a plane that is no
+           worse is kept, now and then a worse one.
 Guarantee  none but what is counted: the errors of the plane that comes out are exact, on the rows as they came.
 Reference  L. Li and H.-T. Lin, Optimizing 0/1 loss for perceptrons by random coordinate descent, IJCNN (2007); iterated local
            search: H. R. Lourenco, O. C. Martin and T. Stuetzle, Handbook of Metaheuristics (2003).
@@ -52,6 +52,8 @@ class Search:
 
     def _start(self) -> Any:
         """Least squares, or for many rows a soft margin in a few passes."""
+        if self.space.back is not None:
+            return self.space.near.mean(axis=1)  # least squares, where the rows' coordinates are orthogonal
         if self.space.near is not None and self.space.width <= max(LINES, self.problem.n_rows):
             return np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0]
         rows, signs, n = self.problem.rows, self.problem.labels.signs, self.problem.n_rows
@@ -105,21 +107,19 @@ class Search:
             self.best = plane
 
     def _shaken(self) -> Any:
-        m, size = self.space.width, float(abs(self._current).max())
-        noise = self.rng.standard_normal(m) * (self.rng.random(m) < 0.5)
-        return self._current + 10.0 ** self.rng.uniform(-2, 0) * size * noise
+        m, size = self.space.width, float(np.linalg.norm(self._current))
+        return self._current + 10.0 ** self.rng.uniform(-2, 0) * size / np.sqrt(m) * self.rng.standard_normal(m)
 
     def _descend(self, line: Any) -> tuple[int, Any]:
         """One round of lines, in random order; the errors as floats count them, and where it ends."""
-        n, m, k = self.problem.n_rows, self.space.width, self.lines
-        columns = self.rng.permutation(m)[: -(-k // 3)]
-        drawn = self.rng.standard_normal((k // 3, m))
-        rows = self.space.rows(self.rng.integers(0, n, k // 3))
-        axes = np.zeros((len(columns), m))
-        axes[np.arange(len(columns)), columns] = 1.0
-        lines = np.concatenate([axes, drawn, rows])
-        P = self.space.products(lines)
-        scores, steps = self.space.products(line[None])[0], np.zeros(len(lines))
+        m, k = self.space.width, self.lines
+        scores = self.space.products(line[None])[0]
+        some, rows = -(-k // 3), np.flatnonzero(scores <= 0)
+        if not len(rows) or self.space.back is None:  # where errors are many, wrong rows lead nowhere
+            rows = np.arange(len(scores))
+        others = np.concatenate([self.rng.standard_normal((some, m)), self.space.rows(self.rng.choice(rows, some))])
+        lines = np.concatenate([self.space.columns(some, self.rng), others])
+        P, steps = self.space.products(lines), np.zeros(len(lines))
         search_lines(P, self.rng.permutation(len(lines)), scores, steps, self._keys, self._marks, self._stack, self._seed)
         line = line + steps @ lines
         size = abs(line).max()

@@ -107,6 +107,7 @@ class _Run:
         self.problem, self.begun, self.deadline, self.verbose = problem, begun, begun + seconds, verbose
         self.search = Search(problem, seed, self.deadline)
         self.hitting = Hitting(problem, seed, self.deadline)
+        self.width = problem.n_features + int(problem.x0 != 0)
         self.rounds = max(1, min(MOST_ROUNDS, WORK // (problem.n_rows * self.search.lines)))
 
     def run(self) -> MinimumErrors:
@@ -118,7 +119,7 @@ class _Run:
         self._offer(hitting.begin())
         if search.best.errors == 0:
             return self._answer(0, "a plane gets all rows right", [])
-        if self.search.space.width <= MOST and (found := self._enumerated()) is not None:
+        if self.width <= MOST and (found := self._enumerated()) is not None:
             return found
         idle = 0
         while self._open():
@@ -152,7 +153,7 @@ class _Run:
             return None
         if found.errors < self.search.best.errors:
             self._offer(Clashes(problem, np.inf).separate(found.right))
-        flats = FLATS[self.search.space.width]
+        flats = FLATS[self.width]
         return self._answer(found.errors, f"all {found.tried:,} {flats} of {found.points:,} points were tried", [])
 
     def _answer(self, lower: int, how: str, clashes: list[Clash]) -> MinimumErrors:
