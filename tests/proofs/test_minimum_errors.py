@@ -36,7 +36,7 @@ def check(found: rb.MinimumErrors, X: Any, positive: Any, free: bool) -> None:
         assert clashing([Z[i] for i in clash])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(few_points(), st.booleans(), st.booleans())
 def test_few_points_are_proved_optimal(points: Any, free: bool, sparse: bool) -> None:
     X, positive = points
@@ -68,7 +68,7 @@ def noisy(n: int = 60, d: int = 6, seed: int = 0) -> tuple[Any, Any]:
 @containers
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 def test_every_container_and_dtype(container: Any, dtype: Any) -> None:
-    X, y = noisy(20, 4)
+    X, y = noisy(15, 4)
     X = np.round(3 * X).astype(dtype)
     found = rb.minimum_errors(container(X), np.where(y, "yes", "no"), time_limit=3)
     check(found, X, y, True)
@@ -105,9 +105,9 @@ def test_rows_of_zeros_are_errors_without_a_bias() -> None:
     assert found.wrong.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_answer_is_the_same_every_time_it_is_proved(seed: int) -> None:
-    X, y = noisy(24, 4, seed)
+    X, y = noisy(20, 4, seed)
     one, two = (rb.minimum_errors(X, y, random_state=seed, time_limit=60) for _ in range(2))
     assert one.optimal
     assert (one.errors, one.lower, one.how, one.clashes) == (two.errors, two.lower, two.how, two.clashes)

@@ -33,6 +33,7 @@ class Space:
         turned = small and n * self.width * min(n, self.width) <= TURNED
         self.centre, extent = self._extent(self.free and (turned or isinstance(problem.rows, Dense)))
         self.exponent = np.where(extent > 0, np.frexp(extent)[1], 0)
+        self.varies = extent > 0
         self.near: Any = self._copy() if small else None
         self.back: Any = None
         self.along: Any = None
@@ -64,6 +65,8 @@ class Space:
     def _turn(self) -> None:
         """near = axes lengths rows: the rows of the last are orthogonal and of one length, and take the place of `near`."""
         axes, lengths, rows = np.linalg.svd(self.near, full_matrices=False)
+        if not lengths[0] > 0:
+            return
         kept = lengths > FLAT * lengths[0]
         stretch, axes = lengths[kept] / np.sqrt(self.problem.n_rows), axes[:, kept]
         self.near, self.back, self.along = rows[kept] * np.sqrt(self.problem.n_rows), axes / stretch, axes * stretch
@@ -97,10 +100,11 @@ class Space:
         d = len(self.centre)
         shift = max(0, int((-self.exponent).max(initial=0)) - FAR)
         with np.errstate(over="ignore", under="ignore"):
-            coef = np.ldexp(lines[..., :d], -self.exponent - shift)
+            slopes = np.where(self.varies, lines[..., :d], 0.0)  # rounding must not move a bias by a constant's size
+            coef = np.ldexp(slopes, -self.exponent - shift)
             if not self.free:
                 return coef, np.zeros(lines.shape[:-1])
-            bias = lines[..., d] - lines[..., :d] @ np.ldexp(self.centre, -self.exponent)
+            bias = lines[..., d] - slopes @ np.where(self.varies, np.ldexp(self.centre, -self.exponent), 0.0)
             return coef, np.ldexp(bias, -shift)
 
     def rows(self, wanted: Any) -> Any:
