@@ -33,8 +33,8 @@ def test_two_columns_of_banknote_are_proved() -> None:
 def test_heart_has_a_plane_with_25_errors_at_most() -> None:
     X, y = libsvm("heart_scale")
     begun = time.perf_counter()
-    found = rb.minimum_errors(X, y, time_limit=15)
-    assert time.perf_counter() - begun < 17.5
+    found = rb.minimum_errors(X, y, time_limit=8)
+    assert time.perf_counter() - begun < 9.5
     assert found.errors <= 25
-    assert 8 <= found.lower <= 24
+    assert 5 <= found.lower <= 24
     assert len({i for clash in found.clashes for i in clash}) <= len(y)

@@ -60,43 +60,50 @@ def sort_with(keys: Any, marks: Any, n: int, stack: Any) -> None:
 
 
 @kernel
-def search_lines(P: Any, order: Any, scores: Any, steps: Any, keys: Any, marks: Any, stack: Any, seed: Any) -> int:
-    """Step along the lines P[r], r in `order`, one after the other; scores and steps move. Returns the errors at the end."""
-    n, wrong, drawn = scores.shape[0], 0, seed[0]
+def search_lines(
+    P: Any, order: Any, scores: Any, steps: Any, keys: Any, marks: Any, stack: Any, reach: float, seed: Any
+) -> int:
+    """Step along the lines P[r], r in `order`, one after the other; scores and steps move. Returns the errors at the end.
+
+    Only steps that move scores by up to `reach` times their mean size are looked at: sorting is most of the work.
+    """
+    n, drawn = scores.shape[0], seed[0]
     for r in order:
-        p, fastest, m, right = P[r], 0.0, 0, 0
+        p, fastest, speed, size, m, right = P[r], 0.0, 0.0, 0.0, 0, 0
         for i in range(n):
             fastest = max(fastest, abs(p[i]))
-        for i in range(n):
-            if abs(p[i]) > FLAT * fastest:
-                keys[m] = -scores[i] / p[i]
-                marks[m] = 1 if p[i] > 0.0 else -1
-                right += p[i] < 0.0
-                m += 1
-            elif scores[i] > 0.0:
-                right += 1
-        if m == 0:
-            wrong = n - right
+            speed += abs(p[i])
+            size += abs(scores[i])
+        if speed == 0.0 or size == 0.0:
             continue
+        edge = reach * size / speed
+        for i in range(n):
+            s, moves = scores[i], p[i]
+            first, last = s - edge * moves, s + edge * moves
+            right += first > 0.0
+            if (first > 0.0) != (last > 0.0) and abs(moves) > FLAT * fastest:
+                keys[m] = -s / moves
+                marks[m] = 1 if moves > 0.0 else -1
+                m += 1
         sort_with(keys, marks, m, stack)
-        span = keys[m - 1] - keys[0]
-        edge = span if span > 0.0 else abs(keys[0]) + 1.0
-        best, step, ties = right, keys[0] - edge, 1
-        for k in range(m):
-            right += marks[k]
-            here = keys[k]
-            after = keys[k + 1] if k + 1 < m else here + 2.0 * edge
-            if right < best or after - here <= NARROW * max(abs(here), abs(after)):
-                continue
-            ties = 1 if right > best else ties + 1
-            drawn ^= drawn << A
-            drawn ^= drawn >> B
-            drawn ^= drawn << C
-            if right > best or ((drawn >> HALF) * np.uint64(ties)) >> HALF == np.uint64(0):
-                best, step = right, here + 0.5 * (after - here)
+        best, step, ties = -1, 0.0, 0
+        here = -edge
+        for k in range(m + 1):
+            after = keys[k] if k < m else edge
+            if right >= best and after - here > NARROW * max(abs(here), abs(after)):
+                ties = 1 if right > best else ties + 1
+                drawn ^= drawn << A
+                drawn ^= drawn >> B
+                drawn ^= drawn << C
+                if right > best or ((drawn >> HALF) * np.uint64(ties)) >> HALF == np.uint64(0):
+                    best, step = right, here + 0.5 * (after - here)
+            if k < m:
+                right += marks[k]
+                here = after
         for i in range(n):
             scores[i] += step * p[i]
         steps[r] += step
-        wrong = n - best
-    seed[0] = drawn
+    seed[0], wrong = drawn, 0
+    for i in range(n):
+        wrong += scores[i] <= 0.0
     return wrong

@@ -26,6 +26,7 @@ from .space import Space
 PATIENCE = 3  # rounds without a better plane before it is shaken
 WORSE = 0.02  # how often a worse plane is kept
 LINES = 192  # in a round at most
+REACH = (-1.0, 0.0)  # powers of ten: how far to look along a line, in mean scores
 PASSES = 20  # over many rows, for a soft margin to begin from
 
 
@@ -120,7 +121,8 @@ class Search:
         others = np.concatenate([self.rng.standard_normal((some, m)), self.space.rows(self.rng.choice(rows, some))])
         lines = np.concatenate([self.space.columns(some, self.rng), others])
         P, steps = self.space.products(lines), np.zeros(len(lines))
-        search_lines(P, self.rng.permutation(len(lines)), scores, steps, self._keys, self._marks, self._stack, self._seed)
+        order, reach = self.rng.permutation(len(lines)), 10.0 ** self.rng.uniform(*REACH)
+        search_lines(P, order, scores, steps, self._keys, self._marks, self._stack, reach, self._seed)
         line = line + steps @ lines
         size = abs(line).max()
         if not (0.0 < size < np.inf):

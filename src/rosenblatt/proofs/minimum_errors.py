@@ -24,6 +24,7 @@ from .signs import Plane
 QUICK = 10  # rounds of descent before anything is proved
 WORK = 4_000_000  # rows times lines between two rounds of proof
 MOST_ROUNDS, MOST_PROOFS = 300, 8
+SEARCHED = 4  # times as many rounds of descent while proofs are far away
 FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")
 
 
@@ -123,11 +124,12 @@ class _Run:
             return found
         idle = 0
         while self._open():
-            before = search.best
-            search.run(self.rounds, hitting.lower)
+            before, near = search.best, 2 * hitting.lower >= search.best.errors
+            search.run(self.rounds if near else SEARCHED * self.rounds, hitting.lower)
             idle = idle + 1 if search.best is before else 0
             hitting.finder.by_nearness(search.best)
-            for _ in range(min(1 + idle, MOST_PROOFS)):  # the longer no better plane is found, the more time for proofs
+            # The longer no better plane is found, the more time for proofs, if they have come half of the way.
+            for _ in range(min(1 + idle, MOST_PROOFS) if near else 1):
                 if self._open():
                     self._offer(hitting.round())
             self._tell()
