@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..direct.nearest import nearest_points
 from ..direct.separability import NotSeparable
-from ..direct.signed import SignedRows
 from ..problem import Problem, rows_as_matrix, take_rows
 from .signs import Plane, plane_of
 
@@ -29,8 +31,10 @@ Clash = tuple[int, ...]
 FIRST = 256  # rows looked at first, or so many times as there are columns
 PER_COLUMN = 8
 MORE = 4
+LOOKED = 4096  # rows at a time, for equal ones
 STEPS = 20_000  # of the active set
-DEAR = 400  # rows or columns from which an exact system may take half a minute
+DEAR, HALF_A_MINUTE = 400, 30.0  # so many rows and columns may take so long: they are not begun when less time is left
+WIDE = 2000  # no clash is looked for among more: it would have as many rows, and prove one error
 
 
 class Clashes:
@@ -79,7 +83,8 @@ class Clashes:
             return plane_of(self.problem, np.zeros(self.problem.n_features), bias)
         if len(some) == 0:
             return plane_of(self.problem, np.zeros(self.problem.n_features), 0.0)
-        if min(len(some), self.problem.n_features) > DEAR and self.deadline - time.perf_counter() < 30:
+        size = min(len(some), self.problem.n_features)
+        if size > WIDE or (size > DEAR and self.deadline - time.perf_counter() < HALF_A_MINUTE):
             return None
         part = replace(self.problem, visited=some)
         try:
@@ -115,25 +120,31 @@ class Clashes:
 
     def twins(self) -> list[Clash]:
         """Pairs of rows that are the same point with opposite labels, each row in one pair at most; without a bias also rows of
-        zeros."""
-        rows, groups = SignedRows(self.problem), defaultdict[bytes, tuple[list[int], list[int]]](lambda: ([], []))
+        zeros. Time may end the search before the last row."""
+        groups = defaultdict[bytes, tuple[list[int], list[int]]](lambda: ([], []))
         zeros = list[Clash]()
-        for here, block in rows.blocks():
-            for i in range(here.stop - here.start):
-                columns, values = _entries(block, i)
-                if not len(columns) and not self.free:
-                    zeros.append((here.start + i,))
+        for start in range(0, self.problem.n_rows, LOOKED):
+            if self.out_of_time():
+                break
+            for i, row in enumerate(_contents(self.problem.matrix(start, start + LOOKED)), start):
+                if not row and not self.free:
+                    zeros.append((i,))
                 else:
-                    key = columns.astype(np.int64).tobytes() + values.astype(np.float64).tobytes()
-                    groups[key][int(self.signs[here.start + i] > 0)].append(here.start + i)
+                    groups[blake2b(row, digest_size=16).digest()][int(self.signs[i] > 0)].append(i)
         pairs = [(min(p), max(p)) for group in groups.values() for p in zip(*group, strict=False)]
-        return zeros + sorted(pairs)
+        return zeros + sorted(pair for pair in pairs if self._same(*pair))
+
+    def _same(self, i: int, j: int) -> bool:
+        one, other = (next(_contents(self.problem.matrix(k, k + 1))) for k in (i, j))
+        return one == other
 
 
-def _entries(block: Any, i: int) -> tuple[Any, Any]:
+def _contents(block: Any) -> Iterator[bytes]:
+    """Of each row: its columns that are not zero and their values; of a row of zeros, nothing."""
     if isinstance(block, np.ndarray):
-        columns = np.flatnonzero(block[i])
-        return columns, block[i, columns]
-    span = slice(block.indptr[i], block.indptr[i + 1])
-    stored = block.data[span] != 0
-    return block.indices[span][stored], block.data[span][stored]
+        for row in block + block.dtype.type(0):  # -0.0 is 0.0
+            yield row.tobytes() if row.any() else b""
+        return
+    for low, high in pairwise(block.indptr.tolist()):
+        stored = block.data[low:high] != 0
+        yield block.indices[low:high][stored].astype(np.int64).tobytes() + block.data[low:high][stored].tobytes()

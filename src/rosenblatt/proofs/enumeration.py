@@ -23,6 +23,7 @@ from .angles import Flat, Sweep, sweep
 from .whole import Whole
 
 MOST = 4  # weights, the bias among them
+CHEAP = 1e-7  # seconds for each m - 1 points, at the very least
 TRIED = 8  # planes after which the time for all of them is guessed
 
 
@@ -51,12 +52,14 @@ def enumerate_planes(values: Any, positive: Any, free: bool, deadline: float) ->
     place = place.ravel()
     if free:
         points = np.column_stack([points, np.ones(len(points))])
+    m = points.shape[1]
+    if m > 2 and CHEAP * len(points) ** (m - 1) > deadline - time.perf_counter():
+        return None
     pos, neg = (np.bincount(place[positive == side], minlength=len(points)) for side in (True, False))
     run = _Run(Whole(points, free), pos, neg, deadline)
     best = run.all()
     if best is None:
         return None
-    m = points.shape[1]
     tried = 1
     for k in range(m - 1):
         tried = tried * max(1, len(points) - k) // (k + 1)

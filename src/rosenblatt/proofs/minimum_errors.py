@@ -120,7 +120,7 @@ class _Run:
         self._offer(hitting.begin())
         if search.best.errors == 0:
             return self._answer(0, "a plane gets all rows right", [])
-        if self.width <= MOST and (found := self._enumerated()) is not None:
+        if self.width <= MOST and self._open() and (found := self._enumerated()) is not None:
             return found
         idle = 0
         while self._open():
