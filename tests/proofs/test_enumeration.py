@@ -40,6 +40,15 @@ def test_grids_with_every_point_twice(free: bool) -> None:
     check(X[:9], [True, False, True, True, False, False, True, False, True], free)
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("spread", [1.0, 0.1, 1e-25])
+def test_four_weights_without_a_bias(seed: int, spread: float) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (6, 4)) * 1.0
+    X[:, 1] = np.where(rng.random(6) < 0.5, X[:, 1], spread * X[:, 1])
+    check(X, rng.random(6) < 0.5, False)
+
+
 def many(seed: int, n: int, d: int, kind: str) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     X = rng.integers(-3, 4, (n, d)) * 1.0 if kind == "grid" else rng.normal(size=(n, d))

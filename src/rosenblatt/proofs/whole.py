@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 SIGNIFICANT = 53
-# Four-fold products of numbers (and differences of numbers) above this do not underflow.
-SMALL = 2.0**-150
+# Products of differences of products of numbers above this, and what rounding leaves of them, do not underflow; nor, above the
+# second, where four weights without a bias take the differences of products of those once more.
+SMALL, LESS_SMALL = 2.0**-150, 2.0**-60
 
 
 class Whole:
@@ -39,7 +40,8 @@ class Whole:
         lost = np.ldexp(self.floats, highest) != points
         self.off = np.where(lost, 2.0**-1074, 0.0) if lost.any() else None
         sizes = abs(self.floats[self.floats != 0])
-        self.safe = self.off is None and bool((sizes >= SMALL).all())
+        small = SMALL if free or points.shape[1] < 4 else LESS_SMALL
+        self.safe = self.off is None and bool((sizes >= small).all())
         self.exact = self.safe and self._bits(int((highest - base).max()), points.shape[1]) <= SIGNIFICANT
 
     def _bits(self, bits: int, width: int) -> int:
