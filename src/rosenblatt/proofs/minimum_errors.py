@@ -128,8 +128,8 @@ class _Run:
             search.run(self.rounds if near else SEARCHED * self.rounds, hitting.lower)
             idle = idle + 1 if search.best is before else 0
             hitting.finder.by_nearness(search.best)
-            # The longer no better plane is found, the more time for proofs, if they have come half of the way.
-            for _ in range(min(1 + idle, MOST_PROOFS) if near else 1):
+            # The longer no better plane is found, the more time for proofs; sooner, if they have come half of the way.
+            for _ in range(min(1 + (idle if near else idle // 4), MOST_PROOFS)):
                 if self._open():
                     self._offer(hitting.round())
             self._tell()
