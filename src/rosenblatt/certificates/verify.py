@@ -173,10 +173,12 @@ def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) 
     sums: list[dict[int, int]] = [{} for _ in range(k)]
     balance = [0] * k
     for pair, weight, (columns, numbers, power) in zip(pairs, weights, rows, strict=True):
-        for z, sign in ((codes[pair.row], 1), (pair.rival, -1)):
-            balance[z] += sign * weight * unit
-            for c, number in zip(columns, numbers, strict=True):
-                sums[z][c] = sums[z].get(c, 0) + sign * weight * (unit // power) * number
+        own, rival, move = sums[codes[pair.row]], sums[pair.rival], weight * (unit // power)
+        balance[codes[pair.row]] += weight * unit
+        balance[pair.rival] -= weight * unit
+        for c, number in zip(columns, numbers, strict=True):
+            own[c] = own.get(c, 0) + move * number
+            rival[c] = rival.get(c, 0) - move * number
     return [v for part in sums for v in part.values()], balance, below * unit
 
 

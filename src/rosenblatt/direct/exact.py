@@ -26,10 +26,10 @@ from scipy.linalg import qr
 from .signed import SignedRows
 
 MOST_ROWS = 800  # in one exact system: about half a minute
-SECOND = 200  # rows in a system that takes about a second
-STEP = 120  # rows with which one of Wolfe's steps does
 # Wolfe's steps in fractions take rows^2 (rows + columns) of work each; so much is about five seconds.
 MOST_WORK = 30_000_000
+STEP = 5.0 / MOST_WORK  # seconds for one of these
+SYSTEM = 9e-11  # seconds for an exact system of one row and one bit, to be multiplied with rows^3.5 and bits
 
 
 @dataclass
@@ -41,13 +41,14 @@ class Patience:
 
     def spend(self, work: float) -> bool:
         self.work -= work
-        return self.work >= 0 and self.allows(0.0)
+        return self.work >= 0 and self.allows(STEP * work)
 
     def less(self) -> Patience:
         """As much as a sharper answer is worth, where there is one already."""
         return Patience(min(self.work, MOST_WORK), self.deadline)
 
     def allows(self, seconds: float) -> bool:
+        """Whether something that cannot be interrupted, and takes so long, will end in time."""
         return time.monotonic() + seconds < self.deadline
 
 
@@ -78,8 +79,9 @@ def decide(
     found = twins(rows)
     if found is not None:
         return found
-    if len(places) <= MOST_ROWS and patience.allows((len(places) / SECOND) ** 3):
-        solution = _meeting(_lifted(rows, places), rows.n_sides)
+    lifted = _lifted(rows, places) if len(places) <= MOST_ROWS else []
+    if lifted and patience.allows(SYSTEM * len(lifted) ** 3.5 * max(value.bit_length() for row in lifted for value in row)):
+        solution = _meeting(lifted, rows.n_sides)
         if solution is not None:
             return _meet(list(places), solution)
     return _wolfe(rows, list(places), _normalised(weights, rows.side[places]), patience)
@@ -177,9 +179,7 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], patience: Patience) -> Decision:
     """The end of Wolfe's cycles, or, where they would take too long, what the weights prove that they began with."""
     begun = (places, x)
-    while patience.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))) and (
-        patience.allows((len(places) / STEP) ** 3)
-    ):
+    while patience.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:
