@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,17 @@ from ..direct.signed import SignedRows
 from ..parameters import flag, number
 from ..problem import make_problem
 from ..threads import one_blas_thread
-from .exact_margins import combination, largest, least_score, longest_row, squared_norm
+from .exact_margins import column_powers, combination, largest, least_score, longest_row, squared_norm
 from .inputs import Labelled, labelled
 from .kesler import KeslerRows
+from .planes import of_size_one, plane_of, same, scaled, sharper, turned
 
 TOL = 1e-12  # asked of floats
 CLOSE = 1e-10  # a relative gap over this is tried again in fractions
 FEW = 12  # so few rows that hold the plane are always made exact
 MOST_STEPS = 10_000_000
 FREE = 2.0**17  # the intercept of several classes counts as little as this many row lengths squared: it is free but for 1e-10
+UNEVEN = 16  # columns whose sizes differ by more than this power of two are made even to find a verdict
 HUGE = 1000  # rows of 2 to so many are scaled down first
 
 
@@ -91,16 +94,23 @@ class _Task:
 
     def __init__(self, given: Labelled, intercept: bool, deadline: float, verbose: bool) -> None:
         self.given, self.intercept, self.deadline, self.verbose = given, intercept, deadline, verbose
+        self.known: Sequence[Plane] | None = None  # planes that separate
+
+    @cached_property
+    def about(self) -> About:
+        given = self.given
         names = tuple(given.data.labels[int(np.flatnonzero(given.codes == c)[0])] for c in range(given.n_classes))
-        self.about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), intercept)
+        return About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), self.intercept)
 
     @property
     def patience(self) -> Patience:
-        return Patience(math.inf, self.deadline)
+        """Without end where the verdict depends on it; a few seconds where only digits of a margin do."""
+        return Patience(math.inf, self.deadline) if self.known is None else Patience(deadline=self.deadline)
 
     def certificate(self) -> Certificate:
         try:
-            augmented, geometric = self.spaces()
+            self.known = self._in_even_columns()
+            augmented, geometric = (self._at_least_known(*space) for space in zip(self.spaces(), (True, False), strict=True))
         except Clash as found:
             return Inseparable(self.about, tuple(sorted(found.pairs)))
         if not (isinstance(augmented, Margin) and isinstance(geometric, Margin)):
@@ -108,6 +118,10 @@ class _Task:
             return Undecided(self.about, *ceilings)
         radius_squared = longest_row(self.given.X) + int(self.intercept)
         return Separable(self.about, augmented, geometric, radius_squared)
+
+    def first(self) -> Ceiling:
+        """The space that decides: whether it has a margin, and which; raises `Clash`."""
+        raise NotImplementedError
 
     def spaces(self) -> tuple[Ceiling, Ceiling]:
         raise NotImplementedError
@@ -121,6 +135,30 @@ class _Task:
         """In fractions: whether hulls meet, or, where a plane was found, which points of theirs are the nearest."""
         apart = isinstance(found, Margin)
         return decide(rows, places, weights, apart=apart, patience=self.patience.less() if apart else self.patience)
+
+    def _in_even_columns(self) -> Sequence[Plane] | None:
+        """Planes that separate, or a clash, where columns are of very different sizes, and floats see only the large ones.
+
+        Columns may be multiplied by powers of two: planes are then divided by them, and a sum that is zero remains zero.
+        """
+        powers = column_powers(self.given.X)
+        if powers.max(initial=0) - powers.min(initial=0) < UNEVEN:
+            return None
+        even = scaled(self.given.X, -powers)
+        if not same(scaled(even, powers), self.given.X):  # a value was too small to be multiplied
+            return None
+        space = type(self)(replace(self.given, X=even), self.intercept, self.deadline, self.verbose).first()
+        if not isinstance(space, Margin):
+            return None
+        return [
+            Plane({c: f / Fraction(2) ** int(powers[c]) for c, f in plane.weights.items()}, plane.intercept)
+            for plane in space.planes
+        ]
+
+    def _at_least_known(self, space: Ceiling, counts: bool) -> Ceiling:
+        if isinstance(space, Margin) or self.known is None:
+            return space
+        return self.margin(self.known, space, counts and self.intercept)
 
     def ceiling(self, pairs: Sequence[Pair], counts: bool) -> Ceiling:
         total = combination(self.given.X, self.given.codes, pairs)
@@ -140,21 +178,24 @@ class _Task:
         X, codes = self.given.X, self.given.codes
         members = [np.flatnonzero(codes == c) for c in range(self.given.n_classes)]
         if len(planes) == 1:
-            return min(least_score(X, members[1], planes[0]), least_score(X, members[0], _turned(planes[0])))
+            return min(least_score(X, members[1], planes[0]), least_score(X, members[0], turned(planes[0])))
         k = range(len(planes))
         return min(least_score(X, members[own], planes[own], planes[z]) for own in k for z in k if z != own)
 
 
 class _Two(_Task):
+    def first(self) -> Ceiling:
+        return self._widest(self.given.X, free=self.intercept)
+
     def spaces(self) -> tuple[Ceiling, Ceiling]:
-        geometric = self._widest(self.given.X, free=self.intercept)
+        geometric = self.first()
         if not self.intercept:
             return geometric, geometric
         # What was proved of planes with a free intercept also holds, though less sharply, of rows (1, x).
         augmented = self.ceiling(geometric.pairs, True)
         if not isinstance(geometric, Margin):
             return augmented, geometric
-        augmented = self.margin(geometric.planes, augmented, True)
+        augmented, self.known = self.margin(geometric.planes, augmented, True), geometric.planes
         if time.monotonic() < self.deadline:
             better = self._widest(_with_ones(self.given.X), free=False, augmented=True)
             augmented = better if isinstance(better, Margin) else augmented
@@ -200,7 +241,7 @@ class _Two(_Task):
         pairs = self._pairs(rows, places, weights)
         ceiling = self.ceiling(pairs, augmented)
         if v is None:
-            plane = _of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(int(augmented))))[1]
+            plane = of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(int(augmented))))[1]
         else:
             exponent = -int(np.frexp(abs(v).max())[1])
             exact = [Fraction(f) for f in np.ldexp(v, exponent).tolist()]
@@ -208,24 +249,27 @@ class _Two(_Task):
             plane = Plane({c: f for c, f in enumerate(exact) if f}, intercept)
         if rows.free:
             members = [np.flatnonzero(self.given.codes == c) for c in (0, 1)]
-            low, high = least_score(self.given.X, members[1], plane), -least_score(self.given.X, members[0], _turned(plane))
+            low, high = least_score(self.given.X, members[1], plane), -least_score(self.given.X, members[0], turned(plane))
             plane = Plane(plane.weights, -(low + high) / 2)
         return self.margin([plane], ceiling, augmented)
 
 
 class _Several(_Task):
+    def first(self) -> Ceiling:
+        return self._widest(float(self.intercept), self.intercept)
+
     def spaces(self) -> tuple[Ceiling, Ceiling]:
-        augmented = self._widest(float(self.intercept), self.intercept)
+        augmented = self.first()
         if not self.intercept:
             return augmented, augmented
         geometric = self.ceiling(self._balanced(augmented.pairs), False)
         if not isinstance(augmented, Margin):
             return augmented, geometric
-        geometric = self.margin(augmented.planes, geometric, False)
+        geometric, self.known = self.margin(augmented.planes, geometric, False), augmented.planes
         if time.monotonic() < self.deadline:
             better = self._with_free_intercept()
             if isinstance(better, Margin):
-                geometric = _sharper(geometric, better)
+                geometric = sharper(geometric, better)
         return augmented, geometric
 
     def _with_free_intercept(self) -> Ceiling | None:
@@ -233,7 +277,7 @@ class _Several(_Task):
         if exponent <= HUGE:
             return self._widest(FREE * 2.0**exponent, False)
         # x0 would overflow. In smaller units tiny values are lost: what is found is then measured on the rows as they are.
-        small = _Several(replace(self.given, X=_scaled(self.given.X, -exponent)), True, self.deadline, self.verbose)
+        small = _Several(replace(self.given, X=scaled(self.given.X, -exponent)), True, self.deadline, self.verbose)
         try:
             found = small._widest(FREE, False)
         except Clash:
@@ -270,10 +314,10 @@ class _Several(_Task):
         free = rows.x0 not in (0.0, 1.0)
         ceiling = self.ceiling(self._balanced(pairs) if free else pairs, counts)
         if v is None:
-            planes = _of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(rows.x0)))
+            planes = of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(rows.x0)))
         else:
             U = np.ldexp(v, -int(np.frexp(abs(v).max())[1])).reshape(rows.k, rows.width).tolist()
-            planes = [_plane(u, rows.offset, Fraction(rows.x0)) for u in U]
+            planes = [plane_of(u, rows.offset, Fraction(rows.x0)) for u in U]
         return self.margin(planes, ceiling, counts)
 
     def _balanced(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
@@ -296,37 +340,6 @@ class _Several(_Task):
             balance[over] -= move
         total = sum(weights.values())
         return tuple(sorted(Pair(i, z, a / total) for (i, z), a in weights.items()))
-
-
-def _sharper(one: Ceiling, other: Margin) -> Ceiling:
-    """The better half of each."""
-    if not isinstance(one, Margin):
-        return other
-    high = min(one, other, key=lambda margin: margin.upper_squared)
-    low = max(one, other, key=lambda margin: margin.lower_squared)
-    return Margin(high.upper_squared, high.pairs, low.lower_squared, low.planes)
-
-
-def _plane(u: list[float], offset: int, x0: Fraction) -> Plane:
-    weights = {c: Fraction(f) for c, f in enumerate(u[offset:]) if f}
-    return Plane(weights, Fraction(u[0]) * x0 if offset else Fraction(0))
-
-
-def _turned(plane: Plane) -> Plane:
-    return Plane({c: -f for c, f in plane.weights.items()}, -plane.intercept)
-
-
-def _of_size_one(planes: Sequence[Plane]) -> list[Plane]:
-    """The same planes times a power of two, so that floats can hold them."""
-    most = max((abs(f) for plane in planes for f in (plane.intercept, *plane.weights.values())), default=Fraction(0))
-    unit = Fraction(2) ** (most.denominator.bit_length() - most.numerator.bit_length())
-    return [Plane({c: f * unit for c, f in plane.weights.items()}, plane.intercept * unit) for plane in planes]
-
-
-def _scaled(X: Any, exponent: int) -> Any:
-    if isinstance(X, np.ndarray):
-        return np.ldexp(X.astype(np.float64), exponent)
-    return sp.csr_array((np.ldexp(X.data.astype(np.float64), exponent), X.indices, X.indptr), X.shape)
 
 
 def _shares(rows: SignedRows, places: Any, weights: Any) -> list[Fraction]:

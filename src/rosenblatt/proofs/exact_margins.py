@@ -108,6 +108,17 @@ def largest(X: Any) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
+def column_powers(X: Any) -> Any:
+    """The power of two just over the largest value of each column; 0 where all are zero."""
+    if isinstance(X, np.ndarray):
+        most = np.maximum(X.max(axis=0), -X.min(axis=0))
+    else:
+        most = np.zeros(X.shape[1])
+        for start in range(0, len(X.data), BLOCK):
+            np.maximum.at(most, X.indices[start : start + BLOCK], abs(X.data[start : start + BLOCK]))
+    return np.where(most > 0, np.frexp(most)[1], 0).astype(np.int64)
+
+
 def _float_squares(X: Any) -> Any:
     step = max(1, BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else BLOCK
     for start in range(0, X.shape[0], step):
