@@ -67,7 +67,7 @@ def test_every_one_of_2000_verdicts_is_the_truth(data: tuple[Any, list[int], boo
     check(*data)
 
 
-@settings(max_examples=60, phases=[Phase.generate], **RELAXED)
+@settings(max_examples=40, phases=[Phase.generate], **RELAXED)
 @given(labelled_grids())
 def test_the_widest_margins_are_in_their_brackets(data: tuple[Any, list[int], bool]) -> None:
     X, y, intercept = data
@@ -110,7 +110,7 @@ def floats_of_all_sizes(draw: Any) -> tuple[Any, list[int], bool, Any]:
     return X, y, intercept, draw(st.sampled_from([np.asarray, sp.csr_array]))
 
 
-@settings(max_examples=150, **RELAXED)
+@settings(max_examples=80, **RELAXED)
 @given(floats_of_all_sizes())
 def test_neither_size_nor_rounding_changes_a_verdict(data: tuple[Any, list[int], bool, Any]) -> None:
     check(*data)
