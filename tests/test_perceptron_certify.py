@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
-from rosenblatt.proofs import underway
+from rosenblatt.proofs.runs import underway
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]

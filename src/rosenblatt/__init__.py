@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from .estimators.soft_margin import SoftMargin
     from .log import UpdateLog
     from .proofs.certify import certify
-    from .proofs.diagnosis import Diagnosis, Finding
-    from .proofs.doctor import doctor
+    from .proofs.doctor.diagnosis import Diagnosis, Finding
+    from .proofs.doctor.doctor import doctor
+    from .proofs.errors.minimum_errors import MinimumErrors, minimum_errors
     from .proofs.margins import margin, mistake_bound, radius
-    from .proofs.minimum_errors import MinimumErrors, minimum_errors
     from .stopping import Stop
 
 __version__ = "0.1.0"
@@ -57,12 +57,12 @@ __all__ = [
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
-    "Diagnosis": "proofs.diagnosis",
-    "Finding": "proofs.diagnosis",
+    "Diagnosis": "proofs.doctor.diagnosis",
+    "Finding": "proofs.doctor.diagnosis",
     "Inseparable": "certificates.statements",
     "LinearMSE": "estimators.linear_mse",
     "MaxMargin": "estimators.max_margin",
-    "MinimumErrors": "proofs.minimum_errors",
+    "MinimumErrors": "proofs.errors.minimum_errors",
     "NonlinearMSE": "estimators.nonlinear_mse",
     "NotSeparable": "direct.separability",
     "PassiveAggressive": "estimators.passive_aggressive",
@@ -73,11 +73,11 @@ _HOMES = {
     "Undecided": "certificates.statements",
     "UpdateLog": "log",
     "certify": "proofs.certify",
-    "doctor": "proofs.doctor",
+    "doctor": "proofs.doctor.doctor",
     "load_certificate": "certificates.files",
     "losses": "losses",
     "margin": "proofs.margins",
-    "minimum_errors": "proofs.minimum_errors",
+    "minimum_errors": "proofs.errors.minimum_errors",
     "mistake_bound": "proofs.margins",
     "radius": "proofs.margins",
     "save_certificate": "certificates.files",

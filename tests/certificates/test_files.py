@@ -17,11 +17,19 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.certificates import files
-from rosenblatt.certificates.files import MOST_BYTES, MOST_DIGITS, MOST_PARTS, _sealed, _told, parse_certificate
+from rosenblatt.certificates.files import (
+    MOST_BYTES,
+    MOST_DIGITS,
+    MOST_PARTS,
+    _sealed,
+    _told,
+    certificate_to_dict,
+    parse_certificate,
+)
 
 X, Y = [[0.0, 0.1], [1.0, 3.0], [2.0, -1.0], [5.0, 5.0]], [0, 1, 0, 1]
 SEPARABLE, INSEPARABLE = rb.certify(X, Y), rb.certify([[0], [1], [2]], [0, 1, 0])
-RAW = json.dumps(_sealed(_told(SEPARABLE))).encode()
+RAW = json.dumps(certificate_to_dict(SEPARABLE)).encode()
 
 
 def _refused(raw: bytes, words: str = ".", seconds: float = 2.0) -> None:

@@ -14,8 +14,8 @@ from visits import checked, only
 
 import rosenblatt as rb
 from rosenblatt.certificates.statements import Margin
-from rosenblatt.proofs.columns import columns_of
-from rosenblatt.proofs.polynomials import expanded, holds
+from rosenblatt.proofs.doctor.columns import columns_of
+from rosenblatt.proofs.doctor.polynomials import expanded, holds
 
 
 def test_rings_want_degree_2_and_stripes_degree_3() -> None:

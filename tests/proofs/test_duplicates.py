@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 from visits import XOR, checked, only
 
-from rosenblatt.proofs import duplicates as module
-from rosenblatt.proofs.duplicates import duplicates
+from rosenblatt.proofs.doctor import duplicates as module
+from rosenblatt.proofs.doctor.duplicates import duplicates
 
 
 def groups_by_dictionary(X: Any, y: Any) -> tuple[list[list[int]], int]:

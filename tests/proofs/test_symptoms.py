@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from visits import XOR, checked, only
 
 import rosenblatt as rb
-from rosenblatt.proofs.columns import columns_of
-from rosenblatt.proofs.diagnosis import many, short, updates
+from rosenblatt.proofs.doctor.columns import columns_of
+from rosenblatt.proofs.doctor.diagnosis import many, short, updates
 
 # --- scales --------------------------------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ def test_small_classes_are_told_where_they_matter(few: int, told: str) -> None:
 
 
 def test_many_values_are_not_copied_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.proofs.doctor.MOST_VALUES", 7)
+    monkeypatch.setattr("rosenblatt.proofs.doctor.doctor.MOST_VALUES", 7)
     scaling = only(checked(*wide_scales()), "scaling")
     assert "with over 7 values it was not tried" in scaling.sentence
     assert scaling.evidence["after"] is None

@@ -48,7 +48,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     True
     """
     path = Path(path)
-    lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in _sealed(_told(certificate)).items())
+    lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in certificate_to_dict(certificate).items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     _check_size(text.encode("ascii"))  # nothing is written that could not be read
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -63,6 +63,11 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
         raise
+
+
+def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
+    """What the file has: names, numbers, and fractions as strings, with the seal."""
+    return _sealed(_told(certificate))
 
 
 def load_certificate(path: str | os.PathLike[str]) -> Certificate:

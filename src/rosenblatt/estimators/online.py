@@ -22,7 +22,7 @@ from ..log import UpdateLog
 from ..parameters import count, flag, number, one_of
 from ..plan import Plan, Progress, Result
 from ..problem import Problem, heads_of, make_problem, zero_sums
-from ..proofs.underway import Proofs
+from ..proofs.runs.underway import Proofs
 from ..readings import Vote
 from ..run import Run, run_after
 from ..solve import looked_at_all, solve

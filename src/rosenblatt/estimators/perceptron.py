@@ -11,8 +11,8 @@ from ..kernels.schemes import Argmax, Rest, State
 from ..parameters import count, flag, number, one_of
 from ..plan import Plan, Result
 from ..problem import Problem, mean_sqnorm
-from ..proofs.convergence import UNKNOWN, Convergence, convergence
-from ..proofs.underway import Proofs
+from ..proofs.runs.convergence import UNKNOWN, Convergence, convergence
+from ..proofs.runs.underway import Proofs
 from ..rules.perceptron import PerceptronRule
 from ..schedules import Step
 from ..solve import solve

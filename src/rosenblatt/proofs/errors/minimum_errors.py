@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_X_y
-from sklearn.utils.multiclass import check_classification_targets
 
-from ..kernels.rows import Dense
-from ..problem import Problem, make_problem
-from ..threads import one_blas_thread
+from ...kernels.rows import Dense
+from ...parameters import flag, number
+from ...problem import Problem, make_problem
+from ...threads import one_blas_thread
+from ..inputs import labelled
 from .clashes import Clash, Clashes
 from .descent import Search
 from .enumeration import MOST, enumerate_planes
@@ -40,6 +41,7 @@ class MinimumErrors:
     coef, intercept : the plane; a row with w.x + b > 0 is of the larger label.
     wrong : positions of the rows that it gets wrong, exactly as counted in fractions where floats are in doubt. A row on the
         plane counts as wrong; with an intercept the plane is moved off all rows.
+    exact : whether the lower bound is proved in whole numbers; False where it is HiGHS' own, in floats.
     how : how the lower bound was proved, in a sentence.
     clashes : the sets of rows, as positions, of which no plane gets all right, that the lower bound rests on; none where all
         planes were tried.
@@ -52,6 +54,7 @@ class MinimumErrors:
     coef: Any
     intercept: float
     wrong: Any
+    exact: bool
     how: str
     clashes: list[Clash] = field(repr=False)
     seconds: float
@@ -96,9 +99,11 @@ def minimum_errors(
     The best plane gets 2 rows wrong, and none gets fewer: all 5 thresholds of 5 points were tried.
     """
     begun = time.perf_counter()
-    seconds = _seconds(time_limit)
+    seconds = number("time_limit", time_limit, most=math.inf)
     seed = _seed(random_state)
-    problem = _problem(X, y, fit_intercept)
+    flag("fit_intercept", fit_intercept)
+    given = labelled(X, y, "minimum_errors", at_most=2)
+    problem = make_problem(given.X, given.codes, 2, x0=float(bool(fit_intercept)))
     with one_blas_thread():
         return _Run(problem, seed, begun, seconds, bool(verbose)).run()
 
@@ -133,7 +138,8 @@ class _Run:
                 if self._open():
                     self._offer(hitting.round())
             self._tell()
-        return self._answer(hitting.lower, hitting.how or "nothing was proved in the time allowed", hitting.rests_on)
+        how = hitting.how or "nothing was proved in the time allowed"
+        return self._answer(hitting.lower, how, hitting.rests_on, hitting.exact)
 
     def _open(self) -> bool:
         return self.search.best.errors > self.hitting.lower and time.perf_counter() < self.deadline
@@ -146,7 +152,7 @@ class _Run:
         problem, lower = self.problem, self.hitting.lower
         self.search.run(self.rounds, lower)
         if self.search.best.errors == lower:
-            return self._answer(lower, self.hitting.how, self.hitting.rests_on)
+            return self._answer(lower, self.hitting.how, self.hitting.rests_on, self.hitting.exact)
         matrix = problem.matrix()
         values = np.array(matrix if isinstance(problem.rows, Dense) else matrix.toarray(), np.float64)
         positive = np.asarray(problem.labels.signs) > 0
@@ -158,11 +164,11 @@ class _Run:
         flats = FLATS[self.width]
         return self._answer(found.errors, f"all {found.tried:,} {flats} of {found.points:,} points were tried", [])
 
-    def _answer(self, lower: int, how: str, clashes: list[Clash]) -> MinimumErrors:
+    def _answer(self, lower: int, how: str, clashes: list[Clash], exact: bool = True) -> MinimumErrors:
         plane = self.search.best
         seconds = time.perf_counter() - self.begun
-        optimal = plane.errors == lower
-        return MinimumErrors(plane.errors, lower, optimal, plane.coef, float(plane.bias), plane.wrong, how, clashes, seconds)
+        optimal, bias = plane.errors == lower, float(plane.bias)
+        return MinimumErrors(plane.errors, lower, optimal, plane.coef, bias, plane.wrong, exact, how, clashes, seconds)
 
     def _tell(self) -> None:
         if self.verbose:
@@ -171,27 +177,6 @@ class _Run:
 
 
 # --- what comes in -----------------------------------------------------------------------------------------------------------
-
-
-def _problem(X: Any, y: Any, fit_intercept: Any) -> Problem:
-    if not isinstance(fit_intercept, bool | np.bool_ | int):
-        raise TypeError(f"fit_intercept must be True or False, got {fit_intercept!r}")
-    with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow on its way
-        X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True)
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) != 2:
-        some = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
-        raise ValueError(f"minimum_errors needs labels of two kinds, and y has {len(classes)}: {some}")
-    return make_problem(X, codes, 2, x0=float(bool(fit_intercept)))
-
-
-def _seconds(time_limit: Any) -> float:
-    if isinstance(time_limit, bool) or not isinstance(time_limit, Real):
-        raise TypeError(f"time_limit must be a number of seconds, got {time_limit!r}")
-    if not float(time_limit) > 0:
-        raise ValueError(f"time_limit must be greater than 0, got {time_limit!r}")
-    return float(time_limit)
 
 
 def _seed(random_state: Any) -> int:

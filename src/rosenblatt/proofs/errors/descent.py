@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ..direct.coordinates import Descent as Multipliers
-from ..direct.machine import Machine
-from ..kernels.lines import search_lines
-from ..problem import Problem
+from ...direct.coordinates import Descent as Multipliers
+from ...direct.machine import Machine
+from ...kernels.lines import search_lines
+from ...problem import Problem
 from .signs import Plane, plane_of
 from .space import Space
 

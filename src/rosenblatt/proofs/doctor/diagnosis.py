@@ -7,8 +7,8 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..certificates.files import _sealed, _told
-from ..certificates.statements import Certificate, Inseparable, Separable, Undecided
+from ...certificates.files import certificate_to_dict
+from ...certificates.statements import Certificate, Inseparable, Separable, Undecided
 
 WIDTH = 100
 HEADLINES = {"separable": "separable", "inseparable": "not separable", "undecided": "undecided in the time allowed"}
@@ -74,7 +74,7 @@ class Diagnosis:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Separable | Inseparable | Undecided):
-        return _sealed(_told(value))
+        return certificate_to_dict(value)
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Certificate, Interval, Separable
-from ..kernels.schemes import Binary
-from ..log import UpdateLog
-from ..problem import Problem
-from .hypothesis import Hypothesis, lengths
+from ...certificates.statements import Certificate, Interval, Separable
+from ...kernels.schemes import Binary
+from ...log import UpdateLog
+from ...problem import Problem
+from ..hypothesis import Hypothesis, lengths
 from .trajectory import trajectory
 from .underway import certificate_for
 

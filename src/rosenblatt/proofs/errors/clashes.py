@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..direct.nearest import nearest_points
-from ..direct.separability import NotSeparable
-from ..problem import Problem, rows_as_matrix, take_rows
+from ...direct.nearest import nearest_points
+from ...direct.separability import NotSeparable
+from ...problem import Problem, rows_as_matrix, take_rows
 from .signs import Plane, plane_of
 
 Clash = tuple[int, ...]

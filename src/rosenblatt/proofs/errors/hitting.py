@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import LinearConstraint, linprog, milp
 
-from ..problem import Problem
+from ...problem import Problem
 from .clashes import Clash, Clashes
 from .signs import Plane
 
@@ -41,6 +41,7 @@ class Hitting:
         self.rng = np.random.default_rng(seed)
         self.clashes: dict[Clash, None] = {}  # in order
         self.lower, self.how, self.rests_on = 0, "", list[Clash]()
+        self.exact = True  # whether the bound is proved in whole numbers
         self.nodes = NODES
 
     def begin(self) -> Plane | None:
@@ -56,7 +57,7 @@ class Hitting:
     def _packed(self, apart: list[Clash]) -> None:
         self._add(apart)
         if len(apart) > self.lower:
-            self.lower, self.rests_on = len(apart), apart
+            self.lower, self.rests_on, self.exact = len(apart), apart, True
             many = f"these {len(apart):,} clashes share no row, and every plane gets a row of each wrong"
             self.how = many if len(apart) > 1 else "no plane gets all rows of this clash right"
 
@@ -119,6 +120,7 @@ class Hitting:
         total, most = sum(weights), max(max(loads, default=0), GRAIN)
         lower = -(-total // most)
         if lower > self.lower:
+            self.exact = True
             self.lower, self.rests_on = lower, [clash for clash, weight in zip(clashes, weights, strict=True) if weight]
             self.how = (
                 f"weights on {len(self.rests_on):,} clashes, at most 1 in each row together, add up to {total / most:.2f}: "
@@ -134,7 +136,7 @@ class Hitting:
         )  # fmt: skip
         bound = found.mip_dual_bound
         if bound is not None and np.isfinite(bound) and math.ceil(bound - SAFE) > self.lower:
-            self.lower, self.rests_on = math.ceil(bound - SAFE), list(self.clashes)
+            self.lower, self.rests_on, self.exact = math.ceil(bound - SAFE), list(self.clashes), False
             self.how = (
                 f"HiGHS: no {self.lower - 1:,} rows have one of each of these {len(self.rests_on):,} clashes "
                 "(its bound, in floats), and every plane gets a row of each wrong"

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..certificates.data import label_text
-from ..certificates.statements import About, Certificate, Inseparable, Pair, Separable
-from ..certificates.verify import verify
-from ..parameters import flag, number
+from ...certificates.data import label_text
+from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
+from ...certificates.verify import verify
+from ...parameters import flag, number
+from ..certify import certify
+from ..errors.minimum_errors import minimum_errors
+from ..inputs import Labelled, labelled
 from . import sentences
 from .advice import advice
-from .certify import certify
 from .columns import Columns, columns_of, standardised
 from .diagnosis import Diagnosis, Finding, many, updates
 from .duplicates import Duplicates, duplicates
-from .inputs import Labelled, labelled
 from .polynomials import MOST_COLUMNS, MOST_VALUES, affordable, expanded, holds, n_columns, n_values
 from .symptoms import imbalance, long_rows, repeated, scales
 
@@ -201,10 +200,8 @@ class _Visit:
         if left < LEAST:
             yield Finding("errors", "There was no time to look for the fewest errors of any plane.", {"errors": None})
         else:
-            with suppress(ImportError):
-                minimum_errors = importlib.import_module(".minimum_errors", __package__).minimum_errors
-                found = minimum_errors(given.X, given.y, fit_intercept=self.intercept, time_limit=left)
-                yield sentences.errors(found, max(int(found.lower), forced), len(given.codes), between, positions)
+            found = minimum_errors(given.X, given.y, fit_intercept=self.intercept, time_limit=left)
+            yield sentences.errors(found, max(int(found.lower), forced), len(given.codes), between, positions)
 
     # --- features of higher degree -----------------------------------------------------------------------------------------
 

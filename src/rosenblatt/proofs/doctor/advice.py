@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..certificates.statements import Certificate, Inseparable, Separable
+from ...certificates.statements import Certificate, Inseparable, Separable
 from .diagnosis import Finding, some, updates
 
 PATIENT = 1e7  # updates that take seconds, not hours

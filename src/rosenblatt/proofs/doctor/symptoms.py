@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..certificates.statements import Certificate, Separable
+from ...certificates.statements import Certificate, Separable
+from ..inputs import Labelled
 from .columns import Columns, lengths
 from .diagnosis import Finding, many, short, some
 from .duplicates import Duplicates
-from .inputs import Labelled
 
 SCALES = 100.0  # columns whose ranges differ by this factor are worth a word
 FAR = 10.0  # so are columns so many times as far from zero as their range is wide

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.rows import Dense
-from ..problem import Problem
+from ...kernels.rows import Dense
+from ...problem import Problem
 
 BLOCK = 1 << 21  # bytes of rows that are looked at together
 UNIT = 2.0**-53

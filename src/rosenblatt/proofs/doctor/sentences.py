@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Certificate, Inseparable, Separable, clash_in_words
+from ...certificates.statements import Certificate, Inseparable, Separable, clash_in_words
 from .diagnosis import Finding, many, short, some, updates
 from .polynomials import Expanded, n_columns
 
@@ -117,7 +117,11 @@ def errors(found: Any, lower: int, n: int, between: str, positions: Any) -> Find
     """What `minimum_errors` found, with a lower bound that may come from elsewhere."""
     fewest, wrong = int(found.errors), np.asarray(found.wrong, np.intp)
     wrong = (wrong if positions is None else positions[wrong]).tolist()
-    proved = ", proved by the duplicates" if lower > found.lower else _proved(str(found.how))
+    proved = (
+        ", proved by the duplicates"
+        if lower > found.lower
+        else (", proved" if found.exact else " by HiGHS' bound, which is in floats")
+    )
     start = f"{between} gets {fewest:,} of {many(n, 'row')} wrong, and"
     if fewest == 0:
         sentence = f"A plane{between} was found that gets all {many(n, 'row')} right; its margin was not certified in time."
@@ -132,8 +136,3 @@ def errors(found: Any, lower: int, n: int, between: str, positions: Any) -> Find
     evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(found.how)}
     evidence |= {"coef": np.asarray(found.coef).ravel().tolist(), "intercept": float(np.asarray(found.intercept).ravel()[0])}
     return Finding("errors", sentence, evidence)
-
-
-def _proved(how: str) -> str:
-    """`minimum_errors` says in full how it knows; here it is enough whether floats were trusted."""
-    return " by HiGHS' bound, which is in floats" if "in floats" in how else ", proved"

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.rows import Dense
-from ..kernels.schemes import Binary, State
-from ..log import UpdateLog
-from ..problem import as_heads, copy_state, rows_as_matrix, take_rows
-from ..threads import one_blas_thread
+from ...kernels.rows import Dense
+from ...kernels.schemes import Binary, State
+from ...log import UpdateLog
+from ...problem import as_heads, copy_state, rows_as_matrix, take_rows
+from ...threads import one_blas_thread
 
 BLOCK = 128  # updates whose rows are multiplied with each other
 NARROW = 1024  # columns up to which sparse rows of a block are multiplied as dense ones, which is faster

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..certificates.statements import Margin
+from ...certificates.statements import Margin
 from .columns import Columns, blocks, extremes, times
 
 MOST_COLUMNS = 5_000

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.rows import Dense
-from ..problem import Problem
+from ...kernels.rows import Dense
+from ...problem import Problem
 from .signs import BLOCK
 
 ROOM = 1 << 25  # bytes, or a tenth of the rows

@@ -1,0 +1,85 @@
+"""Draws proofs.png: a street and its proof, a clash, and the two inequalities along a run. Needs matplotlib."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+import rosenblatt as rb
+from margins import BLUE, GREY, ORANGE, points, rows
+
+
+def street(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Separable:
+    """The plane of the widest margin, and the two points, one of each hull, that leave no room for a wider one."""
+    certificate = rb.certify(X, y)
+    margin = certificate.geometric
+    w, b = np.array(certificate.coef[0]), certificate.intercept[0]
+    axes.apply_aspect()
+    (low, high), limits = axes.get_xlim(), axes.get_ylim()
+    x, half = np.array([low, high]), margin.lower * np.linalg.norm(w)
+    at = [(level - b - w[0] * x) / w[1] for level in (-half, 0.0, half)]
+    axes.fill_between(x, at[0], at[2], color=BLUE, alpha=0.12, lw=0)
+    axes.plot(x, at[1], color=BLUE, lw=2)
+    nearest = [2 * sum(float(p.weight) * X[p.row] for p in margin.pairs if y[p.row] == label) for label in (0, 1)]
+    axes.plot(*np.array(nearest).T, color=ORANGE, lw=1.6, marker="o", ms=4, zorder=5)
+    for label in (0, 1):
+        ends = X[[p.row for p in margin.pairs if y[p.row] == label]]
+        axes.plot(*ends.T, color=ORANGE, lw=1.2, ls=":")
+    axes.set(xlim=(low, high), ylim=limits)
+    return certificate
+
+
+def clash(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Inseparable:
+    certificate = rb.certify(X, y)
+    for label in (0, 1):
+        mine = [pair for pair in certificate.clash if y[pair.row] == label]
+        hull = X[[pair.row for pair in mine]]
+        axes.plot(*np.vstack([hull, hull[:1]]).T, color=ORANGE, lw=1.8)
+        axes.fill(*hull.T, color=ORANGE, alpha=0.2, lw=0)
+        for pair in mine:
+            axes.annotate(
+                str(2 * pair.weight.limit_denominator(99)), X[pair.row], (4, 4), textcoords="offset points", fontsize=8
+            )
+        meet = sum(2 * float(pair.weight) * X[pair.row] for pair in mine)
+    axes.scatter(*meet, marker="x", s=70, c=ORANGE, zorder=5)
+    return certificate
+
+
+def main() -> None:
+    mpl.rcParams.update({"font.size": 11})
+    figure, (wide, none, run) = plt.subplots(1, 3, figsize=(12, 4.6))
+    figure.subplots_adjust(left=0.01, right=0.985, bottom=0.1, top=0.86, wspace=0.06)
+    X, y = points(4, 2.4)
+    rows(wide, X, y)
+    certificate = street(wide, X, y)
+    wide.set_title(
+        f"Separable: the margin is {certificate.geometric.lower:.6f},\nknown to {certificate.geometric.gap:.0e}", loc="left"
+    )
+
+    grid = np.array([[0, 0], [3, 1], [1, 3], [4, 4], [0, 4], [4, 1], [2, 2], [1, 5], [5, 3]], float)
+    labels = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1])
+    rows(none, grid, labels)
+    clashing = clash(none, grid, labels)
+    none.set_title(f"Inseparable: {len(clashing.rows)} rows whose hulls meet\nin a point, in fractions", loc="left")
+
+    model = rb.Perceptron(order="cyclic", max_passes=None).fit(X, y)
+    report = model.convergence_
+    t = np.arange(report.mistakes + 1)
+    run.plot(t, np.sqrt(report.norm_bound), color=GREY, ls="--", label="R $\\sqrt{t}$")
+    run.plot(t, np.sqrt(report.norms_squared), color=BLUE, lw=2, label="|w|")
+    run.plot(t, report.alignments, color=ORANGE, lw=2, label="w.u")
+    run.plot(t, report.alignment_bound, color=GREY, ls=":", label="$\\gamma$ t")
+    run.set(xlabel="updates t", yticks=[])
+    run.legend(frameon=False)
+    run.set_title(
+        f"A run of {report.mistakes} updates; the two curves in grey\nmeet at {report.mistake_bound.upper:.0f}: it had to end",
+        loc="left",
+    )
+    figure.savefig(Path(__file__).with_name("proofs.png"), dpi=110, facecolor="white")
+
+
+if __name__ == "__main__":
+    main()

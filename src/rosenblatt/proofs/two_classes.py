@@ -1,0 +1,99 @@
+"""Two classes: one plane, its margin in both spaces, or a clash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..certificates.statements import Ceiling, Margin, Pair, Plane
+from ..direct.exact import Decision, twins
+from ..direct.hard_margin import by_coordinates, many_and_sparse
+from ..direct.nearest import approach
+from ..direct.signed import SignedRows
+from ..problem import make_problem
+from .exact_margins import combination, least_score
+from .planes import of_size_one, turned
+from .task import MOST_STEPS, TOL, Clash, Task, shares
+
+
+class TwoClasses(Task):
+    """The widest margin of two classes: first with a free intercept, which decides, then of rows (1, x)."""
+
+    def first(self) -> Ceiling:
+        return self._widest(self.given.X, free=self.intercept)
+
+    def spaces(self) -> tuple[Ceiling, Ceiling]:
+        geometric = self.first()
+        if not self.intercept:
+            return geometric, geometric
+        # What was proved of planes with a free intercept also holds, though less sharply, of rows (1, x).
+        augmented = self.ceiling(geometric.pairs, True)
+        if not isinstance(geometric, Margin):
+            return augmented, geometric
+        augmented, self.known = self.margin(geometric.planes, augmented, True), geometric.planes
+        if time.monotonic() < self.deadline:
+            better = self._widest(_with_ones(self.given.X), free=False, augmented=True)
+            augmented = better if isinstance(better, Margin) else augmented
+        return augmented, geometric
+
+    def _widest(self, X: Any, *, free: bool, augmented: bool = False) -> Ceiling:
+        problem = make_problem(X, self.given.codes, 2, x0=float(free))
+        rows, start = SignedRows(problem), None
+        if many_and_sparse(problem):
+            meeting = twins(rows)
+            if meeting is not None:
+                raise Clash(self._pairs(rows, meeting.places, meeting.weights))
+            plane, start = by_coordinates(problem, TOL, self.deadline)
+            if plane is not None:
+                start = np.zeros(problem.n_rows)
+                start[plane.support] = plane.multipliers
+                places, weights = plane.support, plane.multipliers
+                found = self._made_exact(rows, places, shares(rows, places, weights), plane.coef, augmented)
+                if self._good_enough(found):
+                    return found
+        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, start=start, patience=self.patience, verbose=self.verbose)
+        if end.decision is not None:
+            return self._decided(rows, end.decision, augmented)
+        places, weights = end.weights
+        found = self._made_exact(rows, places, shares(rows, places, weights), end.run.v, augmented)
+        if self._good_enough(found):
+            return found
+        decision = self._decide(rows, places, weights, found)
+        return found if decision is None else self._decided(rows, decision, augmented)
+
+    def _decided(self, rows: SignedRows, decision: Decision, augmented: bool) -> Ceiling:
+        if not (decision.apart or decision.bound_squared):
+            raise Clash(self._pairs(rows, decision.places, decision.weights))
+        return self._made_exact(rows, decision.places, decision.weights, None, augmented)
+
+    def _pairs(self, rows: SignedRows, places: Any, weights: Sequence[Fraction]) -> tuple[Pair, ...]:
+        codes = self.given.codes
+        found = ((int(rows.index[place]), weight / rows.n_sides) for place, weight in zip(places, weights, strict=True))
+        return tuple(sorted(Pair(i, 1 - int(codes[i]), weight) for i, weight in found))
+
+    def _made_exact(self, rows: SignedRows, places: Any, weights: Sequence[Fraction], v: Any, augmented: bool) -> Ceiling:
+        """What weights, and a direction, prove; without a direction, that of the weights' own point."""
+        pairs = self._pairs(rows, places, weights)
+        ceiling = self.ceiling(pairs, augmented)
+        if v is None:
+            plane = of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(int(augmented))))[1]
+        else:
+            exponent = -int(np.frexp(abs(v).max())[1])
+            exact = [Fraction(f) for f in np.ldexp(v, exponent).tolist()]
+            intercept = exact.pop(0) if augmented else Fraction(0)
+            plane = Plane({c: f for c, f in enumerate(exact) if f}, intercept)
+        if rows.free:
+            members = [np.flatnonzero(self.given.codes == c) for c in (0, 1)]
+            low, high = least_score(self.given.X, members[1], plane), -least_score(self.given.X, members[0], turned(plane))
+            plane = Plane(plane.weights, -(low + high) / 2)
+        return self.margin([plane], ceiling, augmented)
+
+
+def _with_ones(X: Any) -> Any:
+    ones = np.ones((X.shape[0], 1), X.dtype)
+    return np.hstack([ones, X]) if isinstance(X, np.ndarray) else sp.hstack([ones, X], format="csr")
