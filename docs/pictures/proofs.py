@@ -48,36 +48,43 @@ def clash(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Inseparable:
     return certificate
 
 
-def main() -> None:
-    mpl.rcParams.update({"font.size": 11})
-    figure, (wide, none, run) = plt.subplots(1, 3, figsize=(12, 4.6))
-    figure.subplots_adjust(left=0.01, right=0.985, bottom=0.1, top=0.86, wspace=0.06)
-    X, y = points(4, 2.4)
-    rows(wide, X, y)
-    certificate = street(wide, X, y)
-    wide.set_title(
-        f"Separable: the margin is {certificate.geometric.lower:.6f},\nknown to {certificate.geometric.gap:.0e}", loc="left"
-    )
-
-    grid = np.array([[0, 0], [3, 1], [1, 3], [4, 4], [0, 4], [4, 1], [2, 2], [1, 5], [5, 3]], float)
-    labels = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1])
-    rows(none, grid, labels)
-    clashing = clash(none, grid, labels)
-    none.set_title(f"Inseparable: {len(clashing.rows)} rows whose hulls meet\nin a point, in fractions", loc="left")
-
+def run(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Perceptron:
+    """|w| stays under R sqrt(t), w.u over gamma t, and w.u is at most |w|: where the grey curves cross, t has to end."""
     model = rb.Perceptron(order="cyclic", max_passes=None).fit(X, y)
     report = model.convergence_
-    t = np.arange(report.mistakes + 1)
-    run.plot(t, np.sqrt(report.norm_bound), color=GREY, ls="--", label="R $\\sqrt{t}$")
-    run.plot(t, np.sqrt(report.norms_squared), color=BLUE, lw=2, label="|w|")
-    run.plot(t, report.alignments, color=ORANGE, lw=2, label="w.u")
-    run.plot(t, report.alignment_bound, color=GREY, ls=":", label="$\\gamma$ t")
-    run.set(xlabel="updates t", yticks=[])
-    run.legend(frameon=False)
-    run.set_title(
-        f"A run of {report.mistakes} updates; the two curves in grey\nmeet at {report.mistake_bound.upper:.0f}: it had to end",
-        loc="left",
-    )
+    t, ahead = np.arange(len(report.alignments)), np.array([1.0, 2.0 * report.mistake_bound.upper])
+    axes.plot(ahead, report.radius * np.sqrt(ahead), color=GREY, ls="--", label="R $\\sqrt{t}$")
+    axes.plot(ahead, report.gamma * ahead, color=GREY, ls=":", lw=2, label="$\\gamma\\,t$")
+    axes.plot(t[1:], np.sqrt(report.norms_squared[1:]), color=BLUE, lw=2, label="|w|")
+    axes.plot(t[1:], report.alignments[1:], color=ORANGE, lw=2, label="w.u")
+    axes.scatter(report.mistake_bound.upper, report.gamma * report.mistake_bound.upper, c=GREY, zorder=5)
+    axes.set(xscale="log", yscale="log", xlabel="updates t")
+    axes.tick_params(axis="y", which="both", left=False, labelleft=False)
+    axes.legend(frameon=False, loc="lower right")
+    return model
+
+
+def main() -> None:
+    mpl.rcParams.update({"font.size": 11})
+    figure, (wide, none, bound) = plt.subplots(1, 3, figsize=(12, 4.6))
+    figure.subplots_adjust(left=0.01, right=0.985, bottom=0.13, top=0.86, wspace=0.06)
+    X, y = points(3, 1.6)
+    X, y = X[abs(X @ [1.0, 0.6]) > 0.35], y[abs(X @ [1.0, 0.6]) > 0.35]
+    y = (X @ [1.0, 0.6] > 0).astype(int)
+    rows(wide, X, y)
+    certificate = street(wide, X, y)
+    square = certificate.geometric.lower_squared
+    wide.set_title(f"Separable: the margin is {float(square) ** 0.5:.6f},\nand exactly the root of a fraction", loc="left")
+
+    grid = np.array([[0, 0], [4, 1], [1, 4], [5, 5], [0, 5], [5, 2], [2, 1], [1, 6], [6, 4], [2, 3]], float)
+    labels = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
+    rows(none, grid, labels)
+    clashing = clash(none, grid, labels)
+    none.set_title(f"Inseparable: {len(clashing.rows)} rows whose hulls meet\nin a point, with these weights", loc="left")
+
+    model = run(bound, X + 2.0, y)
+    most = model.convergence_.mistake_bound.upper
+    bound.set_title(f"A run ended after {model.n_updates_} updates;\nat {most:.0f} it would have had to", loc="left")
     figure.savefig(Path(__file__).with_name("proofs.png"), dpi=110, facecolor="white")
 
 
