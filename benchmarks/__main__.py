@@ -16,9 +16,9 @@ from rich.table import Table
 
 import rosenblatt
 
-from . import defaults, epochs, margins, memory, pocket, proofs, squares, startup
+from . import defaults, epochs, errors, margins, memory, pocket, proofs, squares, startup
 
-PARTS = ("epochs", "pocket", "margins", "squares", "proofs", "memory", "defaults", "startup")
+PARTS = ("epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "startup")
 console = Console(width=150)
 
 
@@ -49,6 +49,8 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
             found[part] = _ratios(squares.measure(repeats, quick), "sklearn")
         elif part == "proofs":
             found[part] = _proofs(proofs.measure(3, quick))
+        elif part == "errors":
+            found[part] = _errors(errors.measure(quick))
         elif part == "memory":
             found[part] = _memory(memory.measure(quick))
         elif part == "defaults":
@@ -122,6 +124,17 @@ def _proofs(rows: Any) -> list[dict[str, Any]]:
         kept.append(row)
         cells = [text for who in ("ours", "HiGHS", "SVC") for text in (f"{row['seconds'][who]:.3f}", row["answers"][who])]
         table.add_row(row["set"], f"{row['shape'][0]:,} x {row['shape'][1]:,}", *cells)
+    console.print(table)
+    return kept
+
+
+def _errors(rows: Any) -> list[dict[str, Any]]:
+    table = Table("set", "rows x columns", "errors", "at least", "proved", "seconds")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        shape = f"{row['shape'][0]:,} x {row['shape'][1]:,}"
+        table.add_row(row["set"], shape, str(row["errors"]), str(row["lower"]), row["proof"], f"{row['seconds']:.1f}")
     console.print(table)
     return kept
 
