@@ -102,10 +102,11 @@ class Clashes:
         return found if isinstance(found, Plane) else None
 
     def _checked(self, proof: NotSeparable) -> bool:
-        """The proof once more, by its own check, on copies of its rows."""
-        rows = rows_as_matrix(take_rows(self.problem.rows, np.array(proof.rows)), 0, len(proof.rows))
+        """The proof once more, by the checker, on copies of its rows and of one of each class, for there must be two."""
+        some = [*proof.rows, int(self.signs.argmin()), int(self.signs.argmax())]
+        rows = rows_as_matrix(take_rows(self.problem.rows, np.array(some)), 0, len(some))
         here = NotSeparable(range(len(proof.rows)), proof.weights, 1, self.free)
-        return here.check(rows, self.signs[proof.rows].tolist())
+        return here.check(rows, self.signs[some].tolist())
 
     def pack(self, left: Any, most: int) -> tuple[list[Clash], Plane | None]:
         """Clashes that share no row, so many at most; and a plane for the rows that are left, if that is how it ends."""

@@ -29,6 +29,7 @@ GRAIN = 1 << 40  # weights of clashes are rounded down to whole multiples of one
 MOST = 4000  # clashes in a program; then those that weigh nothing go
 FOUND = 24  # clashes looked for in a round
 NODES = 2000  # of HiGHS' tree in a round
+MOST_NODES = 1 << 30
 SAFE = 1e-5  # what is taken off a bound of HiGHS before it is rounded up
 AVOID = (1.0, 3.0, 9.0)  # rows are left out with so many times the probability that the linear program gives them
 
@@ -142,10 +143,10 @@ class Hitting:
                 "(its bound, in floats), and every plane gets a row of each wrong"
             )
         if found.x is None or self._late():
-            self.nodes *= 2
+            self.nodes = min(2 * self.nodes, MOST_NODES)
             return []
         left = found.x < 0.5
         clashes, plane = self.finder.pack(left, FOUND)
         if not self._add(clashes):
-            self.nodes *= 2  # nothing to learn from but a longer search
+            self.nodes = min(2 * self.nodes, MOST_NODES)  # nothing to learn from but a longer search
         return [plane] if plane is not None else []
