@@ -26,9 +26,11 @@ from rosenblatt.certificates.files import (
     certificate_to_dict,
     parse_certificate,
 )
+from rosenblatt.certificates.statements import Ceiling
 
 X, Y = [[0.0, 0.1], [1.0, 3.0], [2.0, -1.0], [5.0, 5.0]], [0, 1, 0, 1]
 SEPARABLE, INSEPARABLE = rb.certify(X, Y), rb.certify([[0], [1], [2]], [0, 1, 0])
+CEILINGS = [Ceiling(space.upper_squared, space.pairs) for space in (SEPARABLE.augmented, SEPARABLE.geometric)]
 RAW = json.dumps(certificate_to_dict(SEPARABLE)).encode()
 
 
@@ -51,7 +53,7 @@ def _with(path: list[Any], value: Any, certificate: Any = SEPARABLE) -> bytes:
     return json.dumps(_sealed(told)).encode()
 
 
-@pytest.mark.parametrize("certificate", [SEPARABLE, INSEPARABLE, rb.Undecided(SEPARABLE.about, None, None)])
+@pytest.mark.parametrize("certificate", [SEPARABLE, INSEPARABLE, rb.Undecided(SEPARABLE.about, *CEILINGS)])
 def test_what_is_written_is_read(certificate: Any, tmp_path: Path) -> None:
     rb.save_certificate(certificate, tmp_path / "certificate.json")
     assert rb.load_certificate(str(tmp_path / "certificate.json")) == certificate

@@ -40,7 +40,9 @@ def test_a_stream_is_the_whole(name):
 
 
 @pytest.mark.parametrize("activation", ["tanh", "logistic"])
-@pytest.mark.parametrize("name", ["heart_scale", "breast-cancer_scale", "german.numer", "a9a"])
+@pytest.mark.parametrize(
+    "name", ["heart_scale", "breast-cancer_scale", "german.numer", pytest.param("a9a", marks=pytest.mark.slow)]
+)
 def test_the_nonlinear_minimum_is_one_and_beats_single_steps(name, activation):
     X, y = libsvm(name)
     model = rb.NonlinearMSE(activation).fit(X, y)

@@ -19,7 +19,8 @@ class Data:
 
     def __init__(self, X: Any, y: Any) -> None:
         sparse = hasattr(X, "tocsr")
-        self.X: Any = _canonical(X.tocsr()) if sparse else np.asarray(X)
+        self.X: Any = _canonical(X.tocsr()) if sparse else _array(X)
+        check_exact(self.X.data if sparse else self.X)
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got shape {self.X.shape}")
         self.sparse = sparse
@@ -31,10 +32,14 @@ class Data:
         if len(self.labels) != self.n_rows:
             raise ValueError(f"X has {self.n_rows} rows and y has {len(self.labels)} labels")
 
+    @property
+    def n_values(self) -> int:
+        """Stored values: those that are not zero, or all of them."""
+        return int(self.X.indptr[-1]) if self.sparse else self.n_rows * self.n_columns
+
     def blocks(self) -> Iterator[tuple[Any, Any, Any]]:
         """(values in each row, columns, values) of some rows at a time, without zeros, columns ascending."""
-        values = int(self.X.indptr[-1]) if self.sparse else self.n_rows * self.n_columns
-        step = max(1, BLOCK * self.n_rows // max(1, values))
+        step = max(1, BLOCK * self.n_rows // max(1, self.n_values))
         for start in range(0, self.n_rows, step):
             if self.sparse:
                 indptr = np.asarray(self.X.indptr[start : min(start + step, self.n_rows) + 1]).astype(np.int64)
@@ -66,6 +71,7 @@ class Data:
         """Of shape, labels and values: the same for arrays and sparse matrices, float32 and float64, with the same numbers."""
         parts = [hashlib.sha256() for _ in range(3)]
         for block in self.blocks():
+            _check_finite(block[-1])
             for part, column, kind in zip(parts, block, ("<i8", "<i8", "<f8"), strict=True):
                 part.update(column.astype(kind).tobytes())
         whole = hashlib.sha256(f"rosenblatt data 1\n{self.n_rows} {self.n_columns}\n".encode())
@@ -74,6 +80,38 @@ class Data:
         for label in self.labels:
             whole.update(f"{len(label)}:{label}\n".encode())
         return whole.hexdigest()
+
+
+def check_exact(values: Any) -> None:
+    """Numbers that float64 does not hold, such as 2^53 + 1, are refused: what is proved would be about others."""
+    values = np.asarray(values)
+    if (
+        values.dtype.kind == "b"
+        or values.dtype in (np.float64, np.float32, np.float16)
+        or (values.dtype.kind in "iu" and values.dtype.itemsize < 8)
+    ):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        floats = values.astype(np.float64)
+        back = floats if values.dtype.kind == "O" else floats.astype(values.dtype)
+    same = (back == values) | (values != values)  # NaN is looked for elsewhere
+    if values.dtype.kind in "iu":
+        same &= abs(floats) < 2.0**63 if values.dtype.kind == "i" else floats < 2.0**64
+    if not np.all(same):
+        raise ValueError("X has numbers that float64 cannot hold exactly, such as whole ones over 2**53")
+
+
+def _array(X: Any) -> Any:
+    try:
+        X = np.asarray(X)
+        return X.astype(np.float64) if X.dtype.kind in "US" else X
+    except OverflowError:
+        raise ValueError("X has numbers that float64 cannot hold") from None
+
+
+def _check_finite(values: Any) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError("X has values that are not finite")
 
 
 def label_text(label: Any) -> str:
@@ -97,8 +135,7 @@ def label_text(label: Any) -> str:
 
 def _whole_numbers(values: Any) -> tuple[list[int], list[int]]:
     """Floats as whole numbers times powers of two: a mantissa has 53 bits."""
-    if not np.isfinite(values).all():
-        raise ValueError("X has values that are not finite")
+    _check_finite(values)
     mantissas, exponents = np.frexp(values)
     return np.ldexp(mantissas, 53).astype(np.int64).tolist(), (exponents.astype(np.int64) - 53).tolist()
 

@@ -27,7 +27,7 @@ from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, 
 
 FORMAT, VERSION = "rosenblatt certificate", 1
 MOST_BYTES = 1 << 28
-MOST_PARTS = 1 << 24  # of what is made of a file, each takes about a hundred bytes
+MOST_PARTS = 1 << 23  # of what is made of a file, each takes about a hundred bytes
 MOST_DIGITS = 100_000  # of one whole number
 DECIMAL = 4_000  # longer ones are written in hexadecimal, which Python reads in linear time and without a limit
 # To shorten a fraction takes the product of the lengths of its two numbers: so much takes about ten seconds.
@@ -70,6 +70,17 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
     return _sealed(_told(certificate))
 
 
+def reread(certificate: Any) -> Certificate:
+    """The certificate as its file would say it; a `ValueError` where no file could."""
+    try:
+        raw = json.dumps(certificate_to_dict(certificate)).encode("ascii")
+    except ValueError:
+        raise
+    except Exception as wrong:  # whatever an object that only looks like a certificate may do
+        raise ValueError(f"it is no certificate ({type(wrong).__name__})") from None
+    return parse_certificate(raw)
+
+
 def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     """Read a certificate; a `ValueError` says what is wrong with the file. Whether it holds, `rb.verify` says."""
     path = Path(path)
@@ -86,7 +97,9 @@ def parse_certificate(raw: bytes) -> Certificate:
     """A certificate from the bytes of its file."""
     _check_size(raw)
     try:
-        told = json.loads(raw.decode("ascii"), object_pairs_hook=_once, parse_float=_no_float, parse_constant=_no_float)
+        told = json.loads(
+            raw.decode("ascii"), object_pairs_hook=_once, parse_int=_short_int, parse_float=_no_float, parse_constant=_no_float
+        )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except UnicodeDecodeError:
@@ -103,7 +116,7 @@ def parse_certificate(raw: bytes) -> Certificate:
 def _check_size(raw: bytes) -> None:
     """Before anything is made of it: that it will take neither much memory nor much time."""
     _require(len(raw) <= MOST_BYTES, f"it has more than {MOST_BYTES >> 20} MB")
-    _require(raw.count(b",") <= MOST_PARTS, f"it has more than {MOST_PARTS} parts")
+    _require(sum(map(raw.count, (b",", b"[", b"{"))) <= MOST_PARTS, f"it has more than {MOST_PARTS} parts")
     work = sum((len(text) // 2) ** 2 for text in re.findall(rb'"[^"]{1000,}"', raw))
     _require(work <= MOST_WORK, "its fractions are too many and too long")
 
@@ -113,7 +126,8 @@ def _check_size(raw: bytes) -> None:
 
 def _told(certificate: Certificate) -> dict[str, Any]:
     about = certificate.about
-    told: dict[str, Any] = {"format": FORMAT, "version": VERSION, "verdict": certificate.verdict}
+    kinds = {Separable: "separable", Inseparable: "inseparable", Undecided: "undecided"}
+    told: dict[str, Any] = {"format": FORMAT, "version": VERSION, "verdict": kinds[type(certificate)]}
     shape = {"rows": about.n_rows, "columns": about.n_columns}
     told |= {"data": shape | {"classes": list(about.classes), "sha256": about.sha256}, "intercept": about.intercept}
     if isinstance(certificate, Inseparable):
@@ -122,9 +136,7 @@ def _told(certificate: Certificate) -> dict[str, Any]:
     return told | ({"radius_squared": _text(certificate.radius_squared)} if isinstance(certificate, Separable) else {})
 
 
-def _told_space(space: Ceiling | None) -> dict[str, Any] | None:
-    if space is None:
-        return None
+def _told_space(space: Ceiling) -> dict[str, Any]:
     told: dict[str, Any] = {"upper_squared": _text(space.upper_squared), "pairs": _told_pairs(space.pairs)}
     if isinstance(space, Margin):
         told["lower_squared"] = _text(space.lower_squared)
@@ -194,8 +206,6 @@ def _about(data: Any, intercept: Any) -> About:
 
 
 def _space(told: Any, name: str, planes: bool) -> Any:
-    if told is None and not planes:
-        return None
     _fields(told, name, {"upper_squared", "pairs"} | ({"lower_squared", "planes"} if planes else set()))
     upper, pairs = _fraction(told["upper_squared"]), _pairs(told["pairs"])
     if not planes:
@@ -245,6 +255,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     told = dict(pairs)
     _require(len(told) == len(pairs), "a name is there twice")
     return told
+
+
+def _short_int(text: str) -> int:
+    _require(len(text) <= 19, f"{_short(text)} is not a position")
+    return int(text)
 
 
 def _no_float(text: str) -> Any:

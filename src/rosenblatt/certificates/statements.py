@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
@@ -57,6 +58,13 @@ class Plane:
         return out
 
 
+class _Told:
+    """What a session shows is the sentence, not pages of digits."""
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
 @dataclass(frozen=True)
 class Ceiling:
     """No planes have a margin whose square is over `upper_squared`: the combination of these pairs is as short as that."""
@@ -87,17 +95,26 @@ class Margin(Ceiling):
 
     def __str__(self) -> str:
         if self.gap > 1e-6:
-            return f"between {self.lower:.6g} and {self.upper:.6g}"
-        return f"{self.lower:.12g}, known {f'to {self.gap:.0e} of it' if self.gap else 'exactly'}"
+            return f"between {root_in_words(self.lower_squared, 6)} and {root_in_words(self.upper_squared, 6)}"
+        return f"{root_in_words(self.lower_squared, 12)}, known {f'to {self.gap:.0e} of it' if self.gap else 'exactly'}"
 
 
-@dataclass(frozen=True)
-class Separable:
+@dataclass(frozen=True, repr=False)
+class Separable(_Told):
     """Planes separate the classes, and the widest margin is between two numbers, in each of two spaces.
 
-    augmented : rows are (1, x): the intercept is a weight like any other and counts in norms. This is the perceptron's space.
-    geometric : the intercept is free and counts nowhere: distances of x from the plane, as support vectors have them.
-    Without an intercept the two are one.
+    Attributes
+    ----------
+    about : the data it speaks of: shape, classes as text, SHA-256, and whether there is an intercept.
+    augmented : the margin of rows (1, x): the intercept is a weight like any other and counts in norms. This is the
+        perceptron's space. It has `lower`, `upper` and `gap` as floats rounded outwards, `lower_squared` and `upper_squared` as
+        fractions, the `planes` and the `pairs` of rows that prove them.
+    geometric : the margin where the intercept is free and counts nowhere: distances of x from the plane, as support vectors
+        have them. Without an intercept the two are one.
+    radius_squared : of the longest augmented row, as a fraction; `radius` is its root, rounded up.
+    mistake_bound : the interval of R^2/gamma^2.
+    coef, intercept : the planes of the widest geometric margin, as lists of floats, one plane for two classes.
+    verdict : "separable".
     """
 
     about: About
@@ -124,6 +141,7 @@ class Separable:
 
     @property
     def intercept(self) -> list[float]:
+        """Of the same planes."""
         return [_float(plane.intercept) for plane in self.geometric.planes]
 
     def __str__(self) -> str:
@@ -134,18 +152,26 @@ class Separable:
             lines.append(f"  widest margin of rows (1, x) (perceptrons):       {self.augmented}")
         else:
             lines.append(f"  widest margin of planes through the origin: {self.augmented}")
-        low, high = self.mistake_bound
-        lines.append(
-            f"  longest row R = {self.radius:.6g}; a perceptron from zero makes at most R^2/gamma^2 = {high:.6g} updates"
-        )
-        return "\n".join(lines) + ("" if high < 2 * low else f" (gamma is not known well: perhaps {low:.6g})")
+        bound = in_words(self.radius_squared / self.augmented.lower_squared, 6)
+        most = f"a perceptron from zero makes at most R^2/gamma^2 = {bound} updates"
+        lines.append(f"  longest row R = {root_in_words(self.radius_squared, 6)}; {most}")
+        return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Inseparable:
+@dataclass(frozen=True, repr=False)
+class Inseparable(_Told):
     """No planes separate the classes: convex weights of a few rows against rival classes sum to exactly zero.
 
     Every W gives these pairs products that sum, with the weights, to zero, so that not all of them can be positive.
+
+    Attributes
+    ----------
+    about : the data it speaks of: shape, classes as text, SHA-256, and whether there is an intercept.
+    clash : pairs (row, rival, weight): a row against the class it cannot be told from (a position in `about.classes`), and its
+        weight, a fraction. No pair can be left out.
+    rows : the rows of the clash, by position, each once.
+    weights : of the pairs, in their order; they sum to 1.
+    verdict : "inseparable".
     """
 
     about: About
@@ -164,22 +190,25 @@ class Inseparable:
         return f"not separable: {clash_in_words(self)}."
 
 
-@dataclass(frozen=True)
-class Undecided:
-    """The time ran out. What is known: no margin is over the ceilings; a space that was not reached has none."""
+@dataclass(frozen=True, repr=False)
+class Undecided(_Told):
+    """The time ran out. What is known: no margin is over these ceilings.
+
+    Attributes
+    ----------
+    about : the data it speaks of.
+    augmented, geometric : for each space the ceiling, `upper`, and the pairs of rows that prove it.
+    """
 
     about: About
-    augmented: Ceiling | None
-    geometric: Ceiling | None
+    augmented: Ceiling
+    geometric: Ceiling
     verdict: ClassVar[str] = "undecided"
 
     def __str__(self) -> str:
-        known = [
-            f"no separator with {name} margin above {ceiling.upper:.3g} exists"
-            for name, ceiling in (("a geometric", self.geometric), ("an augmented", self.augmented))
-            if ceiling is not None
-        ]
-        return "undecided when the time ran out: " + ("; ".join(known) or "nothing is proved yet") + "."
+        spaces = (("a geometric", self.geometric), ("an augmented", self.augmented))
+        known = (f"no separator with {name} margin above {ceiling.upper:.3g} exists" for name, ceiling in spaces)
+        return f"undecided when the time ran out: {'; '.join(known)}."
 
 
 Certificate = Separable | Inseparable | Undecided
@@ -188,7 +217,7 @@ Certificate = Separable | Inseparable | Undecided
 def clash_in_words(proof: Inseparable) -> str:
     """The clash as a person would say it."""
     rows, rivals = proof.rows, {pair.rival for pair in proof.clash}
-    told = ", ".join(map(str, rows[:12])) + (", ..." if len(rows) > 12 else "")
+    told = ", ".join(map(str, rows[:12])) + (f" and {len(rows) - 12} more" if len(rows) > 12 else "")
     if not proof.about.intercept:
         if len(rows) == 1:
             return f"row {told} is zero, and a plane through the origin has it on neither side"
@@ -211,6 +240,17 @@ def clash_in_words(proof: Inseparable) -> str:
     if len(few) == 1:
         return f"{these}row {few[0]} lies among the {len(many)} others, which have another label: {told}"
     return f"{these}the hull of {len(few)} of them meets that of the {len(many)} others, which have another label: {told}"
+
+
+def in_words(number: Fraction, digits: int) -> str:
+    """A number of any size, also beyond floats, with so many digits."""
+    with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
+        return f"{Decimal(number.numerator) / Decimal(number.denominator):.{digits}g}".replace("E", "e")
+
+
+def root_in_words(square: Fraction, digits: int) -> str:
+    with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
+        return f"{(Decimal(square.numerator) / Decimal(square.denominator)).sqrt():.{digits}g}".replace("E", "e")
 
 
 def root_below(square: Fraction) -> float:
