@@ -40,9 +40,7 @@ def clash(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Inseparable:
         axes.plot(*np.vstack([hull, hull[:1]]).T, color=ORANGE, lw=1.8)
         axes.fill(*hull.T, color=ORANGE, alpha=0.2, lw=0)
         for pair in mine:
-            axes.annotate(
-                str(2 * pair.weight.limit_denominator(99)), X[pair.row], (4, 4), textcoords="offset points", fontsize=8
-            )
+            axes.annotate(str(pair.weight), X[pair.row], (4, 4), textcoords="offset points", fontsize=8)
         meet = sum(2 * float(pair.weight) * X[pair.row] for pair in mine)
     axes.scatter(*meet, marker="x", s=70, c=ORANGE, zorder=5)
     return certificate
@@ -76,7 +74,7 @@ def main() -> None:
     square = certificate.geometric.lower_squared
     wide.set_title(f"Separable: the margin is {float(square) ** 0.5:.6f},\nand exactly the root of a fraction", loc="left")
 
-    grid = np.array([[0, 0], [4, 1], [1, 4], [5, 5], [0, 5], [5, 2], [2, 1], [1, 6], [6, 4], [2, 3]], float)
+    grid = np.array([[0, 0], [5, 1], [1, 4], [5, 5], [0, 6], [6, 2], [3, 1], [2, 6], [6, 4], [3, 5]], float)
     labels = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
     rows(none, grid, labels)
     clashing = clash(none, grid, labels)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -69,3 +70,44 @@ def test_the_clash_is_told_in_words() -> None:
     assert "row 1 lies on the segment between rows 0 and 2" in words["a segment"]
     assert "row 2 lies on the segment between rows 0 and 1" in words["a touch"]
     assert "the segment between rows 0 and 3 meets that between rows 1 and 2" in words["xor"]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[2**53], [2**53 + 1]]), np.array([[1.0], [2.0]], np.longdouble) + np.longdouble(1e-19), [[10**400], [1]],
+        pd.DataFrame({"a": [1, 2], "b": [2**60 + 1, 3]}), np.array([[2**63 - 1], [0]]), np.array([[2**64 - 1], [0]], np.uint64),
+    ],
+    ids=["whole", "long", "beyond", "frame", "int64", "uint64"],
+)  # fmt: skip
+def test_numbers_that_floats_do_not_hold_are_refused(X: Any) -> None:
+    good = rb.certify([[0.0], [1.0]], [0, 1])
+    for ask in (lambda: rb.certify(X, [0, 1]), lambda: rb.verify(good, X, [0, 1])):
+        with pytest.raises(ValueError, match="float64 cannot hold"):
+            ask()
+
+
+def test_numbers_that_they_do_hold_are_not() -> None:
+    X = np.array([[2**60], [0]])
+    assert rb.verify(rb.certify(X, [0, 1]), X, [0, 1])
+    assert rb.certify([[True], [False]], [0, 1]).verdict == "separable"
+
+
+def test_values_that_are_not_finite_are_refused_by_the_checker_too() -> None:
+    good = rb.certify([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="not finite"):
+        rb.verify(good, [[0.0], [np.nan]], [0, 1])
+
+
+def test_margins_beyond_floats_are_told() -> None:
+    small, large = rb.certify([[5e-324], [0]], [0, 1]), rb.certify([[1.7e308] * 3, [-1.7e308] * 3], [0, 1])
+    assert "2.47032822921e-324, known exactly" in str(small)
+    assert "2.94448637287e+308, known exactly" in str(large)
+    assert repr(small) == f"<{small}>"
+
+
+def test_labels_must_be_text_that_differs() -> None:
+    with pytest.raises(ValueError, match="read the same"):
+        rb.certify([[0], [1]], [" a", "a"])
+    with pytest.raises(ValueError, match="cannot be written as text"):
+        rb.certify([[0], [1]], ["\ud800", "a"])

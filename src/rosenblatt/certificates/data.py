@@ -19,7 +19,7 @@ class Data:
 
     def __init__(self, X: Any, y: Any) -> None:
         sparse = hasattr(X, "tocsr")
-        self.X: Any = _canonical(X.tocsr()) if sparse else _array(X)
+        self.X: Any = _canonical(X.tocsr()) if sparse else as_array(X)
         check_exact(self.X.data if sparse else self.X)
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, got shape {self.X.shape}")
@@ -92,7 +92,10 @@ def check_exact(values: Any) -> None:
     ):
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        floats = values.astype(np.float64)
+        try:
+            floats = values.astype(np.float64)
+        except OverflowError:
+            raise ValueError("X has numbers that float64 cannot hold") from None
         back = floats if values.dtype.kind == "O" else floats.astype(values.dtype)
     same = (back == values) | (values != values)  # NaN is looked for elsewhere
     if values.dtype.kind in "iu":
@@ -101,12 +104,10 @@ def check_exact(values: Any) -> None:
         raise ValueError("X has numbers that float64 cannot hold exactly, such as whole ones over 2**53")
 
 
-def _array(X: Any) -> Any:
-    try:
-        X = np.asarray(X)
-        return X.astype(np.float64) if X.dtype.kind in "US" else X
-    except OverflowError:
-        raise ValueError("X has numbers that float64 cannot hold") from None
+def as_array(X: Any) -> Any:
+    """An array of numbers, also from text."""
+    X = np.asarray(X)
+    return X.astype(np.float64) if X.dtype.kind in "US" else X
 
 
 def _check_finite(values: Any) -> None:

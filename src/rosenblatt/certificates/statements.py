@@ -95,8 +95,8 @@ class Margin(Ceiling):
 
     def __str__(self) -> str:
         if self.gap > 1e-6:
-            return f"between {root_in_words(self.lower_squared, 6)} and {root_in_words(self.upper_squared, 6)}"
-        return f"{root_in_words(self.lower_squared, 12)}, known {f'to {self.gap:.0e} of it' if self.gap else 'exactly'}"
+            return f"between {in_words(self.lower_squared, 6, root=True)} and {in_words(self.upper_squared, 6, root=True)}"
+        return f"{in_words(self.lower_squared, 12, root=True)}, known {f'to {self.gap:.0e} of it' if self.gap else 'exactly'}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +154,7 @@ class Separable(_Told):
             lines.append(f"  widest margin of planes through the origin: {self.augmented}")
         bound = in_words(self.radius_squared / self.augmented.lower_squared, 6)
         most = f"a perceptron from zero makes at most R^2/gamma^2 = {bound} updates"
-        lines.append(f"  longest row R = {root_in_words(self.radius_squared, 6)}; {most}")
+        lines.append(f"  longest row R = {in_words(self.radius_squared, 6, root=True)}; {most}")
         return "\n".join(lines)
 
 
@@ -242,15 +242,14 @@ def clash_in_words(proof: Inseparable) -> str:
     return f"{these}the hull of {len(few)} of them meets that of the {len(many)} others, which have another label: {told}"
 
 
-def in_words(number: Fraction, digits: int) -> str:
-    """A number of any size, also beyond floats, with so many digits."""
-    with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
-        return f"{Decimal(number.numerator) / Decimal(number.denominator):.{digits}g}".replace("E", "e")
-
-
-def root_in_words(square: Fraction, digits: int) -> str:
-    with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
-        return f"{(Decimal(square.numerator) / Decimal(square.denominator)).sqrt():.{digits}g}".replace("E", "e")
+def in_words(number: Fraction, digits: int, root: bool = False) -> str:
+    """A number, or its root, of any size, also beyond floats, with so many digits."""
+    with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN) as context:
+        found = Decimal(number.numerator) / Decimal(number.denominator)
+        found = found.sqrt() if root else found
+        context.prec = digits
+        found = (+found).normalize()
+        return f"{found:f}" if -5 <= found.adjusted() < digits else f"{found:e}"
 
 
 def root_below(square: Fraction) -> float:

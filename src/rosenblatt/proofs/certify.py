@@ -30,7 +30,8 @@ def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None
     X : array, data frame or sparse matrix of shape (rows, features).
     y : labels of two or more classes. With k > 2 classes, k weight vectors must give every row's own class the largest score.
     fit_intercept : False: planes go through the origin.
-    time_limit : seconds, or None. What is not decided by then is `Undecided`, with the bounds that are proved so far.
+    time_limit : seconds for the search, or None; what is then computed exactly and checked takes its own time. What is not
+        decided by then is `Undecided`, with the bounds that are proved so far.
 
     verbose : 1 writes a line to stderr for each pass over the rows.
 
@@ -51,6 +52,8 @@ def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None
     given = labelled(X, y, "certify")
     certificate = certificate_of(given, bool(fit_intercept), deadline, bool(verbose))
     check = verify(certificate, given.X, given.y)
+    if "too" in check.sentence and not check:
+        raise ValueError(f"the proof was found, but {check.sentence.removeprefix('rejected: ')}: scale the features")
     if not check:
         raise AssertionError(f"a proof of ours is wrong, please report it: {check}")
     return certificate

@@ -84,9 +84,10 @@ class TwoClasses(Task):
             plane = of_size_one(combination(self.given.X, self.given.codes, pairs).planes(Fraction(int(augmented))))[1]
         else:
             exponent = -int(np.frexp(abs(v).max())[1])
-            exact = [Fraction(f) for f in np.ldexp(v, exponent).tolist()]
-            intercept = exact.pop(0) if augmented else Fraction(0)
-            plane = Plane({c: f for c, f in enumerate(exact) if f}, intercept)
+            u = np.ldexp(v, exponent)
+            intercept, u = (Fraction(float(u[0])), u[1:]) if augmented else (Fraction(0), u)
+            some = np.flatnonzero(u)
+            plane = Plane(dict(zip(some.tolist(), map(Fraction, u[some].tolist()), strict=True)), intercept)
         if rows.free:
             members = [np.flatnonzero(self.given.codes == c) for c in (0, 1)]
             low, high = least_score(self.given.X, members[1], plane), -least_score(self.given.X, members[0], turned(plane))

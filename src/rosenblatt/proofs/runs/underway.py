@@ -70,9 +70,8 @@ class Proofs:
             return None
         certificate = self.certificate(h)
         if isinstance(certificate, Inseparable):
-            few = " (rows of weight 0 not counted)" if self.parts[h][0].visited is not None else ""
             what = "no plane separates" if certificate.about.n_planes == 1 else "no weight vectors separate"
-            clash = f"{what} the rows{few}: {clash_in_words(certificate)}."
+            clash = f"{what} the rows: {clash_in_words(_as_given(certificate, self.parts[h][0].visited))}."
             return Stop("impossible", f"after pass {passes} it was proved that {clash}", certificate=certificate)
         if not isinstance(certificate, Separable):
             return None
@@ -95,3 +94,10 @@ class Proofs:
     def attached(self, stops: list[Stop]) -> list[Stop]:
         """The stops, each with its certificate."""
         return [replace(stop, certificate=self.certificate(h)) for h, stop in enumerate(stops)]
+
+
+def _as_given(certificate: Inseparable, visited: Any | None) -> Inseparable:
+    """For words: rows by their position among all that were given, those of weight 0 too."""
+    if visited is None:
+        return certificate
+    return replace(certificate, clash=tuple(pair._replace(row=int(visited[pair.row])) for pair in certificate.clash))
