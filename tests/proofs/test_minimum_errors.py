@@ -98,6 +98,40 @@ def test_twins_are_counted_without_any_search() -> None:
     assert {len(clash) for clash in found.rests_on} == {2}
 
 
+@containers
+@pytest.mark.parametrize("free", [True, False])
+def test_where_equal_rows_force_all_errors_that_is_the_proof(container: Any, free: bool) -> None:
+    """Of three equal rows the fewer labels are wrong; ties are one error whichever side the plane is on."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X @ np.arange(1.0, 9.0) > 0
+    X, y = np.concatenate([X, X[:5], X[:1], X[5:7]]), np.concatenate([y, ~y[:5], y[:1], ~y[5:7]])
+    found = rb.minimum_errors(container(X), y, fit_intercept=free)
+    check(found, X, y, free)
+    assert (found.errors, found.lower, found.exact) == (7, 7, True)
+    assert len(found.clashes) == 7
+    assert found.how == (
+        "every plane gets a row of each of these 7 pairs of equal rows with different labels wrong, "
+        "and this one gets all others right"
+    )
+
+
+def test_wide_rows_are_seen_to_be_separable_but_for_equal_ones() -> None:
+    """Too wide for clashes to be looked for in the time."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(450, 500)), rng.integers(0, 2, 450)
+    for forced in (0, 3):
+        found = rb.minimum_errors(np.concatenate([X, X[:forced]]), np.append(y, 1 - y[:forced]), time_limit=10)
+        assert (found.errors, found.lower, found.exact) == (forced, forced, True)
+
+
+def test_without_a_time_limit_it_goes_on_until_it_is_proved() -> None:
+    X, y = noisy(20, 4, 1)
+    found = rb.minimum_errors(X, y, time_limit=None)
+    assert found.optimal
+    assert found.errors > 0
+
+
 def test_rows_of_zeros_are_errors_without_a_bias() -> None:
     X = np.array([[0.0, 0.0], [0.0, -0.0], [1.0, 2.0], [2.0, 1.0]])
     found = rb.minimum_errors(X, [0, 1, 0, 1], fit_intercept=False)

@@ -38,3 +38,13 @@ def test_heart_has_a_plane_with_25_errors_at_most() -> None:
     assert found.errors <= 25
     assert 5 <= found.lower <= 24
     assert len({i for clash in found.clashes for i in clash}) <= len(y)
+
+
+def test_equal_texts_of_both_groups_are_all_errors_that_news20_needs() -> None:
+    X, y = libsvm("news20.bz2")
+    some = np.isin(y, [1, 2])
+    X, y = X[some], y[some]
+    found = rb.minimum_errors(X, y, time_limit=20)
+    assert (found.errors, found.lower, found.exact) == (8, 8, True)
+    assert ((X @ found.coef + found.intercept > 0) != (y == 2)).sum() == 8
+    assert all((X[[i]] != X[[j]]).nnz == 0 and y[i] != y[j] for i, j in found.clashes)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,13 +46,22 @@ class Hitting:
         self.exact = True  # whether the bound is proved in whole numbers
         self.nodes = NODES
 
+    @cached_property
+    def twins(self) -> list[Clash]:
+        return self.finder.twins()
+
+    @property
+    def others(self) -> Any:
+        """Whether each row is outside of the pairs of equal points."""
+        left = np.ones(self.n, bool)
+        left[[i for clash in self.twins for i in clash]] = False
+        return left
+
     def begin(self) -> Plane | None:
         """Pairs of equal points, then clashes apart from each other; the plane, if one gets all rows right."""
-        twins = self.finder.twins()
-        left = np.ones(self.n, bool)
-        left[[i for clash in twins for i in clash]] = False
+        twins = self.twins
         self._packed(twins)
-        found, plane = self.finder.pack(left, max(1, 4 * FOUND))
+        found, plane = self.finder.pack(self.others, max(1, 4 * FOUND))
         self._packed([*twins, *found])
         return plane
 

@@ -16,15 +16,17 @@ from ...parameters import flag, number
 from ...problem import Problem, make_problem
 from ...threads import one_blas_thread
 from ..inputs import labelled
-from .clashes import Clash, Clashes
+from .clashes import DEAR, Clash, Clashes
 from .descent import Search
 from .enumeration import MOST, enumerate_planes
+from .forced import plane_for, why
 from .hitting import Hitting
 from .signs import Plane
 
 QUICK = 10  # rounds of descent before anything is proved
 WORK = 4_000_000  # rows times lines between two rounds of proof
 MOST_ROUNDS, MOST_PROOFS = 300, 8
+FORCED = 0.3  # of the time, to see whether equal rows force all errors
 SEARCHED = 4  # times as many rounds of descent while proofs are far away
 FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")
 
@@ -67,14 +69,15 @@ class MinimumErrors:
 
 
 def minimum_errors(
-    X: Any, y: Any, *, fit_intercept: bool = True, time_limit: float = 60.0, random_state: int = 0, verbose: int = 0
+    X: Any, y: Any, *, fit_intercept: bool = True, time_limit: float | None = 60.0, random_state: int = 0, verbose: int = 0
 ) -> MinimumErrors:
     """The least number of training errors that any plane can have, with a lower bound that is proved.
 
     Problem    min over (w, b) of the number of rows with y_i (w.x_i + b) <= 0; NP-hard.
-    Update     planes: descent along lines with exact steps, from many starts. Proofs: in up to three dimensions all planes are
-               tried, if there is time; in more, every plane gets a row of each clash wrong (rows that no plane separates), and
-               the fewest rows that have one of each clash are found by HiGHS.
+    Update     planes: descent along lines with exact steps, from many starts. Proofs: where equal rows with different labels
+               force errors and a plane separates the others, it is optimal; in up to three dimensions all planes are tried, if
+               there is time; in more, every plane gets a row of each clash wrong (rows that no plane separates), and the
+               fewest rows that have one of each clash are found by HiGHS.
     Guarantee  lower <= the least number <= errors. The errors are exact on the rows as they came, and so are clashes and tried
                planes; a lower bound that is HiGHS' own, in floats, says so in `how`. Separable rows give 0 at once.
     Reference  L. Li and H.-T. Lin, IJCNN (2007); E. Amaldi, M. E. Pfetsch and L. E. Trotter, Math. Programming 95 (2003).
@@ -85,7 +88,7 @@ def minimum_errors(
     y : labels of two kinds, one per row.
     fit_intercept : False: the plane goes through the origin.
     time_limit : seconds after which the best so far is the answer; a step that is under way is finished, which takes longer
-        only with hundreds of columns.
+        only with hundreds of columns. None: until the least number is proved, which may be never.
     random_state : seed of the descent. An answer that is proved before the time limit depends on nothing else.
     verbose : 1 writes a line per round to stderr.
 
@@ -99,7 +102,7 @@ def minimum_errors(
     The best plane gets 2 rows wrong, and none gets fewer: all 5 thresholds of 5 points were tried.
     """
     begun = time.perf_counter()
-    seconds = number("time_limit", time_limit, most=math.inf)
+    seconds = math.inf if time_limit is None else number("time_limit", time_limit, most=math.inf)
     seed = _seed(random_state)
     flag("fit_intercept", fit_intercept)
     given = labelled(X, y, "minimum_errors", at_most=2)
@@ -118,9 +121,14 @@ class _Run:
 
     def run(self) -> MinimumErrors:
         search, hitting = self.search, self.hitting
+        wide = min(self.problem.n_rows, self.problem.n_features) > DEAR  # then rounds of descent take seconds
+        if wide and (found := self._forced()) is not None:
+            return found
         search.run(QUICK, 0)
         if search.best.errors == 0:
             return self._answer(0, "a plane gets all rows right", [])
+        if not wide and hitting.twins and (found := self._forced()) is not None:
+            return found
         hitting.finder.by_nearness(search.best)
         self._offer(hitting.begin())
         if search.best.errors == 0:
@@ -140,6 +148,16 @@ class _Run:
             self._tell()
         how = hitting.how or "nothing was proved in the time allowed"
         return self._answer(hitting.lower, how, hitting.rests_on, hitting.exact)
+
+    def _forced(self) -> MinimumErrors | None:
+        """The answer, where equal rows with different labels force all errors, or there are none."""
+        problem, twins = self.problem, self.hitting.twins
+        if self.search.best.errors > len(twins):
+            now = time.perf_counter()
+            self._offer(plane_for(problem, self.hitting.others, time.monotonic() + FORCED * (self.deadline - now)))
+        if self.search.best.errors > len(twins):
+            return None
+        return self._answer(len(twins), why(twins) if twins else "a plane gets all rows right", twins)
 
     def _open(self) -> bool:
         return self.search.best.errors > self.hitting.lower and time.perf_counter() < self.deadline
