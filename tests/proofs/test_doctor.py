@@ -73,6 +73,13 @@ def test_when_the_time_is_out_it_says_so() -> None:
     assert "time_limit" in found.findings[-1].sentence
 
 
+def test_without_a_time_limit_everything_is_decided(errors_of: Any) -> None:
+    calls = errors_of(errors=1, lower=1, optimal=True, wrong=np.array([2]))
+    found = checked(*XOR, time_limit=None)
+    assert (found.verdict, only(found, "degree").evidence["verdict"]) == ("inseparable", "separable")
+    assert calls[0]["time_limit"] is None
+
+
 @pytest.mark.parametrize("sizes", [[1e300, 1e-300], [1e-300, 1e-300], [1e308, 1e308], [1.0, 5e-324]])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("labels", [[0, 1, 1, 0], [0, 0, 1, 1]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ import pytest
 import scipy.sparse as sp
 from visits import XOR, checked, only
 
+import rosenblatt as rb
 from rosenblatt.proofs.doctor import duplicates as module
+from rosenblatt.proofs.doctor import one_label
 from rosenblatt.proofs.doctor.duplicates import duplicates
+from rosenblatt.proofs.doctor.one_label import OneLabel
+from rosenblatt.proofs.inputs import labelled
 
 
 def groups_by_dictionary(X: Any, y: Any) -> tuple[list[list[int]], int]:
@@ -71,7 +76,7 @@ def test_duplicates_are_told_with_the_errors_they_force() -> None:
         assert "at least 2 of them wrong" in twins.sentence
         rest = only(found, "rest")
         assert rest.evidence["verdict"] == "separable"
-        assert "(2 rows left out), the other 6 rows are separable" in rest.sentence
+        assert "(2 rows left out: 1 and 4), the other 6 rows are separable" in rest.sentence
         assert not found.of("degree")
 
 
@@ -82,8 +87,65 @@ def test_without_duplicates_xor_is_still_xor_and_rows_keep_their_numbers() -> No
     assert rest.evidence["verdict"] == "inseparable"
     assert set(rest.evidence["clash"]) <= {0, 1, 2, 3, 4, 5}
     assert str(min(rest.evidence["clash"])) in rest.sentence
-    assert "the other 5 rows" in degree.sentence
+    assert "are not separable either, whichever labels these are, proved" in rest.sentence
+    assert "the 4 rows left without ties" in degree.sentence
     assert "SoftMargin" in found.findings[-1].sentence
+
+
+def test_a_tie_goes_to_the_side_where_the_others_have_it() -> None:
+    found = checked([[0.0], [1], [2], [3], [3]], ["a", "a", "b", "b", "a"])
+    rest, errors = only(found, "rest"), only(found, "errors")
+    assert "(1 row left out: 4), the other 4 rows are separable, proved, with margin 0.5." in rest.sentence
+    assert only(found, "duplicates").evidence["outvoted"] == errors.evidence["wrong"] == [4]
+    assert errors.sentence.startswith("The best plane gets 1 of 5 rows wrong, and none gets fewer, proved by the duplicates.")
+    assert not found.of("degree")
+
+
+def test_where_the_majority_is_what_cannot_be_separated_it_says_so() -> None:
+    found = checked([[0.0], [0], [0], [1], [2]], ["a", "a", "b", "b", "a"])
+    sentence = "With the most frequent label of each of these points (1 row left out: 2), the other 4 rows are not separable"
+    assert only(found, "rest").sentence.startswith(sentence)
+    assert only(found, "rest").evidence["whose"] == "majority"
+
+
+def test_of_too_many_ties_not_all_ways_are_tried_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_label, "MOST_WAYS", 3)
+    X = np.repeat(np.arange(4.0), 2)[:, None]
+    rest = only(checked(X, [0, 1] * 4), "rest")  # all 0 are no two classes; then 0001, which is separable
+    assert rest.evidence["left_out"] == [1, 3, 5, 6]
+    rest = only(checked(X - 10, [0, 1] * 4, fit_intercept=False), "rest")
+    assert rest.sentence.endswith("; not all ways to break ties were tried.")
+
+
+@pytest.mark.parametrize(("n_classes", "intercept"), [(2, True), (2, False), (3, True)])
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_said_of_the_rest_holds_for_all_labels_it_speaks_of(n_classes: int, intercept: bool, seed: int) -> None:
+    """Against every choice of one label for each point, and every choice among the most frequent ones."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(-2, 3, (6, 2)).astype(float)
+    X = points[np.concatenate([np.arange(6), rng.integers(0, 6, 4)])]
+    codes = rng.integers(0, n_classes, 10)
+    codes[:n_classes] = np.arange(n_classes)
+    twins = duplicates(X, codes)
+    if not twins.groups:
+        return
+    rest = OneLabel(labelled(X, codes, "doctor"), twins, lambda X, y: rb.certify(X, y, intercept)).rest()
+    if rest is None:
+        return
+    assert len(rest.left_out) == len(twins.outvoted)
+    outcomes = defaultdict(list)
+    for labels in product(*({int(codes[i]) for i in group} for group in twins.groups)):
+        wrong = [i for group, label in zip(twins.groups, labels, strict=True) for i in group if codes[i] != label]
+        kept = np.delete(np.arange(10), wrong)
+        whose = "majority" if len(wrong) == len(twins.outvoted) else "any"
+        if len(set(codes[kept].tolist())) < n_classes:  # which is another question
+            continue
+        outcomes[whose].append(rb.certify(X[kept], codes[kept], intercept).verdict == "separable")
+        if wrong == rest.left_out:
+            assert outcomes[whose][-1] == rest.separable
+    if not rest.separable and rest.whose != "this":
+        assert not any(outcomes["majority"])
+        assert rest.whose != "any" or not any(outcomes["any"])
 
 
 def test_nothing_is_left_of_a_class() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,14 +15,17 @@ from ...certificates.data import label_text
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
 from ...certificates.verify import verify
 from ...parameters import flag, number
+from ...problem import make_problem
 from ..certify import certify
-from ..errors.minimum_errors import minimum_errors
+from ..errors.minimum_errors import MinimumErrors, minimum_errors
+from ..errors.signs import plane_of
 from ..inputs import Labelled, labelled
 from . import sentences
 from .advice import advice
 from .columns import Columns, columns_of, standardised
 from .diagnosis import Diagnosis, Finding, many, updates
 from .duplicates import Duplicates, duplicates
+from .one_label import OneLabel, Rest
 from .polynomials import MOST_COLUMNS, MOST_VALUES, affordable, expanded, holds, n_columns, n_values
 from .symptoms import imbalance, long_rows, repeated, scales
 
@@ -32,7 +36,7 @@ SHARES = {"verdict": 0.4, "rest": 0.3, "scaling": 0.4, "degree": 0.4, "errors": 
 
 
 def doctor(
-    X: Any, y: Any, *, fit_intercept: bool = True, time_limit: float = 30.0, feature_names: Sequence[str] | None = None
+    X: Any, y: Any, *, fit_intercept: bool = True, time_limit: float | None = 30.0, feature_names: Sequence[str] | None = None
 ) -> Diagnosis:
     """Find out why a perceptron does not converge on these rows, or is slow to.
 
@@ -40,6 +44,7 @@ def doctor(
     y : labels of two or more classes.
     fit_intercept : False: planes go through the origin.
     time_limit : seconds for all of it; a step that is under way may take longer. What there was no time for says so.
+        None: no limit; the search for the fewest errors of any plane then goes on until it is proved, which may be never.
     feature_names : what to call the columns; a data frame brings its own names.
 
     Returns a `Diagnosis`: print it for a report, or read its `findings`, each a sentence with its evidence. Whether planes
@@ -58,7 +63,7 @@ def doctor(
     'separable'
     """
     flag("fit_intercept", fit_intercept)
-    seconds = number("time_limit", time_limit)
+    seconds = math.inf if time_limit is None else number("time_limit", time_limit)
     names = _names(X, feature_names)
     given = labelled(X, y, "doctor")
     if names is not None and len(names) != given.X.shape[1]:
@@ -98,18 +103,18 @@ class _Visit:
 
     def certify(self, X: Any, y: Any, part: str) -> Certificate | None:
         left = self.left(part)
-        return None if left < LEAST else certify(X, y, self.intercept, time_limit=left)
+        return None if left < LEAST else certify(X, y, self.intercept, time_limit=_limit(left))
 
     def diagnosis(self) -> Diagnosis:
         given, findings = self.given, self.findings
         twins = duplicates(given.X, given.codes)
         certificate = self._clash(twins.groups[0]) if twins.groups else self._decided()
         findings.append(sentences.verdict(certificate, self.classes))
+        rest = self._rest(twins) if twins.groups else None
+        if rest is not None:
+            twins = replace(twins, outvoted=rest.left_out)  # ties as the planes break them
         findings += repeated(twins, given)
-        case: _Case | None = _Case(given, np.arange(len(given.codes)), "the rows")
-        if twins.groups:
-            case = self._without(twins)
-            findings += [] if case is None else self._rest(case, len(twins.outvoted))
+        findings += [] if rest is None else [sentences.rest(rest, self.classes)]
         columns = columns_of(given.X)
         findings += scales(columns, self.name, self.intercept, not isinstance(certificate, Inseparable))
         findings += long_rows(given, certificate)
@@ -118,8 +123,9 @@ class _Visit:
         findings += imbalance(given, isinstance(certificate, Separable))
         if not isinstance(certificate, Separable):
             # Proofs about degrees often end early, the search for the fewest errors seldom does: it has what they leave.
-            degrees = [] if case is None or self._rest_is_separable() else list(self._degrees(case))
-            findings += self._errors(certificate, twins)
+            case = self._case(twins, rest)
+            degrees = [] if case is None else list(self._degrees(case))
+            findings += self._errors(certificate, twins, rest)
             findings += degrees
         findings += advice(findings, certificate, self.intercept and given.dense)
         return Diagnosis(findings, certificate, time.monotonic() - self.begun)
@@ -127,7 +133,7 @@ class _Visit:
     # --- the verdict -------------------------------------------------------------------------------------------------------
 
     def _decided(self) -> Certificate:
-        return certify(self.given.X, self.given.y, self.intercept, time_limit=max(LEAST, self.left("verdict")))
+        return certify(self.given.X, self.given.y, self.intercept, time_limit=_limit(max(LEAST, self.left("verdict"))))
 
     def _clash(self, group: list[int]) -> Certificate:
         """Two rows that are the same point are a proof that needs no search."""
@@ -143,19 +149,23 @@ class _Visit:
 
     # --- what is left without duplicates -----------------------------------------------------------------------------------
 
-    def _without(self, twins: Duplicates) -> _Case | None:
-        given = self.given
-        keep = np.delete(np.arange(len(given.codes)), twins.outvoted)
-        if len(np.unique(given.codes[keep])) < given.n_classes or given.X.size > MOST_VALUES:  # it would be a copy
+    def _rest(self, twins: Duplicates) -> Rest | None:
+        if self.given.X.size > MOST_VALUES:  # it would be a copy
             return None
-        return _Case(labelled(given.X[keep], given.y[keep], "doctor"), keep, f"the other {many(len(keep), 'row')}")
+        return OneLabel(self.given, twins, lambda X, y: self.certify(X, y, "rest")).rest()
 
-    def _rest(self, case: _Case, left_out: int) -> Iterator[Finding]:
-        certificate = self.certify(case.given.X, case.given.y, "rest")
-        yield sentences.rest(certificate, self.classes, case.positions, left_out)
-
-    def _rest_is_separable(self) -> bool:
-        return any(finding.kind == "rest" and finding.evidence["verdict"] == "separable" for finding in self.findings)
+    def _case(self, twins: Duplicates, rest: Rest | None) -> _Case | None:
+        """The rows that features of higher degree could separate, if any: with ties, those that are none, as what is not
+        possible for them is so however ties are broken."""
+        given = self.given
+        if not twins.groups:
+            return _Case(given, np.arange(len(given.codes)), "the rows")
+        if rest is None or rest.separable:
+            return None
+        ties = len(rest.sure) < len(rest.kept) and len(np.unique(given.codes[rest.sure])) == given.n_classes
+        rows = rest.sure if ties else rest.kept
+        words = f"the {many(len(rows), 'row')} left without ties" if ties else f"the other {many(len(rows), 'row')}"
+        return _Case(labelled(given.X[rows], given.y[rows], "doctor"), rows, words)
 
     # --- scaling -----------------------------------------------------------------------------------------------------------
 
@@ -183,7 +193,10 @@ class _Visit:
 
     # --- the fewest errors -------------------------------------------------------------------------------------------------
 
-    def _errors(self, certificate: Certificate, twins: Duplicates) -> Iterator[Finding]:
+    def _errors(self, certificate: Certificate, twins: Duplicates, rest: Rest | None) -> Iterator[Finding]:
+        if (least := self._forced(rest)) is not None:
+            yield least
+            return
         given, positions, between, forced = self.given, None, "", len(twins.outvoted)
         rivals = sorted({pair.rival for pair in certificate.clash}) if isinstance(certificate, Inseparable) else []
         if given.n_classes > 2 and len(rivals) != 2:
@@ -200,8 +213,20 @@ class _Visit:
         if left < LEAST:
             yield Finding("errors", "There was no time to look for the fewest errors of any plane.", {"errors": None})
         else:
-            found = minimum_errors(given.X, given.y, fit_intercept=self.intercept, time_limit=left)
+            found = minimum_errors(given.X, given.y, fit_intercept=self.intercept, time_limit=_limit(left))
             yield sentences.errors(found, max(int(found.lower), forced), len(given.codes), between, positions)
+
+    def _forced(self, rest: Rest | None) -> Finding | None:
+        """Duplicates force as many errors as rows are left out, and a plane for the rest makes no others."""
+        if rest is None or self.given.n_classes > 2 or not isinstance(rest.certificate, Separable):
+            return None
+        problem = make_problem(self.given.X, self.given.codes, 2, x0=float(self.intercept))
+        plane = plane_of(problem, np.array(rest.certificate.coef[0]), rest.certificate.intercept[0])
+        if plane.wrong.tolist() != rest.left_out:  # floats do not hold the plane
+            return None
+        forced, how = plane.errors, "duplicates force so many errors, and the plane gets all other rows right"
+        found = MinimumErrors(forced, forced, True, plane.coef, plane.bias, plane.wrong, True, how, [], 0.0)
+        return sentences.errors(found, forced, problem.n_rows, "", None, by_duplicates=True)
 
     # --- features of higher degree -----------------------------------------------------------------------------------------
 
@@ -221,6 +246,10 @@ class _Visit:
             yield sentences.degree(certificate, k, exact, wide, d, case.words, case.positions)
             if not isinstance(certificate, Inseparable):
                 return
+
+
+def _limit(seconds: float) -> float | None:
+    return None if seconds == math.inf else seconds
 
 
 def _not_tried(X: Any, k: int, width: int) -> Finding:

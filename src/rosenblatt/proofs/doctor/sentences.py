@@ -8,6 +8,7 @@ import numpy as np
 
 from ...certificates.statements import Certificate, Inseparable, Separable, clash_in_words
 from .diagnosis import Finding, many, short, some, updates
+from .one_label import Rest
 from .polynomials import Expanded, n_columns
 
 SLOW = 10_000  # updates that a person would not wait for without being told
@@ -68,19 +69,24 @@ def _cover(certificate: Separable) -> str:
     )
 
 
-def rest(certificate: Certificate | None, classes: list[Any], positions: Any, left_out: int) -> Finding:
+def rest(found: Rest, classes: list[Any]) -> Finding:
     """What holds once every point has one label."""
-    start = (
-        f"With one label for each of these points ({many(left_out, 'row')} left out), the other {many(len(positions), 'row')}"
-    )
-    evidence: dict[str, Any] = {"rows": len(positions), "left_out": left_out, "certificate": certificate}
+    certificate, n, left_out = found.certificate, len(found.kept), found.left_out
+    without = f"these points ({many(len(left_out), 'row')} left out: {some(left_out)}), the other {many(n, 'row')}"
+    start = f"With one label for each of {without}"
+    evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": found.whose}
     evidence["verdict"] = None if certificate is None else certificate.verdict
     if isinstance(certificate, Separable):
         evidence["margin"] = certificate.geometric.lower
         sentence = f"{start} are separable, proved, with margin {short(certificate.geometric.lower)}."
     elif isinstance(certificate, Inseparable):
-        words, evidence["clash"] = clash(certificate, classes, positions)
-        sentence = f"{start} are not separable either, proved: {words}."
+        words, evidence["clash"] = clash(certificate, classes, found.proved)
+        if found.whose == "any":
+            sentence = f"{start} are not separable either, whichever labels these are, proved: {words}."
+        elif found.whose == "majority":
+            sentence = f"With the most frequent label of each of {without} are not separable either, proved: {words}."
+        else:
+            sentence = f"{start} are not separable either, proved: {words}; not all ways to break ties were tried."
     else:
         sentence = f"{start} may be separable or not: there was no time to decide."
     return Finding("rest", sentence, evidence)
@@ -113,13 +119,13 @@ def degree(
     return Finding("degree", sentence, evidence)
 
 
-def errors(found: Any, lower: int, n: int, between: str, positions: Any) -> Finding:
+def errors(found: Any, lower: int, n: int, between: str, positions: Any, by_duplicates: bool = False) -> Finding:
     """What `minimum_errors` found, with a lower bound that may come from elsewhere."""
     fewest, wrong = int(found.errors), np.asarray(found.wrong, np.intp)
     wrong = (wrong if positions is None else positions[wrong]).tolist()
     proved = (
         ", proved by the duplicates"
-        if lower > found.lower
+        if by_duplicates or lower > found.lower
         else (", proved" if found.exact else " by HiGHS' bound, which is in floats")
     )
     start = f"{between} gets {fewest:,} of {many(n, 'row')} wrong, and"
