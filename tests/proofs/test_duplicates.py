@@ -16,6 +16,7 @@ from rosenblatt.proofs.doctor import duplicates as module
 from rosenblatt.proofs.doctor import one_label
 from rosenblatt.proofs.doctor.duplicates import duplicates
 from rosenblatt.proofs.doctor.one_label import OneLabel
+from rosenblatt.proofs.doctor.polynomials import MOST_COLUMNS
 from rosenblatt.proofs.inputs import labelled
 
 
@@ -99,6 +100,14 @@ def test_a_tie_goes_to_the_side_where_the_others_have_it() -> None:
     assert only(found, "duplicates").evidence["outvoted"] == errors.evidence["wrong"] == [4]
     assert errors.sentence.startswith("The best plane gets 1 of 5 rows wrong, and none gets fewer, proved by the duplicates.")
     assert not found.of("degree")
+
+
+def test_the_fewest_errors_of_rows_too_wide_to_look_for_them_are_proved_by_duplicates() -> None:
+    X = sp.random_array((40, MOST_COLUMNS + 1), density=0.01, rng=np.random.default_rng(0), format="csr")
+    X, y = sp.vstack([X, X[:3], X[:1]], format="csr"), np.array([0, 1] * 20 + [1, 0, 1, 1])
+    found = checked(X, y)
+    assert only(found, "errors").evidence["wrong"] == only(found, "rest").evidence["left_out"]
+    assert "gets 3 of 44 rows wrong, and none gets fewer, proved by the duplicates." in only(found, "errors").sentence
 
 
 def test_where_the_majority_is_what_cannot_be_separated_it_says_so() -> None:

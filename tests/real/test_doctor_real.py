@@ -69,3 +69,14 @@ def test_spambase_has_three_mails_with_both_labels() -> None:
     assert only(found, "duplicates").evidence["groups"] == [[63, 3108], [148, 1985], [478, 3213]]
     assert only(found, "duplicates").evidence["least_errors"] == 3
     assert all((X[i] == X[j]).all() and y[i] != y[j] for i, j in only(found, "duplicates").evidence["groups"])
+
+
+@pytest.mark.slow
+def test_equal_texts_are_the_fewest_errors_of_news20_though_it_is_too_wide_to_look_for_them() -> None:
+    X, y = libsvm("news20.bz2")
+    some = np.isin(y, [1, 2])
+    found = rb.doctor(X[some], y[some], time_limit=20.0)
+    errors, rest = only(found, "errors").evidence, only(found, "rest").evidence
+    assert (errors["errors"], errors["lower"], errors["optimal"]) == (8, 8, True)
+    assert errors["wrong"] == rest["left_out"] == only(found, "duplicates").evidence["outvoted"]
+    assert "proved by the duplicates" in only(found, "errors").sentence
