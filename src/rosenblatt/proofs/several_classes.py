@@ -15,11 +15,13 @@ from ..certificates.statements import Ceiling, Margin, Pair, Plane
 from ..direct.exact import twins
 from ..direct.nearest import approach
 from .exact_margins import combination, largest
-from .kesler import KeslerRows
+from .kesler import KeslerRows, SomePairs
 from .planes import of_size_one, plane_of, scaled, sharper
-from .task import MOST_STEPS, TOL, Clash, Task, shares
+from .task import CLOSE, MOST_STEPS, TOL, Clash, Task, shares
 
 FREE = 2.0**17  # the intercept counts as little as this many row lengths squared: it is free but for 1e-10
+MANY, MOST = 500, 2500  # so many pairs are many for an active set, and the most whose products with each other are kept
+WIDE = 1 << 23  # values of their rows at most
 HUGE = 1000  # rows of 2 to so many are scaled down first
 
 
@@ -34,14 +36,41 @@ class SeveralClasses(Task):
         if not self.intercept:
             return augmented, augmented
         geometric = self.ceiling(self._balanced(augmented.pairs), False)
-        if not isinstance(augmented, Margin):
+        self.known = augmented.planes if isinstance(augmented, Margin) else self.known
+        if self.known is None:
             return augmented, geometric
-        geometric, self.known = self.margin(augmented.planes, geometric, False), augmented.planes
-        if time.monotonic() < self.deadline:
+        geometric = self.margin(self.known, geometric, False)
+        if not self._close(geometric, TOL):
+            rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, 0.0)
+            better = self._by_products(rows, True)
+            geometric = sharper(geometric, better) if isinstance(better, Margin) else geometric
+        if not self._close(geometric, CLOSE):
             better = self._with_free_intercept()
-            if isinstance(better, Margin):
-                geometric = sharper(geometric, better)
+            geometric = sharper(geometric, better) if isinstance(better, Margin) else geometric
         return augmented, geometric
+
+    def _close(self, found: Ceiling, gap: float) -> bool:
+        return time.monotonic() >= self.deadline or (isinstance(found, Margin) and found.gap <= gap)
+
+    def _by_products(self, rows: KeslerRows, free: bool) -> Ceiling | None:
+        """The margin by the products of all pairs with each other, where these are few."""
+        best: Ceiling | None = None
+        if len(rows) > MOST or rows.X.shape[0] * rows.X.shape[1] > WIDE:
+            return None
+        some = SomePairs(rows, rows.index, free)
+        for a, y in some.nearest(self.deadline):
+            held = np.flatnonzero(a > 0)
+            if not (len(held) and np.isfinite(a).all() and np.isfinite(y).all()):
+                continue
+            pairs = self._pairs(rows, held, shares(rows, held, a[held]))
+            counts = self.intercept and not free
+            ceiling = self.ceiling(self._balanced(pairs) if free else pairs, counts)
+            found = self.margin(of_size_one(some.planes(a, y)), ceiling, counts)
+            if isinstance(found, Margin):
+                best = found if best is None else sharper(best, found)
+            if best is not None and self._close(best, CLOSE):
+                break
+        return best
 
     def _with_free_intercept(self) -> Ceiling | None:
         exponent = math.frexp(max(1.0, largest(self.given.X)))[1]
@@ -62,6 +91,10 @@ class SeveralClasses(Task):
         rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, x0)
         if (meeting := twins(rows)) is not None:
             raise Clash(self._pairs(rows, meeting.places, meeting.weights))
+        if len(rows) >= MANY and x0 in (0.0, 1.0):
+            quick = self._by_products(rows, False)
+            if quick is not None and self._good_enough(quick):
+                return quick
         end = approach(rows, tol=TOL, max_steps=MOST_STEPS, patience=self.patience, verbose=self.verbose)
         decision = end.decision
         if decision is None:

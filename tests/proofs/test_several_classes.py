@@ -1,0 +1,70 @@
+"""Many classes: the bracket of the margin is narrow, and found in seconds."""
+
+import time
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.proofs.kesler import KeslerRows, SomePairs
+from rosenblatt.threads import one_blas_thread
+
+
+def parabola(n):
+    x = np.arange(float(n))
+    return np.column_stack([x, x * x]), np.arange(n)
+
+
+def test_the_geometric_margin_is_narrow_where_the_intercepts_are_large():
+    geometric = rb.certify(*parabola(30)).geometric
+    assert geometric.gap < 1e-8
+    assert geometric.lower == pytest.approx(58**-0.5, rel=1e-8)
+
+
+def test_the_geometric_margin_does_not_change_when_rows_are_moved():
+    X, y = parabola(12)
+    here, there = (rb.certify(rows, y).geometric for rows in (X, X + 2.0**20))
+    assert max(here.gap, there.gap) < 1e-8
+    assert here.lower == pytest.approx(there.lower, rel=1e-8)
+
+
+def test_unit_vectors_of_as_many_classes():
+    # By symmetry w_c = e_c - mean: (w_l - w_z).e_l = 1, and sum |w_c|^2 = n - 1.
+    n = 36
+    begun = time.monotonic()
+    certificate = rb.certify(np.eye(n), range(n))
+    assert time.monotonic() - begun < 30
+    for space in (certificate.augmented, certificate.geometric):
+        assert space.gap < 1e-12
+        assert space.lower == pytest.approx((2 * (n - 1)) ** -0.5, rel=1e-12)
+
+
+def test_many_classes_that_clash():
+    X, y = parabola(30)
+    kept = np.r_[:20, 21:32]  # rows 0 and 30 are of class 0, and row 31, of class 10, is half way between them
+    X, y = np.vstack([X, [[20.0, 400.0], [10.0, 200.0]]])[kept], np.append(y, [0, 10])[kept]
+    certificate = rb.certify(X, y)
+    assert certificate.verdict == "inseparable"
+    rb.verify(certificate, X, y)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 2.0**-1000, 2.0**1000])
+def test_weights_and_planes_bracket_the_margin_of_random_rows(free, scale):
+    rng = np.random.default_rng(0)
+    X, codes = scale * rng.normal(size=(16, 8)), np.arange(16)
+    rows = KeslerRows(X, codes, 16, 0.0)
+    some = SomePairs(rows, rows.index, free)
+    with one_blas_thread():
+        found = some.nearest(np.inf)
+    for a, y in found:
+        assert (a >= 0).all()
+        np.testing.assert_allclose(some.A.T @ a, some.r, atol=1e-12)
+        length = np.linalg.norm(some.point(a))
+        least = (some.products(a) + some.A[:, 1:] @ y[1:]).min() / length
+        assert least <= length * (1 + 1e-12)
+        assert least == pytest.approx(length, rel=1e-9)
+        planes = some.planes(a, y)
+        W = np.array([[float(plane.weights[c]) for c in range(8)] for plane in planes])
+        scores = X @ W.T + np.array([float(plane.intercept) for plane in planes])
+        assert (scores.argmax(axis=1) == codes).all()
