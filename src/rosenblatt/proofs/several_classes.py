@@ -20,7 +20,7 @@ from .planes import of_size_one, plane_of, scaled, sharper
 from .task import CLOSE, MOST_STEPS, TOL, Clash, Task, shares
 
 FREE = 2.0**17  # the intercept counts as little as this many row lengths squared: it is free but for 1e-10
-MANY, MOST = 500, 2500  # so many pairs are many for an active set, and the most whose products with each other are kept
+MANY, MOST = 1000, 2500  # pairs whose products with each other are quickly solved, and the most of which they are kept
 WIDE = 1 << 23  # values of their rows at most
 HUGE = 1000  # rows of 2 to so many are scaled down first
 
@@ -39,14 +39,12 @@ class SeveralClasses(Task):
         self.known = augmented.planes if isinstance(augmented, Margin) else self.known
         if self.known is None:
             return augmented, geometric
-        geometric = self.margin(self.known, geometric, False)
-        if not self._close(geometric, TOL):
-            rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, 0.0)
-            better = self._by_products(rows, True)
-            geometric = sharper(geometric, better) if isinstance(better, Margin) else geometric
-        if not self._close(geometric, CLOSE):
-            better = self._with_free_intercept()
-            geometric = sharper(geometric, better) if isinstance(better, Margin) else geometric
+        first = geometric = self.margin(self.known, geometric, False)
+        rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, 0.0)
+        for products in (True, False) if len(rows) <= max(MANY, rows.n_features) else (False, True):
+            if not self._close(geometric, TOL if geometric is first else CLOSE):
+                better = self._by_products(rows, True) if products else self._with_free_intercept()
+                geometric = sharper(geometric, better) if isinstance(better, Margin) else geometric
         return augmented, geometric
 
     def _close(self, found: Ceiling, gap: float) -> bool:
@@ -91,7 +89,7 @@ class SeveralClasses(Task):
         rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, x0)
         if (meeting := twins(rows)) is not None:
             raise Clash(self._pairs(rows, meeting.places, meeting.weights))
-        if len(rows) >= MANY and x0 in (0.0, 1.0):
+        if MANY < len(rows) <= rows.n_features and x0 in (0.0, 1.0):  # an active set might have to take them all, one by one
             quick = self._by_products(rows, False)
             if quick is not None and self._good_enough(quick):
                 return quick
