@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.proofs.kesler import KeslerRows, SomePairs
+from rosenblatt.proofs.kesler import KeslerRows
+from rosenblatt.proofs.some_pairs import SomePairs
 from rosenblatt.threads import one_blas_thread
 
 

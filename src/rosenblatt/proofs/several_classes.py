@@ -15,8 +15,9 @@ from ..certificates.statements import Ceiling, Margin, Pair, Plane
 from ..direct.exact import twins
 from ..direct.nearest import approach
 from .exact_margins import combination, largest
-from .kesler import KeslerRows, SomePairs
+from .kesler import KeslerRows
 from .planes import of_size_one, plane_of, scaled, sharper
+from .some_pairs import SomePairs
 from .task import CLOSE, MOST_STEPS, TOL, Clash, Task, shares
 
 FREE = 2.0**17  # the intercept counts as little as this many row lengths squared: it is free but for 1e-10
