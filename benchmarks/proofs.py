@@ -22,7 +22,7 @@ import rosenblatt as rb
 
 from . import workloads
 
-LIMIT = 60.0  # seconds
+LIMIT = 20.0  # seconds
 
 
 def ours(X: Any, y: Any) -> str:
