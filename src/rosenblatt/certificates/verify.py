@@ -29,7 +29,7 @@ from .data import Data
 from .files import reread
 from .statements import About, Ceiling, Certificate, Inseparable, Pair, Plane, Separable, Undecided
 
-# Of the length of a common denominator, in bits, times its products with values, and times itself: about ten seconds of each.
+# Of the length of the whole numbers, in bits, times their products with values, and times itself: about ten seconds of each.
 MOST_PRODUCTS, MOST_SQUARES = 1 << 39, 1 << 43
 
 
@@ -189,10 +189,15 @@ def _common(fractions: list[Fraction], products: int) -> tuple[list[int], int]:
     below = 1
     for f in fractions:
         below = math.lcm(below, f.denominator)
-        bits = below.bit_length()
-        short = bits * products <= MOST_PRODUCTS and bits * bits * len(fractions) <= MOST_SQUARES
-        _demand(short, "its fractions are too long to be checked")
-    return [f.numerator * (below // f.denominator) for f in fractions], below
+        _check_length(below.bit_length(), len(fractions), products)
+    whole = [f.numerator * (below // f.denominator) for f in fractions]
+    _check_length(max(n.bit_length() for n in whole), len(fractions), products)
+    return whole, below
+
+
+def _check_length(bits: int, count: int, products: int) -> None:
+    short = bits * products <= MOST_PRODUCTS and bits * bits * count <= MOST_SQUARES
+    _demand(short, "its fractions are too long to be checked")
 
 
 def _demand(holds: bool, otherwise: str) -> None:

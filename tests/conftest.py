@@ -1,0 +1,15 @@
+"""Certificates and proofs are checked once, in the run that measures coverage: little of them is compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = ("certificates", "proofs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(item.fspath).parent.name in HERE and item.get_closest_marker("slow") is None:
+            item.add_marker(pytest.mark.once)
