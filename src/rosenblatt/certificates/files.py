@@ -8,7 +8,7 @@
 
 The seal is the SHA-256 of everything else; it finds damage, not malice: whoever can change a certificate can seal it anew, and
 then `verify` finds what is not so. A file that is cut off, too large, nested too deeply or not of this form is refused with a
-`ValueError` before anything large is made of it.
+`ValueError`; sizes are looked at before anything is made of it.
 """
 
 from __future__ import annotations

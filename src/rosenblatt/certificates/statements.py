@@ -54,7 +54,7 @@ class Plane:
     def coef(self, n_columns: int) -> list[float]:
         out = [0.0] * n_columns
         for column, weight in self.weights.items():
-            out[column] = _float(weight)
+            out[column] = as_float(weight)
         return out
 
 
@@ -132,7 +132,7 @@ class Separable(_Told):
     def mistake_bound(self) -> Interval:
         """R^2/gamma^2: how many updates a perceptron that starts from zero can make at most, in any order."""
         low, high = (self.radius_squared / square for square in (self.augmented.upper_squared, self.augmented.lower_squared))
-        return Interval(math.nextafter(_float(low), 0.0), math.nextafter(_float(high), math.inf))
+        return Interval(math.nextafter(as_float(low), 0.0), math.nextafter(as_float(high), math.inf))
 
     @property
     def coef(self) -> list[list[float]]:
@@ -142,7 +142,7 @@ class Separable(_Told):
     @property
     def intercept(self) -> list[float]:
         """Of the same planes."""
-        return [_float(plane.intercept) for plane in self.geometric.planes]
+        return [as_float(plane.intercept) for plane in self.geometric.planes]
 
     def __str__(self) -> str:
         what = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
@@ -279,7 +279,8 @@ def _root(square: Fraction) -> float:
         return math.inf
 
 
-def _float(number: Fraction) -> float:
+def as_float(number: Fraction) -> float:
+    """The nearest float; infinite where it is beyond all of them."""
     try:
         return float(number)
     except OverflowError:

@@ -152,7 +152,7 @@ class SignedRows:
 def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | None:
     """The first row that is the same point as one before with another code, and that one; or, if asked, the first of zeros."""
     first: dict[bytes, int] = {}
-    for place, key in enumerate(key for block in blocks for key in _keys(block)):
+    for place, key in enumerate(key for block in blocks for key in keys(block)):
         if zeros and key == b"":
             return [place]
         # Of a point that was seen, the first row is enough: had another another code, it would have been found then.
@@ -162,15 +162,18 @@ def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | N
     return None
 
 
-def _keys(block: Any) -> Iterator[bytes]:
-    """A digest of each row: the columns that are not zero and their values."""
-    dense = isinstance(block, np.ndarray)
+def keys(block: Any) -> Iterator[bytes]:
+    """A digest of each row: the columns that are not zero and their values; nothing for a row of zeros."""
     for i in range(block.shape[0]):
-        if dense:
-            columns = np.flatnonzero(block[i])
-            values = block[i, columns]
-        else:
-            span = slice(block.indptr[i], block.indptr[i + 1])
-            stored = block.data[span] != 0
-            columns, values = block.indices[span][stored], block.data[span][stored]
+        columns, values = entries(block, i)
         yield blake2b(columns.astype(np.int64).tobytes() + values.tobytes(), digest_size=16).digest() if len(columns) else b""
+
+
+def entries(block: Any, i: int) -> tuple[Any, Any]:
+    """The columns of a row that are not zero, and their values."""
+    if isinstance(block, np.ndarray):
+        columns = np.flatnonzero(block[i])
+        return columns, block[i, columns]
+    span = slice(block.indptr[i], block.indptr[i + 1])
+    stored = block.data[span] != 0
+    return block.indices[span][stored], block.data[span][stored]

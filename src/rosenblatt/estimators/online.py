@@ -7,7 +7,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,7 +22,6 @@ from ..log import UpdateLog
 from ..parameters import count, flag, number, one_of
 from ..plan import Plan, Progress, Result
 from ..problem import Problem, heads_of, make_problem, zero_sums
-from ..proofs.runs.underway import Proofs
 from ..readings import Vote
 from ..run import Run, run_after
 from ..solve import looked_at_all, solve
@@ -31,6 +30,9 @@ from ..underway import OutOfRangeError
 from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
 from .starting import starting_state
 from .weighting import row_weights
+
+if TYPE_CHECKING:
+    from ..proofs.runs.underway import Proofs
 
 READINGS = ("last", "pocket", "average", "vote")
 # max_passes="auto", measured in docs/defaults.md: PASSES, on small sets as many as visit SMALL rows.

@@ -32,7 +32,6 @@ def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None
     fit_intercept : False: planes go through the origin.
     time_limit : seconds for the search, or None; what is then computed exactly and checked takes its own time. What is not
         decided by then is `Undecided`, with the bounds that are proved so far.
-
     verbose : 1 writes a line to stderr for each pass over the rows.
 
     Returns `Separable`, `Inseparable` or `Undecided`; each has been checked by `rb.verify`, can be printed, and saved with

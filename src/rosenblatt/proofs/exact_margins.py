@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Pair, Plane
+from ..certificates.statements import Pair, Plane, as_float
+from ..direct.signed import entries
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = 2.0**-1070
@@ -31,8 +32,8 @@ def least_score(X: Any, rows: Any, plus: Plane, minus: Plane | None = None) -> F
     """The smallest (plus - minus) score of some rows, exactly."""
     difference = plus if minus is None else _difference(plus, minus)
     w = np.zeros(X.shape[1])
-    w[list(difference.weights)] = [_near(f) for f in difference.weights.values()]
-    b = _near(difference.intercept)
+    w[list(difference.weights)] = [as_float(f) for f in difference.weights.values()]
+    b = as_float(difference.intercept)
     low, high = np.empty(len(rows)), np.empty(len(rows))
     step = max(1, BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else BLOCK
     with np.errstate(all="ignore"):
@@ -132,13 +133,6 @@ def _difference(plus: Plane, minus: Plane) -> Plane:
     return Plane(weights, plus.intercept - minus.intercept)
 
 
-def _near(f: Fraction) -> float:
-    try:
-        return float(f)
-    except OverflowError:
-        return math.inf if f > 0 else -math.inf
-
-
 def _common(plane: Plane) -> tuple[Whole, int]:
     below = math.lcm(plane.intercept.denominator, *(f.denominator for f in plane.weights.values()))
     whole = {c: f.numerator * (below // f.denominator) for c, f in plane.weights.items()}
@@ -158,13 +152,7 @@ def _square(X: Any, i: int) -> Fraction:
 
 def _entries(X: Any, i: int) -> tuple[list[int], list[int], int]:
     """The columns of a row that are not zero, and whole numbers there, over one denominator."""
-    if isinstance(X, np.ndarray):
-        columns = np.flatnonzero(X[i])
-        values = X[i, columns]
-    else:
-        span = slice(X.indptr[i], X.indptr[i + 1])
-        stored = X.data[span] != 0
-        columns, values = X.indices[span][stored], X.data[span][stored]
+    columns, values = entries(X, i)
     ratios = [float(value).as_integer_ratio() for value in values.tolist()]
     below = max((q for _, q in ratios), default=1)
     return columns.tolist(), [p * (below // q) for p, q in ratios], below

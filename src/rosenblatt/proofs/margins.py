@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Inseparable, Interval, Separable
+from ..certificates.statements import Inseparable, Interval, Separable, as_float
 from ..parameters import flag, number, one_of
 from .certify import certify
 from .exact_margins import longest_row
@@ -150,10 +150,3 @@ def one_pass_bound(longest: float, margins: Any) -> float:
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         low, high = (low, right) if height(left) <= height(right) else (left, high)
     return height((low + high) / 2.0) ** 2 * (1.0 + 1e-12)
-
-
-def as_float(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf

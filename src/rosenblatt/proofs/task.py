@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,7 +32,7 @@ class Clash(Exception):  # noqa: N818  it says what was found
     pairs: tuple[Pair, ...]
 
 
-class Task:
+class Task(ABC):
     """Data, what is asked, and until when."""
 
     def __init__(self, given: Labelled, intercept: bool, deadline: float, verbose: bool) -> None:
@@ -61,12 +62,13 @@ class Task:
         radius_squared = longest_row(self.given.X) + int(self.intercept)
         return Separable(self.about, augmented, geometric, radius_squared)
 
+    @abstractmethod
     def first(self) -> Ceiling:
         """The space that decides: whether it has a margin, and which; raises `Clash`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def spaces(self) -> tuple[Ceiling, Ceiling]:
-        raise NotImplementedError
+        """Augmented and geometric."""
 
     def _good_enough(self, found: Ceiling) -> bool:
         if time.monotonic() >= self.deadline:

@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ...direct.nearest import nearest_points
 from ...direct.separability import NotSeparable
+from ...direct.signed import entries, keys
 from ...problem import Problem, rows_as_matrix, take_rows
 from .signs import Plane, plane_of
 
@@ -127,25 +125,14 @@ class Clashes:
         for start in range(0, self.problem.n_rows, LOOKED):
             if self.out_of_time():
                 break
-            for i, row in enumerate(_contents(self.problem.matrix(start, start + LOOKED)), start):
-                if not row and not self.free:
+            for i, key in enumerate(keys(self.problem.matrix(start, start + LOOKED)), start):
+                if not key and not self.free:
                     zeros.append((i,))
                 else:
-                    groups[blake2b(row, digest_size=16).digest()][int(self.signs[i] > 0)].append(i)
+                    groups[key][int(self.signs[i] > 0)].append(i)
         pairs = [(min(p), max(p)) for group in groups.values() for p in zip(*group, strict=False)]
         return zeros + sorted(pair for pair in pairs if self._same(*pair))
 
     def _same(self, i: int, j: int) -> bool:
-        one, other = (next(_contents(self.problem.matrix(k, k + 1))) for k in (i, j))
-        return one == other
-
-
-def _contents(block: Any) -> Iterator[bytes]:
-    """Of each row: its columns that are not zero and their values; of a row of zeros, nothing."""
-    if isinstance(block, np.ndarray):
-        for row in block + block.dtype.type(0):  # -0.0 is 0.0
-            yield row.tobytes() if row.any() else b""
-        return
-    for low, high in pairwise(block.indptr.tolist()):
-        stored = block.data[low:high] != 0
-        yield block.indices[low:high][stored].astype(np.int64).tobytes() + block.data[low:high][stored].tobytes()
+        one, other = (entries(self.problem.matrix(k, k + 1), 0) for k in (i, j))
+        return all(map(np.array_equal, one, other))

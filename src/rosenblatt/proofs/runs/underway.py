@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ...certificates.statements import Certificate, Inseparable, Separable, clash_in_words
+from ...certificates.statements import Certificate, Inseparable, Separable, as_float, clash_in_words
 from ...kernels.schemes import Binary, Rest
 from ...problem import Problem, one_against_rest
 from ...stopping import Stop
 from ..certify import certify
-from ..margins import as_float
 
 LOOKS = 100
 
