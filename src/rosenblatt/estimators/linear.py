@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
-from .scores import linear_scores
+from ..scores import linear_scores
 
 FLOATS = [np.float64, np.float32]
 

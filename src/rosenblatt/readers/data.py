@@ -1,0 +1,85 @@
+"""What readers give: some rows of a file, before they are made into features, and what was wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class DataError(ValueError):
+    """A file that cannot be used, in one sentence that names it and, where there is one, the line and column (from 1)."""
+
+    def __init__(self, source: str, sentence: str, line: int | None = None, column: int | str | None = None) -> None:
+        places = [] if line is None else [f"line {line:,}"]
+        if column is not None:
+            places.append(f"column {column}")
+        super().__init__(f"{', '.join([source, *places])}: {sentence}")
+        self.source, self.sentence, self.line, self.column = source, sentence, line, column
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A CSR matrix as three arrays: SciPy takes a third of a second to import, which a small prediction should not."""
+
+    values: Any  # float64
+    indices: Any  # int32, ascending in each row and counted from 0
+    indptr: Any  # int64
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.indptr) - 1, self.width
+
+    def to_scipy(self) -> Any:
+        import scipy.sparse as sp
+
+        return sp.csr_array((self.values, self.indices, self.indptr), shape=self.shape, copy=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of different kinds.
+
+    A column is a float64 array, NaN where a cell is missing; or an object array of str, None where a cell is missing.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Any, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.columns[0]) if self.columns else 0, len(self.names)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Some rows of a file, or all of them."""
+
+    source: str  # what messages call the file
+    features: Table | Sparse | Any  # or a float64 array of shape (rows, columns)
+    labels: Any | None  # as they stand in the file, float64 or object array of str; None: the file has none
+    label_name: str | None = None  # the column of a table that they come from
+    note: str | None = None  # what a person should know of how the file was read
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.features.shape[0])
+
+
+def typed_labels(labels: Any) -> Any:
+    """Labels as whole numbers where all are, as floats where all are numbers, else as text.
+
+    >>> typed_labels(np.array(["1", "-1.0", "1"], object)).tolist(), typed_labels(np.array(["1", "b"], object)).tolist()
+    ([1, -1, 1], ['1', 'b'])
+    """
+    distinct, codes = np.unique(np.asarray(labels).astype(str) if labels.dtype.kind == "O" else labels, return_inverse=True)
+    try:
+        numbers = distinct.astype(np.float64)
+    except ValueError:
+        return distinct[codes]
+    if not np.isfinite(numbers).all():
+        return distinct[codes]
+    whole = numbers == np.round(numbers)
+    return (numbers.astype(np.int64) if whole.all() and (abs(numbers) < 2**53).all() else numbers)[codes]
