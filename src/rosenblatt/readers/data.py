@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,13 @@ class Sparse:
     def shape(self) -> tuple[int, int]:
         return len(self.indptr) - 1, self.width
 
+    def take(self, wanted: Any) -> Sparse:
+        """Some of the rows, by a mask."""
+        lengths = np.diff(self.indptr)
+        kept = np.repeat(wanted, lengths)
+        indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        return Sparse(self.values[kept], self.indices[kept], indptr, self.width)
+
     def to_scipy(self) -> Any:
         import scipy.sparse as sp
 
@@ -52,6 +59,9 @@ class Table:
     def shape(self) -> tuple[int, int]:
         return len(self.columns[0]) if self.columns else 0, len(self.names)
 
+    def take(self, wanted: Any) -> Table:
+        return Table(self.names, tuple(column[wanted] for column in self.columns))
+
 
 @dataclass(frozen=True)
 class Data:
@@ -66,6 +76,11 @@ class Data:
     @property
     def n_rows(self) -> int:
         return int(self.features.shape[0])
+
+    def take(self, wanted: Any) -> Data:
+        """Some of the rows, by a mask."""
+        features = self.features.take(wanted) if isinstance(self.features, Sparse | Table) else self.features[wanted]
+        return replace(self, features=features, labels=None if self.labels is None else self.labels[wanted])
 
 
 def typed_labels(labels: Any) -> Any:
