@@ -12,10 +12,11 @@ from scipy.stats import chisquare
 from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
-from rosenblatt.plan import Plan, Progress
+from rosenblatt.plan import Plan
 from rosenblatt.problem import make_problem, zero_state, zero_sums
 from rosenblatt.rules.perceptron import PerceptronRule
 from rosenblatt.solve import solve
+from rosenblatt.watching import Progress
 
 # The default number of passes grows on sets as small as these.
 perceptron = partial(rb.Perceptron, max_passes=10)

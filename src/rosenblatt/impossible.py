@@ -20,7 +20,7 @@ from .problem import Problem
 def why_stuck(problem: Problem, asked: Tape) -> tuple[str, str]:
     """(reason, sentence) for a step of length zero while rows still ask for one."""
     rows = len(asked.rows)
-    if not problem.labels.weights.size and _sum_is_exactly_zero(problem, asked):
+    if problem.pages is None and not problem.labels.weights.size and _sum_is_exactly_zero(problem, asked):
         return "impossible", f"the {rows} signed rows at or under the margin sum to exactly zero, so no plane separates them."
     return "tolerance", f"the step was zero while {rows} rows still asked for one; it will not change."
 

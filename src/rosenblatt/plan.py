@@ -11,6 +11,7 @@ from .kernels.schemes import State
 from .log import UpdateLog
 from .schedules import Step
 from .stopping import Stop, together
+from .watching import Watch
 
 
 @dataclass(frozen=True)
@@ -27,21 +28,11 @@ class Plan:
     seed: int = 0
     keep_log: bool = True
     n_jobs: int = 1
-    watch: Callable[[Progress], None] | None = None
+    watch: Watch | None = None  # told after every pass and, in long ones, every stretch
     judge: Callable[[int, int, int], Stop | None] | None = None  # whether to stop: asked after each pass of each head that runs
     cancel: Event | None = None  # set from outside to end a run on another thread
     since: int = 0  # rows visited before this run: a stream goes on where it was
     heads: tuple[int, ...] = ()  # for `watch`
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run is: what `watch` is called with after every pass."""
-
-    passes: int
-    updates: int
-    last: int  # updates of the last pass
-    heads: tuple[int, ...] = ()  # which one-vs-rest heads, where they do not all run together
 
 
 @dataclass

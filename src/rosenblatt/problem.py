@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,15 @@ Rows = Dense | CSR
 
 
 @dataclass(frozen=True)
+class Pages:
+    """Rows that lie in files on disk: how many to go through before their memory is given back, and how to."""
+
+    neighbours: int  # rows in the order of the file
+    scattered: int  # rows from here and there, each of which takes whole pages
+    give_back: Callable[[int, int], None]  # the rows from one to another will not be needed for a while
+
+
+@dataclass(frozen=True)
 class Problem:
     """Rows, what their labels ask for, and the constant x_0 put before every row (0: no intercept)."""
 
@@ -22,6 +32,7 @@ class Problem:
     labels: Any  # Binary, Argmax or Rest
     x0: float
     visited: Any | None = None  # the rows that weigh something; None: all of them
+    pages: Pages | None = field(default=None, compare=False)  # None: the rows are in memory
 
     @property
     def n_rows(self) -> int:
@@ -43,6 +54,11 @@ class Problem:
     @property
     def total_weight(self) -> float:
         return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
+
+    def give_back(self, start: int = 0, stop: int | None = None) -> None:
+        """These rows will not be needed for a while."""
+        if self.pages is not None:
+            self.pages.give_back(start, self.n_rows if stop is None else stop)
 
     def matrix(self, start: int = 0, stop: int | None = None) -> Any:
         """The rows from `start` to `stop` as an array (a view) or a scipy CSR array."""
@@ -107,9 +123,14 @@ def take_rows(rows: Rows, wanted: Any) -> Rows:
 def mean_sqnorm(problem: Problem) -> float:
     """The mean squared length of the augmented rows."""
     values, stretch = problem.rows.values.reshape(-1), 1 << 20
-    stretches = (values[start : start + stretch] for start in range(0, len(values), stretch))
+
+    def squares() -> Iterator[float]:
+        for start in range(0, len(values), stretch):
+            yield float(np.square(values[start : start + stretch], dtype=np.float64).sum())
+            problem.give_back()
+
     with np.errstate(over="ignore"):
-        total = sum(float(np.square(part, dtype=np.float64).sum()) for part in stretches)
+        total = sum(squares())
     mean = total / problem.n_rows + problem.x0 * problem.x0
     if not mean < np.inf:
         raise ValueError("margin='auto' is the mean squared length of the rows, which overflowed: scale the features")

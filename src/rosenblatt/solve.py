@@ -19,7 +19,7 @@ from .impossible import why_stuck
 from .kernels.rows import ASKED, FAR, Dense
 from .kernels.schemes import Rest, State, Tape
 from .kernels.sweeps import FULL, OVERFLOW, Pace, find, online
-from .log import UpdateLog
+from .log import UpdateLog, apply_delta, make_moves
 from .plan import Plan, Result
 from .problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, zero_sums
 from .schedules import AHEAD, ORDERS
@@ -64,6 +64,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
     run = Underway(problem, plan, start, sums)
     size = max(64, min(ORDER, int(WORK / (problem.density * run.state.bias.size + 1))))
     ahead = _looking_ahead(problem, plan.order, run.state.w)
+    most = _rows_at_a_time(problem, plan.order)
     rng = np.random.default_rng(plan.seed)
     tape = _tape(TAPE + len(run.state.counts))
     fixed = (
@@ -72,23 +73,26 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
     run.retire_at_limit()
     run.retire_at_norm()
     for passes in itertools.count(1):
-        before = run.state.counts.copy()
+        before, seen = run.state.counts.copy(), run.clock
         for order in fixed or ORDERS[plan.order](problem.n_visited, size, rng):
             order, at = order if problem.visited is None else problem.visited[order], 0
             while at < len(order) and run.heads:
                 labels, state, added = run.active
                 rhos, good = run.steps.table(int(state.counts.max()) + 1)
                 pace = Pace(rhos, min(good, run.limit), run.bound, ahead, run.clock)
-                visited, used, why = online(problem.rows, labels, order[at:], rule, pace, state, added, tape)
+                visited, used, why = online(problem.rows, labels, order[at : at + most], rule, pace, state, added, tape)
                 if why == OVERFLOW:
                     raise out_of_range(problem, int(order[at + visited]))
                 run.check_cancelled()
                 run.record(tape, used)
                 run.clock += visited
+                _give_back(problem, plan.order, order[at : at + visited])
                 at += visited
                 if why > FULL:
                     run.retire_at_limit()
                     run.retire_at_norm()
+                if run.clock - seen < problem.n_visited:
+                    run.tell(passes - 1, before, run.clock - seen)
         run.put_back()
         run.end_pass(passes, before)
         clean = [h for h in run.heads if run.state.counts[h] == before[h]]
@@ -104,6 +108,22 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
         if not run.heads:
             return run.result(passes)
     raise AssertionError("unreachable")
+
+
+def _rows_at_a_time(problem: Problem, order: str) -> int:
+    if problem.pages is None:
+        return ORDER
+    return problem.pages.neighbours if order == "cyclic" else problem.pages.scattered
+
+
+def _give_back(problem: Problem, order: str, done: Any) -> None:
+    """Give back the memory of the rows that were visited, where they lie on disk."""
+    if problem.pages is None or not len(done):
+        return
+    if order == "cyclic":
+        problem.give_back(int(done[0]), int(done[-1]) + 1)
+    else:
+        problem.give_back()
 
 
 def _clean(rule: Any) -> str:
@@ -137,28 +157,21 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
         if not run.heads:
             return run.result(max(1, -(-(k - 1) // rate)))
         run.check_cancelled()
-        asked = _asking(problem, rule, run.state, plan.n_jobs)
-        if not len(asked.rows):
+        asking, length = _one_mistake(problem, rule, run, rng) if one_by_one else _batch_step(problem, rule, run, mean, before)
+        if not asking:
             run.clock += 1
             run.end_pass(-(-k // rate), before)
             run.retire([0], _clean(rule), f"a look at all {problem.n_visited} rows found none to correct.")
             continue
-        rho = run.steps(int(run.state.counts[0]) + 1)
-        if one_by_one:
-            chosen = slice(draw := int(rng.integers(len(asked.rows))), draw + 1)
-            asked = Tape(*(column[chosen] for column in asked))
-        asked.steps[:] *= rho * mean
-        length = run.move(asked)
-        run.record(asked, len(asked.rows))
         run.clock += 1
         done = k // rate
         if length == 0.0 and not one_by_one:
-            run.retire([0], *why_stuck(problem, asked))
+            run.retire([0], *why_stuck(problem, _all_asking(problem, rule, run)))
         elif plan.tol is not None and length < plan.tol:
             run.retire(
                 [0],
                 "tolerance",
-                f"step {k} was {length:.3g} long, under tol={plan.tol:g}; {len(asked.rows)} rows asked for it.",
+                f"step {k} was {length:.3g} long, under tol={plan.tol:g}; {asking} rows asked for it.",
             )
         run.retire_at_limit()
         run.retire_at_norm()
@@ -171,10 +184,48 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
     raise AssertionError("unreachable")
 
 
-def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Tape:
-    """The moves that all rows ask for, found in fixed stretches: the same for any number of threads."""
-    size = max(64, int(SHARE / (problem.density * state.bias.size + 1)))
-    stretches = list(_stretches(problem, size))
+def _batch_step(problem: Problem, rule: Any, run: Underway, mean: float, before: Any) -> tuple[int, float]:
+    """(rows that asked for the step, its length): their moves are summed in order while others are still looked for."""
+    asking, first, factor, delta = 0, 0, 0.0, zero_sums(run.state)
+    for looked_at, asked in _asking(problem, rule, run.state, run.plan.n_jobs):
+        if len(asked.rows):
+            if not asking:
+                first, factor = int(asked.rows[0]), run.steps(int(run.state.counts[0]) + 1) * mean
+            asked.steps[:] *= factor
+            run.collect(asked, delta)
+            run.record(asked, len(asked.rows))
+            asking += len(asked.rows)
+        if looked_at < problem.n_visited:
+            run.tell(run.clock - run.plan.since, before, looked_at)
+    if asking:
+        apply_delta(run.state, delta)
+    return asking, run.moved(delta, first) if asking else 0.0
+
+
+def _one_mistake(problem: Problem, rule: Any, run: Underway, rng: np.random.Generator) -> tuple[int, float]:
+    """(rows that asked for a move, the length of the one that was made)."""
+    every = _all_asking(problem, rule, run)
+    if not len(every.rows):
+        return 0, 0.0
+    rho = run.steps(int(run.state.counts[0]) + 1)
+    draw = int(rng.integers(len(every.rows)))
+    asked, delta = Tape(*(column[draw : draw + 1] for column in every)), zero_sums(run.state)
+    asked.steps[:] *= rho
+    run.collect(asked, delta)
+    make_moves(problem, asked.rows, asked.others, asked.steps, run.state)
+    run.record(asked, 1)
+    return len(every.rows), run.moved(delta, int(asked.rows[0]))
+
+
+def _all_asking(problem: Problem, rule: Any, run: Underway) -> Tape:
+    found = [asked for _, asked in _asking(problem, rule, run.state, run.plan.n_jobs)]
+    return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
+    """The moves that all rows ask for, found in fixed stretches, and how many were looked at: the same for any n_jobs."""
+    size, n_jobs = max(64, int(SHARE / (problem.density * state.bias.size + 1))), n_jobs if problem.pages is None else 1
+    stretches = list(_stretches(problem, min(size, _rows_at_a_time(problem, "cyclic"))))
 
     def look(order: Any) -> Tape:
         tape = _tape(len(order))
@@ -184,8 +235,11 @@ def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Tape:
             raise out_of_range(problem, int(order[visited]))
         return Tape(*(column[:used].copy() for column in tape))
 
-    found = list(in_order(look, stretches, n_jobs if len(stretches) > 1 else 1))
-    return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    looked_at, found = 0, in_order(look, stretches, n_jobs if len(stretches) > 1 else 1)
+    for order, asked in zip(stretches, found, strict=True):
+        looked_at += len(order)
+        yield looked_at, asked
+        _give_back(problem, "cyclic", order)
 
 
 def _stretches(problem: Problem, size: int) -> Iterator[Any]:
@@ -199,7 +253,7 @@ def _verified(problem: Problem, rule: Any, run: Underway, h: int) -> bool:
     one, state = problem, run.state
     if isinstance(problem.labels, Rest):
         one, state = one_against_rest(problem, h), pick_heads(run.state, problem.rows, [h], flat=True)
-    return not len(_asking(one, rule, state, run.plan.n_jobs).rows)
+    return not any(len(asked.rows) for _, asked in _asking(one, rule, state, run.plan.n_jobs))
 
 
 def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> Result:

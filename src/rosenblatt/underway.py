@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .kernels.schemes import Argmax, Rest, State, Tape
-from .log import UpdateLog, apply_delta, make_moves
-from .plan import Plan, Progress, Result
-from .problem import Problem, as_heads, copy_state, pick_heads, read_only, zero_sums
+from .log import UpdateLog, make_moves
+from .plan import Plan, Result
+from .problem import Problem, as_heads, copy_state, pick_heads, read_only
 from .schedules import Steps
 from .stopping import Stop
+from .watching import Progress
 
 
 class Underway:
@@ -51,30 +52,38 @@ class Underway:
             others = np.asarray(self.heads, np.int32)[others]
         self.log.append(rows, steps, times, others, self.clock)
 
-    def move(self, asked: Tape) -> float:
-        """Make a step of many rows at once, summed in float64, or of one row as it is; how long it was."""
-        state, delta = self.state, zero_sums(self.state)
+    def collect(self, asked: Tape, delta: State) -> None:
+        """Add moves to a step, in float64, and to what an average needs."""
         make_moves(self.problem, asked.rows, asked.others, asked.steps, delta)
-        if self.plan.update == "online":
-            make_moves(self.problem, asked.rows, asked.others, asked.steps, state)
-        else:
-            apply_delta(state, delta)
         if self.sums is not None:
             make_moves(self.problem, asked.rows, asked.others, asked.steps * self.clock, self.sums)
+
+    def moved(self, delta: State, row: int) -> float:
+        """Count a step that was made; how long it was. `row` is the first that asked for it."""
+        state = self.state
         state.counts[:] += 1
         length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
         if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
-            raise out_of_range(self.problem, int(asked.rows[0]))
+            raise out_of_range(self.problem, row)
         if self.plan.w_max is not None:
             state.sqnorms[:] = _squared(self._true_norms())
         return length
 
     def end_pass(self, passes: int, before: Any) -> None:
-        counts = self.state.counts
         if self.log is not None:
             self.log.passes.append(len(self.log))
-        if self.plan.watch is not None:
-            self.plan.watch(Progress(passes, int(counts.sum()), int((counts - before).sum()), self.plan.heads))
+        self.tell(passes, before, 0)
+
+    def tell(self, passes: int, before: Any, visited: int) -> None:
+        """Tell whoever watches: after a pass, or of the rows visited in the one after."""
+        plan = self.plan
+        if plan.watch is None:
+            return
+        if visited:
+            self.put_back()
+        counts = self.state.counts
+        made, last, rows = int(counts.sum()), int((counts - before).sum()), self.problem.n_visited
+        plan.watch(Progress(passes, made, last, plan.heads, visited, rows, plan.max_passes))
 
     def retire_at_limit(self) -> None:
         self.put_back()
@@ -177,10 +186,19 @@ class OutOfRangeError(ValueError):
 
 
 def out_of_range(problem: Problem, row: int) -> ValueError:
-    with np.errstate(invalid="ignore"):
-        largest = float(np.abs(problem.rows.values).max(initial=0.0))
+    largest = _largest(problem)
     kind = problem.rows.values.dtype.name
     cause = f"X has values up to {largest:.3g}; scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
     if largest < 1e15:
         cause = f"X is not to blame, with values up to {largest:.3g}; look at step, init, intercept_scaling and weights"
     return OutOfRangeError(f"the weights or the score of row {row} left the range of {kind}: {cause}")
+
+
+def _largest(problem: Problem) -> float:
+    """The largest value, NaN where there is one; a stretch at a time, because |X| would be a copy of X."""
+    values, stretch, largest = problem.rows.values.reshape(-1), 1 << 20, np.zeros(())
+    with np.errstate(invalid="ignore"):
+        for start in range(0, len(values), stretch):
+            largest = np.maximum(largest, np.abs(values[start : start + stretch]).max())
+            problem.give_back()
+    return float(largest)

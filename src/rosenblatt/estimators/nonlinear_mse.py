@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -151,9 +152,9 @@ class NonlinearMSE(OnlineClassifier):
         c = problem.labels.weights
         return safe * problem.total_weight * (1.0 if self.solver == "batch-mean" else SHARE / float(c.max(initial=0.0) or 1.0))
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
         self.__dict__.pop("_auto", None)
-        return super()._fit(X, y, sample_weight)
+        return super()._learn(problem, classes, check_finite)
 
     def _check_own_parameters(self) -> None:
         one_of("activation", self.activation, ACTIVATIONS)
@@ -186,7 +187,7 @@ class NonlinearMSE(OnlineClassifier):
         state.bias[...] = found.bias
         result = Result(state, found.stops, found.iterations, np.full(len(state.counts), problem.n_rows), None, None)
         if result.stop.reason != "solved":
-            warnings.warn(f"the minimum was not reached: {result.stop}", ConvergenceWarning, stacklevel=5)
+            warnings.warn(f"the minimum was not reached: {result.stop}", ConvergenceWarning, stacklevel=6)
         return result
 
     def _look_back(self, problem: Problem) -> None:

@@ -6,6 +6,7 @@ import copy
 import sys
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,13 +21,14 @@ from ..kernels.schemes import State
 from ..labels import classes_and_codes, classes_of_chunk
 from ..log import UpdateLog
 from ..parameters import count, flag, number, one_of
-from ..plan import Plan, Progress, Result
+from ..plan import Plan, Result
 from ..problem import Problem, heads_of, make_problem, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
 from ..solve import looked_at_all, solve
 from ..stopping import Stop
 from ..underway import OutOfRangeError
+from ..watching import Progress, together, watcher
 from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
 from .starting import starting_state
 from .weighting import row_weights
@@ -107,34 +109,39 @@ class OnlineClassifier(LinearClassifier):
         self._check_two(classes)
         problem = self._problem(X, codes, classes, sample_weight)
         del codes  # the problem has what it needs of them
+        return self._learn(problem, classes, lambda: self._check_finite(X))
+
+    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
+        """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
         early = (getattr(self, name, None) for name in ("init", "margin", "step", "solver"))
         if any(isinstance(given, str) and given in ("sum", "auto", "minimum") for given in early):
-            self._check_finite(X)
+            check_finite()
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
         keep_log = bool(self.log) or self.keep in ("pocket", "vote")
         # Dense rows are summed for the average while they are at hand. Sparse ones are cheaper to sum from the log, where those
-        # that moved the weights many times are added once.
-        at_hand = isinstance(problem.rows, Dense) or not keep_log
+        # that moved the weights many times are added once; but not in cyclic order, which gives the same bits with a log,
+        # without one and from a file on disk.
+        at_hand = isinstance(problem.rows, Dense) or not keep_log or getattr(self, "order", None) == "cyclic"
         sums = zero_sums(start) if self.keep == "average" and at_hand else None
         proofs = self._proofs(problem, classes, start)
         plan = self._plan(problem, keep_log)
         if proofs is not None:
-            self._check_finite(X)
+            check_finite()
             plan = replace(plan, judge=proofs.judge)
         try:
             result = self._solve(problem, plan, start, sums)
         except OutOfRangeError:
-            self._check_finite(X)
+            check_finite()
             raise
         if not looked_at_all(problem, plan, result):
-            self._check_finite(X)
+            check_finite()
         if proofs is not None:
             result.stops = proofs.attached(result.stops)
         proved = result.stop.reason == "impossible" and result.stop.certificate is not None
         endless = self.max_passes is None or (proofs is not None and plan.max_passes is None)
         if endless and not (result.stop.separated or proved):
-            warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=4)
         self._classes_fixed = True
         self._set(run_after(problem, classes, result), result.stop, result.passes)
         self._forget_proofs()
@@ -223,7 +230,7 @@ class OnlineClassifier(LinearClassifier):
             seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
-            watch=_report if self.verbose else None,
+            watch=together(_report if self.verbose else None, watcher()),
             **options,
         )
 
@@ -309,5 +316,7 @@ class OnlineClassifier(LinearClassifier):
 
 
 def _report(progress: Progress) -> None:
+    if not progress.ended_pass:
+        return
     heads = f"classes {progress.heads[0]} to {progress.heads[-1]}, " if progress.heads else ""
     sys.stderr.write(f"{heads}pass {progress.passes}: {progress.last} updates, {progress.updates} in all\n")
