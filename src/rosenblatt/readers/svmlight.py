@@ -1,0 +1,233 @@
+"""svmlight and LIBSVM files: `label index:value index:value ... # comment`, indices ascending and counted from 1.
+
+`parse_line` is the definition: it gives exact floats and the sentences for what is wrong. The kernel, ten and more times as
+fast, reads what is plainly right and leaves every other line to it. Small files do without the kernel, which takes longer
+to import than they take to read. As in scikit-learn, zeros that are written stay, and `qid:` is passed over.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .data import Data, DataError, Sparse
+from .options import Options
+from .sources import Source
+from .tokens import NOT_FINITE, number, shown
+from .window import BLOCK, Window
+
+SMALL = 1 << 18  # bytes of a file that is parsed without the kernel
+SAMPLE = 1 << 16
+LARGEST = (1 << 31) - 1  # what fits into an int32
+LONG_NUMBERS = 1 << 12  # that a kernel leaves to Python's float at a time
+TOKEN = re.compile(rb"\S+")
+
+
+class _Wrong(Exception):
+    """What is wrong with a token."""
+
+    def __init__(self, at: int, sentence: str) -> None:
+        self.at, self.sentence = at, sentence
+
+
+def parse_line(line: bytes, base: int, largest: int) -> tuple[float, list[int], list[float]] | None:
+    """The label, columns counted from 0 and values of one line; None where it is blank or a comment."""
+    tokens = line.partition(b"#")[0].split()
+    if not tokens:
+        return None
+    label = _finite(0, tokens[0], "label")
+    columns: list[int] = []
+    values: list[float] = []
+    for at, token in enumerate(tokens[1:], 1):
+        if at == 1 and token.startswith(b"qid:"):
+            continue
+        name, colon, text = token.partition(b":")
+        if not colon:
+            raise _Wrong(at, f"expected index:value, found {shown(token)}")
+        if not (name.isdigit() and name.isascii()):
+            raise _Wrong(at, f"the index {shown(name)} is not a whole number")
+        index = int(name) if len(name) <= 10 else int(name.lstrip(b"0")[:11] or b"0")
+        if index < base:
+            raise _Wrong(at, "the index is 0, but indices count from 1: say zero_based if this file's count from 0")
+        if index > largest:
+            most = "2^31 - 1" if largest == LARGEST else f"{largest:,}, the last of {largest + 1 - base:,} columns"
+            raise _Wrong(at, f"the index {shown(name)[1:-1]} is over {most}")
+        if columns and index - base <= columns[-1]:
+            again = "is there twice" if index - base == columns[-1] else f"comes after {columns[-1] + base}"
+            raise _Wrong(at, f"the index {index} {again}: indices must ascend")
+        values.append(_finite(at, text, f"value of index {index}"))
+        columns.append(index - base)
+    return label, columns, values
+
+
+def _finite(at: int, text: bytes, what: str) -> float:
+    value = number(text)
+    if value is None and not NOT_FINITE.fullmatch(text):
+        raise _Wrong(at, f"the {what} is {'missing' if not text else f'{shown(text)}, which is not a number'}")
+    if value is None or not math.isfinite(value):
+        raise _Wrong(at, f"the {what} is {shown(text)}, which is not finite")
+    return value
+
+
+def looks_like_svmlight(head: bytes) -> bool:
+    """Whether the first whole line with anything on it is a row of svmlight with at least one nonzero.
+
+    >>> looks_like_svmlight(b"# from somewhere\\n+1 3:1 11:0.5\\n"), looks_like_svmlight(b"5.1,3.5,Iris-setosa\\n")
+    (True, False)
+    """
+    for line in head.splitlines():
+        try:
+            found = parse_line(line, 0, LARGEST)
+        except _Wrong:
+            return False
+        if found is not None:
+            return bool(found[1])
+    return False
+
+
+def read_svmlight(source: Source, options: Options | None = None) -> Data:
+    """The whole file; its rows are a `Sparse`."""
+    reader = _Reader(source, options or Options(), BLOCK)
+    while reader.read_block():
+        pass
+    return reader.take()
+
+
+def svmlight_chunks(source: Source, options: Options | None = None, size: int = BLOCK) -> Iterator[Data]:
+    """Rows of about `size` bytes of the file at a time; the width is that of the largest index so far."""
+    reader = _Reader(source, options or Options(), size)
+    while reader.read_block():
+        if reader.rows:
+            yield reader.take()
+    if not reader.rows_taken:
+        raise DataError(source.name, "there are no rows in it")
+
+
+class _Reader:
+    """Arrays that grow block by block until they are taken."""
+
+    def __init__(self, source: Source, options: Options, size: int) -> None:
+        self.source, self.window = source, Window(source, size)
+        self.base = 0 if options.zero_based else 1
+        self.columns = options.columns
+        self.largest = LARGEST if options.columns is None else min(LARGEST, options.columns - 1 + self.base)
+        self.width = self.rows_taken = self.text_bytes = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self.rows = self.nonzeros = 0
+        self.labels, self.indptr = np.empty(0), np.zeros(1, np.int64)
+        self.indices, self.values = np.empty(0, np.int32), np.empty(0)
+
+    def read_block(self) -> bool:
+        """Parse the next block of lines; False at the end of the file."""
+        window = self.window
+        if not window.fill():
+            return False
+        self.text_bytes += window.stop
+        if self.text_bytes <= SMALL:
+            self._plain(0, window.stop)
+        else:
+            self._fast()
+        window.use(window.stop)
+        return True
+
+    def _plain(self, start: int, stop: int) -> None:
+        """Parse lines by the definition."""
+        labels: list[float] = []
+        indptr: list[int] = []
+        indices: list[int] = []
+        values: list[float] = []
+        at = start
+        for line in bytes(memoryview(self.window.buffer)[start:stop]).split(b"\n")[:-1]:
+            found = self._line(line, at)
+            at += len(line) + 1
+            if found is not None:
+                labels.append(found[0])
+                indices += found[1]
+                values += found[2]
+                indptr.append(self.nonzeros + len(indices))
+                self.width = max(self.width, found[1][-1] + 1 if found[1] else 0)
+        rows, n = self.rows + len(labels), self.nonzeros + len(values)
+        self._reserve(rows, n)
+        self.labels[self.rows : rows], self.indptr[self.rows + 1 : rows + 1] = labels, indptr
+        self.indices[self.nonzeros : n], self.values[self.nonzeros : n] = indices, values
+        self.rows, self.nonzeros = rows, n
+
+    def _line(self, line: bytes, at: int) -> tuple[float, list[int], list[float]] | None:
+        try:
+            return parse_line(line, self.base, self.largest)
+        except _Wrong as wrong:
+            tokens = list(TOKEN.finditer(line.partition(b"#")[0]))
+            column = tokens[wrong.at].start() + 1
+            raise DataError(self.source.name, wrong.sentence, self.window.line_at(at), column) from None
+
+    def _fast(self) -> None:
+        """Parse lines by the kernel, and those at which it stops by the definition."""
+        from ..kernels.svmlight import svmlight_lines
+
+        at, stop = 0, self.window.stop
+        buffer = self.window.buffer
+        self._reserve_for(buffer.count(b"\n", 0, stop), buffer.count(b":", 0, stop))
+        long = np.empty((LONG_NUMBERS, 3), np.int64)
+        while at < stop:
+            done = np.array([self.rows, self.nonzeros, 0, self.width])
+            arrays = self.labels, self.indptr, self.indices, self.values
+            text = np.frombuffer(buffer, np.uint8)
+            at = int(svmlight_lines(text, at, stop, self.base, self.largest, *arrays, long, done))
+            del text  # a buffer that is seen cannot grow
+            self._finish(long[: done[2]])
+            self.rows, self.nonzeros, self.width = int(done[0]), int(done[1]), int(done[3])
+            if at < stop:
+                after = buffer.find(b"\n", at) + 1
+                self._plain(at, after)
+                at = after
+
+    def _finish(self, long: Any) -> None:
+        """The numbers that a kernel left to Python."""
+        buffer = self.window.buffer
+        for place, start, stop in long.tolist():
+            value = float(buffer[start:stop])
+            if not math.isfinite(value):
+                begin = buffer.rfind(b"\n", 0, start) + 1
+                self._line(bytes(buffer[begin : buffer.find(b"\n", start)]), begin)
+            if place < 0:
+                self.labels[-1 - place] = value
+            else:
+                self.values[place] = value
+
+    def _reserve_for(self, rows: int, nonzeros: int) -> None:
+        """Room for a block that has at most so many, and for the rest of the file if it goes on like this."""
+        ahead = 1.0
+        if self.source.size and self.rows == 0 and not self.rows_taken:
+            ahead = 1.02 * self.source.size / max(1, self.source.position)
+        self._reserve(self.rows + rows, self.nonzeros + nonzeros, max(1.0, ahead))
+
+    def _reserve(self, rows: int, nonzeros: int, ahead: float = 1.0) -> None:
+        if rows > len(self.labels):
+            room = max(int(rows * ahead), len(self.labels) * 5 // 4)
+            # realloc moves pages, not bytes; and room that is never used costs no memory.
+            self.labels.resize(room, refcheck=False)
+            self.indptr.resize(room + 1, refcheck=False)
+        if nonzeros > len(self.values):
+            room = max(int(nonzeros * ahead), len(self.values) * 5 // 4)
+            self.indices.resize(room, refcheck=False)
+            self.values.resize(room, refcheck=False)
+
+    def take(self) -> Data:
+        """What has been read since the last time."""
+        self.rows_taken += self.rows
+        if not self.rows_taken:
+            raise DataError(self.source.name, "there are no rows in it")
+        self.labels.resize(self.rows, refcheck=False)
+        self.indptr.resize(self.rows + 1, refcheck=False)
+        self.indices.resize(self.nonzeros, refcheck=False)
+        self.values.resize(self.nonzeros, refcheck=False)
+        width = self.width if self.columns is None else self.columns
+        data = Data(self.source.name, Sparse(self.values, self.indices, self.indptr, width), self.labels)
+        self._clear()
+        return data

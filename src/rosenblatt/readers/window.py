@@ -1,0 +1,91 @@
+"""A window on a source of text: whole lines in one buffer that is used again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .data import DataError
+from .sources import Source
+
+BLOCK = 8 << 20  # bytes of lines at a time
+LONGEST_LINE = 64 << 20
+NEWLINE = 10
+BOM = b"\xef\xbb\xbf"
+WIDE_BOMS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+
+
+class Window:
+    """`buffer[:stop]` are whole lines that have not been used yet; the last of a file gets the newline it may lack."""
+
+    def __init__(self, source: Source, size: int = BLOCK) -> None:
+        self.source, self.line, self.stop = source, 1, 0
+        self._filled, self._ended = 0, False
+        head = source.peek(4)
+        wide = next((kind for bom, kind in WIDE_BOMS if head.startswith(bom)), None)
+        if wide is not None:
+            raise DataError(source.name, f"is in {wide}: convert it to UTF-8 first")
+        if head.startswith(BOM):
+            source.read(len(BOM))
+        if source.compression is None and source.size is not None:
+            size = min(size, source.size)
+        self.buffer = bytearray(max(1, size) + 2)  # room for a newline, and to see that a file has ended
+
+    def fill(self, more: bool = False) -> bool:
+        """Read on; False where nothing is left. `more`: the lines there are do not suffice, so read others beside them."""
+        before = self.stop
+        if more:
+            self._widen()
+        while True:
+            self._read()
+            if self._ended:
+                if self._filled and self.buffer[self._filled - 1] != NEWLINE:
+                    self.buffer[self._filled] = NEWLINE
+                    self._filled += 1
+                self.stop = self._filled
+                return self.stop > before
+            self.stop = self.buffer.rfind(b"\n", 0, self._filled) + 1
+            if self.stop > before:
+                return True
+            self._widen()
+
+    def use(self, n: int) -> None:
+        """The first n bytes, whole lines, are done with."""
+        self.line += self.buffer.count(b"\n", 0, n)
+        self.buffer[: self._filled - n] = self.buffer[n : self._filled]
+        self._filled -= n
+        self.stop -= n
+
+    def line_at(self, position: int) -> int:
+        """The number of the line that a byte of the buffer stands in."""
+        return self.line + self.buffer.count(b"\n", 0, position)
+
+    def _widen(self) -> None:
+        if self._filled > LONGEST_LINE:
+            sentence = f"the line is longer than {LONGEST_LINE >> 20} MB"
+            raise DataError(self.source.name, sentence, self.line_at(self.stop))
+        if self._filled + 1 == len(self.buffer):
+            self.buffer.extend(bytes(len(self.buffer)))
+
+    def _read(self) -> None:
+        start = self._filled
+        with memoryview(self.buffer) as room:
+            while not self._ended and self._filled + 1 < len(room):
+                got = self.source.readinto(room[self._filled : -1])
+                self._filled += got
+                self._ended = not got
+        nul = self.buffer.find(b"\0", start, self._filled)
+        if nul >= 0:
+            sentence = "holds a NUL byte: it is no text file, or one in UTF-16"
+            raise DataError(self.source.name, sentence, self.line_at(nul))
+        if self.line == 1 and self.buffer.find(b"\n", 0, self._filled) < 0:
+            if 0 <= self.buffer.find(b"\r", 0, self._filled) < self._filled - 1:
+                raise DataError(self.source.name, "its lines end with CR alone, as on old Macs: convert them to LF first")
+
+
+def blocks(source: Source, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines, about `size` bytes each, with the number of their first line; every line ends with a newline."""
+    window = Window(source, size)
+    while window.fill():
+        line, block = window.line, bytes(memoryview(window.buffer)[: window.stop])
+        window.use(window.stop)
+        yield line, block
