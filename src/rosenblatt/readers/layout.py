@@ -1,0 +1,189 @@
+"""What the columns of a table are, from its first rows and what a person said: names, the labels, numbers or text.
+
+Header    The first row is names where some columns hold numbers below it and it has none in half of them or more; or, where no
+          column holds numbers, where it holds a usual name of a label, or something new over a column whose values recur.
+Labels    The column that was said; else one with a usual name; else the last, else the first, if it looks like labels: text
+          or whole numbers of which few are distinct.
+Kinds     A column is numbers where all its cells are; text where most are not. In between, a cell is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .cells import MISSING
+from .data import DataError
+from .options import Options
+from .tokens import NOT_FINITE, number
+
+NUMBER, TEXT, FREE, LEFT_OUT = 0, 1, 2, 3  # FREE: text where nothing counts as missing
+LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
+LISTED = 6
+
+Cells = Sequence[Sequence[bytes]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    header: bool
+    names: tuple[str, ...]  # of all columns of the file
+    kinds: tuple[int, ...]
+    features: tuple[int, ...]  # the columns of the table, in its order
+    label: int | None
+    note: str | None
+
+    def place(self, column: int) -> str:
+        """What messages call a column, after the word column."""
+        return self.names[column].removeprefix("column ")
+
+
+def lay_out(source: str, rows: Cells, options: Options) -> Layout:
+    """`rows` are the first of a file, at least one, all of one length."""
+    header = _has_header(rows, options.wanted) if options.header is None else options.header
+    body = rows[1:] if header else rows
+    if not body:
+        raise DataError(source, "there are no rows in it, only names")
+    names = _names(source, rows[0] if header else None, len(rows[0]))
+    left_out = {find_column(source, names, said, "to ignore") for said in options.ignore}
+    free = {find_column(source, names, said, "of text") for said in options.text if _there(names, said, options)}
+    fixed = {find_column(source, names, said, "of categories") for said in options.categorical if _there(names, said, options)}
+    notes = []
+    if options.wanted is None:
+        label, why = _label(source, names, body, options.label, left_out)
+        features = [c for c in range(len(names)) if c != label and c not in left_out]
+        if not features:
+            raise DataError(source, "there is no column beside the labels")
+        notes.append(why)
+    else:
+        label = _label_of_wanted(source, names, options)
+        names, features = _wanted(source, names, options.wanted, label, header)
+    kinds = []
+    for c in range(len(names)):
+        if c != label and c not in features:
+            kinds.append(LEFT_OUT)
+        elif c in free:
+            kinds.append(FREE)
+        else:
+            kinds.append(TEXT if c in fixed or _is_text([row[c] for row in body]) else NUMBER)
+    if options.header is None:
+        notes.append("the first line is names" if header else "there is no line of names")
+    return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None)
+
+
+def find_column(source: str, names: Sequence[str], said: str, what: str) -> int:
+    """A column by its name, or by its position from 0, or from the end where it is negative."""
+    if said in names:
+        return names.index(said)
+    try:
+        position = int(said)
+    except ValueError:
+        position = len(names)
+    if not -len(names) <= position < len(names):
+        shown = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
+        raise DataError(source, f"there is no column {said!r} {what}; the columns are {shown}")
+    return position % len(names)
+
+
+def _there(names: Sequence[str], said: str, options: Options) -> bool:
+    """What a model knows of the column of its labels may be said of files without labels."""
+    return options.wanted is None or said in names
+
+
+def is_number(cell: bytes) -> bool:
+    return number(cell) is not None
+
+
+def _numeric(cells: Sequence[bytes]) -> bool:
+    """Whether there are numbers, and nothing else."""
+    known = [cell for cell in cells if cell not in MISSING]
+    return bool(known) and all(map(is_number, known))
+
+
+def _is_text(cells: Sequence[bytes]) -> bool:
+    known = [cell for cell in cells if cell not in MISSING]
+    return 2 * sum(is_number(cell) or NOT_FINITE.fullmatch(cell) is not None for cell in known) < len(known)
+
+
+def _has_header(rows: Cells, wanted: Sequence[str] | None) -> bool:
+    first, body = rows[0], rows[1:]
+    if not body:
+        return False
+    if wanted is not None and {cell.decode("utf-8", "replace") for cell in first} >= set(wanted):
+        return True
+    columns = [[row[c] for row in body] for c in range(len(first))]
+    numeric = [c for c, cells in enumerate(columns) if _numeric(cells)]
+    if numeric:
+        named = sum(first[c] not in MISSING and not is_number(first[c]) for c in numeric)
+        return 2 * named >= len(numeric)
+    if any(cell in MISSING or is_number(cell) for cell in first) or len(set(first)) < len(first):
+        return False
+    if any(cell.decode("utf-8", "replace").casefold() in LABEL_NAMES for cell in first):
+        return True
+    return any(
+        len(values := set(cells)) <= len(cells) // 2 and name not in values for name, cells in zip(first, columns, strict=True)
+    )
+
+
+def _names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:
+    if first is None:
+        return tuple(f"column {c}" for c in range(width))
+    names = tuple(cell.decode("utf-8", "replace") or f"column {c}" for c, cell in enumerate(first))
+    if len(set(names)) < width:
+        twice = next(name for c, name in enumerate(names) if name in names[:c])
+        raise DataError(source, f"two columns are named {twice!r}: rename one", 1)
+    return names
+
+
+def _label(source: str, names: Sequence[str], body: Cells, said: str | None, left_out: set[int]) -> tuple[int, str]:
+    if said is not None:
+        found = find_column(source, names, said, "of labels")
+        return found, f"labels: {names[found]}, as said"
+    free = [c for c in range(len(names)) if c not in left_out]
+    usual = [c for c in free if names[c].casefold() in LABEL_NAMES]
+    if usual:
+        found = min(usual, key=lambda c: LABEL_NAMES.index(names[c].casefold()))
+        return found, f"labels: {names[found]}, by its name"
+    for which in (-1, 0):
+        if len(free) > 1 and _like_labels([row[free[which]] for row in body]):
+            found = free[which]
+            return found, f"labels: {names[found]}, the {'first' if which == 0 else 'last'} column, which looks like labels"
+    raise DataError(source, "it is not clear which column is the labels: say --label NAME (or its position, from 0)")
+
+
+def _like_labels(cells: Sequence[bytes]) -> bool:
+    distinct = set(cells)
+    if any(cell in MISSING for cell in distinct):
+        return False
+    if all(map(is_number, distinct)):
+        return all(float(cell).is_integer() for cell in distinct) and len(distinct) <= max(2, min(50, len(cells) // 4))
+    return len(distinct) <= max(20, len(cells) // 10)
+
+
+def _label_of_wanted(source: str, names: Sequence[str], options: Options) -> int | None:
+    """Labels are welcome in a file for a model, but need not be there."""
+    wanted = set(options.wanted or ())
+    if options.label is not None:
+        try:
+            found = find_column(source, names, options.label, "of labels")
+        except DataError:
+            return None
+        return None if names[found] in wanted else found
+    return next((c for c, name in enumerate(names) if name.casefold() in LABEL_NAMES and name not in wanted), None)
+
+
+def _wanted(
+    source: str, names: tuple[str, ...], wanted: tuple[str, ...], label: int | None, header: bool
+) -> tuple[tuple[str, ...], list[int]]:
+    """The names of the columns and where the wanted ones are; in a file without names, by their number."""
+    absent = [name for name in wanted if name not in names]
+    if not absent:
+        return names, [names.index(name) for name in wanted]
+    rest = [c for c in range(len(names)) if c != label]
+    if not header and len(rest) == len(wanted):
+        renamed = dict(zip(rest, wanted, strict=True))
+        return tuple(renamed.get(c, name) for c, name in enumerate(names)), rest
+    if not header:
+        raise DataError(source, f"the model reads {len(wanted):,} columns, but there are {len(names):,}, without names")
+    shown = ", ".join(absent[:LISTED]) + (f" and {len(absent) - LISTED:,} more" if len(absent) > LISTED else "")
+    raise DataError(source, f"the model reads columns that are not there: {shown}")
