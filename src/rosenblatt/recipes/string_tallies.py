@@ -1,0 +1,84 @@
+"""What is counted of a column of strings while the training rows go by once.
+
+A column is text where, in its first 1,000 rows, more than half of the cells differ and they have three words or more on
+average; it is names otherwise. Names are refused where they look like an id: over 10,000 different ones, or one for more than
+half of over a hundred rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rosenblatt.readers.data import DataError
+
+from .strings import Categories, Words, words_of
+from .tallies import SAMPLE
+
+MOST_NAMES = 10_000
+MOST_WORDS = 1 << 20  # different ones that are counted
+ROWS_OF_A_WORD = 2  # a word in fewer rows is left out
+WORDS_OF_TEXT = 3  # in a cell of text, on average
+
+
+class Strings:
+    """Names or text: told beforehand, or decided by the first rows."""
+
+    def __init__(self, source: str, name: str, kind: str | None) -> None:
+        self.source, self.name, self.kind = source, name, kind
+        self.decided = kind is not None
+        self.rows = 0
+        self._first: list[str | None] = []
+        self._names: set[str] = set()
+        self._words: dict[str, int] = {}
+        self.full = False
+
+    def add(self, cells: Any) -> None:
+        at = 0
+        if self.kind is None:
+            at = min(len(cells), SAMPLE - len(self._first))
+            self._first.extend(cells[:at])
+            if len(self._first) == SAMPLE:
+                self._decide()
+        if self.kind is not None:
+            self._count(cells[at:])
+
+    def finish(self) -> Categories | Words:
+        if self.kind is None:
+            self._decide()
+        if self.kind == "words":
+            kept = tuple(sorted(word for word, rows in self._words.items() if rows >= ROWS_OF_A_WORD))
+            if not kept:
+                raise DataError(self.source, f"no word of the text is in {ROWS_OF_A_WORD} rows", column=self.name)
+            return Words(self.name, kept)
+        if not self.decided and self.rows > 100 and len(self._names) > self.rows / 2:
+            found = f"{len(self._names):,} different names in {self.rows:,} rows"
+            raise DataError(self.source, f"{found} look like an id: leave the column out with --ignore", column=self.name)
+        return Categories(self.name, tuple(sorted(self._names)))
+
+    def _decide(self) -> None:
+        cells = [cell for cell in self._first if cell is not None]
+        many_words = sum(len(cell.split()) for cell in cells) >= WORDS_OF_TEXT * max(1, len(cells))
+        self.kind = "words" if many_words and 2 * len(set(cells)) > len(cells) else "names"
+        first, self._first = self._first, []
+        self._count(first)
+
+    def _count(self, cells: Any) -> None:
+        self.rows += len(cells)
+        if self.kind == "names":
+            self._names.update(cell for cell in cells if cell is not None)
+            if len(self._names) > MOST_NAMES:
+                raise DataError(
+                    self.source,
+                    f"over {MOST_NAMES:,} different names look like an id: --ignore it, or --text",
+                    column=self.name,
+                )
+            return
+        counts = self._words
+        for cell in cells:
+            for word in sorted(words_of(cell)) if cell else ():
+                if word in counts:
+                    counts[word] += 1
+                elif len(counts) < MOST_WORDS:
+                    counts[word] = 1
+                else:
+                    self.full = True
