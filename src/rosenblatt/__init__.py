@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .estimators.perceptron import Perceptron
     from .estimators.soft_margin import SoftMargin
     from .log import UpdateLog
+    from .models.container import ModelError
+    from .models.files import load, save
+    from .models.model import Model
     from .proofs.certify import certify
     from .proofs.doctor.diagnosis import Diagnosis, Finding
     from .proofs.doctor.doctor import doctor
@@ -34,6 +37,8 @@ __all__ = [
     "LinearMSE",
     "MaxMargin",
     "MinimumErrors",
+    "Model",
+    "ModelError",
     "NonlinearMSE",
     "NotSeparable",
     "PassiveAggressive",
@@ -45,12 +50,14 @@ __all__ = [
     "UpdateLog",
     "certify",
     "doctor",
+    "load",
     "load_certificate",
     "losses",
     "margin",
     "minimum_errors",
     "mistake_bound",
     "radius",
+    "save",
     "save_certificate",
     "verify",
 ]
@@ -63,6 +70,8 @@ _HOMES = {
     "LinearMSE": "estimators.linear_mse",
     "MaxMargin": "estimators.max_margin",
     "MinimumErrors": "proofs.errors.minimum_errors",
+    "Model": "models.model",
+    "ModelError": "models.container",
     "NonlinearMSE": "estimators.nonlinear_mse",
     "NotSeparable": "direct.separability",
     "PassiveAggressive": "estimators.passive_aggressive",
@@ -74,12 +83,14 @@ _HOMES = {
     "UpdateLog": "log",
     "certify": "proofs.certify",
     "doctor": "proofs.doctor.doctor",
+    "load": "models.files",
     "load_certificate": "certificates.files",
     "losses": "losses",
     "margin": "proofs.margins",
     "minimum_errors": "proofs.errors.minimum_errors",
     "mistake_bound": "proofs.margins",
     "radius": "proofs.margins",
+    "save": "models.files",
     "save_certificate": "certificates.files",
     "verify": "certificates.verify",
 }

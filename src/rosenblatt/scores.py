@@ -1,7 +1,8 @@
-"""Scores of a linear model that keep their sign where a plain product would overflow."""
+"""Scores of a linear model that keep their sign where a plain product would overflow; and the votes of pairs of classes."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -26,3 +27,16 @@ def _scaled(X: Any, coef: Any, intercept: Any) -> Any:
     longest, heaviest = np.maximum(abs(rows).max(axis=1, keepdims=True), 1.0), max(float(abs(coef).max()), 1.0)
     small = (rows / longest) @ (coef / heaviest).T + intercept / longest / heaviest
     return small * np.minimum(longest * heaviest, LARGE / (coef.shape[1] + 1))
+
+
+def votes_of_pairs(scores: Any, n_classes: int) -> Any:
+    """Rows x classes from rows x pairs, a score over 0 being a vote for the pair's second: votes, and less than half a vote for
+    the sum of the scores that a class got, which breaks ties as in scikit-learn."""
+    votes, total = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
+    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        won = scores[:, column] > 0
+        votes[won, j] += 1
+        votes[~won, i] += 1
+        total[:, i] -= scores[:, column]
+        total[:, j] += scores[:, column]
+    return votes + total / (3 * (abs(total) + 1))

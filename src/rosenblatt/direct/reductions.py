@@ -1,7 +1,7 @@
 """Many classes as several problems of two: each class against the rest, or each pair of classes.
 
-Reference  one against one with votes: S. Knerr, L. Personnaz and G. Dreyfus, Single-layer learning revisited (1990); ties are
-           broken by the sum of scores, as in scikit-learn.
+Reference  one against one: S. Knerr, L. Personnaz and G. Dreyfus, Single-layer learning revisited (1990); how pairs vote is in
+           `scores.py`.
 """
 
 from __future__ import annotations
@@ -50,16 +50,3 @@ def heads(X: Any, codes: Any, n_classes: int, scheme: str, *, weights: Any = Non
         return [head(h, None, everything) for h in range(n_classes)]
     pairs = combinations(range(n_classes), 2)
     return [head(j, i, np.flatnonzero(heavy & ((codes == i) | (codes == j)))) for i, j in pairs]
-
-
-def votes_of_pairs(scores: Any, n_classes: int) -> Any:
-    """Rows x classes from rows x pairs, a score over 0 being a vote for the pair's second: votes, and less than half a vote for
-    the sum of the scores that a class got."""
-    votes, total = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
-    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        won = scores[:, column] > 0
-        votes[won, j] += 1
-        votes[~won, i] += 1
-        total[:, i] -= scores[:, column]
-        total[:, j] += scores[:, column]
-    return votes + total / (3 * (abs(total) + 1))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..direct.reductions import votes_of_pairs
 from ..problem import Rows, rows_as_matrix, take_rows
+from ..scores import votes_of_pairs
 from ..stopping import Stop
 from .linear import LinearClassifier
 

@@ -1,0 +1,328 @@
+"""`rb.load` gives back what `rb.save` was given: the same bits, and the same run to go on with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import Perceptron as ForeignPerceptron
+from trained import assert_same, rows, trained
+
+import rosenblatt as rb
+from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.models.files import load_model
+from rosenblatt.models.kinds import model_of
+from rosenblatt.models.values import Unsaved
+from rosenblatt.readers.data import Sparse
+
+STREAMS = {
+    "last": rb.Perceptron(),
+    "average": rb.Perceptron(keep="average"),
+    "average without a log": rb.Perceptron(keep="average", log=False),
+    "one against the rest": rb.Perceptron(keep="average", multiclass="ovr"),
+    "passive-aggressive": rb.PassiveAggressive(keep="average"),
+    "tanh": rb.NonlinearMSE(solver="online"),
+    "least squares": rb.LinearMSE(),
+    "ridge": rb.LinearMSE(ridge=1.0),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a model.safetensors"
+
+
+def there_and_back(model, path, **options):
+    rb.save(model, path, **options)
+    return rb.load(path)
+
+
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_comes_back_as_it_was(name, k, pack, path):
+    model = trained(name, k, pack)
+    assert_same(model, there_and_back(model, path), rows(k)[0])
+
+
+@pytest.mark.parametrize("name", ["perceptron", "average", "vote", "pocket"])
+@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+def test_float32_comes_back_as_it_was(name, multiclass, path):
+    for pack in (np.asarray, sp.csr_array):
+        model = trained(name, 4, pack, np.float32, multiclass=multiclass)
+        assert_same(model, there_and_back(model, path), rows(4, np.float32)[0])
+
+
+@pytest.mark.parametrize("name", ["max-margin", "soft-margin"])
+def test_pairs_of_classes_come_back(name, path):
+    model = trained(name, 4, multiclass="ovo")
+    assert_same(model, there_and_back(model, path), rows(4)[0])
+    assert len(model.coef_) == 6
+
+
+def test_all_classes_in_one_problem_come_back(path):
+    model = trained("soft-margin", 4, multiclass="crammer-singer")
+    assert_same(model, there_and_back(model, path), rows(4)[0])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [3, 7], [1.0, 2.0], [False, True], ["no", "yes"], ["", "a longer label \N{GREEK SMALL LETTER ALPHA}"],
+        np.array([3, 250], np.uint8), np.array([-1, 1], np.int8), np.array(["no", "yes"], object), np.array([b"n", b"\xff"]),
+        np.array(["a", "b"], "U9"),
+    ],
+)  # fmt: skip
+def test_labels_keep_their_type(labels, path):
+    X, _ = rows(2)
+    labels = np.asarray(labels)
+    model = rb.Perceptron().fit(X, labels[np.arange(len(X)) % 2])
+    loaded = there_and_back(model, path)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert_same(model, loaded, X)
+
+
+def test_names_of_features_come_back(path):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows(2)
+    frame = pandas.DataFrame(X, columns=["size", "age", 'a "quoted", name', "\u00fc\n", "e"])
+    model = rb.Perceptron().fit(frame, y)
+    loaded = there_and_back(model, path)
+    assert loaded.feature_names_in_.tolist() == model.feature_names_in_.tolist()
+    assert np.array_equal(loaded.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns={"size": "weight"}))
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_goes_on_from_the_file_to_the_bit(name, pack, k, path):
+    X, y = rows(k)
+    without, saved = (type(STREAMS[name])(**STREAMS[name].get_params()) for _ in range(2))
+    for start in range(0, len(y), 16):
+        part = slice(start, start + 16)
+        without.partial_fit(pack(X[part]), y[part])
+        saved.partial_fit(pack(X[part]), y[part])
+        saved = there_and_back(saved, path)
+        assert_same(without, saved, X)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_partial_fit_goes_on_from_a_saved_fit(name, pack, path):
+    X, y = rows(4)
+    model = type(STREAMS[name])(**STREAMS[name].get_params()).fit(pack(X[:30]), y[:30])
+    loaded = there_and_back(model, path)
+    assert_same(model.partial_fit(pack(X[30:]), y[30:]), loaded.partial_fit(pack(X[30:]), y[30:]), X)
+
+
+def test_a_stream_of_one_class_goes_on(path):
+    X, y = rows(2)
+    one = y == y[0]
+    model = rb.Perceptron(keep="average").partial_fit(X[one], y[one])
+    loaded = there_and_back(model, path)
+    assert_same(model.partial_fit(X, y), loaded.partial_fit(X, y), X)
+
+
+@pytest.mark.parametrize("name", ["perceptron", "average", "vote", "pa-1", "nonlinear-mse"])
+def test_a_warm_start_goes_on_from_the_file(name, path):
+    X, y = rows(4)
+    model = trained(name, 4, warm_start=True, random_state=3)
+    loaded = there_and_back(model, path)
+    assert_same(model.fit(X, y), loaded.fit(X, y), X)
+
+
+def test_the_log_is_not_saved_and_readings_that_need_it_say_so(path):
+    loaded = there_and_back(trained("perceptron"), path)
+    assert loaded.log_ is None
+    for keep in ("pocket", "average", "vote"):
+        with pytest.raises(ValueError, match=f"the {keep} of this run needs the log of all its updates"):
+            loaded.reading(keep)
+    with pytest.raises(ValueError, match="the vote of this run needs the log"):
+        there_and_back(trained("vote"), path).partial_fit(*rows(2))
+
+
+def test_the_average_can_be_read_as_last(path):
+    model = trained("average", 4, sp.csr_array)
+    loaded = there_and_back(model, path)
+    assert np.array_equal(loaded.reading("last").coef_, model.reading("last").coef_)
+
+
+def test_certificates_come_back(path):
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    model = rb.Perceptron(certify=True).fit(X, y)
+    loaded = there_and_back(model, path)
+    assert loaded.certificate_ == model.certificate_
+    assert loaded.stop_.certificate == model.stop_.certificate
+    assert rb.verify(loaded.certificate_, X, y)
+
+
+def test_parameters_of_all_kinds_come_back(path):
+    X, y = rows(2)
+    init = np.arange(6.0)
+    given = {"class_weight": {"a": 2.0, "d": np.float64(0.5)}, "init": init, "random_state": np.int64(7), "max_updates": 40}
+    loaded = there_and_back(rb.Perceptron(**given).fit(X, y), path)
+    assert loaded.class_weight == {"a": 2.0, "d": 0.5}
+    assert np.array_equal(loaded.init, init)
+    assert loaded.random_state == 7
+    assert float("inf") == there_and_back(rb.PassiveAggressive(C=float("inf")).fit(X, y), path).C
+
+
+def test_a_function_is_kept_in_words_and_asked_for_before_the_next_fit(path):
+    X, y = rows(2)
+    model = rb.Perceptron(step=lambda k: 1.0 / k, random_state=np.random.RandomState(0)).fit(X, y)
+    loaded = there_and_back(model, path)
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert isinstance(loaded.step, Unsaved)
+    assert "lambda" in repr(loaded.step)
+    with pytest.raises(ValueError, match=r"random_state must be .*an object of type RandomState"):
+        loaded.fit(X, y)
+    with pytest.raises(ValueError, match="is not in the model's file: give the parameter again with set_params"):
+        loaded.set_params(random_state=0).fit(X, y)
+    loaded.set_params(step=1.0).fit(X, y)
+
+
+def test_a_model_comes_back_as_a_model(path):
+    estimator = trained("average", 4)
+    model = model_of(estimator, names=list("abcde"), provenance={"source": "a.csv", "command": ["train", "a.csv"]})
+    loaded = there_and_back(model, path)
+    assert isinstance(loaded, rb.Model)
+    X, _ = rows(4)
+    assert np.array_equal(loaded.scores(X), estimator.decision_function(X))
+    assert np.array_equal(loaded.predict(X), estimator.predict(X))
+    assert list(loaded.feature_names) == list("abcde")
+    assert loaded.provenance["source"] == "a.csv"
+    assert (loaded.kind, loaded.n_iter, loaded.n_updates) == ("Perceptron", estimator.n_iter_, estimator.n_updates_)
+    assert loaded.stop == estimator.stop_
+    assert loaded.parameters == estimator.get_params()
+    assert_same(estimator, loaded.estimator(), X)
+
+
+def test_a_model_for_prediction_only_is_small_and_says_so(path):
+    estimator = trained("average", 4)
+    rb.save(estimator, path)
+    whole = path.stat().st_size
+    loaded = there_and_back(model_of(estimator, running=False), path)
+    assert path.stat().st_size < whole
+    assert np.array_equal(loaded.predict(rows(4)[0]), estimator.predict(rows(4)[0]))
+    with pytest.raises(ValueError, match="saved for prediction only"):
+        loaded.estimator()
+
+
+def test_any_file_can_be_had_as_a_model(path):
+    for name in ("perceptron", "vote", "soft-margin"):
+        estimator = trained(name, 4)
+        rb.save(estimator, path)
+        assert np.array_equal(load_model(path).scores(rows(4)[0]), estimator.decision_function(rows(4)[0]))
+
+
+def test_provenance_has_versions_time_and_the_digest_of_the_data(path):
+    X, y = rows(2)
+    model = rb.Perceptron().fit(X, y)
+    rb.save(model, path, data=(X, y))
+    found = load_model(path).provenance
+    assert found["rosenblatt"] == rb.__version__
+    assert found["numpy"] == np.__version__
+    assert found["saved"].endswith("Z")
+    assert (found["rows"], found["columns"]) == X.shape
+    assert found["data_sha256"] == rb.certify(X, y).about.sha256
+    rb.save(model, path, data=(sp.csr_array(X), y))
+    assert load_model(path).provenance["data_sha256"] == found["data_sha256"]
+
+
+@pytest.mark.parametrize("name", ["perceptron", "average", "pa-2", "linear-mse", "soft-margin"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [2, 4])
+def test_sparse_rows_are_scored_as_scipy_scores_them(name, dtype, k, path, monkeypatch):
+    """Without SciPy, in blocks, to the bit."""
+    monkeypatch.setattr("rosenblatt.models.sparse.STRETCH", 7)
+    estimator = trained(name, k, dtype=dtype)
+    rb.save(estimator, path)
+    X = sp.random_array((50, 5), density=0.6, rng=np.random.default_rng(1), format="csr")
+    X.data[:] = np.random.default_rng(2).normal(size=len(X.data)) * 10.0 ** np.random.default_rng(3).integers(
+        -9, 9, len(X.data)
+    )
+    own = Sparse(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), 5)
+    model = load_model(path)
+    scores = estimator.decision_function(X)
+    assert np.array_equal(model.scores(own), scores[:, None] if k == 2 else scores)
+    assert np.array_equal(model.predict(own), estimator.predict(X))
+
+
+def test_sparse_rows_that_overflow_keep_their_sign(path):
+    X, y = rows(2)
+    estimator = rb.Perceptron().fit(X * 1e150, y)
+    rb.save(estimator, path)
+    huge = sp.csr_array(X * 1e200)
+    own = Sparse(huge.data, huge.indices.astype(np.int32), huge.indptr.astype(np.int64), 5)
+    assert np.array_equal(load_model(path).predict(own), estimator.predict(huge))
+    assert np.isfinite(load_model(path).scores(own)).all()
+
+
+def test_rows_that_cannot_be_scored_are_refused_in_a_sentence():
+    model = model_of(trained("perceptron"))
+    for X, words in (
+        (np.zeros((2, 4)), "X has 4 columns, and the model was trained on 5"),
+        (np.zeros(5), "must have rows and columns"),
+        (np.full((2, 5), np.nan), "not finite"),
+        (Sparse(np.array([np.inf]), np.zeros(1, np.int32), np.array([0, 1]), 5), "not finite"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.predict(X)
+
+
+def test_what_cannot_be_saved_is_refused_in_a_sentence(path):
+    X, y = rows(2)
+    for thing, error, words in (
+        (ForeignPerceptron().fit(X, y), TypeError, "takes a Rosenblatt estimator or a Model, got Perceptron"),
+        (object(), TypeError, "got object"),
+        (rb.Perceptron(), ValueError, "this Perceptron is not fitted yet"),
+    ):
+        with pytest.raises(error, match=words):
+            rb.save(thing, path)
+        assert not path.exists()
+
+
+def test_a_file_is_the_same_each_time_but_for_the_time(path, monkeypatch):
+    monkeypatch.setattr("rosenblatt.models.kinds.provenance_now", lambda: {"saved": "now"})
+    model = trained("vote", 4)
+    files = set()
+    for _ in range(8):
+        rb.save(model, path)
+        files.add(path.read_bytes())
+    assert len(files) == 1
+
+
+def test_the_library_safetensors_reads_our_files(path):
+    from safetensors.numpy import load_file
+
+    model = trained("average", 4)
+    rb.save(model, path)
+    assert np.array_equal(load_file(path)["coef"], model.coef_)
+
+
+def test_a_recipe_goes_with_the_model(path, monkeypatch):
+    class Halves:
+        feature_names = ("a", "b", "c", "d", "e")
+
+        def __init__(self, factors):
+            self.factors = factors
+
+        def transform(self, X):
+            return np.asarray(X) * self.factors
+
+        def to_parts(self):
+            return {"what": "halves"}, {"factors": self.factors}
+
+    from rosenblatt.models import files
+
+    estimator = trained("average")
+    model = model_of(estimator, recipe=Halves(np.full(5, 0.5)))
+    X, _ = rows(2)
+    assert np.array_equal(model.scores(X)[:, 0], estimator.decision_function(X * 0.5))
+    meta, arrays = files.to_parts(model, "model")
+    assert meta["recipe"] == {"what": "halves"}
+    again = files.from_parts(meta, arrays, lambda meta, arrays: Halves(arrays["factors"]))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.feature_names == ("a", "b", "c", "d", "e")
