@@ -1,0 +1,1 @@
+"""One file per figure: from a fitted estimator and its rows to a `Chart`."""

@@ -1,0 +1,232 @@
+"""A chart as an SVG: text at its own size, tones as CSS classes, values told when pointed at. Needs nothing but Python.
+
+Pages carry every chart twice, narrow and wide, so that letters are as large on a phone as on a desk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale
+from .svg_parts import LETTER, clean, place, told, tone_class, words
+from .svg_tables import bars_that_lie, grid
+
+NARROW, WIDE = 330, 520
+
+
+def svg(chart: Chart, width: int = WIDE) -> str:
+    """The whole element; `role="img"` with the caption as its name."""
+    mark = chart.marks[0]
+    if isinstance(mark, Scale):
+        height, parts = bars_that_lie(mark, width)
+    elif isinstance(mark, Grid):
+        height, parts = grid(mark, width)
+    else:
+        plot = Plot(chart, width)
+        height, parts = plot.height, list(plot.parts())
+    label = clean(f"{chart.title}. {chart.caption}")
+    opening = f'<svg class="chart" role="img" aria-label="{label}" viewBox="0 0 {width} {place(height)}" width="{width}"'
+    return f'{opening} height="{place(height)}" xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+
+
+class Plot:
+    """A chart with two axes."""
+
+    def __init__(self, chart: Chart, width: int) -> None:
+        self.chart, self.width, self.wide = chart, width, width >= 480
+        lines = [mark for mark in chart.marks if isinstance(mark, Line) and mark.label]
+        bars = [mark for mark in chart.marks if isinstance(mark, Bars) and mark.label]
+        self.at_ends = lines if self.wide and not bars else []
+        keyed: list[Line | Bars] = [*bars, *([] if self.at_ends else lines)]
+        self.key = list(_key_rows(keyed, 0 if not chart.y.ticks else len(chart.y.label) * LETTER + 18, width))
+        gutter = max((len(mark.label) for mark in self.at_ends), default=0) * LETTER + 8 if self.at_ends else 0
+        ticks = max((len(text) for _, text in chart.y.ticks), default=0)
+        self.left = ticks * LETTER + 10 if chart.y.ticks else 20
+        self.right = width - max(12.0, gutter)
+        top_bands = any(isinstance(mark, Band) and _upright(mark, chart) for mark in chart.marks)
+        self.top = 8 + 17 * max(len(self.key), 1 if chart.y.ticks or top_bands else 0) + 2
+        body = (270 if self.wide else 250) if chart.tall else (216 if self.wide else 180)
+        self.bottom = self.top + body
+        self.height = self.bottom + 38
+
+    def x(self, value: float) -> float:
+        return self.left + (self.right - self.left) * min(1.02, max(-0.02, self.chart.x.share(value)))
+
+    def y(self, value: float) -> float:
+        return self.bottom - (self.bottom - self.top) * min(1.03, max(-0.02, self.chart.y.share(value)))
+
+    def parts(self) -> Iterator[str]:
+        bands = [mark for mark in self.chart.marks if isinstance(mark, Band)]
+        for band in bands:
+            yield self.band(band)
+        yield from self.axes()
+        for mark in self.chart.marks:
+            if not isinstance(mark, Band):
+                yield from self.mark(mark)
+        for band in bands:
+            yield self.band_name(band)
+        yield from self.line_names()
+        yield from self.key_parts()
+
+    # --- axes ----------------------------------------------------------------------------------------------------------
+
+    def axes(self) -> Iterator[str]:
+        chart = self.chart
+        for value, text in chart.y.ticks:
+            y = self.y(value)
+            yield f'<path class="gridline" d="M{place(self.left)} {place(y)}H{place(self.right)}"/>'
+            yield words(self.left - 6, y + 4, text, anchor="end", classes="tick")
+        yield f'<path class="axis" d="M{place(self.left)} {place(self.bottom)}H{place(self.right)}"/>'
+        beyond = -100.0
+        for value, text in chart.x.ticks:
+            x, half = self.x(value), len(text) * LETTER / 2
+            if x - half < beyond or x - half < 0:
+                continue
+            x = min(x, self.width - half)
+            beyond = x + half + 6
+            yield f'<path class="axis" d="M{place(self.x(value))} {place(self.bottom)}v4"/>'
+            yield words(x, self.bottom + 17, text, anchor="middle", classes="tick")
+        yield words((self.left + self.right) / 2, self.bottom + 33, chart.x.label, anchor="middle")
+        if chart.y.ticks:
+            yield words(0, 13, chart.y.label)
+        elif chart.y.label:
+            x, y = 10, (self.top + self.bottom) / 2
+            turned = f'transform="rotate(-90 {x} {place(y)})" text-anchor="middle"'
+            yield f'<text x="{x}" y="{place(y)}" {turned} class="t-quiet fill">{clean(chart.y.label)}</text>'
+
+    # --- marks ---------------------------------------------------------------------------------------------------------
+
+    def mark(self, mark: Mark) -> Iterator[str]:
+        if isinstance(mark, Line):
+            yield from self.line(mark)
+        elif isinstance(mark, Points):
+            yield self.points(mark)
+        elif isinstance(mark, Bars):
+            yield from self.bars(mark)
+        elif isinstance(mark, Rule):
+            yield from self.rule(mark)
+        elif isinstance(mark, Marker):
+            yield from self.marker(mark)
+
+    def line(self, line: Line) -> Iterator[str]:
+        tone = tone_class(line.tone)
+        pairs = [(self.x(x), self.y(y)) for x, y in zip(line.x, line.y, strict=True)]
+        path = "L".join(f"{place(x)} {place(y)}" for x, y in pairs)
+        yield f'<path class="{tone} line{" thin" if line.thin else ""}" d="M{path}"/>'
+        if line.dots:
+            dots = "".join(f"M{place(x)} {place(y)}h0" for x, y in pairs)
+            yield f'<path class="{tone} dots large" d="{dots}"/>'
+        for (x, y), text in zip(pairs, line.titles, strict=False):
+            yield f'<circle class="{tone} hit" cx="{place(x)}" cy="{place(y)}" r="6">{told(text)}</circle>'
+
+    def points(self, points: Points) -> str:
+        pairs = ((self.x(x), self.y(y)) for x, y in zip(points.x, points.y, strict=True))
+        if points.cross:
+            path = "".join(f"M{place(x - 3)} {place(y - 3)}l6 6m0-6l-6 6" for x, y in pairs)
+            return f'<path class="{tone_class(points.tone)} crosses" d="{path}"/>'
+        path = "".join(f"M{place(x)} {place(y)}h0" for x, y in pairs)
+        return f'<path class="{tone_class(points.tone)} dots{" faint" if points.faint else ""}" d="{path}"/>'
+
+    def bars(self, bars: Bars) -> Iterator[str]:
+        classes = f"{tone_class(bars.tone)} fill{' pale' if bars.faint else ''}"
+        titles = [*bars.titles, *[""] * (len(bars.low) - len(bars.titles))]
+        for low, high, base, top, text in zip(bars.low, bars.high, bars.base, bars.top, titles, strict=True):
+            x, y = self.x(low), self.y(top)
+            w, h = self.x(high) - x, max(self.y(base) - y, 1.0 if top > base else 0.0)
+            box = f'x="{place(x)}" y="{place(self.y(base) - h)}" width="{place(max(0.8, w - 0.8))}" height="{place(h)}"'
+            yield f'<rect class="{classes}" {box}>{told(text)}</rect>'
+
+    def rule(self, rule: Rule) -> Iterator[str]:
+        tone, kind = tone_class(rule.tone), "rule dashed" if rule.dashed else "rule"
+        if rule.x is not None:
+            x = self.x(rule.x)
+            yield f'<path class="{tone} {kind}" d="M{place(x)} {place(self.top)}V{place(self.bottom)}"/>'
+            if rule.text:
+                left = x + len(rule.text) * LETTER > self.right
+                spot = (x - 4, "end") if left else (x + 4, "start")
+                yield words(spot[0], self.top + 9, rule.text, tone=rule.tone, anchor=spot[1], classes="halo small")
+        if rule.y is not None:
+            y = self.y(rule.y)
+            yield f'<path class="{tone} {kind}" d="M{place(self.left)} {place(y)}H{place(self.right)}"/>'
+            if rule.text:
+                over = y - 6 if y > self.top + 24 else y + 15
+                yield words(self.right - 2, over, rule.text, tone=rule.tone, anchor="end", classes="halo strong")
+
+    def marker(self, marker: Marker) -> Iterator[str]:
+        x, y, tone = self.x(marker.x), self.y(marker.y), tone_class(marker.tone)
+        yield f'<circle class="{tone} ring" cx="{place(x)}" cy="{place(y)}" r="5.5">{told(marker.text)}</circle>'
+        half = len(marker.text) * LETTER / 2 + 4
+        middle = min(max(x, self.left + half), self.right - half)
+        over = y - 13 if y - 26 > self.top else y + 22
+        yield words(middle, over, marker.text, tone=marker.tone, anchor="middle", classes="halo strong")
+
+    def band(self, band: Band) -> str:
+        corners = " ".join(f"{place(self.x(x))},{place(self.y(y))}" for x, y in zip(band.x, band.y, strict=True))
+        return f'<polygon class="{tone_class(band.tone)} band" points="{corners}">{told(band.label)}</polygon>'
+
+    # --- names ---------------------------------------------------------------------------------------------------------
+
+    def band_name(self, band: Band) -> str:
+        """Above a band that goes from top to bottom; in the middle of other regions."""
+        low, high = self.x(min(band.x)), self.x(max(band.x))
+        if _upright(band, self.chart):
+            on_left = band.x[0] == self.chart.x.low
+            x, anchor = (low, "start") if on_left else (high, "end")
+            return words(x, self.top - 6, band.label, tone=band.tone, anchor=anchor, classes="strong")
+        x = sum(self.x(value) for value in band.x) / len(band.x)
+        y = sum(self.y(value) for value in band.y) / len(band.y)
+        half = len(band.label) * LETTER / 2
+        return words(
+            min(max(x, half), self.right - half), y + 4, band.label, tone=band.tone, anchor="middle", classes="halo strong"
+        )
+
+    def line_names(self) -> Iterator[str]:
+        """At the right ends, pushed apart where they would touch."""
+        ends = sorted((self.y(mark.y[-1]) + 4, mark.label, mark.tone) for mark in self.at_ends)
+        heights = [height for height, _, _ in ends]
+        for n in range(1, len(heights)):
+            heights[n] = max(heights[n], heights[n - 1] + 15)
+        over = heights[-1] - (self.bottom + 4) if heights else 0.0
+        if over > 0:
+            heights = [height - over for height in heights]
+            for n in reversed(range(len(heights) - 1)):
+                heights[n] = min(heights[n] + over, heights[n + 1] - 15)
+        for height, (_, text, tone) in zip(heights, ends, strict=True):
+            yield words(self.right + 6, height, text, tone=tone, classes="strong" if tone != "quiet" else "")
+
+    def key_parts(self) -> Iterator[str]:
+        for n, row in enumerate(self.key):
+            y = 13 + 17 * n
+            for x, mark in row:
+                tone = tone_class(mark.tone)
+                if isinstance(mark, Bars):
+                    pale = " pale" if mark.faint else ""
+                    yield f'<rect class="{tone} fill{pale}" x="{place(x)}" y="{y - 9}" width="10" height="10" rx="2"/>'
+                else:
+                    thin = " thin" if mark.thin else ""
+                    yield f'<path class="{tone} line{thin}" d="M{place(x - 2)} {y - 4}h12"/>'
+                yield words(x + 14, y, mark.label, tone="quiet" if isinstance(mark, Bars) and mark.faint else mark.tone)
+
+
+def _key_rows(marks: list[Line | Bars], taken: float, width: int) -> Iterator[list[tuple[float, Line | Bars]]]:
+    """Names with a swatch, right-aligned in as many rows as they take; the first row has the y-axis' name at its left."""
+    row: list[tuple[float, Line | Bars]] = []
+    used = 0.0
+    for mark in marks:
+        need = len(mark.label) * LETTER + 30
+        if row and used + need > width - taken:
+            yield [(x + width - used, each) for x, each in row]
+            row, used, taken = [], 0.0, 0.0
+        row.append((used + 4, mark))
+        used += need
+    if row:
+        yield [(x + width - used, each) for x, each in row]
+
+
+def _upright(band: Band, chart: Chart) -> bool:
+    """Whether a band is a rectangle from the bottom of the plot to its top."""
+    heights = set(band.y)
+    return heights == {chart.y.low, chart.y.high} and all(
+        a == b or c == d for (a, c), (b, d) in pairwise(zip(band.x, band.y, strict=True))
+    )
