@@ -110,6 +110,13 @@ def rows_as_matrix(rows: Rows, start: int, stop: int) -> Any:
     return sp.csr_array(parts, shape=(stop - start, rows.width), copy=False)
 
 
+def some_rows(rows: Rows, start: int, stop: int) -> Rows:
+    """The rows from `start` to `stop` as the kernels want them, without a copy."""
+    if isinstance(rows, Dense):
+        return Dense(rows.values[start:stop])
+    return rows._replace(indptr=rows.indptr[start : stop + 1])
+
+
 def take_rows(rows: Rows, wanted: Any) -> Rows:
     """A container of its own with just the wanted rows."""
     if isinstance(rows, Dense):

@@ -18,6 +18,7 @@ Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996), ch. 2
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -104,8 +105,13 @@ def _finite(problem: Problem) -> bool:
 
 def _all_zero(problem: Problem, columns: Any) -> bool:
     """Whether the columns hold nothing but zeros: the square of a small number may be zero, too."""
-    stretches = (problem.matrix(start, start + 4096) for start in range(0, problem.n_rows, 4096))
-    return not any(abs(stretch[:, columns]).max() > 0.0 for stretch in stretches)
+    return not any(abs(stretch[:, columns]).max() > 0.0 for stretch in _pieces(problem, 4096))
+
+
+def _pieces(problem: Problem, rows: int) -> Iterator[Any]:
+    for start in range(0, problem.n_rows, rows):
+        yield problem.matrix(start, start + rows)
+        problem.give_back(start, min(start + rows, problem.n_rows))
 
 
 def from_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> Fitted:

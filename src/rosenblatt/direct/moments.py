@@ -15,7 +15,7 @@ import numpy as np
 from ..kernels.moments import add_pairs
 from ..kernels.rows import CSR, Dense
 from ..kernels.schemes import Binary
-from ..problem import Problem
+from ..problem import Problem, some_rows
 
 # Numbers in a block of rows: half a megabyte stays in the cache of a core, and twice as much does not where others work, too.
 BLOCK = 1 << 16
@@ -63,6 +63,7 @@ def stretches(problem: Problem) -> Iterator[tuple[slice, Any]]:
     for start in range(0, problem.n_rows, size):
         stop = min(start + size, problem.n_rows)
         yield slice(start, stop), problem.matrix(start, stop).astype(np.float64, copy=False)
+        problem.give_back(start, stop)
 
 
 def forth(problem: Problem, V: Any) -> Any:
@@ -105,14 +106,19 @@ def squared(problem: Problem, shift: Any) -> Any:
         for start in range(0, problem.n_rows, rows):
             block = fill(problem, start, min(start + rows, problem.n_rows), shift, room)
             total += block.T @ block
+            problem.give_back(start, start + len(block))
         return total
 
 
 def _squared_pairs(problem: Problem, m: int) -> Any:
-    d, c = problem.n_features, problem.labels.weights
+    d, c, n = problem.n_features, problem.labels.weights, problem.n_rows
     gram = np.zeros((d, d))
-    add_pairs(problem.rows, c, np.zeros(0), gram)
-    few, n, wide = m - d, problem.n_rows, max(64, BLOCK // (m - d))
+    size = n if problem.pages is None else problem.pages.neighbours
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        add_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
+        problem.give_back(start, stop)
+    few, wide = m - d, max(64, BLOCK // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))
     for start in range(0, n, wide):
         stop = min(start + wide, n)
@@ -120,6 +126,7 @@ def _squared_pairs(problem: Problem, m: int) -> Any:
         weighted = plain * roots(problem, start, stop) ** 2
         edge += problem.matrix(start, stop).T @ weighted
         corner += plain.T @ weighted
+        problem.give_back(start, stop)
     total = np.empty((m, m))
     total[1 : d + 1, 1 : d + 1] = gram + np.triu(gram, 1).T
     side = np.r_[0, d + 1 : m]
@@ -143,6 +150,7 @@ def triangle(problem: Problem, before: Any = None) -> Any:
     for start in range(0, problem.n_rows, rows):
         block = fill(problem, start, min(start + rows, problem.n_rows), no_shift, room)
         R = upper(np.concatenate([R, block]))
+        problem.give_back(start, start + len(block))
     return R
 
 

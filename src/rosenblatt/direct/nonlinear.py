@@ -12,7 +12,8 @@ Reference  K. Levenberg, Quarterly of Applied Mathematics 2 (1944); R. Byrd, P. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..kernels.descend import descend
 from ..kernels.moments import add_pairs
 from ..kernels.rows import CSR, Dense
 from ..kernels.schemes import Binary
-from ..problem import Problem, one_against_rest
+from ..problem import Problem, one_against_rest, some_rows
 from ..stopping import Stop
 from ..threads import in_order, one_blas_thread
 from .moments import BLOCK, back, stretches
@@ -188,17 +189,30 @@ def _lbfgs(descent: Descent, v: Any, tol: float, most: int) -> tuple[Any, Stop, 
     return found.x, _told(float(abs(found.jac).max()), tol, int(found.nit), "L-BFGS"), int(found.nit)
 
 
+def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
+    """The rows as they are, or as many at a time as should be in memory."""
+    size = problem.n_rows if problem.pages is None else problem.pages.neighbours
+    for start in range(0, problem.n_rows, size):
+        some, labels = slice(start, min(start + size, problem.n_rows)), problem.labels
+        part = Binary(labels.signs[some], labels.weights[some])
+        yield some, replace(problem, rows=some_rows(problem.rows, some.start, some.stop), labels=part, visited=None, pages=None)
+        problem.give_back(some.start, some.stop)
+
+
 def judged(problem: Problem, rule: Any, heads: Any, bias: Any, longest: float) -> tuple[float, float, Any]:
     """(E, largest relative partial derivative, rows that gave up) of some weights."""
     scale, total, steepest, quiet = largest_of_columns(problem), 0.0, 0.0, np.zeros(problem.n_rows, bool)
-    for h, part in enumerate(heads_of_problem(problem)):
-        descent = Descent(part, rule, scale)
-        value, gradient = descent(np.concatenate([bias[h : h + 1], heads[h]]) * scale)
-        total, steepest = total + value * descent.weight, max(steepest, float(abs(gradient).max()))
-        z = rule.speed * descent.margins
-        q = np.exp(-abs(z))
-        tau = rule.height * rule.slope * q / (1.0 + q) ** 3  # where z < 0
-        quiet |= (z < 0.0) & (tau < GAVE_UP * longest)
+    for h, whole in enumerate(heads_of_problem(problem)):
+        v, slope, weight = np.concatenate([bias[h : h + 1], heads[h]]) * scale, np.zeros(len(scale)), whole.total_weight
+        for some, part in _parts(whole):
+            descent = Descent(part, rule, scale)
+            value, gradient = descent(v)
+            total, slope = total + value * descent.weight, slope + gradient * (descent.weight / weight)
+            z = rule.speed * descent.margins
+            q = np.exp(-abs(z))
+            tau = rule.height * rule.slope * q / (1.0 + q) ** 3  # where z < 0
+            quiet[some] |= (z < 0.0) & (tau < GAVE_UP * longest)
+        steepest = max(steepest, float(abs(slope).max()))
     if problem.labels.weights.size:
         quiet &= problem.labels.weights > 0.0
     return total, steepest, np.flatnonzero(quiet)

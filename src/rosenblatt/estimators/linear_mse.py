@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -114,15 +115,19 @@ class LinearMSE(LinearClassifier):
         classes, codes = classes_and_codes(y)
         self._check_two(classes)
         problem = self._problem(X, codes, classes, sample_weight, some=True)
+        return self._learn(problem, classes, lambda: self._check_finite(X))
+
+    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
+        """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
         if problem.visited is not None:
-            self._check_finite(X)  # a weight of 0 times infinity is neither
+            check_finite()  # a weight of 0 times infinity is neither
         try:
             found = least_squares(problem, float(self.ridge), float(self.tol))
         except SquaresOutOfRangeError:
-            self._check_finite(X)
+            check_finite()
             raise
         if found.stop.reason != "solved":
-            warnings.warn(f"the least squares were not reached: {found.stop}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"the least squares were not reached: {found.stop}", ConvergenceWarning, stacklevel=4)
         self._set(found, classes)
         self._stream, self._moments = None, (found.total, found.shift, found.R, problem.n_visited)
         return self

@@ -118,7 +118,7 @@ class OnlineClassifier(LinearClassifier):
             check_finite()
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
-        keep_log = bool(self.log) or self.keep in ("pocket", "vote")
+        keep_log = (bool(self.log) and problem.pages is None) or self.keep in ("pocket", "vote")
         # Dense rows are summed for the average while they are at hand. Sparse ones are cheaper to sum from the log, where those
         # that moved the weights many times are added once; but not in cyclic order, which gives the same bits with a log,
         # without one and from a file on disk.

@@ -35,17 +35,32 @@ def check_every_class_weighs(weights: Any, codes: Any, classes: Any) -> None:
         raise ValueError(f"no row of class {absent[0]!r} has a weight over 0: there is nothing to tell from the others")
 
 
-def _of_class(class_weight: Any, codes: Any, classes: Any, sample_weight: Any) -> Any:
+def weights_of_classes(class_weight: Any, classes: Any, counts: Any) -> Any:
+    """The weight of each class, from how many rows it has; as bits, what `row_weights` gives its rows."""
+    if _is_balanced(class_weight):
+        return compute_class_weight(class_weight, classes=classes, y=classes, sample_weight=counts.astype(np.float64))
+    return _given(class_weight, classes)
+
+
+def _is_balanced(class_weight: Any) -> bool:
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
     elif not isinstance(class_weight, dict):
         raise TypeError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}")
-    if isinstance(class_weight, str):
+    return isinstance(class_weight, str)
+
+
+def _of_class(class_weight: Any, codes: Any, classes: Any, sample_weight: Any) -> Any:
+    if _is_balanced(class_weight):
         present, each = np.unique(codes), np.ones(len(classes))
         each[present] = compute_class_weight(
             class_weight, classes=classes[present], y=classes[codes], sample_weight=sample_weight
         )
         return each
+    return _given(class_weight, classes)
+
+
+def _given(class_weight: Any, classes: Any) -> Any:
     given = [class_weight.get(label, 1.0) for label in classes.tolist()]
     if not all(isinstance(weight, Real) for weight in given):
         raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")
