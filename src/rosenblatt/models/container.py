@@ -113,7 +113,7 @@ def read(path: str | os.PathLike[str], parse: Callable[[dict[str, Any], dict[str
         raise ModelError(source, str(wrong)) from None
     except RecursionError:
         raise ModelError(source, "is nested too deeply to be a model") from None
-    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, MemoryError) as wrong:
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, ImportError, MemoryError) as wrong:
         raise ModelError(source, f"holds parts that do not fit together ({type(wrong).__name__}: {wrong!s:.200})") from None
 
 

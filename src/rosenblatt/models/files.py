@@ -30,7 +30,7 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
 
     data : (X, y) it was trained on; the file then has their numbers of rows and columns, and their SHA-256.
 
-    Nothing is pickled, and the rows are not saved: a loaded estimator predicts the same bits and goes on with `partial_fit` and
+    It holds numbers and text, no code and no rows: a loaded estimator predicts the same bits and goes on with `partial_fit` and
     `warm_start`, but `log_` is None. A file that was there is replaced only when the new one is safely on disk.
 
     Examples

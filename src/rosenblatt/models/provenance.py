@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import platform
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,9 @@ import numpy as np
 
 def provenance_now() -> dict[str, Any]:
     """What every file says: who wrote it, and when."""
+    import datetime
+    import platform
+
     from .. import __version__
 
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)

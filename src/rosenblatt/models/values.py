@@ -90,10 +90,10 @@ def decode(told: Any, arrays: dict[str, Any], depth: int = 0) -> Any:
         from ..certificates.files import parse_certificate
 
         return parse_certificate(dumps(inner).encode("ascii"))
+    if kind not in ("dict", "list", "tuple"):
+        raise UnfitError(f"has a parameter of an unknown kind, {kind!r:.40}")
     require(isinstance(inner, list), "has a parameter that is not written as parameters are")
     if kind == "dict":
         return {decode(key, {}, depth + 1): decode(each, arrays, depth + 1) for key, each in inner}
-    if kind in ("list", "tuple"):
-        parts = [decode(each, arrays, depth + 1) for each in inner]
-        return parts if kind == "list" else tuple(parts)
-    raise UnfitError(f"has a parameter of an unknown kind, {kind!r:.40}")
+    parts = [decode(each, arrays, depth + 1) for each in inner]
+    return parts if kind == "list" else tuple(parts)
