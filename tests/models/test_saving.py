@@ -309,7 +309,7 @@ def test_a_recipe_goes_with_the_model(path, monkeypatch):
         def __init__(self, factors):
             self.factors = factors
 
-        def transform(self, X):
+        def rows(self, X):
             return np.asarray(X) * self.factors
 
         def to_parts(self):

@@ -74,7 +74,7 @@ class Model:
 
     def scores(self, X: Any) -> Any:
         """Rows x heads: one head for two classes, over 0 for the second; else one for each class."""
-        rows = self._rows(X if self.recipe is None else self.recipe.transform(X))
+        rows = self._rows(X if self.recipe is None else self.recipe.rows(X))
         if self.coef is None:
             return np.concatenate([vote.scores(rows) for vote in self._votes], axis=1)
         scores = linear_scores(rows, self.coef, self.intercept)

@@ -1,0 +1,342 @@
+"""What is exported scores as the model does: in onnxruntime, in C, in SQLite, and from JSON in plain Python."""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import json
+import math
+import shutil
+import sqlite3
+import subprocess
+
+import numpy as np
+import pytest
+from kitchen import NAMES, Recipe, a_model, category, rows, with_recipe, words
+
+import rosenblatt as rb
+from rosenblatt.exports.c_source import to_c
+from rosenblatt.exports.formula import ExportError
+from rosenblatt.exports.json_text import to_json
+from rosenblatt.exports.onnx_graph import to_onnx
+from rosenblatt.exports.sql import identifier, literal, to_sql
+from rosenblatt.models.kinds import model_of
+from rosenblatt.models.sparse import SparseRows
+from rosenblatt.readers.data import Sparse
+from rosenblatt.scores import linear_scores
+
+MODELS = {
+    "two classes": lambda: a_model(2),
+    "four classes": lambda: a_model(4),
+    "pairs": lambda: a_model(4, pairs=True),
+    "float32": lambda: a_model(4, dtype=np.float32),
+    "whole labels": lambda: a_model(4, "whole"),
+    "float labels": lambda: a_model(4, "floats"),
+    "truth": lambda: a_model(2, "truth"),
+    "no names": lambda: a_model(2, names=None),
+}
+RECIPES = {
+    "scaled": Recipe(5),
+    "products": Recipe(3, degree=3),
+    "filled": Recipe(5, fill=True),
+    "filled products": Recipe(4, degree=2, fill=True),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return MODELS[request.param]()
+
+
+@pytest.fixture(params=RECIPES)
+def cooked(request):
+    return with_recipe(RECIPES[request.param], 4)
+
+
+def with_holes(X, model):
+    X = X[:, : model.recipe.numbers.columns].copy()
+    if model.recipe.numbers.means is not None:
+        X[::3, 1] = np.nan
+    return X
+
+
+def assert_scores(found, wanted):
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12 * abs(wanted).max())
+
+
+# --- ONNX ------------------------------------------------------------------------------------------------------------------
+
+
+def run_onnx(raw, X):
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = runtime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
+    label, scores = session.run(["label", "scores"], {"rows": np.asarray(X, np.float64)})
+    return label, scores, session
+
+
+def test_onnx_scores_and_labels_are_ours(model):
+    X, _ = rows(4)
+    label, scores, session = run_onnx(to_onnx(model), X)
+    assert scores.dtype == np.float64
+    assert_scores(scores, model.scores(X))
+    assert label.tolist() == model.labels_of(scores).tolist()
+    names = json.loads(session.get_modelmeta().custom_metadata_map["columns"])
+    assert names == list(model.feature_names or [f"x{j}" for j in range(5)])
+
+
+def test_onnx_has_the_recipe(cooked):
+    X = with_holes(rows(4)[0], cooked)
+    label, scores, _ = run_onnx(to_onnx(cooked), X)
+    assert_scores(scores, cooked.scores(X))
+    assert label.tolist() == cooked.labels_of(scores).tolist()
+
+
+def test_onnx_takes_no_rows_and_one(model):
+    X, _ = rows(4)
+    for n in (0, 1):
+        label, scores, _ = run_onnx(to_onnx(model), X[:n])
+        assert len(label) == len(scores) == n
+
+
+def test_ties_go_to_the_smaller_label():
+    for k in (2, 4):
+        model = a_model(k)
+        tied = rb.Model("Perceptron", {}, model.classes, np.zeros_like(model.coef), np.zeros_like(model.intercept))
+        X = np.ones((3, 5))
+        assert run_onnx(to_onnx(tied), X)[0].tolist() == [model.classes[0]] * 3
+        assert [line[-1] for line in run_sql(tied, X)[0]] == [model.classes[0]] * 3
+
+
+def test_without_onnx_there_is_one_sentence(monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *rest):
+        if name.startswith("onnx"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[onnx\]'"):
+        to_onnx(a_model())
+
+
+# --- C ---------------------------------------------------------------------------------------------------------------------
+
+
+def run_c(source, X, heads, tmp_path):
+    if shutil.which("gcc") is None:
+        pytest.skip("needs gcc")
+    (tmp_path / "model.c").write_text(source)
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+    subprocess.run(["gcc", *flags, "model.c", "-o", "model.so", "-lm"], cwd=tmp_path, check=True)
+    library = ctypes.CDLL(str(tmp_path / "model.so"))
+    library.rosenblatt_predict.restype = ctypes.c_char_p
+    scores, labels = np.empty((len(X), heads)), []
+    pointer = ctypes.POINTER(ctypes.c_double)
+    for x, out in zip(np.ascontiguousarray(X, np.float64), scores, strict=True):
+        library.rosenblatt_scores(x.ctypes.data_as(pointer), out.ctypes.data_as(pointer))
+        labels.append(library.rosenblatt_predict(x.ctypes.data_as(pointer)).decode())
+    return scores, labels
+
+
+def test_c_scores_and_labels_are_ours(model, tmp_path):
+    X, _ = rows(4)
+    wanted = model.scores(X)
+    scores, labels = run_c(to_c(model), X, wanted.shape[1], tmp_path)
+    assert_scores(scores, wanted)
+    assert labels == [str(label) for label in model.labels_of(scores).tolist()]
+
+
+def test_c_sums_in_the_documented_order_to_the_bit(tmp_path):
+    model, (X, _) = a_model(4), rows(4)
+    every = Sparse(X.ravel(), np.tile(np.arange(5, dtype=np.int32), len(X)), np.arange(0, X.size + 1, 5), 5)
+    wanted = linear_scores(SparseRows(every), model.coef, model.intercept)
+    assert np.array_equal(run_c(to_c(model), X, 4, tmp_path)[0], wanted)
+
+
+def test_c_has_the_recipe(cooked, tmp_path):
+    X = with_holes(rows(4)[0], cooked)
+    scores, labels = run_c(to_c(cooked), X, 4, tmp_path)
+    assert_scores(scores, cooked.scores(X))
+    assert labels == cooked.labels_of(scores).tolist()
+
+
+# --- SQL -------------------------------------------------------------------------------------------------------------------
+
+
+def run_sql(model, X, names=None, table="rows", cells=(), columns=None):
+    """(rows of the answer, scores)"""
+    base = sqlite3.connect(":memory:")
+    names = list(names or model.feature_names or [f"x{j}" for j in range(X.shape[1])])
+    types = ["REAL"] * X.shape[1] + ["TEXT"] * len(cells)
+    fields = ", ".join(f"{identifier(name)} {kind}" for name, kind in zip(names, types, strict=True))
+    base.execute(f"CREATE TABLE {identifier(table)} ({fields})")
+    values = [[None if math.isnan(x) else x for x in row] for row in X.tolist()]
+    values = [[*row, *(column[i] for column in cells)] for i, row in enumerate(values)]
+    base.executemany(f"INSERT INTO {identifier(table)} VALUES ({', '.join('?' * len(names))})", values)
+    cursor = base.execute(to_sql(model, table=table, columns=columns))
+    found = cursor.fetchall()
+    heads = [place for place, column in enumerate(cursor.description) if column[0].startswith("rosenblatt_score")]
+    assert cursor.description[-1][0] == "rosenblatt_label"
+    assert base.execute(f"SELECT COUNT(*) FROM {identifier(table)}").fetchone() == (len(X),)
+    return found, [[row[place] for place in heads] for row in found]
+
+
+def test_sql_scores_and_labels_are_ours(model):
+    X, _ = rows(4)
+    found, scores = run_sql(model, X)
+    assert_scores(np.array(scores), model.scores(X))
+    assert [row[-1] for row in found] == model.labels_of(np.array(scores)).tolist()
+
+
+def test_sql_has_the_recipe(cooked):
+    X = with_holes(rows(4)[0], cooked)
+    found, scores = run_sql(cooked, X, cooked.recipe.number_names)
+    assert_scores(np.array(scores), cooked.scores(X))
+    assert [row[-1] for row in found] == cooked.labels_of(np.array(scores)).tolist()
+
+
+def test_sql_has_columns_of_names():
+    recipe = Recipe(3, strings=[category("colour's", "red", "it's", 'a "b"'), category("shape", "round", "flat")])
+    model, (X, _) = with_recipe(recipe, 4), rows(4, 12)
+    cells = [["red", "it's", 'a "b"', "unheard of"] * 3, ["flat", None, "round"] * 4]
+    names = [*recipe.number_names, "colour's", "shape"]
+    found, scores = run_sql(model, X[:, :3], names, cells=cells)
+    assert_scores(np.array(scores), model.scores((X[:, :3], cells)))
+    assert [row[-1] for row in found] == model.labels_of(np.array(scores)).tolist()
+
+
+def test_sql_of_pairs_with_a_recipe():
+    model, (X, _) = with_recipe(Recipe(5), 4, pairs=True), rows(4)
+    found, scores = run_sql(model, X, NAMES)
+    assert_scores(np.array(scores), model.scores(X))
+    assert [row[-1] for row in found] == model.labels_of(np.array(scores)).tolist()
+
+
+def test_sql_of_a_missing_number_has_no_label():
+    X = rows(4)[0].copy()
+    X[1, 2] = np.nan
+    for model in (a_model(2), a_model(4), a_model(4, pairs=True)):
+        found, scores = run_sql(model, X)
+        assert found[1][-1] is None
+        assert all(score is None for score in scores[1])
+        assert found[0][-1] is not None
+
+
+def test_sql_takes_other_names_for_table_and_columns():
+    model, (X, _) = a_model(2), rows(2)
+    names = ["a", "b", 'c"; DROP TABLE x; --', "d", "e"]
+    found, _ = run_sql(model, X, names, table='my "table"; --', columns=names)
+    assert [row[-1] for row in found] == model.predict(X).tolist()
+    assert '"schema"."table"' in to_sql(model, table="schema.table")
+    with pytest.raises(ExportError, match="reads 5 columns, got 2 names"):
+        to_sql(model, columns=["a", "b"])
+
+
+def test_sql_of_many_columns_runs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3, 1600))
+    model = rb.Model("Perceptron", {}, np.array([0, 1]), rng.normal(size=(1, 1600)), np.zeros(1))
+    assert_scores(np.array(run_sql(model, X)[1]), model.scores(X))
+    wide = rb.Model("Perceptron", {}, np.array([0, 1]), np.ones((1, 1601)), np.zeros(1))
+    with pytest.raises(ExportError, match="has 1,601 columns, and a query gets 1,600 at most"):
+        to_sql(wide)
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
+def test_names_that_sql_cannot_hold_are_refused(name):
+    with pytest.raises(ExportError):
+        to_sql(a_model(), columns=[name, "b", "c", "d", "e"])
+    if name:
+        with pytest.raises(ExportError):
+            literal(name)
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------------
+
+
+def score_by_hand(told, row, cells=()):
+    """As the file's own sentences say."""
+    recipe = told["recipe"]
+    features = list(row)
+    if recipe is not None:
+        if recipe["fill"] is not None:
+            row = [mean if math.isnan(x) else x for x, mean in zip(row, recipe["fill"], strict=True)]
+        products = recipe["products"] or [[j] for j in range(len(row))]
+        features = [math.prod(row[j] for j in factors) for factors in products]
+        features = [(x - shift) / divide for x, shift, divide in zip(features, recipe["shift"], recipe["divide"], strict=True)]
+        for block, cell in zip(recipe["blocks"], cells, strict=True):
+            features += [float(cell == value) for value in block["values"]]
+    planes = zip(told["weights"], told["intercept"], strict=True)
+    scores = [b + sum(w * x for w, x in zip(weights, features, strict=True)) for weights, b in planes]
+    if told["pairs"] is not None:
+        votes, total = [0.0] * len(told["classes"]), [0.0] * len(told["classes"])
+        for score, (a, b) in zip(scores, told["pairs"], strict=True):
+            votes[b if score > 0 else a] += 1
+            total[a] -= score
+            total[b] += score
+        scores = [v + t / (3 * (abs(t) + 1)) for v, t in zip(votes, total, strict=True)]
+    if len(scores) == 1:
+        return scores, told["classes"][scores[0] > 0]
+    return scores, told["classes"][scores.index(max(scores))]
+
+
+def test_json_has_what_it_takes_to_score(model):
+    X, _ = rows(4)
+    told = json.loads(to_json(model))
+    found = [score_by_hand(told, row) for row in X.tolist()]
+    assert_scores(np.array([scores for scores, _ in found]), model.scores(X))
+    assert [label for _, label in found] == model.predict(X).tolist()
+    assert np.array_equal(np.array(told["weights"]), model.coef.astype(float))
+    assert told["columns"] == list(model.feature_names or [f"x{j}" for j in range(5)])
+
+
+def test_json_has_the_recipe(cooked):
+    X = with_holes(rows(4)[0], cooked)
+    told = json.loads(to_json(cooked))
+    assert_scores(np.array([score_by_hand(told, row)[0] for row in X.tolist()]), cooked.scores(X))
+
+
+def test_json_has_names_and_words():
+    recipe = Recipe(3, strings=[category("colour", "red", "blue"), words("message", "cash", "hello")])
+    told = json.loads(to_json(with_recipe(recipe)))
+    assert told["recipe"]["blocks"] == [
+        {"column": "colour", "values": ["red", "blue"]},
+        {"column": "message", "words": ["cash", "hello"]},
+    ]
+    assert "sqrt" in " ".join(told["how"])
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("export", [to_onnx, to_json, to_c, to_sql])
+def test_votes_and_single_classes_are_refused_in_a_sentence(export):
+    X, codes = rows(2)
+    vote = model_of(rb.Perceptron(keep="vote").fit(X, codes))
+    with pytest.raises(ExportError, match=r"a vote has no weights that .* could hold"):
+        export(vote)
+    one = model_of(rb.Perceptron().partial_fit(X, np.zeros(len(X), int)))
+    with pytest.raises(ExportError, match="knows one class only, 0"):
+        export(one)
+
+
+@pytest.mark.parametrize("export", [to_onnx, to_c, to_sql])
+def test_words_are_refused_where_there_is_no_room_for_them(export):
+    with pytest.raises(ExportError, match="'message' is text"):
+        export(with_recipe(Recipe(3, strings=[words("message", "cash")])))
+
+
+@pytest.mark.parametrize("export", [to_onnx, to_c])
+def test_names_are_refused_where_there_is_no_room_for_them(export):
+    with pytest.raises(ExportError, match="'colour' holds names"):
+        export(with_recipe(Recipe(3, strings=[category("colour", "red")])))
+
+
+def test_scaling_that_overflows_is_refused():
+    recipe = Recipe(3)
+    recipe.numbers.divide = np.full(3, 5e-324)
+    with pytest.raises(ExportError, match="cannot be folded"):
+        to_c(with_recipe(recipe))
