@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .columns import SAMPLE, Layout, joined, lay_out, missing_cell
 from .data import Data, DataError, Table
 from .options import Options
 from .sources import Source
+from .typed import SAMPLE, Layout, joined, lay_out, missing_cell
 
 ROWS = 1 << 16  # of a batch, at most
 

@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .columns import SAMPLE, Layout, joined, lay_out, listed, missing_cell
 from .data import Data, DataError, Table
 from .options import Options
+from .sentences import listed
 from .sources import Source
+from .typed import SAMPLE, Layout, joined, lay_out, missing_cell
 from .window import blocks
 
 BLOCK = 1 << 20  # bytes that are read at once

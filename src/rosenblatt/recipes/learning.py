@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from rosenblatt.readers.columns import listed
 from rosenblatt.readers.data import Data, DataError, Sparse, Table
+from rosenblatt.readers.sentences import listed
 
 from .adapt import as_data
 from .cells import as_matrix, as_numbers, as_strings
 from .numbers import Numbers
 from .recipe import Recipe
-from .scaling import WILD, by_deviation, by_largest, check_scale, spread
+from .scaling import by_deviation, by_largest, check_scale, is_wild, spread
 from .string_tallies import Strings
 from .strings import Words
 from .tallies import First, Largest, Moments
@@ -56,13 +56,13 @@ def _from_sparse(chunks: Iterable[Data], head: Data, degree: int, scale: str, fi
     _some_rows(head, tally.rows)
     if scale == "standard":
         raise DataError(head.source, "scale='standard' would make sparse rows dense: use scale='max'")
-    divide, notes = _by_largest(scale, tally.largest)
+    divide, notes = _by_largest(scale, tally.largest, tally.density)
     return Recipe("sparse", Numbers(tally.polynomial.columns, degree, None, None, divide), first=first, notes=notes)
 
 
 def _from_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
     columns = head.features.shape[1]
-    tally = Moments(columns, degree)
+    tally = Moments(columns, degree, scale == "standard")
     for data in chunks:
         _same_kind(data, np.ndarray)
         if data.features.shape[1] != columns:
@@ -85,7 +85,7 @@ def _from_tables(
             strings[name] = Strings(head.source, name, told.get(name))
         else:
             numbers.append(name)
-    tally, ids = Moments(len(numbers), degree), {name: First() for name in numbers}
+    tally, ids = Moments(len(numbers), degree, scale == "standard"), {name: First() for name in numbers}
     for data in chunks:
         table = _table(data)
         if table.names != names:
@@ -107,24 +107,19 @@ def _from_tables(
 def _numbers(tally: Moments, scale: str) -> tuple[Numbers, tuple[str, ...]]:
     polynomial, largest = tally.polynomial, tally.largest
     means = tally.means[: polynomial.columns]
-    if scale == "auto" and spread(largest) > WILD:
-        scale = "standard"
-        why = f"the ranges of the columns differ {spread(largest):,.0f} times"
-    else:
-        why = "as asked"
     if scale == "standard":
         shift, divide = by_deviation(tally.means, tally.deviations, largest)
-        notes = (f"Numbers were brought to mean 0 and deviation 1: {why}.",)
-        return Numbers(polynomial.columns, polynomial.degree, means, shift, divide), notes
-    divide, more = _by_largest(scale, largest)
-    return Numbers(polynomial.columns, polynomial.degree, means, None, divide), more
+        note = "Columns of numbers were brought to mean 0 and deviation 1, as asked."
+        return Numbers(polynomial.columns, polynomial.degree, means, shift, divide), (note,)
+    divide, notes = _by_largest(scale, largest)
+    return Numbers(polynomial.columns, polynomial.degree, means, None, divide), notes
 
 
-def _by_largest(scale: str, largest: Any) -> tuple[Any | None, tuple[str, ...]]:
-    if scale == "none" or (scale == "auto" and spread(largest) <= WILD):
+def _by_largest(scale: str, largest: Any, density: float = 1.0) -> tuple[Any | None, tuple[str, ...]]:
+    if scale == "none" or (scale == "auto" and not is_wild(largest, density)):
         return None, ()
-    why = "as asked" if scale == "max" else f"the ranges of the columns differ {spread(largest):,.0f} times"
-    return by_largest(largest), (f"Every column was divided by its largest absolute value: {why}.",)
+    why = ", as asked" if scale == "max" else f": the widest range is {spread(largest):,.0f} times the narrowest"
+    return by_largest(largest), (f"Columns of numbers were divided by their largest absolute values{why}.",)
 
 
 def _notes_on_strings(finished: tuple[Any, ...], strands: dict[str, Strings]) -> tuple[str, ...]:

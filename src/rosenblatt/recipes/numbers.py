@@ -13,7 +13,7 @@ from rosenblatt.readers.data import DataError, Sparse
 from .polynomial import Polynomial
 from .stacking import cut_columns, from_dense, one_below_other, to_dense
 
-CELLS = 1 << 20  # so many features are made at a time
+CELLS = 1 << 17  # so many features are made at a time: they stay in a cache
 
 
 @dataclass(frozen=True, eq=False)

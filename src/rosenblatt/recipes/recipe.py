@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.readers.columns import listed
 from rosenblatt.readers.data import Data, DataError, Sparse, Table
+from rosenblatt.readers.sentences import listed
 
 from .adapt import as_data
 from .cells import as_matrix, as_strings

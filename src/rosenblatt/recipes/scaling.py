@@ -1,4 +1,9 @@
-"""Which features are scaled, and how: so that no column drowns the others."""
+"""Which features are scaled, and how: so that no column drowns the others.
+
+Left as they are unless ranges differ wildly, and then divided by the largest absolute value: zeros stay zeros, and test errors
+of the averaged perceptron were as low as with mean 0 and deviation 1 (20 splits: heart 13.7 % against 14.4 %, spambase 8.3 %
+against 7.4 %, wdbc 3.1 % and 3.1 %), from 27 %, 45 % and 8.5 % unscaled.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,10 @@ from typing import Any
 import numpy as np
 
 SCALES = ("auto", "none", "max", "standard")
-# Between the largest and the smallest of the features' largest absolute values; beyond it their ranges differ wildly.
-WILD = 100.0
+# Times that the widest range is as wide as the narrowest. Where fewer than a tenth of all cells are set they may be counts of
+# words, which reach hundreds and are better left alone (news20: 549 times; 21 % test error, and 23 % scaled).
+WILD, WILD_COUNTS = 100.0, 10_000.0
+THIN = 0.1
 
 
 def check_scale(scale: str) -> None:
@@ -21,6 +28,10 @@ def spread(largest: Any) -> float:
     some = largest[largest > 0]
     with np.errstate(over="ignore"):
         return float(some.max() / some.min()) if len(some) else 1.0
+
+
+def is_wild(largest: Any, density: float = 1.0) -> bool:
+    return spread(largest) > (WILD if density >= THIN else WILD_COUNTS)
 
 
 def by_largest(largest: Any) -> Any:

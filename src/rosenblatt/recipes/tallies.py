@@ -15,15 +15,15 @@ from .polynomial import Polynomial
 from .stacking import to_dense
 
 BLOCK = 4096  # rows
-CELLS = 1 << 21  # a block of wide rows has fewer
+CELLS = 1 << 18  # a block of wide rows has fewer, so that it stays in a cache
 SAMPLE = 1_000  # rows that say what a column is like
 
 
 class Moments:
-    """Of each feature of dense rows: how many cells are there, their mean, deviation and largest absolute value."""
+    """Of each feature of dense rows: how many cells are there, their mean, largest absolute value and, if wanted, deviation."""
 
-    def __init__(self, columns: int, degree: int) -> None:
-        self.polynomial = Polynomial(columns, degree)
+    def __init__(self, columns: int, degree: int, deviations: bool = False) -> None:
+        self.polynomial, self._spread = Polynomial(columns, degree), deviations
         width = self.polynomial.width
         self._block = np.empty((max(1, min(BLOCK, CELLS // max(1, width))), columns))
         self._filled = 0
@@ -64,18 +64,20 @@ class Moments:
             return
         X = self.polynomial.expand(self._block[: self._filled])
         self._filled = 0
-        present = ~np.isnan(X)
-        here = present.sum(axis=0)
         with np.errstate(all="ignore"):
-            self.largest = np.fmax(self.largest, np.fmax.reduce(abs(X), axis=0))
-            mean = X.sum(axis=0, where=present) / np.maximum(here, 1)
-            off = X - mean
-            squares = np.square(off, out=off).sum(axis=0, where=present)
+            self.largest = np.fmax(self.largest, np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0)))
+            sums = X.sum(axis=0)
+            whole = not np.isnan(sums).any()
+            present: Any = True if whole else ~np.isnan(X)
+            here = np.full(X.shape[1], len(X)) if whole else present.sum(axis=0)
+            mean = (sums if whole else X.sum(axis=0, where=present)) / np.maximum(here, 1)
             total = self.counts + here
             gap = np.where(here > 0, mean - self._means, 0.0)
             share = here / np.maximum(total, 1)
+            if self._spread:
+                squares = np.square(X - mean).sum(axis=0, where=present)
+                self._squares = self._squares + squares + gap * gap * (self.counts * share)
             self._means = self._means + gap * share
-            self._squares = self._squares + squares + gap * gap * (self.counts * share)
             self.counts = total
 
 
@@ -83,13 +85,14 @@ class Largest:
     """The largest absolute value of each feature of sparse rows, whose width may grow on the way."""
 
     def __init__(self, degree: int) -> None:
-        self.degree, self.rows = degree, 0
+        self.degree, self.rows, self._stored = degree, 0, 0
         self.polynomial = Polynomial(0, 1)
         self.largest = np.zeros(0)
 
     def add(self, S: Any) -> None:
         self.rows += S.shape[0]
-        if S.width > self.polynomial.columns or not self.rows:
+        self._stored += len(S.values)
+        if S.width > self.polynomial.columns:
             self._widen(S.width)
         if self.degree == 1:
             np.maximum.at(self.largest, S.indices, abs(S.values))
@@ -98,6 +101,11 @@ class Largest:
         for start in range(0, S.shape[0], step):
             part = to_dense(S, start, min(start + step, S.shape[0]), self.polynomial.columns)
             self.largest = np.fmax(self.largest, abs(self.polynomial.expand(part)).max(axis=0, initial=0))
+
+    @property
+    def density(self) -> float:
+        """Of all cells, those that are stored."""
+        return self._stored / max(1, self.rows * self.polynomial.columns)
 
     def _widen(self, columns: int) -> None:
         wider = Polynomial(columns, self.degree)

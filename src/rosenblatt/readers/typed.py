@@ -15,6 +15,7 @@ import numpy as np
 from .data import Data, DataError, Table
 from .layout import LABEL_NAMES, find_column
 from .options import Options
+from .sentences import listed
 
 SAMPLE = 1_000  # rows
 MOST_CLASSES = 1_000
@@ -52,16 +53,6 @@ def check_names(source: str, names: Sequence[str]) -> None:
         if name in seen:
             raise DataError(source, f"two columns are called {name!r}", column=at)
         seen.add(name)
-
-
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Some names as words of a sentence.
-
-    >>> listed(["a", "b"]), listed(["a", "b", "c"], most=1)
-    ("'a', 'b'", "'a' and 2 more")
-    """
-    some = ", ".join(repr(name if len(name) <= 60 else name[:57] + "...") for name in names[:most])
-    return some if len(names) <= most else f"{some} and {len(names) - most:,} more"
 
 
 def looks_like_labels(cells: Any) -> bool:

@@ -1,0 +1,172 @@
+"""JSON lines: what a line becomes, and that any bytes give rows or one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from outcome import outcome
+
+from rosenblatt.readers.data import Data, DataError
+from rosenblatt.readers.options import Options
+from rosenblatt.readers.read import chunks, read
+
+
+def write(folder: Path, text: str | bytes) -> str:
+    path = folder / "rows.jsonl"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+def test_numbers_strings_booleans_and_labels(tmp_path):
+    path = write(tmp_path, '{"a": 1, "b": "x", "c": true, "label": "yes"}\n\n{"label": "no", "c": false, "b": "y", "a": 2.5}')
+    data = read(path)
+    assert data.features.names == ("a", "b", "c")
+    assert data.label_name == "label"
+    assert data.labels.tolist() == ["yes", "no"]
+    a, b, c = data.features.columns
+    assert (a.tolist(), b.tolist(), c.tolist()) == ([1.0, 2.5], ["x", "y"], [1.0, 0.0])
+    assert a.dtype == c.dtype == np.float64
+
+
+def test_null_and_absent_keys_are_missing(tmp_path):
+    path = write(tmp_path, '{"a": 1, "b": "x", "y": 1}\n{"a": null, "y": 0}\n{"a": 3, "b": "z", "y": 1}')
+    with pytest.raises(DataError, match=r"rows.jsonl, line 2, column a: there is no value"):
+        read(path)
+    a, b = read(path, Options(missing="mean")).features.columns
+    assert np.isnan(a[1])
+    assert b.tolist() == ["x", None, "z"]
+
+
+def test_columns_told_to_be_names(tmp_path):
+    path = write(
+        tmp_path, '{"zip": 8001, "mixed": "a", "y": 1}\n{"zip": 8002.5, "mixed": 3, "y": 0}\n{"zip": 1, "mixed": true, "y": 0}'
+    )
+    data = read(path, Options(categorical=("zip", "mixed")))
+    assert [column.tolist() for column in data.features.columns] == [["8001", "8002.5", "1"], ["a", "3", "true"]]
+
+
+def test_ignored_keys_may_hold_anything(tmp_path):
+    path = write(tmp_path, '{"a": 1, "deep": {"x": [1]}, "y": 1}\n{"a": 2, "y": 0, "deep": 4}')
+    assert read(path, Options(ignore=("deep",))).features.names == ("a",)
+
+
+def test_prediction_wants_columns_and_no_labels(tmp_path):
+    path = write(tmp_path, '{"new": [1], "b": 2, "a": 1}')
+    data = read(path, Options(wanted=("a", "b"), label="y"))
+    assert data.labels is None
+    assert [column.tolist() for column in data.features.columns] == [[1.0], [2.0]]
+    with pytest.raises(DataError, match="there is no column 'c', which the model reads"):
+        read(path, Options(wanted=("a", "c")))
+
+
+BAD = {
+    "": "there are no rows",
+    "\n\n": "there are no rows",
+    "{": "line 1, column 2: the line is not JSON",
+    '{"a": 1, "y": 0} x': "line 1, column 18: the line is not JSON",
+    '{"a": 1, "y": 0}\n{"a" 1}': "line 2, column 6: the line is not JSON",
+    "[1, 2]": "line 1: the line is not an object",
+    "3": "line 1: the line is not an object",
+    '{"a": 1, "a": 2, "y": 0}': "line 1: the key 'a' is there twice",
+    '{"a": NaN, "y": 0}': "line 1: NaN is not a number",
+    '{"a": -Infinity, "y": 0}': "line 1: -Infinity is not a number",
+    '{"a": 1e400, "y": 0}': "line 1, column a: the number is too large",
+    '{"a": ' + "9" * 5000 + ', "y": 0}': "line 1, column a: the number is too large",
+    '{"a": [1], "y": 0}': "line 1, column a: a value is an object or a list",
+    '{"a": {"b": 1}, "y": 0}': "line 1, column a: a value is an object or a list",
+    '{"a": ' + "[" * 100_000 + "]" * 100_000 + ', "y": 0}': "line 1: values are nested too deeply",
+    '{"a": "\\ud800", "y": 0}': "line 1: a string has half a surrogate pair",
+    '{"a": 1, "y": 0}\n{"a": "x", "y": 0}': "line 2, column a: the value is a string where the rows before have numbers",
+    '{"a": "x", "y": 0}\n{"a": 3, "y": 0}': "line 2, column a: the value is a number where the rows before have strings",
+    '{"a": 1, "y": null}': "line 1, column y: there is no label",
+    '{"y": 1}': "there is no column besides the labels",
+    b"\xff\xfe{\x00}\x00": "is in UTF-16",
+    b'{"a": 1, "y": 0}\n{"a": "\xff", "y": 0}': "line 2, column 8: the line is not UTF-8",
+    b'{"a": 1, "y": 0}\n\x00\x01': "line 2: holds a NUL byte",
+    '{"a": 0.5, "b": 0.25}': "say it with --label",
+}
+
+
+@pytest.mark.parametrize("text", BAD, ids=lambda text: repr(text[:24]))
+def test_bad_lines_are_one_sentence(tmp_path, text):
+    with pytest.raises(DataError) as error:
+        read(write(tmp_path, text))
+    assert BAD[text] in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+def test_a_new_key_after_the_first_thousand_rows(tmp_path):
+    path = write(tmp_path, '{"a": 1, "y": 0}\n' * 1000 + '{"a": 1, "y": 0, "late": 3}\n')
+    with pytest.raises(DataError, match=r"line 1,001, column late: the key is new"):
+        read(path)
+
+
+def test_bom_and_crlf(tmp_path):
+    data = read(write(tmp_path, b'\xef\xbb\xbf{"a": 1, "y": 0}\r\n{"a": 2, "y": 1}\r\n'))
+    assert data.features.columns[0].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("size", [1, 50, 1 << 20])
+def test_chunks_are_the_same_rows(tmp_path, size):
+    rows = [{"a": i / 7, "b": f"word {i}", "y": i % 2} for i in range(40)]
+    path = write(tmp_path, "\n".join(map(json.dumps, rows)))
+    parts = list(chunks(path, Options(), size))
+    whole = read(path)
+    for j in range(2):
+        assert np.concatenate([part.features.columns[j] for part in parts]).tolist() == whole.features.columns[j].tolist()
+    assert np.concatenate([part.labels for part in parts]).tolist() == whole.labels.tolist()
+    assert (len(parts) == 40) if size == 1 else True
+
+
+PIECES = [
+    '{"a": 1, "y": 0}',
+    '{"a":',
+    '"',
+    "\\",
+    "\\ud800",
+    "[",
+    "]",
+    "{",
+    "}",
+    "null",
+    "1e999",
+    ",",
+    ":",
+    "y",
+    "\n",
+    "\0",
+    "é",
+    "true",
+    "-",
+]
+
+
+@given(
+    st.one_of(st.binary(max_size=60), st.lists(st.sampled_from(PIECES), max_size=12).map(lambda parts: "".join(parts).encode()))
+)
+def test_any_bytes_give_rows_or_a_sentence(tmp_path_factory, raw):
+    data = outcome(tmp_path_factory.getbasetemp() / "junk.jsonl", raw)
+    if isinstance(data, Data):
+        assert data.n_rows == len(data.labels)
+        assert all(np.isfinite(column).all() for column in data.features.columns if column.dtype == np.float64)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.text(st.characters(codec="utf-8")), st.integers(0, 3)),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_what_was_written_is_read(tmp_path_factory, rows):
+    lines = [json.dumps({"a": a, "b": b, "y": y}, ensure_ascii=len(b) % 2 == 0) for a, b, y in rows]
+    data = read(write(tmp_path_factory.getbasetemp(), "\n".join(lines)))
+    assert data.features.columns[0].tolist() == [a for a, _, _ in rows]
+    assert data.features.columns[1].tolist() == [b for _, b, _ in rows]
+    assert data.labels.tolist() == [y for _, _, y in rows]

@@ -1,0 +1,301 @@
+"""Recipes: each feature is what its definition says, by naive loops, however the rows were cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler, normalize
+from tables import cut, dense, numbers, sparse, strings, table
+
+from rosenblatt.readers.data import Data, DataError, Sparse, Table
+from rosenblatt.recipes.polynomial import Polynomial
+from rosenblatt.recipes.recipe import Recipe
+
+RNG = np.random.default_rng(0)
+TEXTS = [
+    "The cat sat on the mat.", "A dog, a CAT and a bird!", "naïve café — naïve", "x y z", "", "mat mat mat dog_1 dog_1",
+    "bird bird", "Ünïcode ünïcode words", "the the the the", "one two three dog_1",
+]  # fmt: skip
+
+
+def test_numbers_are_themselves():
+    data = table(a=numbers(1, 2), b=numbers(3, -4))
+    recipe = Recipe.learn([data])
+    np.testing.assert_array_equal(recipe.rows(data), [[1, 3], [2, -4]])
+    assert (list(recipe.feature_names), recipe.wanted, recipe.width, recipe.notes) == (["a", "b"], ("a", "b"), 2, ())
+
+
+def test_missing_numbers_get_the_mean():
+    data = table(a=numbers(1, np.nan, 4), b=numbers(1, 2, 3))
+    recipe = Recipe.learn([data])
+    np.testing.assert_array_equal(recipe.rows(data)[:, 0], [1, 2.5, 4])
+    assert np.isnan(data.features.columns[0][1]), "the reader's columns are left alone"
+    assert recipe.notes == ("1 missing cells of 'a' get the column's mean.",)
+    holed = np.array([[1.0, np.nan], [3.0, 4.0]])
+    np.testing.assert_array_equal(Recipe.learn([holed]).rows(holed), [[1, 4], [3, 4]])
+    assert np.isnan(holed[0, 1])
+
+
+def naive_one_hot(cells, training):
+    values = sorted({cell for cell in training if cell is not None})
+    return np.array([[float(cell == value) for value in values] for cell in cells]).reshape(len(cells), len(values)), values
+
+
+CELLS = st.lists(st.sampled_from(["a", "b", "b c", "", "é", "A", None]), min_size=1, max_size=12)
+
+
+@given(CELLS, CELLS)
+def test_names_are_one_hot(training, cells):
+    recipe = Recipe.learn([table(colour=strings(*training))], categorical=("colour",))
+    expected, values = naive_one_hot(cells, training)
+    rows = recipe.rows(table(colour=strings(*cells)))
+    assert isinstance(rows, Sparse)
+    np.testing.assert_array_equal(dense(rows), expected)
+    assert list(recipe.feature_names) == [f"colour={value}" for value in values]
+
+
+def test_text_is_a_bag_of_words():
+    recipe = Recipe.learn([table(message=strings(*TEXTS))], text=("message",))
+    oracle = CountVectorizer(binary=True, min_df=2).fit(TEXTS)
+    others = [*TEXTS, "unknown words only", "cat the new"]
+    np.testing.assert_allclose(
+        dense(recipe.rows(table(message=strings(*others)))), normalize(oracle.transform(others)).toarray(), rtol=1e-15
+    )
+    assert list(recipe.feature_names) == [f"message:{word}" for word in oracle.get_feature_names_out()]
+    assert dense(recipe.rows(table(message=strings(None)))).tolist() == [[0] * recipe.width]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=20), min_size=1, max_size=8))
+def test_words_are_scikit_learns(texts):
+    try:
+        expected = CountVectorizer(binary=True, min_df=2 if len(texts) > 1 else 3).fit(texts).get_feature_names_out().tolist()
+    except ValueError:  # no word is in two rows
+        with pytest.raises(DataError, match="no word of the text is in 2 rows"):
+            Recipe.learn([table(t=strings(*texts))], text=("t",))
+    else:
+        recipe = Recipe.learn([table(t=strings(*texts))], text=("t",))
+        assert recipe.strings[0].words == tuple(expected)
+
+
+def test_text_is_told_from_names():
+    sentences = strings(*(f"this is message number {i}" for i in range(50)))
+    repeated = strings(*(f"one of the {i % 5} long names" for i in range(50)))
+    short = strings(*(f"id{i}" for i in range(50)))
+    recipe = Recipe.learn([table(a=sentences, b=repeated, c=short)])
+    assert (recipe.text, recipe.categorical) == (("a",), ("b", "c"))
+    assert recipe.notes[0] == "Column 'a' is text: a bag of 4 words that are in two rows or more."
+    assert "'b' (5), 'c' (50)" in recipe.notes[1]
+    told = Recipe.learn([table(a=sentences, b=repeated, c=short)], text=("b",), categorical=("a",))
+    assert (told.text, told.categorical) == (("b",), ("a", "c"))
+
+
+def test_ids_are_refused_or_pointed_out():
+    ids = strings(*(f"id{i}" for i in range(101)))
+    with pytest.raises(DataError, match=r"column who: 101 different names in 101 rows look like an id"):
+        Recipe.learn([table(who=ids)])
+    with pytest.raises(DataError, match=r"over 10,000 different names look like an id"):
+        Recipe.learn([table(who=strings(*(f"id{i % 10_001}" for i in range(40_000))))])
+    recipe = Recipe.learn([table(row=np.arange(101.0), size=np.arange(101.0) // 2)])
+    assert recipe.notes[0] == "Column 'row' numbers the rows, it seems: leave it out with --ignore."
+
+
+def test_numbers_come_first_then_blocks_of_strings():
+    data = table(s=strings("u", "v"), a=numbers(2, 3), t=strings("y", "x"), b=numbers(0, 5))
+    recipe = Recipe.learn([data])
+    assert list(recipe.feature_names) == ["a", "b", "s=u", "s=v", "t=x", "t=y"]
+    rows = recipe.rows(data)
+    np.testing.assert_array_equal(dense(rows), [[2, 0, 1, 0, 0, 1], [3, 5, 0, 1, 1, 0]])
+    assert (rows.values.dtype, rows.indices.dtype, rows.indptr.dtype) == (np.float64, np.int32, np.int64)
+    assert rows.to_scipy().has_canonical_format
+    assert recipe.wanted == ("s", "a", "t", "b")
+
+
+@pytest.mark.parametrize(("columns", "degree"), [(1, 4), (2, 3), (3, 2), (5, 3)])
+def test_products_are_scikit_learns(columns, degree):
+    X = RNG.normal(size=(7, columns))
+    oracle = PolynomialFeatures(degree, include_bias=False).fit(X)
+    for rows in (X, sparse(X)):
+        recipe = Recipe.learn([rows], degree=degree, scale="none", first=0)
+        np.testing.assert_allclose(dense(recipe.rows(rows)), oracle.transform(X), rtol=1e-14)
+        names = oracle.get_feature_names_out([str(j) for j in range(columns)]).tolist()
+        assert list(recipe.feature_names) == names
+    names = [f"x{j}" for j in range(columns)]
+    named = Recipe.learn([Data("rows", Table(tuple(names), tuple(X.T.copy())), None)], degree=degree)
+    assert list(named.feature_names) == oracle.get_feature_names_out(names).tolist()
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_products_keep_their_places_among_more_columns(degree):
+    few, many = Polynomial(3, degree), Polynomial(5, degree)
+    for feature, place in enumerate(few.places_in(many)):
+        assert few.factors(feature) == many.factors(int(place))
+
+
+def test_too_many_products():
+    with pytest.raises(DataError, match=r"degree=2 makes 308,504 features of 784 columns; the limit is 100,000"):
+        Recipe.learn([np.zeros((1, 784))], degree=2)
+    with pytest.raises(DataError, match=r"degree=3 makes .* of 62,061 columns"):
+        Recipe.learn([Sparse(np.zeros(0), np.zeros(0, np.int32), np.zeros(2, np.int64), 62_061)], degree=3)
+    with pytest.raises(DataError, match="degree must be between 1 and 20, got 0"):
+        Recipe.learn([np.zeros((1, 2))], degree=0)
+
+
+def test_wild_ranges_are_divided_by_their_largest():
+    X = np.array([[1.0, 1000.0, 0.0], [-2.0, 10.0, 0.0]])
+    for rows in (X, sparse(X)):
+        recipe = Recipe.learn([rows])
+        np.testing.assert_array_equal(dense(recipe.rows(rows)), X / [2, 1000, 1])
+        assert "the widest range is 500 times the narrowest" in recipe.notes[0]
+    tame = X / [1, 10, 1]
+    assert Recipe.learn([tame]).rows(tame) is tame
+    assert Recipe.learn([X], scale="none").rows(X) is X
+    np.testing.assert_array_equal(Recipe.learn([tame], scale="max").rows(tame), tame / [2, 100, 1])
+
+
+def test_counts_of_words_are_left_alone():
+    counts = np.eye(40) * np.linspace(1, 500, 40)
+    assert Recipe.learn([sparse(counts)]).numbers.divide is None
+    assert Recipe.learn([sparse(counts * np.linspace(1, 100, 40))]).numbers.divide is not None
+
+
+def test_standard_scaling():
+    X = RNG.normal(3, [1, 100, 1e-6], (50, 3))
+    recipe = Recipe.learn([X], scale="standard")
+    np.testing.assert_allclose(recipe.rows(X), StandardScaler().fit_transform(X), atol=1e-8)
+    constant = np.full((4, 1), 0.1)
+    np.testing.assert_allclose(Recipe.learn([constant], scale="standard").rows(constant), np.zeros((4, 1)), atol=1e-16)
+    with pytest.raises(DataError, match="would make sparse rows dense"):
+        Recipe.learn([sparse(X)], scale="standard")
+    with pytest.raises(ValueError, match="scale must be one of auto, none, max, standard, got 'x'"):
+        Recipe.learn([X], scale="x")
+
+
+@pytest.mark.parametrize("scale", ["max", "standard"])
+@pytest.mark.parametrize("degree", [1, 2])
+@given(places=st.lists(st.integers(0, 60), max_size=5))
+def test_the_cut_does_not_matter(scale, degree, places):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(50, 4)) * [1, 1e-5, 1e5, 1]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    texts = strings(*(TEXTS[i % 10] if i % 7 else None for i in range(50)))
+    features = Table(("a", "b", "c", "d", "t"), (*X.T.copy(), texts))
+    whole = Recipe.learn([features], degree=degree, scale=scale)
+    assert Recipe.learn(cut(features, places), degree=degree, scale=scale) == whole
+    dense_rows = np.nan_to_num(X)
+    assert Recipe.learn(cut(dense_rows, places), degree=degree, scale=scale) == Recipe.learn(
+        [dense_rows], degree=degree, scale=scale
+    )
+    if scale == "max":
+        thin = sparse(np.where(abs(dense_rows) > 0.5, dense_rows, 0) * [1, 0, 1, 1])
+        thin = Sparse(thin.values, thin.indices, thin.indptr, 4)
+        assert Recipe.learn(cut(thin, places), degree=degree, scale="max") == Recipe.learn([thin], degree=degree, scale="max")
+
+
+def test_means_do_not_depend_on_the_cut_beyond_a_block():
+    """More rows than a block, with values that no order of addition sums alike."""
+    X = np.random.default_rng(2).normal(size=(10_000, 2)) * [1e10, 1]
+    whole = Recipe.learn([X], scale="standard")
+    for step in (999, 4096, 5000):
+        assert Recipe.learn([X[start : start + step] for start in range(0, len(X), step)], scale="standard") == whole
+    assert Recipe.learn([X[:1], X[1:4097], X[4097:]], scale="standard") == whole
+    np.testing.assert_allclose(whole.numbers.means, X.mean(axis=0), rtol=1e-9, atol=1e-9)
+
+
+def test_strange_columns():
+    recipe = Recipe.learn([sparse([[1, 0, 2], [0, 3, 0]])])
+    np.testing.assert_array_equal(dense(recipe.rows(sparse([[5, 0, 0, 9], [0, 0, 1, 0]]))), [[5, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(dense(recipe.rows(sparse([[5]]))), [[5, 0, 0]])
+    assert recipe.strangers(sparse([[5, 0, 0, 9]])) == 1
+    assert recipe.strangers(sparse([[5]])) == 0
+    named = Recipe.learn([table(a=numbers(1, 2), b=strings("x", "y"))])
+    wider = table(c=numbers(7), b=strings("x"), a=numbers(1))
+    np.testing.assert_array_equal(dense(named.rows(wider)), [[1, 1, 0]])
+    assert named.strangers(wider) == 1
+    with pytest.raises(DataError, match=r"rows.csv: there is no column 'b', which the model reads; there are 'a'"):
+        named.rows(table(a=numbers(1)))
+    with pytest.raises(DataError, match="reads columns by name"):
+        named.rows([[1.0, 2.0]])
+    with pytest.raises(DataError, match="rows have 2 columns, and the model reads 3"):
+        Recipe.learn([np.zeros((2, 3))]).rows([[1, 2]])
+
+
+def test_kinds_that_fit_are_taken_for_each_other():
+    X = np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]])
+    named = table(a=X[:, 0], b=X[:, 1], c=X[:, 2])
+    for learned in (X, sparse(X), named):
+        for scale in ("none", "max", "standard"):
+            if scale == "standard" and isinstance(learned, Sparse):
+                continue
+            recipe = Recipe.learn([learned], scale=scale)
+            expected = dense(recipe.rows(learned))
+            for given_rows in (X, X.tolist(), sparse(X), sp.csr_array(X), sp.coo_array(X), named, X.astype(np.float32)):
+                np.testing.assert_array_equal(dense(recipe.rows(given_rows)), expected)
+
+
+def test_numbers_and_strings_are_read_as_what_the_recipe_wants():
+    recipe = Recipe.learn([table(zip=strings("8001", "8002"), size=numbers(1, 2))])
+    np.testing.assert_array_equal(dense(recipe.rows(table(zip=numbers(8002), size=strings("2.5")))), [[2.5, 0, 1]])
+    with pytest.raises(DataError, match=r"column size: 'big' in row 1 is not a number"):
+        recipe.rows(table(zip=numbers(8002), size=strings("big")))
+
+
+def test_frames_of_pandas():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({
+        "a": [1, 2, 3], "b": ["x", "y", None], "c": [True, False, True], "d": pd.Categorical(["u", "v", "u"]),
+        "e": pd.array([1, None, 3], dtype="Int64"), "f": [0.5, None, 1.5],
+    })  # fmt: skip
+    recipe = Recipe.learn([frame])
+    assert list(recipe.feature_names) == ["a", "c", "e", "f", "b=x", "b=y", "d=u", "d=v"]
+    np.testing.assert_array_equal(
+        dense(recipe.rows(frame)), [[1, 1, 1, 0.5, 1, 0, 1, 0], [2, 0, 2, 1, 0, 1, 0, 1], [3, 1, 3, 1.5, 0, 0, 1, 0]]
+    )
+    with pytest.raises(DataError, match=r"column when: row 1 has a Timestamp"):
+        Recipe.learn([pd.DataFrame({"when": [pd.Timestamp("2020-01-01")]})])
+
+
+def test_rows_that_are_none():
+    for nothing in ([], [np.zeros((0, 2))], [sparse(np.zeros((0, 2)))], [table(a=numbers())]):
+        with pytest.raises(DataError, match="there are no rows"):
+            Recipe.learn(nothing)
+    with pytest.raises(DataError, match="rows must be a matrix"):
+        Recipe.learn([[1, 2]])
+    with pytest.raises(DataError, match="rows of an array must be numbers"):
+        Recipe.learn([[["a"]]])
+    with pytest.raises(DataError, match="rows come as ndarray after rows that came as Sparse"):
+        Recipe.learn([sparse([[1]]), np.ones((1, 1))])
+    with pytest.raises(DataError, match="rows have 3 columns after rows of 2"):
+        Recipe.learn([np.ones((1, 2)), np.ones((1, 3))])
+    with pytest.raises(DataError, match="columns 'b' come after rows of 'a'"):
+        Recipe.learn([table(a=numbers(1)), table(b=numbers(1))])
+    with pytest.raises(DataError, match="'x' in row 1 is not a number, as in the rows before"):
+        Recipe.learn([table(a=numbers(1)), table(a=strings("x"))])
+
+
+@pytest.mark.parametrize("scale", ["none", "max", "standard", "auto"])
+def test_huge_numbers_stay_finite_or_are_refused(scale):
+    X = np.array([[1e308, 1e-308], [-1e308, 5e-324], [1.7e308, 0.0]])
+    recipe = Recipe.learn([X], scale=scale)
+    assert np.isfinite(recipe.rows(X)).all()
+    assert Recipe.from_parts(*recipe.to_parts()) == recipe
+    with pytest.raises(DataError, match="row 1 has a number that is too large"):
+        Recipe.learn([X], scale=scale, degree=2).rows(X)
+    tiny = Recipe.learn([sparse([[1e-300]])], scale="max")
+    with pytest.raises(DataError, match="row 2 has a number that is too large"):
+        tiny.rows(sparse([[0], [1e300]]))
+    with pytest.raises(DataError, match="row 1, column 1 is infinite"):
+        Recipe.learn([X]).rows([[np.inf, 1]])
+
+
+def test_a_million_columns_make_no_million_strings():
+    wide = Sparse(np.ones(1), np.array([999_999], np.int32), np.array([0, 1]), 1_000_000)
+    recipe = Recipe.learn([wide])
+    names = recipe.feature_names
+    assert (len(names), names[0], names[-1], names[10:12]) == (1_000_000, "1", "1000000", ["11", "12"])
+    assert Recipe.learn([wide], first=0).feature_names[0] == "0"
+    with pytest.raises(IndexError):
+        names[1_000_000]

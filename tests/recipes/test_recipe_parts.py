@@ -1,0 +1,151 @@
+"""A recipe's parts: back and forth without loss, and nothing believed that `to_parts` would not have made."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables import numbers, sparse, strings, table
+
+from rosenblatt.recipes.recipe import Recipe
+
+TEXT = strings("the cat sat", "the dog sat", "a bird too", "the bird too")
+MIXED = table(a=numbers(1, 2, np.nan, 4), s=strings("x", "y", None, "x"), t=TEXT, b=numbers(0, 0, 5000, 1))
+X = np.array([[1.0, 2.0], [3.0, 400.0]])
+RECIPES = {
+    "mixed": Recipe.learn([MIXED], text=("t",)),
+    "mixed degree": Recipe.learn([MIXED], text=("t",), degree=3, scale="standard"),
+    "dense": Recipe.learn([X]),
+    "dense plain": Recipe.learn([X], scale="none"),
+    "sparse": Recipe.learn([sparse(X)]),
+    "sparse degree": Recipe.learn([sparse(X)], degree=2, first=0),
+    "strings alone": Recipe.learn([table(s=strings("x", "y"))]),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_parts_are_plain_and_give_the_recipe_back(name):
+    recipe = RECIPES[name]
+    meta, arrays = recipe.to_parts()
+    meta = json.loads(json.dumps(meta))
+    assert all(isinstance(array, np.ndarray) and array.dtype in (np.float64, np.uint8) for array in arrays.values())
+    again = Recipe.from_parts(meta, arrays)
+    assert again == recipe
+    assert again.notes == recipe.notes
+    assert list(again.feature_names) == list(recipe.feature_names)
+    assert again.wanted == recipe.wanted
+
+
+def test_recipes_differ():
+    assert RECIPES["dense"] != RECIPES["dense plain"]
+    assert RECIPES["dense"] != "dense"
+
+
+META = {
+    "kind": [None, "text", 1, [], "sparse", "dense"],
+    "columns": [-1, 1.0, True, "2", 1, 3, 2**40, None],
+    "degree": [0, 2, 21, 1.0, True],
+    "first": [2, -1, 0.5, True, None],
+    "names": [
+        None, [], ["a"], ["a", "s", "t", "t"], ["s", "t", "b", "a", "c"], ["a", "t", "s", "b"], ["a", "s", "t", 1], "asdf",
+        ["a", "s", "t", "\ud800"],
+    ],
+    "notes": [None, [1], "x", ["x"] * 2000],
+    "strings": [
+        None, [], [["s", "names", ["x", "y"]]], [["s", "names", ["y", "x"]], ["t", "words", 4]],
+        [["s", "names", ["x", "x"]], ["t", "words", 4]], [["s", "names", ["x", 3]], ["t", "words", 4]],
+        [["s", "names", ["x", "y"]], ["t", "words", 5]], [["s", "names", ["x", "y"]], ["t", "words", 4.0]],
+        [["s", "names", ["x", "y"]], ["t", "letters", 4]], [["s", "names"], ["t", "words", 4]], {"s": 1},
+        [["z", "names", ["x", "y"]], ["t", "words", 4]],
+        [["s", "names", [f"{i:06}" for i in range(10_001)]], ["t", "words", 4]],
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in META.items() for value in values], ids=lambda v: repr(v)[:30]
+)
+def test_wrong_entries_are_refused(key, value):
+    meta, arrays = RECIPES["mixed"].to_parts()
+    with pytest.raises(ValueError, match=r"recipe") as error:
+        Recipe.from_parts(meta | {key: value}, arrays)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300
+
+
+def words(*some: str) -> np.ndarray:
+    return np.frombuffer("\n".join(some).encode(), np.uint8)
+
+
+ARRAYS = {
+    "means": [None, np.zeros(3), np.zeros(2, np.float32), np.array([np.nan, 1]), np.zeros((2, 1)), [0.0, 0.0]],
+    "divide": [np.array([1.0, 0.0]), np.array([-1.0, 1.0]), np.array([np.inf, 1]), np.ones(7)],
+    "shift": [np.zeros(3), np.array([np.nan, 0])],
+    "words1": [
+        None, words("bird", "sat"), words("sat", "bird", "the", "too"), words("bird", "bird", "the", "too"), np.zeros(3),
+        words("Bird", "sat", "the", "too"), words("a", "sat", "the", "too"), np.full(4, 255, np.uint8),
+        words("b d", "sat", "the", "too"), words("bird", "sat", "the", "too", ""),
+    ],
+    "words0": [words("cat")],
+    "more": [np.zeros(1)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in ARRAYS.items() for value in values])
+def test_wrong_arrays_are_refused(key, value):
+    meta, arrays = RECIPES["mixed"].to_parts()
+    arrays = {name: array for name, array in (arrays | {key: value}).items() if array is not None}
+    with pytest.raises(ValueError, match="recipe"):
+        Recipe.from_parts(meta, arrays)
+
+
+def test_what_does_not_go_together():
+    meta, arrays = RECIPES["sparse"].to_parts()
+    for more in ({"means": np.zeros(2)}, {"shift": np.zeros(2)}):
+        with pytest.raises(ValueError, match="recipe"):
+            Recipe.from_parts(meta, arrays | more)
+    meta, arrays = RECIPES["dense plain"].to_parts()
+    with pytest.raises(ValueError, match="shifts features"):
+        Recipe.from_parts(meta, arrays | {"shift": np.zeros(2)})
+    with pytest.raises(ValueError, match="entries"):
+        Recipe.from_parts({key: value for key, value in meta.items() if key != "first"}, arrays)
+    with pytest.raises(ValueError, match="entries"):
+        Recipe.from_parts([], arrays)
+    with pytest.raises(ValueError, match="degree=20"):
+        Recipe.from_parts(meta | {"columns": 2**31, "degree": 20}, arrays)
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2**70) | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(sorted(RECIPES)), st.data())
+def test_mutated_parts_are_the_recipe_or_refused(name, data):
+    """Whatever is loaded gives back exactly the parts that were given."""
+    meta, arrays = copy.deepcopy(RECIPES[name].to_parts())
+    for _ in range(data.draw(st.integers(1, 2))):
+        full = sorted(key for key, array in arrays.items() if array.size)
+        if full and data.draw(st.booleans()):
+            key = data.draw(st.sampled_from(full))
+            raw = bytearray(arrays[key].tobytes())
+            raw[data.draw(st.integers(0, len(raw) - 1))] ^= data.draw(st.integers(1, 255))
+            arrays[key] = np.frombuffer(bytes(raw), arrays[key].dtype)
+        else:
+            meta[data.draw(st.sampled_from(sorted(meta)))] = data.draw(JUNK)
+    try:
+        recipe = Recipe.from_parts(meta, arrays)
+    except ValueError:
+        return
+    again, others = recipe.to_parts()
+    assert again == meta
+    assert {key: array.tobytes() for key, array in others.items()} == {key: array.tobytes() for key, array in arrays.items()}
+    assert recipe.width >= 0
+    assert len(list(recipe.feature_names[:5])) <= 5
