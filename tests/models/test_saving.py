@@ -250,6 +250,16 @@ def test_sparse_rows_are_scored_as_scipy_scores_them(name, dtype, k, path, monke
     assert np.array_equal(model.predict(own), estimator.predict(X))
 
 
+def test_sparse_rows_may_be_narrower_than_the_model(path):
+    """A file of sparse rows does not say how many columns there are."""
+    model = model_of(trained("average", 4))
+    narrow = Sparse(np.array([2.0, -1.0]), np.array([0, 2], np.int32), np.array([0, 1, 2]), 3)
+    wide = np.array([[2.0, 0, 0, 0, 0], [0, 0, -1.0, 0, 0]])
+    np.testing.assert_allclose(model.scores(narrow), model.scores(wide), rtol=1e-14)
+    with pytest.raises(ValueError, match="X has 6 columns"):
+        model.scores(Sparse(np.ones(1), np.full(1, 5, np.int32), np.array([0, 1]), 6))
+
+
 def test_sparse_rows_that_overflow_keep_their_sign(path):
     X, y = rows(2)
     estimator = rb.Perceptron().fit(X * 1e150, y)
@@ -305,6 +315,7 @@ def test_the_library_safetensors_reads_our_files(path):
 def test_a_recipe_goes_with_the_model(path, monkeypatch):
     class Halves:
         feature_names = ("a", "b", "c", "d", "e")
+        width = 5
 
         def __init__(self, factors):
             self.factors = factors
@@ -326,3 +337,6 @@ def test_a_recipe_goes_with_the_model(path, monkeypatch):
     again = files.from_parts(meta, arrays, lambda meta, arrays: Halves(arrays["factors"]))
     assert np.array_equal(again.predict(X), model.predict(X))
     assert again.feature_names == ("a", "b", "c", "d", "e")
+    monkeypatch.setattr(Halves, "width", 4)
+    with pytest.raises(ValueError, match="a recipe for 4 features, and weights for 5"):
+        files.from_parts(meta, arrays, lambda meta, arrays: Halves(arrays["factors"]))

@@ -142,6 +142,8 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRe
         more=None if more is None else (more, kept),
     )
     require(model.names is None or len(model.names) == model.n_features, "has more or fewer names than features")
+    width = model.n_features if model.recipe is None else model.recipe.width
+    require(width == model.n_features, f"has a recipe for {width} features, and weights for {model.n_features}")
     return model
 
 

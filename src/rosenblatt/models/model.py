@@ -8,7 +8,7 @@ Guarantee  the same bits: dense rows by the same product, sparse ones added in t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -104,6 +104,8 @@ class Model:
         """Rows that can be scored, of the right width, all finite."""
         rows: Any
         if isinstance(X, Sparse):
+            if X.width < self.n_features:
+                X = replace(X, width=self.n_features)  # a file does not say how many columns it has; those it has not are zero
             rows, values = (SparseRows(X) if self.coef is not None else X.to_scipy()), X.values
         elif hasattr(X, "tocsr"):
             rows = X.tocsr()

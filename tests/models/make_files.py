@@ -1,0 +1,61 @@
+"""Writes tests/models/files/VERSION-KIND.safetensors, and beside it what the model must predict.
+
+Run it once for each version that is released, and for no older one: these files show that what was written then still loads.
+
+    PYTHONPATH=src python tests/models/make_files.py
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+import rosenblatt as rb
+from rosenblatt.models.files import load_model
+from rosenblatt.models.kinds import model_of
+
+HERE = Path(__file__).parent / "files"
+
+
+def training_rows(k: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(k)
+    X = rng.integers(-4, 5, (40, 3)) + 3 * np.eye(3, dtype=int)[np.arange(40) % k % 3]
+    return X.astype(float), np.array(["oak", "ash", "elm", "\u0251lder"])[np.arange(40) % k]
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    (X, y), (X2, y2) = training_rows(3), training_rows(2)
+    frame = pd.DataFrame(X, columns=["height", "girth", 'a "quoted" name'])
+    stream = rb.LinearMSE()
+    for part in (slice(0, 20), slice(20, 40)):
+        stream.partial_fit(X[part], y[part])
+    average = rb.Perceptron(keep="average", random_state=1, class_weight={"oak": 2.0}).fit(frame, y)
+    models = {
+        "average": average,
+        "vote": rb.Perceptron(keep="vote", max_passes=2, random_state=1).fit(sp.csr_array(X2), y2),
+        "vote-of-each": rb.Perceptron(keep="vote", multiclass="ovr", max_passes=1, random_state=1).fit(X, y),
+        "soft-margin-of-pairs": rb.SoftMargin(multiclass="ovo", C=0.5).fit(X, y),
+        "max-margin": rb.MaxMargin(inseparable="soft").fit(X2, y2),
+        "passive-aggressive-float32": rb.PassiveAggressive(C=float("inf"), random_state=1).fit(X2.astype("f4"), y2 == "oak"),
+        "least-squares-stream": stream,
+        "tanh": rb.NonlinearMSE(step=lambda k: 0.1, solver="online", random_state=1).fit(X2, np.arange(40) % 2),
+        "plain-model": model_of(average, running=False, provenance={"source": "trees.csv", "command": "train trees.csv"}),
+    }  # fmt: skip
+    for name, model in models.items():
+        path = HERE / f"{rb.__version__}-{name}.safetensors"
+        rb.save(model, path, data=(X, y) if name in ("average", "plain-model") else None)
+        rows = (X if name != "vote" else X2)[:12]
+        found = load_model(path)
+        told = {"rows": rows.tolist(), "scores": found.scores(rows).tolist(), "labels": found.predict(rows).tolist()}
+        told |= {"type": type(model).__name__, "classes": found.classes.tolist(), "dtype": found.classes.dtype.str}
+        path.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

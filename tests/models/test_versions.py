@@ -1,0 +1,47 @@
+"""Files that earlier versions wrote load, and predict what they predicted then. `make_files.py` wrote them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.models.files import load_model
+
+FILES = sorted((Path(__file__).parent / "files").glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_of_an_earlier_version_predicts_what_it_did(path):
+    told = json.loads(path.with_suffix(".json").read_text())
+    X, scores = np.array(told["rows"]), np.array(told["scores"])
+    model = load_model(path)
+    assert model.classes.tolist() == told["classes"]
+    assert model.classes.dtype.str == told["dtype"]
+    np.testing.assert_allclose(model.scores(X), scores, rtol=1e-12, atol=1e-12)
+    assert model.predict(X).tolist() == told["labels"]
+    loaded = rb.load(path)
+    assert type(loaded).__name__ == told["type"]
+    vars(loaded).pop("feature_names_in_", None)  # scikit-learn would warn of rows without names
+    assert loaded.predict(X).tolist() == told["labels"]
+
+
+def test_this_version_is_among_them():
+    assert len([path for path in FILES if path.name.startswith(f"{rb.__version__}-")]) >= 8
+
+
+def test_what_a_file_remembers():
+    path = next(path for path in FILES if path.name == "0.1.0-average.safetensors")
+    model = load_model(path)
+    assert model.feature_names == ("height", "girth", 'a "quoted" name')
+    assert model.parameters["class_weight"] == {"oak": 2.0}
+    assert (model.provenance["rosenblatt"], model.provenance["rows"], model.provenance["columns"]) == ("0.1.0", 40, 3)
+    assert len(model.provenance["data_sha256"]) == 64
+    assert model.stop is not None
+    loaded = rb.load(path)
+    assert loaded.feature_names_in_.tolist() == list(model.feature_names)
+    again = rb.load(next(path for path in FILES if path.name == "0.1.0-least-squares-stream.safetensors"))
+    again.partial_fit([[1.0, 2.0, 3.0], [0.0, 1.0, 5.0]], ["oak", "ash"])
