@@ -9,16 +9,21 @@ import numpy as np
 
 # Far from overflow, and far above any score that did not overflow.
 LARGE = 1e300
+# Numbers of rows that overflow which are scored together: sparse ones are made dense for it.
+NUMBERS = 1 << 20
 
 
 def linear_scores(X: Any, coef: Any, intercept: Any) -> Any:
     """X @ coef.T + intercept, rows x heads; rows that overflow are scored on a common scale, about 1e300."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = X @ coef.T + intercept
-        lost = ~np.isfinite(scores).all(axis=1)
-        if lost.any():
-            scores = scores.astype(np.float64)
-            scores[lost] = _scaled(X[lost], coef.astype(np.float64), intercept)
+        lost = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        if len(lost):
+            scores, weights = scores.astype(np.float64), coef.astype(np.float64)
+        step = max(1, NUMBERS // max(1, coef.shape[1]))
+        for start in range(0, len(lost), step):
+            some = lost[start : start + step]
+            scores[some] = _scaled(X[some], weights, intercept)
     return scores
 
 

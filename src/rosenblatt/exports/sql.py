@@ -36,16 +36,16 @@ def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None =
     k = len(formula.classes)
     source = ".".join(identifier(part) for part in table.split(".")) + " AS t"
     if k == 2:
-        steps = [("scored", "t.*", [("rosenblatt_score", sums[0])], source)]
+        steps = [("rosenblatt_scored", "t.*", [("rosenblatt_score", sums[0])], source)]
         best = [("rosenblatt_score > 0", formula.classes[1]), ("rosenblatt_score <= 0", formula.classes[0])]
     else:
         scores = [f"rosenblatt_score_{c}" for c in range(k)]
         if formula.pairs:
             steps = _counted(formula, sums, source)
         else:
-            steps = [("scored", "t.*", list(zip(scores, sums, strict=True)), source)]
+            steps = [("rosenblatt_scored", "t.*", list(zip(scores, sums, strict=True)), source)]
         best = [(_leads(score, scores), label) for score, label in zip(scores, formula.classes, strict=True)]
-    return f"{_with(steps)}\nSELECT scored.*, {_case(best)} AS rosenblatt_label\nFROM scored\n"
+    return f"{_with(steps)}\nSELECT rosenblatt_scored.*, {_case(best)} AS rosenblatt_label\nFROM rosenblatt_scored\n"
 
 
 def _leads(score: str, scores: list[str]) -> str:
@@ -120,9 +120,9 @@ def _counted(formula: Formula, sums: list[str], source: str) -> list[Step]:
         for c, ((total, _), (count, _)) in enumerate(zip(totals, counts, strict=True))
     ]
     return [
-        ("paired", "t.*", list(zip(pairs, sums, strict=True)), source),
-        ("counted", "paired.*", [*totals, *counts], "paired"),
-        ("scored", "counted.*", scores, "counted"),
+        ("rosenblatt_paired", "t.*", list(zip(pairs, sums, strict=True)), source),
+        ("rosenblatt_counted", "rosenblatt_paired.*", [*totals, *counts], "rosenblatt_paired"),
+        ("rosenblatt_scored", "rosenblatt_counted.*", scores, "rosenblatt_counted"),
     ]
 
 

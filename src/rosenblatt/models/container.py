@@ -64,8 +64,13 @@ def pack(meta: dict[str, Any], arrays: dict[str, Any]) -> list[Any]:
     arrays, transposed = _in_rows(arrays)
     sealed = {"format": FORMAT, "sha256": _ZEROS.decode(), **meta, "transposed": transposed}
     text = json.dumps(sealed, allow_nan=False, separators=(",", ":"))
-    require(len(text) < MOST_HEADER // 2, f"its names and metadata take more than {MOST_HEADER >> 21} MB")
-    require(sum(a.nbytes for a in arrays.values()) < MOST_BYTES - MOST_HEADER, f"it takes more than {MOST_BYTES >> 30} GB")
+    header = (
+        len(text) + text.count('"') + text.count("\\") + 400 * (len(arrays) + 1)
+    )  # in JSON once more, with the arrays' entries
+    if header > MOST_HEADER:
+        raise ValueError(f"a model file has room for {MOST_HEADER >> 20} MB of names and metadata, and this model has more")
+    if sum(array.nbytes for array in arrays.values()) > MOST_BYTES - MOST_HEADER:
+        raise ValueError(f"a model file has {MOST_BYTES >> 30} GB at most, and this model has more")
     raw = serialize({name: _described(array) for name, array in arrays.items()}, metadata={"rosenblatt": text})
     found = _SEAL.search(raw, 8, 8 + _header_length(raw))
     assert found is not None

@@ -23,8 +23,7 @@ class SparseRows:
 
     def __matmul__(self, weights: Any) -> Any:
         rows, n = self.rows, self.rows.shape[0]
-        weights = weights.astype(np.result_type(weights, rows.values), copy=False)
-        out = np.zeros((n, weights.shape[1]), weights.dtype)
+        out = np.zeros((n, weights.shape[1]), np.result_type(weights, rows.values))
         start = 0
         while start < n:
             stop = max(start + 1, int(np.searchsorted(rows.indptr, rows.indptr[start] + STRETCH, side="right")) - 1)
@@ -37,9 +36,8 @@ class SparseRows:
             start = stop
         return out
 
-    def __getitem__(self, wanted: Any) -> Any:
+    def __getitem__(self, places: Any) -> Any:
         """Some rows as an array, for those few whose scores overflow."""
-        places = np.flatnonzero(wanted)
         out = np.zeros((len(places), self.rows.width))
         for row, place in zip(out, places, strict=True):
             here = slice(int(self.rows.indptr[place]), int(self.rows.indptr[place + 1]))
