@@ -135,9 +135,10 @@ def test_junk(tmp_path, name, raw):
     assert "\n" not in str(error.value)
 
 
-def test_damage_gives_rows_or_a_sentence(tmp_path):
-    path = tmp_path / "rows.parquet"
-    write_parquet(TABLE.select(["whole", "word", "target"]), path)
+@pytest.mark.parametrize("name", WRITERS)
+def test_damage_gives_rows_or_a_sentence(tmp_path, name):
+    path = tmp_path / name
+    WRITERS[name](TABLE.select(["whole", "word", "target"]), path)
     raw, rng = path.read_bytes(), np.random.default_rng(0)
     for _ in range(60):
         damaged = bytearray(raw)

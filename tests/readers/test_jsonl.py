@@ -87,7 +87,7 @@ BAD = {
     '{"y": 1}': "there is no column besides the labels",
     b"\xff\xfe{\x00}\x00": "is in UTF-16",
     b'{"a": 1, "y": 0}\n{"a": "\xff", "y": 0}': "line 2, column 8: the line is not UTF-8",
-    b'{"a": 1, "y": 0}\n\x00\x01': "line 2: holds a NUL byte",
+    b'{"a": 1, "y": 0}\n\x00\x01': "NUL byte",
     '{"a": 0.5, "b": 0.25}': "say it with --label",
 }
 

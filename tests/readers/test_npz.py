@@ -59,13 +59,31 @@ def test_text_labels_and_none(tmp_path):
 def test_chunks_are_the_same_rows(tmp_path, size):
     matrix = sp.csr_array(X)
     sparse = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": matrix.shape}
-    for arrays in ({"X": X}, sparse):
+    for arrays in ({"X": X}, {"X": np.asfortranarray(X)}, {"X": X.astype(np.int8)}, {"X": X, "other": X}, sparse):
         parts = list(chunks(save(tmp_path, y=y, **arrays), Options(), size))
         rows = [
             part.features if isinstance(part.features, np.ndarray) else part.features.to_scipy().toarray() for part in parts
         ]
         np.testing.assert_array_equal(np.concatenate(rows), X)
         assert np.concatenate([part.labels for part in parts]).tolist() == y.tolist()
+
+
+def test_damage_in_chunks_is_a_sentence(tmp_path):
+    def rows(**arrays):
+        return list(chunks(save(tmp_path, **arrays), Options(), 24))
+
+    holed = X.copy()
+    holed[2, 1] = np.nan
+    with pytest.raises(DataError, match="the value in row 3, column 1 of X is nan"):
+        rows(X=holed, y=y)
+    with pytest.raises(DataError, match="X has 4 rows, and y has 3 labels"):
+        rows(X=X, y=y[:3])
+    path = Path(save(tmp_path, X=X, y=y))
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(X.tobytes()) + 5] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match="Bad CRC"):
+        list(chunks(path, Options(), 24))
 
 
 def test_missing_cells(tmp_path):

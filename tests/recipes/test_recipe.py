@@ -79,6 +79,7 @@ def test_words_are_scikit_learns(texts):
     else:
         recipe = Recipe.learn([table(t=strings(*texts))], text=("t",))
         assert recipe.strings[0].words == tuple(expected)
+        assert Recipe.from_parts(*recipe.to_parts()) == recipe
 
 
 def test_text_is_told_from_names():
@@ -99,6 +100,8 @@ def test_ids_are_refused_or_pointed_out():
         Recipe.learn([table(who=ids)])
     with pytest.raises(DataError, match=r"over 10,000 different names look like an id"):
         Recipe.learn([table(who=strings(*(f"id{i % 10_001}" for i in range(40_000))))])
+    with pytest.raises(DataError, match=r"a name of over 10,000 characters looks like text"):
+        Recipe.learn([table(who=strings("x" * 10_001))])
     recipe = Recipe.learn([table(row=np.arange(101.0), size=np.arange(101.0) // 2)])
     assert recipe.notes[0] == "Column 'row' numbers the rows, it seems: leave it out with --ignore."
 
@@ -254,6 +257,9 @@ def test_frames_of_pandas():
     np.testing.assert_array_equal(
         dense(recipe.rows(frame)), [[1, 1, 1, 0.5, 1, 0, 1, 0], [2, 0, 2, 1, 0, 1, 0, 1], [3, 1, 3, 1.5, 0, 0, 1, 0]]
     )
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(DataError, match="two columns have the same name"):
+        Recipe.learn([twice])
     with pytest.raises(DataError, match=r"column when: row 1 has a Timestamp"):
         Recipe.learn([pd.DataFrame({"when": [pd.Timestamp("2020-01-01")]})])
 

@@ -6,7 +6,6 @@ Dates, times, bytes and nested values are refused by name.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,8 @@ from .sources import Source
 from .typed import SAMPLE, Layout, joined, lay_out, missing_cell
 
 ROWS = 1 << 16  # of a batch, at most
+# What pyarrow raises, besides its own, where a file is damaged.
+FAULTS = (OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, NotImplementedError, MemoryError)
 
 
 def read_arrow(source: Source, options: Options, kind: str) -> Data:
@@ -35,15 +36,17 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iter
         names = list(file.schema.names)
         first = file.head()
         layout = lay_out(source.name, names, options, lambda i: _sampled(first.column(i)))
-        if not file.rows:
-            raise DataError(source.name, "there are no rows")
         used = [*layout.features] if layout.label is None else [*layout.features, layout.label]
         done = 0
         for batch in file.batches(sorted(used), max(1, min(ROWS, size // max(1, 16 * len(used))))):
             if batch.num_rows:
                 yield _data(source.name, batch, names, layout, options, done)
                 done += batch.num_rows
-    except (pa.ArrowException, OSError, OverflowError, NotImplementedError, MemoryError) as fault:
+        if not done:
+            raise DataError(source.name, "there are no rows")
+    except DataError:
+        raise
+    except (pa.ArrowException, *FAULTS) as fault:
         sentence = " ".join(str(fault).split())[:200]
         raise DataError(source.name, f"the file is damaged or no {kind} file: {sentence}") from None
 
@@ -53,7 +56,7 @@ class _Parquet:
         import pyarrow.parquet as pq
 
         self._file = pq.ParquetFile(_seekable(source))
-        self.schema, self.rows = self._file.schema_arrow, self._file.metadata.num_rows
+        self.schema = self._file.schema_arrow
 
     def head(self) -> Any:
         return next(self._file.iter_batches(batch_size=SAMPLE), None) or self.schema.empty_table()
@@ -64,28 +67,41 @@ class _Parquet:
 
 
 class _Arrow:
+    """A file of batches, or a stream of them; what they say is checked, since nothing in such a file is sealed."""
+
     def __init__(self, source: Source) -> None:
         import pyarrow as pa
 
-        raw = _seekable(source)
-        try:
-            self._file = pa.ipc.open_file(raw)
-            self._batches = [self._file.get_batch(i) for i in range(self._file.num_record_batches)]
-        except pa.ArrowInvalid:
-            raw.seek(0)
-            self._file = pa.ipc.open_stream(raw)
-            self._batches = list(self._file)
-        self.schema, self.rows = self._file.schema, sum(batch.num_rows for batch in self._batches)
+        self._raw = _seekable(source)
+        self._file = self._raw.read(6) == b"ARROW1"
+        self.schema = self._opened().schema
+        self._tables = pa.Table
 
     def head(self) -> Any:
-        import pyarrow as pa
-
-        return pa.Table.from_batches(self._batches, self.schema).slice(0, SAMPLE)
+        some, rows = [], 0
+        for batch in self._all():
+            some.append(batch)
+            rows += batch.num_rows
+            if rows >= SAMPLE:
+                break
+        return self._tables.from_batches(some, self.schema).slice(0, SAMPLE)
 
     def batches(self, columns: list[int], rows: int) -> Iterator[Any]:
-        for batch in self._batches:
+        for batch in self._all():
             for start in range(0, batch.num_rows, rows):
                 yield batch.select(columns).slice(start, rows)
+
+    def _opened(self) -> Any:
+        import pyarrow as pa
+
+        self._raw.seek(0)
+        return pa.ipc.open_file(self._raw) if self._file else pa.ipc.open_stream(self._raw)
+
+    def _all(self) -> Iterator[Any]:
+        reader = self._opened()
+        for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if self._file else reader:
+            batch.validate(full=True)
+            yield batch
 
 
 def _seekable(source: Source) -> Any:
@@ -94,7 +110,7 @@ def _seekable(source: Source) -> Any:
 
     if source.compression is None and str(source.path) != "-":
         return pa.memory_map(str(source.path))
-    return pa.PythonFile(io.BytesIO(source.read()))
+    return pa.BufferReader(source.read())
 
 
 def _data(source: str, batch: Any, names: list[str], layout: Layout, options: Options, done: int) -> Data:

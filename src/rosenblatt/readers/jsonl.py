@@ -21,6 +21,7 @@ from .typed import SAMPLE, Layout, joined, lay_out, missing_cell
 from .window import blocks
 
 BLOCK = 1 << 20  # bytes that are read at once
+SAMPLE_BYTES = 1 << 24  # of the first rows, where they are long
 MOST_COLUMNS = 100_000
 Row = tuple[int, int, dict[str, Any]]  # line, bytes, the object
 NUMBER, STRING = {float, bool, type(None)}, {str, type(None)}
@@ -33,7 +34,11 @@ def read_jsonl(source: Source, options: Options) -> Data:
 def jsonl_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     """Consecutive rows, about `size` bytes at a time."""
     rows = _rows(source)
-    first = list(itertools.islice(rows, SAMPLE))
+    first: list[Row] = []
+    held = 0
+    while len(first) < SAMPLE and held < SAMPLE_BYTES and (row := next(rows, None)) is not None:
+        first.append(row)
+        held += row[1]
     if not first:
         raise DataError(source.name, "there are no rows")
     columns = _Columns(source.name, first, options)
@@ -62,7 +67,7 @@ class _Columns:
         names = list(dict.fromkeys(key for _, _, row in first for key in row))
         if len(names) > MOST_COLUMNS:
             raise DataError(source, f"the first rows have {len(names):,} different keys; the limit is {MOST_COLUMNS:,}")
-        self.known = frozenset(names) | frozenset(options.ignore)
+        self.known = frozenset(names)
         self.kinds = {name: next((type(row[name]) for _, _, row in first if row.get(name) is not None), None) for name in names}
         self.layout: Layout = lay_out(source, names, options, lambda i: self._sampled(names[i], first))
         self.written = {names[i] for i in self.layout.written}

@@ -6,13 +6,16 @@ Nothing is unpickled. What the archive says about its sizes is looked at before 
 
 from __future__ import annotations
 
+import contextlib
 import io
+import math
 import struct
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,14 +40,19 @@ def read_npz(source: Source, options: Options) -> Data:
     rows = features.shape[0]
     if not rows or not features.shape[1]:
         raise DataError(source.name, "there are no rows" if not rows else "there are no columns")
-    if labels is not None and len(labels) != rows:
-        raise DataError(source.name, f"X has {rows:,} rows, and y has {len(labels):,} labels")
+    _check_labels(source.name, labels, rows)
     _check_values(source.name, features, options)
     return Data(source.name, features, labels)
 
 
 def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
-    """Consecutive rows, about `size` bytes at a time; the archive itself is held in memory."""
+    """Consecutive rows, about `size` bytes at a time. A dense X in C order goes by; anything else is held in memory."""
+    if _on_disk(source):
+        with _archive(source) as archive:
+            stream = _Stream.of(archive)
+            if stream is not None:
+                yield from stream.chunks(source.name, archive, options, size)
+                return
     data = read_npz(source, options)
     features: Any = data.features
     held = features.values.nbytes + features.indices.nbytes if isinstance(features, Sparse) else features.nbytes
@@ -66,26 +74,75 @@ def _slice(features: Any, start: int, stop: int) -> Any:
 
 def _arrays(source: Source) -> dict[str, Any]:
     """The arrays by name, without X_ before it."""
-    seekable = source.compression is None and str(source.path) != "-"
+    with _archive(source) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > MOST_BYTES:
+            raise DataError(source.name, f"the arrays would take more than {MOST_BYTES >> 30} GB")
+        arrays = {}
+        for member in members:
+            name = member.filename.removesuffix(".npy").removeprefix("X_")
+            if name in arrays:
+                raise DataError(source.name, f"there are two arrays {name!r:.60}")
+            arrays[name] = _array(archive, member)
+        return arrays
+
+
+def _on_disk(source: Source) -> bool:
+    return source.compression is None and str(source.path) != "-"
+
+
+@contextlib.contextmanager
+def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
+    """The archive; whatever is wrong with it is one sentence."""
     try:
-        with open(source.path, "rb") if seekable else io.BytesIO(_bounded(source)) as raw, zipfile.ZipFile(raw) as archive:
-            members = archive.infolist()
-            if len(members) > MOST_MEMBERS:
-                raise DataError(source.name, f"the archive has {len(members):,} members; the limit is {MOST_MEMBERS}")
-            if sum(member.file_size for member in members) > MOST_BYTES:
-                raise DataError(source.name, f"the arrays would take more than {MOST_BYTES >> 30} GB")
-            arrays = {}
-            for member in members:
-                name = member.filename.removesuffix(".npy").removeprefix("X_")
-                if name in arrays:
-                    raise DataError(source.name, f"there are two arrays {name!r:.60}")
-                arrays[name] = _array(archive, member)
-            return arrays
+        with (
+            Path(source.path).open("rb") if _on_disk(source) else io.BytesIO(_bounded(source)) as raw,
+            zipfile.ZipFile(raw) as archive,
+        ):
+            if len(archive.namelist()) > MOST_MEMBERS:
+                raise DataError(
+                    source.name, f"the archive has {len(archive.namelist()):,} members; the limit is {MOST_MEMBERS}"
+                )
+            yield archive
     except DataError:
         raise
     except FAULTS as fault:
         sentence = " ".join(str(fault).split())[:200]
         raise DataError(source.name, f"the file is damaged or no .npz archive: {sentence or type(fault).__name__}") from None
+
+
+class _Stream(NamedTuple):
+    """A dense X in C order and its labels, which need not be held together."""
+
+    X: zipfile.ZipInfo
+    y: zipfile.ZipInfo | None
+
+    @classmethod
+    def of(cls, archive: zipfile.ZipFile) -> _Stream | None:
+        members = {member.filename: member for member in archive.infolist()}
+        if len(members) < len(archive.infolist()) or "X.npy" not in members or not members.keys() <= {"X.npy", "y.npy"}:
+            return None
+        with archive.open(members["X.npy"]) as raw:
+            shape, fortran, dtype = _header(raw, members["X.npy"])
+        plain = not fortran and len(shape) == 2 and all(shape) and dtype.kind in "biuf"
+        return cls(members["X.npy"], members.get("y.npy")) if plain else None
+
+    def chunks(self, source: str, archive: zipfile.ZipFile, options: Options, size: int) -> Iterator[Data]:
+        labels = None if self.y is None else _labels(source, _array(archive, self.y))
+        with archive.open(self.X) as raw:
+            (rows, columns), _, dtype = _header(raw, self.X)
+            _check_labels(source, labels, rows)
+            step = max(1, size // (columns * dtype.itemsize))
+            for start in range(0, rows, step):
+                count = min(step, rows - start)
+                values = raw.read(count * columns * dtype.itemsize)
+                if len(values) != count * columns * dtype.itemsize:
+                    raise ValueError("X.npy has not as many values as it says")
+                X = np.ascontiguousarray(np.frombuffer(values, dtype).reshape(count, columns), dtype=np.float64)
+                _check_values(source, X, options, start)
+                yield Data(source, X, None if labels is None else labels[start : start + count])
+            if raw.read(1):
+                raise ValueError("X.npy has more values than it says")
 
 
 def _bounded(source: Source) -> bytes:
@@ -102,23 +159,27 @@ def _pieces(source: Source) -> Iterator[bytes]:
         yield piece
 
 
+def _header(raw: Any, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, whether in Fortran order, and type of a .npy member; they may not promise more than the member has."""
+    version = np.lib.format.read_magic(raw)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"{member.filename} is of a version that is not known")
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read_header(raw, max_header_size=10_000)
+    if dtype.hasobject or dtype.kind not in "biufSU":
+        raise ValueError(f"{member.filename} holds {dtype}, not numbers or text")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"{member.filename} has a shape that is none")
+    count: int = math.prod(shape)
+    if count * max(1, dtype.itemsize) > member.file_size:
+        raise ValueError(f"{member.filename} says that it has more values than there are")
+    return shape, fortran, dtype
+
+
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    """One .npy member; its header may not promise more than the member has."""
     with archive.open(member) as raw:
-        version = np.lib.format.read_magic(raw)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"{member.filename} is of a version that is not known")
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read_header(raw, max_header_size=10_000)
-        if dtype.hasobject or dtype.kind not in "biufSU":
-            raise ValueError(f"{member.filename} holds {dtype}, not numbers or text")
-        if not all(type(length) is int and length >= 0 for length in shape):
-            raise ValueError(f"{member.filename} has a shape that is none")
-        count = 1
-        for length in shape:
-            count *= length
-        if count * dtype.itemsize > member.file_size or (count and not dtype.itemsize):
-            raise ValueError(f"{member.filename} says that it has more values than there are")
+        shape, fortran, dtype = _header(raw, member)
+        count = int(np.prod(shape, dtype=np.int64))  # which fits: the header was checked
         values = raw.read(count * dtype.itemsize)
         if len(values) != count * dtype.itemsize or raw.read(1):  # to the end, where the checksum is looked at
             raise ValueError(f"{member.filename} has not as many values as it says")
@@ -196,7 +257,12 @@ def _unfitting(source: str) -> DataError:
     return DataError(source, "the parts of the sparse matrix do not fit together")
 
 
-def _check_values(source: str, features: Any, options: Options) -> None:
+def _check_labels(source: str, labels: Any, rows: int) -> None:
+    if labels is not None and len(labels) != rows:
+        raise DataError(source, f"X has {rows:,} rows, and y has {len(labels):,} labels")
+
+
+def _check_values(source: str, features: Any, options: Options, start: int = 0) -> None:
     values = features.values if isinstance(features, Sparse) else features
     fine = np.isfinite(values)
     if options.missing == "mean" and not isinstance(features, Sparse):
@@ -210,4 +276,4 @@ def _check_values(source: str, features: Any, options: Options) -> None:
     else:
         row, column = (int(places[0]) for places in np.nonzero(~fine))
         value = values[row, column]
-    raise DataError(source, f"the value in row {row + 1:,}, column {column} of X is {value}")
+    raise DataError(source, f"the value in row {start + row + 1:,}, column {column} of X is {value}")

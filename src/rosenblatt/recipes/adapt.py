@@ -23,6 +23,8 @@ def as_data(X: Any, source: str = "X") -> Data:
         return Data(source, _from_scipy(X), None)
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         names = tuple(str(name) for name in X.columns)
+        if len(set(names)) < len(names):
+            raise DataError(source, "two columns have the same name")
         return Data(source, Table(names, tuple(_column(X.iloc[:, j], name, source) for j, name in enumerate(names))), None)
     try:
         array = np.asarray(X)

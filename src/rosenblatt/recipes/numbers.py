@@ -32,11 +32,11 @@ class Numbers:
     def width(self) -> int:
         return self.polynomial.width
 
-    def dense(self, X: Any, source: str) -> Any:
-        """The features of an array of floats: the array itself where nothing is to be done."""
+    def dense(self, X: Any, source: str, *, own: bool = False) -> Any:
+        """The features of an array of floats: the array itself where nothing is to be done, or it is ours to change."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         plain = self.degree == 1 and self.shift is None and self.divide is None
-        out = X if plain else np.empty((len(X), self.width))
+        out = X if plain or (own and self.degree == 1) else np.empty((len(X), self.width))
         step = max(1, CELLS // max(1, self.width))
         for start in range(0, len(X), step):
             part = X[start : start + step]
@@ -44,7 +44,7 @@ class Numbers:
             if not plain:
                 self._transform(filled, out[start : start + step], source, start)
             elif filled is not part:
-                out = X.copy() if out is X else out
+                out = X.copy() if out is X and not own else out
                 out[start : start + step] = filled
         return out
 

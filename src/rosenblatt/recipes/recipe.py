@@ -93,7 +93,7 @@ class Recipe:
         if absent:
             there = listed(data.features.names)
             raise DataError(data.source, f"there is no column {absent[0]!r}, which the model reads; there are {there}")
-        dense = self.numbers.dense(as_matrix(data.features, data.source, self.number_names), data.source)
+        dense = self.numbers.dense(as_matrix(data.features, data.source, self.number_names), data.source, own=True)
         if not self.strings:
             return dense
         places = {name: place for place, name in enumerate(data.features.names)}

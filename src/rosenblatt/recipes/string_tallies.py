@@ -15,6 +15,7 @@ from .strings import Categories, Words, words_of
 from .tallies import SAMPLE
 
 MOST_NAMES = 10_000
+LONGEST_NAME = 10_000  # characters
 MOST_WORDS = 1 << 20  # different ones that are counted
 ROWS_OF_A_WORD = 2  # a word in fewer rows is left out
 WORDS_OF_TEXT = 3  # in a cell of text, on average
@@ -67,11 +68,11 @@ class Strings:
         if self.kind == "names":
             self._names.update(cell for cell in cells if cell is not None)
             if len(self._names) > MOST_NAMES:
-                raise DataError(
-                    self.source,
-                    f"over {MOST_NAMES:,} different names look like an id: --ignore it, or --text",
-                    column=self.name,
-                )
+                sentence = f"over {MOST_NAMES:,} different names look like an id: leave the column out with --ignore"
+                raise DataError(self.source, sentence, column=self.name)
+            if max(map(len, self._names), default=0) > LONGEST_NAME:
+                sentence = f"a name of over {LONGEST_NAME:,} characters looks like text: say --text, or --ignore"
+                raise DataError(self.source, sentence, column=self.name)
             return
         counts = self._words
         for cell in cells:
