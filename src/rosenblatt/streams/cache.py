@@ -23,11 +23,10 @@ from .header import CacheError, Header, bytes_per_row, read_header
 from .writer import remove_cache, remove_stale
 
 # Bytes of rows that are in memory at a time.
-STRETCH = 1 << 23
-# The kernel maps this much around each page that is touched, so that rows from here and there cost more than they hold.
-AROUND = 1 << 16
-# Rows that orders other than the file's take together, see schedules.py.
-TOGETHER = {"permuted": 16, "random": 1}
+STRETCH = 1 << 24
+# Linux maps up to two megabytes where a page is touched, so that rows from here and there cost more than they hold: a window of
+# permuted rows, which lie in 64 places (see schedules.py), some 300 MB, and as many rows drawn at random.
+SCATTERED = {"permuted": 1024, "random": 64}
 PAGE = mmap.ALLOCATIONGRANULARITY
 GIVE_BACK = getattr(mmap, "MADV_DONTNEED", None)
 
@@ -159,9 +158,7 @@ class Cache:
             labels = Argmax(self.codes, read_only(weights))
         else:
             labels = Rest(self.codes, read_only(np.arange(k, dtype=np.int32)), read_only(weights))
-        together = TOGETHER.get(order, 1)
-        each = AROUND * (len(self._parts) + len(self._weights)) + together * bytes_per_row(self.header)
-        pages = Pages(self._neighbours, max(1, together * STRETCH // each), self.drop)
+        pages = Pages(self._neighbours, min(self._neighbours, SCATTERED.get(order, 1)), self.drop)
         return Problem(self.rows, labels, float(x0), None, pages)
 
     def _row_weights(self, of_class: Any) -> Any:
