@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import json
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 from rosenblatt.readers.data import DataError
 from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, first_column, format_of, read
+from rosenblatt.readers.read import chunks, digest, first_column, format_of, opened, read
 from rosenblatt.readers.sources import Source
 from rosenblatt.readers.typed import looks_like_labels
 
@@ -50,7 +51,11 @@ def test_formats_by_name_and_by_first_line(tmp_path, name, ending):
     data = read(path)
     assert data.n_rows == 2
     assert len(data.labels) == 2
-    assert first_column(path) == (kind == "svmlight")
+    with opened(path) as source:
+        assert first_column(source) == (kind == "svmlight")
+        assert first_column(source, Options(zero_based=True)) == 0
+        assert read(source).n_rows == 2
+        assert digest(source) == hashlib.sha256(path.read_bytes()).hexdigest()
     assert sum(part.n_rows for part in chunks(path, Options(), 5)) == 2
 
 
@@ -70,12 +75,16 @@ def test_stdin(monkeypatch):
 
 
 def test_a_source_knows_its_digest(tmp_path):
-    import hashlib
-
     (tmp_path / "a9a").write_bytes(SVMLIGHT)
     with Source(tmp_path / "a9a") as source:
         read(source)
-        assert source.sha256 == hashlib.sha256(SVMLIGHT).hexdigest()
+        assert source.sha256 == digest(source) == hashlib.sha256(SVMLIGHT).hexdigest()
+    np.savez(tmp_path / "x.npz", X=np.eye(3))
+    with opened(tmp_path / "x.npz") as source:
+        read(source)
+        assert digest(source) == hashlib.sha256((tmp_path / "x.npz").read_bytes()).hexdigest()
+    with opened("example:iris") as source:
+        assert digest(source) == hashlib.sha256(b"example:iris").hexdigest()
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,15 @@ def test_words_are_scikit_learns(texts):
         assert Recipe.from_parts(*recipe.to_parts()) == recipe
 
 
+@pytest.mark.parametrize("places", [[], [3], [1, 2, 3, 4, 5]])
+def test_words_beyond_the_limit_are_not_counted(monkeypatch, places):
+    monkeypatch.setattr("rosenblatt.recipes.string_tallies.MOST_WORDS", 5)
+    features = Table(("t",), (strings("bb aa", "cc aa", "dd ee ff", "ff ff", "ff ee", "zz bb"),))
+    recipe = Recipe.learn(cut(features, places), text=("t",))
+    assert recipe.strings[0].words == ("aa", "bb", "ee")
+    assert "of the first" in recipe.notes[0]
+
+
 def test_text_is_told_from_names():
     sentences = strings(*(f"this is message number {i}" for i in range(50)))
     repeated = strings(*(f"one of the {i % 5} long names" for i in range(50)))
@@ -293,6 +302,8 @@ def test_huge_numbers_stay_finite_or_are_refused(scale):
     tiny = Recipe.learn([sparse([[1e-300]])], scale="max")
     with pytest.raises(DataError, match="row 2 has a number that is too large"):
         tiny.rows(sparse([[0], [1e300]]))
+    with pytest.raises(DataError, match="row 2 has a number that is nan"):
+        tiny.rows(sparse([[0], [np.nan]]))
     with pytest.raises(DataError, match="row 1, column 1 is infinite"):
         Recipe.learn([X]).rows([[np.inf, 1]])
 

@@ -36,6 +36,21 @@ HEAD = 1 << 16  # bytes that are looked at
 IDX = re.compile(r"-idx\d-\w+$")
 
 
+@contextlib.contextmanager
+def opened(path: str | Path | Source) -> Iterator[Any]:
+    """What `read`, `chunks`, `first_column` and `digest` take: a `Source`, or the name of an example.
+
+    >>> with opened("example:iris") as source:
+    ...     read(source).n_rows, first_column(source)
+    (150, 0)
+    """
+    if isinstance(path, Source) or is_example(path):
+        yield path
+    else:
+        with Source(path) as source:
+            yield source
+
+
 def read(path: str | Path | Source, options: Options | None = None) -> Data:
     """All rows of a file. A `Source` may be given, which knows the file's digest afterwards.
 
@@ -43,11 +58,11 @@ def read(path: str | Path | Source, options: Options | None = None) -> Data:
     'sepal length (cm)'
     """
     options = options or Options()
-    if _is_example(path):
+    if is_example(path):
         from .examples import example
 
         return example(str(path), options)
-    with _opened(path) as source:
+    with opened(path) as source:
         kind = format_of(source, options)
         if kind == "svmlight":
             from .svmlight import read_svmlight
@@ -77,10 +92,10 @@ def read(path: str | Path | Source, options: Options | None = None) -> Data:
 def chunks(path: str | Path | Source, options: Options | None = None, size: int = 8 << 20) -> Iterator[Data]:
     """Consecutive rows of a file, about `size` bytes of it at a time."""
     options = options or Options()
-    if _is_example(path):
+    if is_example(path):
         yield from _example_chunks(str(path), options, size)
         return
-    with _opened(path) as source:
+    with opened(path) as source:
         kind = format_of(source, options)
         if kind == "svmlight":
             from .svmlight import svmlight_chunks
@@ -131,34 +146,32 @@ def format_of(source: Source, options: Options) -> str:
     return "jsonl" if text.lstrip()[:1] == b"{" and extension(source.path) not in ("csv", "data", "txt") else "csv"
 
 
-def first_column(path: str | Path | Source, options: Options | None = None) -> int:
+def first_column(source: Source | str, options: Options | None = None) -> int:
     """What the first column without a name is called: `Recipe.learn(first=...)` takes it; svmlight counts from 1."""
     options = options or Options()
-    if _is_example(path) or options.zero_based:
+    if isinstance(source, str) or options.zero_based:
         return 0
-    if isinstance(path, Source):
-        return int(format_of(path, options) == "svmlight")
-    with Source(path) as source:
-        return int(format_of(source, options) == "svmlight")
+    return int(format_of(source, options) == "svmlight")
 
 
-def _is_example(path: Any) -> bool:
+def digest(source: Source | str) -> str:
+    """The SHA-256 of a file as it lies on the disk, once it has been read; of an example, that of its name."""
+    if isinstance(source, str):
+        import hashlib
+
+        return hashlib.sha256(source.encode()).hexdigest()
+    while source.sha256 is None and source.read(1 << 20):
+        pass
+    return source.sha256 or ""
+
+
+def is_example(path: Any) -> bool:
     return isinstance(path, str) and path.startswith(EXAMPLE)
 
 
 def _plain_name(path: str | Path) -> str:
     name = Path(path)
     return name.with_suffix("").name if name.suffix.lower() in COMPRESSED else name.name
-
-
-@contextlib.contextmanager
-def _opened(path: str | Path | Source) -> Iterator[Source]:
-    """A source of our own is closed afterwards."""
-    if isinstance(path, Source):
-        yield path
-    else:
-        with Source(path) as source:
-            yield source
 
 
 def _example_chunks(name: str, options: Options, size: int) -> Iterator[Data]:

@@ -16,7 +16,7 @@ from .cells import as_matrix, as_numbers, as_strings
 from .numbers import Numbers
 from .recipe import Recipe
 from .scaling import by_deviation, by_largest, check_scale, is_wild, spread
-from .string_tallies import Strings
+from .string_tallies import MOST_WORDS, Strings
 from .strings import Words
 from .tallies import First, Largest, Moments
 
@@ -126,7 +126,7 @@ def _notes_on_strings(finished: tuple[Any, ...], strands: dict[str, Strings]) ->
     notes = []
     for block in finished:
         if isinstance(block, Words):
-            cut = f", the first {len(block.words):,} that occurred" if strands[block.name].full else ""
+            cut = f", of the first {MOST_WORDS:,} different ones" if strands[block.name].full else ""
             notes.append(f"Column {block.name!r} is text: a bag of {block.width:,} words that are in two rows or more{cut}.")
     names = [block for block in finished if not isinstance(block, Words)]
     if names:

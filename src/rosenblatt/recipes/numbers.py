@@ -52,14 +52,13 @@ class Numbers:
         """The features of a sparse matrix, where nothing is shifted; columns beyond those that are known are left out."""
         S = cut_columns(S, self.columns)
         if self.degree == 1:
-            if self.divide is None:
-                return S
             with np.errstate(over="ignore"):
-                values = S.values / self.divide[S.indices]
+                values = S.values if self.divide is None else S.values / self.divide[S.indices]
             if not np.isfinite(values).all():
-                row = int(np.searchsorted(S.indptr, int(np.flatnonzero(~np.isfinite(values))[0]), side="right"))
-                raise DataError(source, f"row {row:,} has a number that is too large beside those of the training rows")
-            return Sparse(values, S.indices, S.indptr, S.width)
+                at = int((~np.isfinite(values)).argmax())
+                row = int(np.searchsorted(S.indptr, at, side="right"))
+                raise DataError(source, f"row {row:,} has a number that is {_fault(S.values[at])}")
+            return S if self.divide is None else Sparse(values, S.indices, S.indptr, S.width)
         step = max(1, CELLS // max(1, self.width))
         parts = []
         for start in range(0, S.shape[0], step):
@@ -93,3 +92,7 @@ class Numbers:
         if not np.isfinite(out).all():
             row = start + int(np.flatnonzero(~np.isfinite(out).all(axis=1))[0]) + 1
             raise DataError(source, f"row {row:,} has a number that is too large: its features pass 1.8e308")
+
+
+def _fault(value: float) -> str:
+    return "too large beside those of the training rows" if np.isfinite(value) else f"{value}"
