@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from threading import Event
 from typing import Any, TypeVar
@@ -21,9 +22,14 @@ def in_order(
     if n_jobs == 1:
         yield from map(function, items)
         return
+    context = copy_context()  # so that threads know who watches
+
+    def work(item: Item) -> Found:
+        return context.copy().run(function, item)
+
     with ThreadPoolExecutor(n_jobs) as pool:
         try:
-            yield from pool.map(function, items)
+            yield from pool.map(work, items)
         except BaseException:
             if cancel is not None:
                 cancel.set()

@@ -54,8 +54,15 @@ def watching(callback: Watch) -> Iterator[None]:
 
 
 def watcher() -> Watch | None:
-    """Who watches here; to be asked before work is given to threads, which are not told."""
+    """Who watches here."""
     return _watch.get()
+
+
+def told(steps: int, gap: float | None = None, text: str = "") -> None:
+    """A solver made so many passes or steps, and so much is left."""
+    tell = _watch.get()
+    if tell is not None:
+        tell(Progress(steps, gap=gap, text=text))
 
 
 def together(first: Watch | None, second: Watch | None) -> Watch | None:

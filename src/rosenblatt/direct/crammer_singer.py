@@ -29,6 +29,7 @@ from ..kernels.blocks import lengths, score
 from ..kernels.crammer_singer import Plane, Room, Task, build, improve, measure
 from ..kernels.rows import Dense
 from ..problem import Rows, as_heads, read_only
+from ..watching import told
 from .circulation import circulation_scale
 
 LONGEST = 15  # passes between two looks at what rests; 63 was faster on letter (2/3 of the time) and slower on small noisy data
@@ -86,6 +87,7 @@ def solve_crammer_singer(
         if watch is not None and watch(passes, as_heads(run.plane.w, rows), run.bias()):
             break
         gap, primal = run.likely()
+        told(passes, gap / primal if primal else gap)
         if doubt * gap <= tol * primal and passes >= checked + 1 + checked // 20:
             answer, checked = run.verify(), passes
             if answer.gap <= tol:

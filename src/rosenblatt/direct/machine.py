@@ -21,6 +21,7 @@ import numpy as np
 
 from ..kernels.blocks import combine, lengths, score
 from ..problem import Rows, rows_width
+from ..watching import told
 
 # Rows that are too many to be sorted, and how many of them show where to look.
 MANY, MARKS = 4096, 512
@@ -37,6 +38,7 @@ class Effort:
     watch: Callable[[int, float], None] | None = None  # told the passes or steps made so far, and the gap
 
     def tell(self, steps: int, gap: float) -> None:
+        told(steps, gap)
         if self.watch is not None:
             self.watch(steps, gap)
 

@@ -24,6 +24,7 @@ from scipy.linalg.lapack import dpstrf
 from ..problem import Problem
 from ..stopping import Stop
 from ..threads import one_blas_thread
+from ..watching import told
 from .corral import EPS, Corral
 from .exact import Decision, Patience, decide, point
 from .separability import NotSeparable
@@ -222,6 +223,7 @@ class _Run:
         self.upper = self.length / rows.n_sides
         self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
         self.passes += 1
+        told(self.passes, self.gap)
         if self.verbose:
             held = len(corral.places)
             sys.stderr.write(f"pass {self.passes}: {corral.steps} steps, {held} rows hold the plane, gap {self.gap:.3g}\n")

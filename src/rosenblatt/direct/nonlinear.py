@@ -27,6 +27,7 @@ from ..kernels.schemes import Binary
 from ..problem import Problem, one_against_rest, some_rows
 from ..stopping import Stop
 from ..threads import in_order, one_blas_thread
+from ..watching import told
 from .moments import BLOCK, back, stretches
 
 # Columns up to which the second derivative is made and solved with.
@@ -160,6 +161,7 @@ def _newton(descent: Descent, v: Any, tol: float, most: int) -> tuple[Any, Stop,
         if H is None:
             H = descent.bend()
         steps += 1
+        told(steps, float(abs(gradient).max()))
         move = _damped(H, gradient, damping)
         if move is not None:
             there, slope = descent(v + move)

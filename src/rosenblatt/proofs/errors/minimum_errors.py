@@ -15,6 +15,7 @@ from ...kernels.rows import Dense
 from ...parameters import flag, number
 from ...problem import Problem, make_problem
 from ...threads import one_blas_thread
+from ...watching import told
 from ..inputs import labelled
 from .clashes import DEAR, Clash, Clashes
 from .descent import Search
@@ -189,6 +190,7 @@ class _Run:
         return MinimumErrors(plane.errors, lower, optimal, plane.coef, bias, plane.wrong, exact, how, clashes, seconds)
 
     def _tell(self) -> None:
+        told(0, text=f"{self.search.best.errors} errors, at least {self.hitting.lower}")
         if self.verbose:
             seconds, best, hitting = time.perf_counter() - self.begun, self.search.best.errors, self.hitting
             sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {hitting.lower} by {len(hitting.clashes)} clashes\n")
