@@ -1,6 +1,7 @@
 """What is drawn, and nothing about how: a chart is two axes and marks on them, in the data's own numbers.
 
-Tones are names, not colours, so that a page can have two themes: "ink", "quiet", "good", "bad", and "class0", "class1", ...
+Tones are names, not colours, so that a page can have two themes: "ink", "quiet", "good", "bad",
+"training", "test", and "class0", "class1", ...
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from .words import TIMES, count, cut, percent, plural, short
 
 SHORT = 22  # letters, up to which a value of the summary is a tile
 TABLE_ROWS = 24
+OPEN = 6  # classes, up to which their table is not folded
 
 
 def write_report(story: Story) -> str:
@@ -30,7 +31,7 @@ def write_report(story: Story) -> str:
         "<main>",
         *_summary(story.summary),
         *proof(story),
-        '<section class="grid" aria-label="Figures">',
+        '<section class="figures" aria-label="Figures">',
     ]
     body += [_figure(chart) for chart in charts]
     body += ["</section>", "</main>", *_footer(story), f"<script>{script()}</script>"]
@@ -63,17 +64,22 @@ def _summary(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     long_ones = [pair for pair in pairs if len(str(pair[1])) > SHORT]
     yield "<dl>"
     for name, value in short_ones:
-        yield f"<div><dt>{clean(name)}</dt><dd>{clean(value)}</dd></div>"
+        yield f"<div><dt>{clean(name)}</dt><dd>{_prose(value)}</dd></div>"
     for name, value in long_ones:
-        yield f'<div class="long"><dt>{clean(name)}</dt><dd>{clean(value)}</dd></div>'
+        yield f'<div class="long"><dt>{clean(name)}</dt><dd>{_prose(value)}</dd></div>'
     yield "</dl>"
+
+
+def _prose(text: str) -> str:
+    """No line ends between a number and its per cent."""
+    return clean(text).replace(" %", "&nbsp;%")
 
 
 def _figure(chart: Chart) -> str:
     pictures = "".join(f'<div class="{kind}">{svg(chart, width)}</div>' for kind, width in (("narrow", NARROW), ("wide", WIDE)))
     return (
         f'<figure id="{chart.name}"><h2>{clean(chart.title)}</h2>{pictures}'
-        f"<figcaption>{clean(chart.caption)}</figcaption>{_numbers(chart)}</figure>"
+        f"<figcaption>{_prose(chart.caption)}</figcaption>{_numbers(chart)}</figure>"
     )
 
 
@@ -104,7 +110,7 @@ def _numbers(chart: Chart) -> str:
     places = np.unique(np.linspace(0, len(lines[0].x) - 1, TABLE_ROWS).round().astype(int))
     told = [(count(lines[0].x[i]), *(short(float(line.y[i])) for line in lines)) for i in places]
     words = " in %" if chart.y.ticks and chart.y.ticks[0][1].endswith("%") else ""
-    return _folded(f"The numbers{words}", (chart.x.label, *(line.label for line in lines)), told)
+    return _folded(f"The numbers{words}", (chart.x.label, *(line.label or chart.y.label for line in lines)), told)
 
 
 def _class_table(grid: Grid) -> str:
@@ -113,14 +119,22 @@ def _class_table(grid: Grid) -> str:
         often = f"{cut(grid.names[rival])} ({count(grid.counts[c][rival])})" if rival is not None else "none"
         shares = ("-" if share != share else percent(share) for share in (recall, precision))
         rows.append((cut(grid.names[c]), count(total), count(right), *shares, often))
-    return _folded("Class by class", ("class", "rows", "right", "recall", "precision", "most taken for"), rows, texts=(0, 5))
+    return _folded(
+        "Class by class",
+        ("class", "rows", "right", "recall", "precision", "most taken for"),
+        rows,
+        texts=(0, 5),
+        folded=len(grid.names) > OPEN,
+    )
 
 
-def _folded(name: str, heads: Sequence[str], rows: Sequence[Sequence[str]], texts: tuple[int, ...] = ()) -> str:
+def _folded(
+    name: str, heads: Sequence[str], rows: Sequence[Sequence[str]], texts: tuple[int, ...] = (), folded: bool = True
+) -> str:
     def cells(tag: str, row: Sequence[str]) -> str:
         opened = (f'<{tag} class="text">' if n in texts else f"<{tag}>" for n in range(len(row)))
         return "".join(f"{opening}{clean(cell)}</{tag}>" for opening, cell in zip(opened, row, strict=True))
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{cells('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<details><summary>{clean(name)}</summary><div class="scroll">{table}</div></details>'
+    return f'<details{"" if folded else " open"}><summary>{clean(name)}</summary><div class="scroll">{table}</div></details>'

@@ -6,14 +6,15 @@ from typing import Any
 
 from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale
 from .style import CLASSES, LIGHT
+from .svg_tables import STRONGEST
 from .words import count, cut
 
-_NAMED = {"ink": LIGHT["ink"], "quiet": LIGHT["quiet"], "good": LIGHT["t0"], "bad": LIGHT["t1"]}
+_NAMED = {"ink": "ink", "quiet": "quiet", "good": "t5", "bad": "t6", "training": "t2", "test": "t3"}
 _PLAIN: dict[str, Any] = {"parse_math": False}  # names from files may have dollar signs
 
 
 def colour(tone: str) -> str:
-    return LIGHT[f"t{int(tone.removeprefix('class')) % CLASSES}"] if tone.startswith("class") else _NAMED[tone]
+    return LIGHT[f"t{int(tone.removeprefix('class')) % CLASSES}"] if tone.startswith("class") else LIGHT[_NAMED[tone]]
 
 
 def save_with_matplotlib(chart: Chart, path: Any) -> None:
@@ -136,10 +137,10 @@ def _grid(axes: Any, grid: Grid) -> None:
     for r, row in enumerate(grid.counts):
         total = sum(row) or 1
         for c, value in enumerate(row):
-            strength = 0.08 + 0.42 * (value / total) ** 0.5 if value else 0.03
+            strength = 0.08 + (STRONGEST - 0.08) * (value / total) ** 0.5 if value else 0.03
             axes.fill(
                 [c - 0.48, c + 0.48, c + 0.48, c - 0.48], [r - 0.48, r - 0.48, r + 0.48, r + 0.48],
-                color=LIGHT["t0"] if r == c else LIGHT["t1"], alpha=strength, linewidth=0,
+                color=colour("good" if r == c else "bad"), alpha=strength, linewidth=0,
             )  # fmt: skip
             if value and k <= 12:
                 axes.text(c, r, count(value), ha="center", va="center", color=LIGHT["ink"], fontsize=11 if k <= 6 else 8)

@@ -15,6 +15,7 @@ from .story import Story
 from .svg_parts import clean
 from .words import count, percent, plural, short
 
+BOUND = "R\N{SUPERSCRIPT TWO}/\N{GREEK SMALL LETTER GAMMA}\N{SUPERSCRIPT TWO}"
 BADGES = {
     "separable": ("t2", "Proved: separable"),
     "inseparable": ("t1", "Proved: not separable"),
@@ -29,7 +30,7 @@ def proof(story: Story) -> Iterator[str]:
     tone, badge = BADGES[certificate.verdict]
     yield f'<section class="card" id="certificate"><h2>What is proved</h2><p class="badge {tone}">{badge}</p>'
     for line in str(certificate).splitlines():
-        text = " ".join(line.split())
+        text = " ".join(line.split()).replace("R^2/gamma^2", BOUND)
         yield f"<p>{clean(text[:1].upper() + text[1:])}</p>"
     bound = bound_of_run(story)
     if bound is not None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.schemes import Rest
 from ..log import UpdateLog, make_moves
 from ..problem import as_heads, copy_state, zero_sums
 from ..threads import one_blas_thread
@@ -21,6 +20,8 @@ from .facts import density, evenly
 DENSE_WORK, SPARSE_WORK = 5e9, 4e8
 # Values of hypotheses, and of scores, held at a time.
 HELD = 1 << 22
+# Values of all hypotheses that are judged: the more features, the fewer points a curve has.
+VALUES = 1 << 25
 LEAST_ROWS = 500
 
 
@@ -41,6 +42,11 @@ class Judges(NamedTuple):
         return self.rows < self.total
 
 
+def affordable(log: UpdateLog, most: int) -> int:
+    """How many hypotheses of a run to look at."""
+    return max(12, min(most, VALUES // max(1, log.problem.n_features * len(log.start.bias))))
+
+
 def judges(X: Any, codes: Any, hypotheses: int, heads: int, ties_are_wrong: bool) -> Judges:
     work = SPARSE_WORK if sp.issparse(X) else DENSE_WORK
     total = X.shape[0]
@@ -50,50 +56,76 @@ def judges(X: Any, codes: Any, hypotheses: int, heads: int, ties_are_wrong: bool
     )
 
 
-def errors_along(log: UpdateLog, updates: Any, visits: Any, average: bool, sets: list[Judges]) -> Any:
-    """Errors after `updates` (rising), hypotheses x sets; with `average`, of the mean of the weights over `visits` rows."""
+class Hypotheses:
+    """Room for some hypotheses at a time, laid out as products want them: sparse rows take weights feature by feature."""
+
+    def __init__(self, size: int, heads: int, width: int, sparse: bool) -> None:
+        self.room = np.empty((width, size, heads) if sparse else (size, heads, width))
+        self.bias, self.used, self.sparse = np.empty((size, heads)), 0, sparse
+
+    def add(self, weights: Any, bias: Any) -> None:
+        if self.sparse:
+            self.room[:, self.used] = weights.T
+        else:
+            self.room[self.used] = weights
+        self.bias[self.used] = bias
+        self.used += 1
+
+    @property
+    def full(self) -> bool:
+        return self.used == len(self.bias)
+
+    def columns(self) -> Any:
+        """features x (hypotheses x heads)."""
+        if not self.sparse:
+            return self.room[: self.used].reshape(-1, self.room.shape[2]).T
+        return np.ascontiguousarray(self.room[:, : self.used]).reshape(len(self.room), -1)
+
+    def errors(self, sets: list[Judges]) -> Any:
+        """hypotheses x sets; afterwards there is room again."""
+        columns, bias, self.used = self.columns(), self.bias[: self.used].copy(), 0
+        return np.stack([count_errors(each, columns, bias) for each in sets], axis=1)
+
+
+def errors_along(log: UpdateLog, updates: Any, visits: Any, sets: list[Judges], average: bool = False) -> tuple[Any, Any]:
+    """Errors after `updates` (rising), and, if asked, of the mean of the weights over `visits` rows: hypotheses x sets each."""
+    kinds = 2 if average else 1
+    heads, width = len(log.start.bias), log.problem.n_features
+    size = kinds * max(1, HELD // max(1, kinds * heads * width))
+    held = Hypotheses(min(size, kinds * len(updates)), heads, width, sp.issparse(sets[0].X))
     found: list[Any] = []
     with one_blas_thread():
-        for weights, bias in _groups(log, updates, visits, average):
-            found.append(np.stack([count_errors(each, weights, bias) for each in sets], axis=1))
-    return np.concatenate(found)
+        for weights, bias in _along(log, updates, visits, average):
+            held.add(weights, bias)
+            if held.full:
+                found.append(held.errors(sets))
+        if held.used:
+            found.append(held.errors(sets))
+    errors = np.concatenate(found)
+    return errors[::kinds], errors[1::2] if average else None
 
 
-def _groups(log: UpdateLog, updates: Any, visits: Any, average: bool) -> Iterator[tuple[Any, Any]]:
-    """The wanted hypotheses, some at a time: (hypotheses x heads x features, hypotheses x heads)."""
-    state, sums, edges = copy_state(log.start), zero_sums(log.start), log.edges
-    rows, others, steps, times = log.local_rows, log.others, log.steps, log.times - log.since
-    ends = log.durations - log.since
-    size = max(1, HELD // max(1, as_heads(state.w, log.problem.rows).size))
-    weights, biases, at = [], [], 0
+def _along(log: UpdateLog, updates: Any, visits: Any, average: bool) -> Iterator[tuple[Any, Any]]:
+    """(weights, intercepts) after each of the updates; with `average`, after each of them the mean so far."""
+    state, sums, edges, rows = copy_state(log.start), zero_sums(log.start), log.edges, log.problem.rows
+    local, others, steps, times = log.local_rows, log.others, log.steps, log.times - log.since
+    ends, at = log.durations - log.since, 0
     for t, visited in zip(updates, visits, strict=True):
         stretch = slice(int(edges[at]), int(edges[t]))
         log.advance(state, edges[at : t + 1])
-        heads, bias = as_heads(state.w, log.problem.rows).astype(np.float64), state.bias.copy()
-        if average:
-            make_moves(log.problem, rows[stretch], others[stretch], steps[stretch] * times[stretch], sums)
-            over = (
-                1.0 / np.maximum(1, np.minimum(visited, ends))
-                if isinstance(log.problem.labels, Rest)
-                else 1.0 / max(1, visited)
-            )
-            each = np.broadcast_to(over, bias.shape)
-            heads = heads - as_heads(sums.w, log.problem.rows) * each[:, None]
-            bias = bias - sums.bias * each
-        weights.append(heads)
-        biases.append(bias * state.x0)
         at = t
-        if len(weights) == size:
-            yield np.stack(weights), np.stack(biases)
-            weights, biases = [], []
-    if weights:
-        yield np.stack(weights), np.stack(biases)
+        yield as_heads(state.w, rows), state.bias * state.x0
+        if average:
+            make_moves(log.problem, local[stretch], others[stretch], steps[stretch] * times[stretch], sums)
+            # One-vs-rest heads that ended before count the rows until then.
+            over = np.broadcast_to(1.0 / np.maximum(1, np.minimum(visited, ends)), state.bias.shape)
+            mean = as_heads(state.w, rows) - as_heads(sums.w, rows) * over[:, None]
+            yield mean, (state.bias - sums.bias * over) * state.x0
 
 
-def count_errors(on: Judges, weights: Any, bias: Any) -> Any:
-    """How many rows each hypothesis gets wrong."""
-    n, heads, width = weights.shape
-    columns = np.ascontiguousarray(weights.reshape(n * heads, width).T)
+def count_errors(on: Judges, columns: Any, bias: Any) -> Any:
+    """How many rows each hypothesis gets wrong. columns: features x (hypotheses x heads)."""
+    n, heads = bias.shape
     wrong, step = np.zeros(n, np.int64), max(1, HELD // (n * heads))
     for first in range(0, on.rows, step):
         here = slice(first, first + step)

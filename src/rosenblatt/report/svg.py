@@ -45,10 +45,11 @@ class Plot:
         self.left = ticks * LETTER + 10 if chart.y.ticks else 20
         self.right = width - max(12.0, gutter)
         top_bands = any(isinstance(mark, Band) and _upright(mark, chart) for mark in chart.marks)
-        self.top = 8 + 17 * max(len(self.key), 1 if chart.y.ticks or top_bands else 0) + 2
+        self.top = 10 + 17 * max(len(self.key), 1 if chart.y.ticks or top_bands else 0) + 2
         body = (270 if self.wide else 250) if chart.tall else (216 if self.wide else 180)
         self.bottom = self.top + body
         self.height = self.bottom + 38
+        self.taken: list[tuple[float, float, float]] = []  # where rules have their words: from, to, height
 
     def x(self, value: float) -> float:
         return self.left + (self.right - self.left) * min(1.02, max(-0.02, self.chart.x.share(value)))
@@ -143,9 +144,7 @@ class Plot:
             x = self.x(rule.x)
             yield f'<path class="{tone} {kind}" d="M{place(x)} {place(self.top)}V{place(self.bottom)}"/>'
             if rule.text:
-                left = x + len(rule.text) * LETTER > self.right
-                spot = (x - 4, "end") if left else (x + 4, "start")
-                yield words(spot[0], self.top + 9, rule.text, tone=rule.tone, anchor=spot[1], classes="halo small")
+                yield self.rule_words(rule, x)
         if rule.y is not None:
             y = self.y(rule.y)
             yield f'<path class="{tone} {kind}" d="M{place(self.left)} {place(y)}H{place(self.right)}"/>'
@@ -153,13 +152,38 @@ class Plot:
                 over = y - 6 if y > self.top + 24 else y + 15
                 yield words(self.right - 2, over, rule.text, tone=rule.tone, anchor="end", classes="halo strong")
 
+    def rule_words(self, rule: Rule, x: float) -> str:
+        """Beside the line, at its top, under the words of another line that are there already."""
+        size = len(rule.text) * LETTER * 0.9
+        low, anchor = (x - 4 - size, "end") if x + size + 4 > self.right else (x + 4, "start")
+        clashes = [height for start, end, height in self.taken if start < low + size + 4 and low < end + 4]
+        y = max(clashes, default=self.top - 3) + 12
+        self.taken.append((low, low + size, y))
+        return words(x - 4 if anchor == "end" else x + 4, y, rule.text, tone=rule.tone, anchor=anchor, classes="halo small")
+
     def marker(self, marker: Marker) -> Iterator[str]:
         x, y, tone = self.x(marker.x), self.y(marker.y), tone_class(marker.tone)
         yield f'<circle class="{tone} ring" cx="{place(x)}" cy="{place(y)}" r="5.5">{told(marker.text)}</circle>'
-        half = len(marker.text) * LETTER / 2 + 4
-        middle = min(max(x, self.left + half), self.right - half)
-        over = y - 13 if y - 26 > self.top else y + 22
-        yield words(middle, over, marker.text, tone=marker.tone, anchor="middle", classes="halo strong")
+        spot, over = self.free_place(x, y, len(marker.text) * LETTER * 1.06)
+        if abs(over - y) > 24:
+            end = min(max(x, spot - 20), spot + 20)
+            yield f'<path class="{tone} rule" d="M{place(x)} {place(y - 8)}L{place(end)} {place(over + 4)}"/>'
+        yield words(spot, over, marker.text, tone=marker.tone, anchor="middle", classes="halo strong")
+
+    def free_place(self, x: float, y: float, size: float) -> tuple[float, float]:
+        """Where words of this width hide least of the lines: as near to (x, y) as can be."""
+        drawn = [(self.x(a), self.y(b)) for line in self.chart.marks if isinstance(line, Line) for a, b in along(line)]
+        best = (1e9, x, y - 13)
+        for up in (13.0, -24.0, 30.0, 48.0, 68.0, 90.0, 112.0, 140.0):
+            for side in (0.0, -0.35, 0.35, -0.6, 0.6):
+                middle = min(max(x + side * size, self.left + size / 2), self.right - size / 2)
+                baseline = y - up
+                if not self.top + 10 < baseline < self.bottom - 2:
+                    continue
+                hidden = sum(abs(a - middle) < size / 2 + 3 and baseline - 13 < b < baseline + 5 for a, b in drawn)
+                ring = abs(x - middle) < size / 2 + 8 and baseline - 18 < y < baseline + 9
+                best = min(best, (hidden * 40.0 + abs(up) + 20.0 * abs(side) + 1000.0 * ring, middle, baseline))
+        return best[1:]
 
     def band(self, band: Band) -> str:
         corners = " ".join(f"{place(self.x(x))},{place(self.y(y))}" for x, y in zip(band.x, band.y, strict=True))
@@ -207,6 +231,12 @@ class Plot:
                     thin = " thin" if mark.thin else ""
                     yield f'<path class="{tone} line{thin}" d="M{place(x - 2)} {y - 4}h12"/>'
                 yield words(x + 14, y, mark.label, tone="quiet" if isinstance(mark, Bars) and mark.faint else mark.tone)
+
+
+def along(line: Line) -> Iterator[tuple[float, float]]:
+    """The points of a line, and some between."""
+    for (x, y), (u, v) in pairwise(zip(line.x, line.y, strict=True)):
+        yield from ((x + (u - x) * part / 4, y + (v - y) * part / 4) for part in range(5))
 
 
 def _key_rows(marks: list[Line | Bars], taken: float, width: int) -> Iterator[list[tuple[float, Line | Bars]]]:

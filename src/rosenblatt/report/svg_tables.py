@@ -8,6 +8,7 @@ from .words import count, cut, percent
 
 MOST_NUMBERED = 12  # classes, up to which cells have their counts written in
 MOST_SHARED = 4  # and their shares
+STRONGEST = 0.46  # how much of a cell's tone is mixed into the card at most, so that text stays readable on it
 
 
 def bars_that_lie(scale: Scale, width: int) -> tuple[float, list[str]]:
@@ -43,8 +44,8 @@ def grid(table: Grid, width: int) -> tuple[float, list[str]]:
     small = k > MOST_NUMBERED
     letter = LETTER * (0.8 if small else 1.0)
     gutter = min(14, longest) * letter + 26
-    cell = min((width - gutter) / k, 112.0 if k <= MOST_SHARED else 56.0)
-    tall = min(cell, 64.0) if k <= MOST_SHARED else cell
+    cell = min((width - gutter) / k, 150.0 if k <= MOST_SHARED else 56.0)
+    tall = min(cell, 76.0) if k <= MOST_SHARED else cell
     upright = longest * letter <= cell
     shown = max(3, int(cell / letter)) if k <= MOST_SHARED else 10
     turned = not upright and k > MOST_SHARED
@@ -74,7 +75,7 @@ def _cell(table: Grid, r: int, c: int, value: int, total: int, box: tuple[float,
     x, y, w, h = box
     share, k = value / total if total else 0.0, len(table.names)
     gap = 1.0 if k > MOST_NUMBERED else 2.0
-    strength = 0.08 + 0.42 * share**0.5 if value else 0.05
+    strength = 0.08 + (STRONGEST - 0.08) * share**0.5 if value else 0.05
     tone = ("t-good" if r == c else "t-bad") if value else "t-quiet"
     frame = f'x="{place(x)}" y="{place(y)}" width="{place(w - gap)}" height="{place(h - gap)}"'
     rect = f'<rect class="{tone} fill" fill-opacity="{strength:.2f}" {frame} rx="{3 if k <= MOST_NUMBERED else 1}"/>'

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..charts import Chart, Line, Mark, Rule, log_axis, nice_axis
 from ..facts import Facts
-from ..replay import Judges, errors_along, judges
+from ..replay import Judges, affordable, errors_along, judges
 from ..words import count, listed, percent, plural
 
 POINTS = 64
@@ -29,7 +29,7 @@ def learning_curve(facts: Facts) -> Curve | None:
     if log is None or not len(log) or not (facts.has_rows or facts.has_test):
         return None
     end = int(log.durations.max()) - log.since
-    visits = np.unique(np.geomspace(1, max(1, end), POINTS).round().astype(np.int64))
+    visits = np.unique(np.geomspace(1, max(1, end), affordable(log, POINTS)).round().astype(np.int64))
     made = log.times[log.edges[:-1]] - log.since
     updates = np.searchsorted(made, visits, side="left")  # an update at time t is made when t + 1 rows were visited
     averaged = facts.votes or getattr(facts.story.estimator, "keep", "") == "average"
@@ -42,9 +42,8 @@ def learning_curve(facts: Facts) -> Curve | None:
         sets.append(judges(facts.story.X_test, facts.codes_test, hypotheses, heads, False))
         names.append("test")
     rows = np.array([each.rows for each in sets])
-    last = errors_along(log, updates, visits, False, sets) / rows
-    average = errors_along(log, updates, visits, True, sets) / rows if averaged else None
-    return Curve(visits, updates, last, average, sets, names)
+    last, average = errors_along(log, updates, visits, sets, averaged)
+    return Curve(visits, updates, last / rows, average / rows if averaged else None, sets, names)
 
 
 def learning(facts: Facts) -> Chart | None:
@@ -60,14 +59,13 @@ def learning(facts: Facts) -> Chart | None:
     )
     for p, end in zip((1, 10, 100), pass_ends, strict=False):
         marks.append(Rule(x=float(end), text=f"pass {p}"))
-    tones = {"training": "class0", "test": "class1"}
     main = curve.last if curve.average is None else curve.average
     if curve.average is not None:
         n = len(curve.names) - 1
         marks.append(_line(curve, curve.last[:, n], "quiet", f"weights as they are, {curve.names[n]}", unit, thin=True))
     for n, name in enumerate(curve.names):
         label = name if curve.average is None else f"average, {name}"
-        marks.append(_line(curve, main[:, n], tones[name], label, unit))
+        marks.append(_line(curve, main[:, n], name, label, unit))
     top = float(np.quantile(np.concatenate([main.ravel(), curve.last.ravel()]), 0.98)) * 1.08
     x = log_axis(unit, 1.0, float(curve.visits[-1]))
     y = nice_axis("rows wrong", 0.0, 100.0 * max(top, 0.01), words=" %")

@@ -70,7 +70,7 @@ def margins(facts: Facts) -> Chart | None:
     marks.append(Rule(x=0.0, text="", dashed=False, tone="ink"))
     smallest = float(found.min())
     if smallest > 0.0:
-        marks.append(Rule(x=smallest, text=f"smallest {short(smallest)}", tone="class1"))
+        marks.append(Rule(x=smallest, text=f"smallest {short(smallest)}", tone="ink"))
     label = "distance from the plane" if facts.k == 2 else "margin over the best rival"
     if facts.planes is None:
         label = "score over the best rival"

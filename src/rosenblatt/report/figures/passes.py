@@ -10,7 +10,7 @@ from ...kernels.schemes import Rest
 from ...pocket import pocket
 from ..charts import Axis, Bars, Chart, Line, Mark, Marker, Rule, nice_axis
 from ..facts import Facts, density, evenly
-from ..replay import errors_along, judges
+from ..replay import affordable, errors_along, judges
 from ..words import count, percent, plural
 
 MOST = 150
@@ -36,11 +36,11 @@ def errors_per_pass(facts: Facts) -> Passes | None:
     log = getattr(facts.story.estimator, "log_", None)
     if log is None or not log.passes or not facts.has_rows:
         return _told(facts)
-    shown = evenly(len(log.passes), MOST)
+    shown = evenly(len(log.passes), affordable(log, MOST))
     entries = np.asarray(log.passes)[shown]
     updates = np.searchsorted(log.edges, entries)
     rows = judges(facts.story.X, facts.codes, len(shown), len(log.start.bias), True)
-    errors = errors_along(log, updates, updates, False, [rows])[:, 0]
+    errors = errors_along(log, updates, updates, [rows])[0][:, 0]
     return Passes(shown + 1, errors, updates, rows.rows, rows.total)
 
 
@@ -100,17 +100,26 @@ def passes(facts: Facts) -> Chart | None:
         )  # fmt: skip
     titles = [f"pass {n}: {plural(e, 'error')} at its end" for n, e in zip(seen.numbers, errors, strict=True)]
     marks.append(
-        Line(seen.numbers.tolist(), errors.tolist(), "class0", "errors at its end", dots=len(errors) <= 60, titles=titles)
+        Line(
+            seen.numbers.tolist(),
+            errors.tolist(),
+            "training",
+            "errors at its end" if marks else "",
+            dots=len(errors) <= 60,
+            titles=titles,
+        )
     )
     kept = getattr(facts.story.estimator, "pocket_errors_", None)
     if found is not None:
-        marks.append(Marker(found.place, found.errors, f"pocket: {plural(found.errors, 'error')}", "class1"))
+        marks.append(Marker(found.place, found.errors, f"pocket: {plural(found.errors, 'error')}", "test"))
     elif isinstance(kept, int | float):
-        marks.append(Rule(y=float(kept), text=f"pocket: {plural(kept, 'error')}", tone="class1"))
+        marks.append(Rule(y=float(kept), text=f"pocket: {plural(kept, 'error')}", tone="test"))
     tops = [errors.max(), *(float(max(mark.top)) for mark in marks if isinstance(mark, Bars))]
     x = nice_axis("pass", 0.0, float(seen.numbers[-1]), whole=True)
     x = Axis(x.label, x.low, x.high + 0.02 * x.high, tuple(tick for tick in x.ticks if tick[0] > 0))
-    y = nice_axis("rows", 0.0, max(1.0, 1.06 * float(max(tops))), whole=True)
+    y = nice_axis(
+        "rows" if isinstance(marks[0], Bars) else "training errors", 0.0, max(1.0, 1.06 * float(max(tops))), whole=True
+    )
     return Chart("passes", "Training errors, pass by pass", _caption(facts, seen, errors, found, kept), tuple(marks), x, y)
 
 
@@ -130,6 +139,9 @@ def _caption(facts: Facts, seen: Passes, errors: Any, found: Found | None, kept:
         )
     elif isinstance(kept, int | float):
         sentence += f" The pocket kept the weights with the fewest errors of all, {count(kept)}."
+    if getattr(facts.story.estimator, "keep", "") == "average" and facts.has_rows:
+        wrong = int((facts.predicted != facts.codes).sum())
+        sentence += f" The average, which was kept, has {count(wrong)}."
     if seen.rows < seen.total:
         sentence += f" Errors are estimated from an even sample of {count(seen.rows)} rows."
     return sentence

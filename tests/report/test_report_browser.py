@@ -1,0 +1,94 @@
+"""The page in a browser: Debian's chromium through Playwright, skipped where either is absent."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from story_of import story
+
+import rosenblatt as rb
+from rosenblatt.report.page import write_report
+
+pytestmark = pytest.mark.slow
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+# Every text that is seen, with its colour, and the colour of the nearest ground that is not transparent.
+CONTRASTS = """() => {
+  const numbers = colour => (colour.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
+  const ground = node => { for (; node; node = node.parentElement) {
+    const [r, g, b, a] = numbers(getComputedStyle(node).backgroundColor); if (a === undefined || a > 0) return [r, g, b] }
+    return [255, 255, 255] };
+  const found = [];
+  for (const node of document.querySelectorAll("h1,h2,p,b,span,dt,dd,figcaption,text,th,td,summary,button,li,code")) {
+    if (!node.getClientRects().length || !node.textContent.trim()) continue;
+    const style = getComputedStyle(node), ink = numbers(node.tagName === "text" ? style.fill : style.color);
+    const [low, high] = [light(ink), light(ground(node))].sort((a, b) => a - b);
+    found.push([(high + 0.05) / (low + 0.05), node.tagName + ": " + node.textContent.trim().slice(0, 40)]);
+  }
+  return found.sort((a, b) => a[0] - b[0]).slice(0, 3);
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    api = pytest.importorskip("playwright.sync_api", reason="no Playwright here")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium here")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Names as long as they come, and many classes."""
+    names = [f"a_feature_with_a_very_long_name_number_{n}_" * 3 for n in range(20)]
+    classes = [f"class called {'x' * 40} {n}" for n in range(14)]
+    summary = [("rows", "60"), ("model", "/a/path/" + "without_a_place_to_break" * 6), ("stopped", "a sentence " * 9)]
+    folder = tmp_path_factory.mktemp("pages")
+    stories = {
+        "two": story(rb.Perceptron(keep="average", random_state=0), summary=summary, d=20, feature_names=names, title="w" * 90),
+        "many": story(n=140, k=14, class_names=classes, summary=summary, command="rosenblatt train " + "x" * 200),
+        "flat": story(d=2, k=4, class_names=classes[:4], notes=["y" * 200]),
+    }
+    for name, told in stories.items():
+        (folder / f"{name}.html").write_text(write_report(told), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("name", ["two", "many", "flat"])
+def test_a_page_fits_and_can_be_read(browser, pages, name, width, theme):
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
+    page.goto((pages / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    worst = page.evaluate(CONTRASTS)
+    assert worst[0][0] >= 4.5, worst
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if theme == "light" else "light")
+    assert page.evaluate(CONTRASTS)[0][0] >= 4.5
+    assert said == []
+    page.close()
+
+
+def test_a_page_is_whole_without_scripts(browser, pages):
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 360, "height": 800})
+    page = context.new_page()
+    page.goto((pages / "two.html").as_uri())
+    assert page.locator("figure").count() == 6
+    assert not page.locator("#theme").is_visible()
+    assert page.locator("#margins .narrow svg").is_visible()
+    assert not page.locator("#margins .wide svg").is_visible()
+    context.close()

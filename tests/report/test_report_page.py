@@ -1,0 +1,231 @@
+"""The page: whole, harmless, and with nothing to load."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from story_of import rows, story
+
+import rosenblatt as rb
+from rosenblatt.report.draw import FIGURES, draw
+from rosenblatt.report.page import write_report
+from rosenblatt.report.proof import bound_of_run, sentence
+from rosenblatt.report.save import save_chart, standalone
+from rosenblatt.report.story import Story
+from rosenblatt.report.style import CLASSES, DARK, LIGHT
+from rosenblatt.report.svg import NARROW, WIDE, svg
+from rosenblatt.report.svg_tables import STRONGEST
+
+EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a & b < c", "null\x00byte\x1b[31m", "$x^2$ \ud800", "'"]
+
+
+class Reader(HTMLParser):
+    """Tags in balance, and what was seen on the way."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text, self.ids = [], [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in {"meta", "link"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text.append(data)
+
+
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open
+    return reader
+
+
+def certified():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = [0, 0, 0, 1]
+    model = rb.Perceptron(max_passes=None, random_state=0).fit(X, y)
+    return Story("and", model, X=X, y=y, certificate=rb.certify(X, y))
+
+
+STORIES = {
+    "two": lambda: story(),
+    "three": lambda: story(k=3),
+    "flat": lambda: story(d=2, k=3),
+    "average": lambda: story(rb.Perceptron(keep="average", random_state=0)),
+    "vote": lambda: story(rb.Perceptron(keep="vote", random_state=0)),
+    "pocket": lambda: story(rb.Perceptron(keep="pocket", random_state=0)),
+    "batch": lambda: story(rb.Perceptron(update="batch")),
+    "no log": lambda: story(rb.Perceptron(log=False, random_state=0)),
+    "direct": lambda: story(rb.LinearMSE()),
+    "pairs": lambda: story(rb.SoftMargin(multiclass="ovo"), k=3),
+    "many": lambda: story(k=15, n=150),
+    "no rows": lambda: story(X=None, y=None),
+    "nothing but weights": lambda: story(X=None, y=None, X_test=None, y_test=None),
+    "certified": certified,
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_page_is_well_formed_and_loads_nothing(name):
+    page = write_report(STORIES[name]())
+    found = read(page)
+    assert len(found.ids) == len(set(found.ids))
+    assert not {"img", "iframe", "object", "embed", "audio", "video"} & set(found.tags)
+    assert found.tags.count("script") == 1
+    for attribute, value in found.attributes:
+        assert attribute not in ("src", "srcset", "action")
+        assert not attribute.startswith("on")
+        if attribute == "href":
+            assert value == "data:,"
+    outside = page.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"https?:|//[a-z]|url\(|@import", outside)
+    for picture in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        root = ElementTree.fromstring(picture)
+        assert root.get("aria-label")
+        assert not re.search(r'(?: [xy]|width|height|d|points)="[^"]*nan', picture)
+    assert len(page) < 600_000
+
+
+def test_figures_without_data_leave_no_gap():
+    assert read(write_report(STORIES["direct"]())).tags.count("figure") == 4
+    assert read(write_report(STORIES["two"]())).tags.count("figure") == 6
+    assert read(write_report(STORIES["nothing but weights"]())).tags.count("figure") == 1
+
+
+def test_names_from_files_stay_text():
+    k = len(EVIL)
+    told = story(
+        k=k, d=k, n=120, title=EVIL[0], feature_names=EVIL, class_names=EVIL, summary=[(EVIL[0], EVIL[1])], notes=EVIL,
+        command=EVIL[1], version=EVIL[0],
+    )  # fmt: skip
+    page = write_report(told)
+    found = read(page)
+    assert "<script>alert" not in page
+    assert found.tags.count("script") == 1
+    assert "img" not in found.tags
+    assert not any(name.startswith("on") for name, _ in found.attributes)
+    assert EVIL[0] in "".join(found.text)
+    assert not re.search(r"[\x00\x1b]", page)
+    page.encode("utf-8")
+    for which in FIGURES:
+        ElementTree.fromstring(standalone(draw(told, which)).encode("utf-8"))
+
+
+def test_the_same_story_gives_the_same_page():
+    assert write_report(STORIES["average"]()) == write_report(STORIES["average"]())
+
+
+def test_the_certificate_is_told_with_the_bound_of_the_run():
+    told = certified()
+    page = write_report(told)
+    assert "Proved: separable" in page
+    assert bound_of_run(told) == pytest.approx(51.0)
+    assert sentence(told.estimator.n_updates_, 51.0) in page
+    X, y = rows(40)
+    clash = Story("clash", rb.Perceptron().fit(X, y), X=X, y=y, certificate=rb.certify(X, y))
+    assert "Proved: not separable" in write_report(clash)
+    assert bound_of_run(clash) is None
+
+
+@pytest.mark.parametrize(
+    "changed", [{"init": "sum"}, {"update": "batch"}, {"intercept_scaling": 2.0}, {"step": lambda k: 1 / k}]
+)
+def test_no_bound_is_told_of_a_run_it_does_not_hold_for(changed):
+    told = certified()
+    model = rb.Perceptron(max_passes=50, random_state=0, **changed).fit(told.X, told.y)
+    assert bound_of_run(Story("and", model, X=told.X, y=told.y, certificate=told.certificate)) is None
+
+
+def test_an_update_margin_widens_the_bound():
+    told = certified()
+    model = rb.Perceptron(max_passes=None, random_state=0, margin=1.0).fit(told.X, told.y)
+    with_margin = Story("and", model, X=told.X, y=told.y, certificate=told.certificate)
+    bound = rb.mistake_bound(told.X, told.y, update_margin=1.0)
+    assert bound.lower <= bound_of_run(with_margin) <= bound.upper
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("which", FIGURES)
+def test_text_stays_inside_its_picture(which, width):
+    chart = draw(
+        story(rb.Perceptron(keep="average", random_state=0), d=20, k=3, feature_names=["a long name " * 5] * 20), which
+    )
+    for text in ElementTree.fromstring(svg(chart, width)).iter("{http://www.w3.org/2000/svg}text"):
+        if text.get("transform"):
+            continue
+        x, size = float(text.get("x")), len(text.text) * 6.3 * (0.85 if "small" in text.get("class") else 1.0)
+        left = {"end": x - size, "middle": x - size / 2}.get(text.get("text-anchor"), x)
+        assert left >= -8, text.text
+        assert left + size <= width + 8, text.text
+
+
+@pytest.mark.slow
+def test_plots_are_files_by_their_ending(tmp_path):
+    pytest.importorskip("matplotlib")
+    told = story(rb.Perceptron(keep="pocket", random_state=0), k=3, feature_names=["$a$ b", "c_{", "x", "y"])
+    for which in FIGURES:
+        save_chart(draw(told, which), tmp_path / f"{which}.png")
+        assert (tmp_path / f"{which}.png").read_bytes().startswith(b"\x89PNG")
+    save_chart(draw(told, "margins"), tmp_path / "m.pdf")
+    assert (tmp_path / "m.pdf").read_bytes().startswith(b"%PDF")
+    save_chart(draw(told, "margins"), tmp_path / "m.SVG")
+    ElementTree.parse(tmp_path / "m.SVG")
+    with pytest.raises(ValueError, match=r"\.png, \.svg, \.pdf, by the ending of its name, got 'm.jpeg'"):
+        save_chart(draw(told, "margins"), tmp_path / "m.jpeg")
+
+
+def test_without_matplotlib_there_are_still_pages_and_svgs(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    told = story()
+    assert write_report(told)
+    save_chart(draw(told, "margins"), tmp_path / "m.svg")
+    with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'rosenblatt\[plot\]'"):
+        save_chart(draw(told, "margins"), tmp_path / "m.png")
+
+
+@pytest.mark.slow
+def test_drawing_loads_no_matplotlib():
+    code = (
+        "import sys, rosenblatt.report.page, rosenblatt.report.save; sys.exit(bool({'matplotlib', 'rich'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def luminance(colour):
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_text_is_readable_in_both_themes(theme):
+    """WCAG 2.2, contrast of 4.5 at least, on the page, on cards, and in the strongest cell of a confusion matrix."""
+    for name in ("ink", "quiet", *(f"t{n}" for n in range(CLASSES))):
+        for ground in ("page", "card"):
+            low, high = sorted(luminance(theme[side]) for side in (name, ground))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
+    for tone in ("t5", "t6"):
+        pairs = [(int(theme[tone][n : n + 2], 16), int(theme["card"][n : n + 2], 16)) for n in (1, 3, 5)]
+        mixed = "".join(f"{round(STRONGEST * cell + (1 - STRONGEST) * card):02x}" for cell, card in pairs)
+        low, high = sorted((luminance(theme["ink"]), luminance(f"#{mixed}")))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, tone
