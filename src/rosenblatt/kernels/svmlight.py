@@ -13,14 +13,24 @@ import numpy as np
 from .compile import kernel
 from .numbers import LONG, NINE, ONE, TEN, WRONG, ZERO, decimal
 
-SPACE, TAB, NEWLINE, RETURN, COLON, HASH, Q, I, D = (np.uint8(ord(c)) for c in " \t\n\r:#qid")
+SPACE, TAB, NEWLINE, RETURN, COLON, HASH = (np.uint8(ord(c)) for c in " \t\n\r:#")
+QID = tuple(np.uint8(c) for c in b"qid:")
 TEN_DIGITS = np.uintp(10)
 
 
 @kernel
-def _ends(c: Any) -> bool:
+def _ends(c: Any) -> Any:
     """Whether a token ends before such a byte."""
-    return c == SPACE or c == NEWLINE or c == TAB or c == RETURN or c == HASH
+    return c in (SPACE, NEWLINE, TAB, RETURN, HASH)
+
+
+@kernel
+def _is_qid(text: Any, i: Any) -> Any:
+    for c in QID:  # the line goes on as long as bytes match
+        if text[i] != c:
+            return False
+        i += ONE
+    return True
 
 
 @kernel
@@ -38,7 +48,7 @@ def _skip(text: Any, i: Any) -> Any:
 def svmlight_lines(
     text: Any, start: int, stop: int, base: int, largest: int,
     labels: Any, indptr: Any, indices: Any, values: Any, long: Any, done: Any,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     """Parse whole lines from `start` until `stop`, or to the first one that is not plain; returns where it stopped.
 
     Indices are counted from `base` and go to `largest`. `done` counts rows, nonzeros, rows of `long`, and columns. A row of
@@ -63,7 +73,7 @@ def svmlight_lines(
         before = np.int64(-1)
         if plain:
             i = _skip(text, i)
-            if text[i] == Q and text[i + ONE] == I and text[i + ONE + ONE] == D and text[i + ONE + ONE + ONE] == COLON:
+            if _is_qid(text, i):
                 while not _ends(text[i]):
                     i += ONE
                 i = _skip(text, i)

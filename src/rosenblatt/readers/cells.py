@@ -17,14 +17,14 @@ MISSING = frozenset((b"", b"?", b"NA", b"N/A", b"nan", b"NaN", b"null", b"None")
 SNIFFED = 25  # lines that say what the delimiter is
 
 
-class Unclosed(Exception):
+class UnclosedError(Exception):
     """A quote that is still open where the text ends."""
 
     def __init__(self, at: int) -> None:
         self.at = at
 
 
-class Misquoted(Exception):
+class MisquotedError(Exception):
     """Something other than a delimiter after a closing quote."""
 
     def __init__(self, at: int) -> None:
@@ -79,21 +79,21 @@ def _quoted(text: bytes, start: int, delimiter: bytes, blanks: bytes) -> tuple[b
         if close < 0:
             if delimiter == b"\t":
                 return _bare(text, start, delimiter, blanks)
-            raise Unclosed(start)
+            raise UnclosedError(start)
         if text[close + 1] != QUOTE:
             break
         close += 2
     after = close + 1
     if delimiter == b" ":
         if text[after] not in blanks and text[after] != NEWLINE:
-            raise Misquoted(after)
+            raise MisquotedError(after)
     else:
         while text[after] in blanks:
             after += 1
         if text[after] != NEWLINE and text[after] != delimiter[0]:
             if delimiter == b"\t":
                 return _bare(text, start, delimiter, blanks)
-            raise Misquoted(after)
+            raise MisquotedError(after)
     return text[start + 1 : close].replace(b'""', b'"'), after
 
 
@@ -126,7 +126,7 @@ def _cut(text: bytes, delimiter: bytes) -> tuple[int, int]:
             counts.append(len(cells))
             if len(counts) == SNIFFED:
                 break
-    except (Unclosed, Misquoted):
+    except (UnclosedError, MisquotedError):
         pass
     body = counts[1:] if len(counts) > 2 else counts  # a first line may be a title
     if not body or max(body) < 2:

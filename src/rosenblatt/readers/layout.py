@@ -40,7 +40,8 @@ class Layout:
 
 def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     """`rows` are the first of a file, at least one, all of one length."""
-    header = _has_header(rows, options.wanted) if options.header is None else options.header
+    below = [_counts([row[c] for row in rows[1:]]) for c in range(len(rows[0]))]
+    header = _has_header(rows, below, options.wanted) if options.header is None else options.header
     body = rows[1:] if header else rows
     if not body:
         raise DataError(source, "there are no rows in it, only names")
@@ -49,6 +50,7 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     free = {find_column(source, names, said, "of text") for said in options.text if _there(names, said, options)}
     fixed = {find_column(source, names, said, "of categories") for said in options.categorical if _there(names, said, options)}
     notes = []
+    label: int | None
     if options.wanted is None:
         label, why = _label(source, names, body, options.label, left_out)
         features = [c for c in range(len(names)) if c != label and c not in left_out]
@@ -65,7 +67,8 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
         elif c in free:
             kinds.append(FREE)
         else:
-            kinds.append(TEXT if c in fixed or _is_text([row[c] for row in body]) else NUMBER)
+            known, numbers = below[c] if header else map(sum, zip(below[c], _counts(rows[0][c : c + 1]), strict=True))
+            kinds.append(TEXT if c in fixed or 2 * numbers < known else NUMBER)
     if options.header is None:
         notes.append("the first line is names" if header else "there is no line of names")
     return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None)
@@ -94,25 +97,19 @@ def is_number(cell: bytes) -> bool:
     return number(cell) is not None
 
 
-def _numeric(cells: Sequence[bytes]) -> bool:
-    """Whether there are numbers, and nothing else."""
+def _counts(cells: Sequence[bytes]) -> tuple[int, int]:
+    """How many cells are not missing, and how many of those are meant as numbers."""
     known = [cell for cell in cells if cell not in MISSING]
-    return bool(known) and all(map(is_number, known))
+    return len(known), sum(is_number(cell) or NOT_FINITE.fullmatch(cell) is not None for cell in known)
 
 
-def _is_text(cells: Sequence[bytes]) -> bool:
-    known = [cell for cell in cells if cell not in MISSING]
-    return 2 * sum(is_number(cell) or NOT_FINITE.fullmatch(cell) is not None for cell in known) < len(known)
-
-
-def _has_header(rows: Cells, wanted: Sequence[str] | None) -> bool:
+def _has_header(rows: Cells, below: list[tuple[int, int]], wanted: Sequence[str] | None) -> bool:
     first, body = rows[0], rows[1:]
     if not body:
         return False
     if wanted is not None and {cell.decode("utf-8", "replace") for cell in first} >= set(wanted):
         return True
-    columns = [[row[c] for row in body] for c in range(len(first))]
-    numeric = [c for c, cells in enumerate(columns) if _numeric(cells)]
+    numeric = [c for c, (known, numbers) in enumerate(below) if 0 < known == numbers]
     if numeric:
         named = sum(first[c] not in MISSING and not is_number(first[c]) for c in numeric)
         return 2 * named >= len(numeric)
@@ -120,9 +117,8 @@ def _has_header(rows: Cells, wanted: Sequence[str] | None) -> bool:
         return False
     if any(cell.decode("utf-8", "replace").casefold() in LABEL_NAMES for cell in first):
         return True
-    return any(
-        len(values := set(cells)) <= len(cells) // 2 and name not in values for name, cells in zip(first, columns, strict=True)
-    )
+    columns = ({row[c] for row in body} for c in range(len(first)))
+    return any(len(values) <= len(body) // 2 and name not in values for name, values in zip(first, columns, strict=True))
 
 
 def _names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:

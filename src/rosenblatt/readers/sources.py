@@ -133,7 +133,7 @@ class _Raw(io.RawIOBase):
             self._file: Any = sys.stdin.buffer
             return
         try:
-            self._file = open(path, "rb", buffering=0)
+            self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed with this stream
         except FileNotFoundError:
             raise DataError(name, "there is no such file") from None
         except IsADirectoryError:

@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 
 from .data import Data, DataError, Sparse
+from .growing import ahead, enlarged, room_for
 from .options import Options
 from .sources import Source
 from .tokens import NOT_FINITE, number, shown
 from .window import BLOCK, Window
 
 SMALL = 1 << 18  # bytes of a file that is parsed without the kernel
-SAMPLE = 1 << 16
 LARGEST = (1 << 31) - 1  # what fits into an int32
 LONG_NUMBERS = 1 << 12  # that a kernel leaves to Python's float at a time
 TOKEN = re.compile(rb"\S+")
 
 
-class _Wrong(Exception):
+class _WrongError(Exception):
     """What is wrong with a token."""
 
     def __init__(self, at: int, sentence: str) -> None:
@@ -47,18 +47,18 @@ def parse_line(line: bytes, base: int, largest: int) -> tuple[float, list[int], 
             continue
         name, colon, text = token.partition(b":")
         if not colon:
-            raise _Wrong(at, f"expected index:value, found {shown(token)}")
+            raise _WrongError(at, f"expected index:value, found {shown(token)}")
         if not (name.isdigit() and name.isascii()):
-            raise _Wrong(at, f"the index {shown(name)} is not a whole number")
+            raise _WrongError(at, f"the index {shown(name)} is not a whole number")
         index = int(name) if len(name) <= 10 else int(name.lstrip(b"0")[:11] or b"0")
         if index < base:
-            raise _Wrong(at, "the index is 0, but indices count from 1: say zero_based if this file's count from 0")
+            raise _WrongError(at, "the index is 0, but indices count from 1: say zero_based if this file's count from 0")
         if index > largest:
             most = "2^31 - 1" if largest == LARGEST else f"{largest:,}, the last of {largest + 1 - base:,} columns"
-            raise _Wrong(at, f"the index {shown(name)[1:-1]} is over {most}")
+            raise _WrongError(at, f"the index {shown(name)[1:-1]} is over {most}")
         if columns and index - base <= columns[-1]:
             again = "is there twice" if index - base == columns[-1] else f"comes after {columns[-1] + base}"
-            raise _Wrong(at, f"the index {index} {again}: indices must ascend")
+            raise _WrongError(at, f"the index {index} {again}: indices must ascend")
         values.append(_finite(at, text, f"value of index {index}"))
         columns.append(index - base)
     return label, columns, values
@@ -67,9 +67,9 @@ def parse_line(line: bytes, base: int, largest: int) -> tuple[float, list[int], 
 def _finite(at: int, text: bytes, what: str) -> float:
     value = number(text)
     if value is None and not NOT_FINITE.fullmatch(text):
-        raise _Wrong(at, f"the {what} is {'missing' if not text else f'{shown(text)}, which is not a number'}")
+        raise _WrongError(at, f"the {what} is {'missing' if not text else f'{shown(text)}, which is not a number'}")
     if value is None or not math.isfinite(value):
-        raise _Wrong(at, f"the {what} is {shown(text)}, which is not finite")
+        raise _WrongError(at, f"the {what} is {shown(text)}, which is not finite")
     return value
 
 
@@ -82,7 +82,7 @@ def looks_like_svmlight(head: bytes) -> bool:
     for line in head.splitlines():
         try:
             found = parse_line(line, 0, LARGEST)
-        except _Wrong:
+        except _WrongError:
             return False
         if found is not None:
             return bool(found[1])
@@ -91,7 +91,7 @@ def looks_like_svmlight(head: bytes) -> bool:
 
 def read_svmlight(source: Source, options: Options | None = None) -> Data:
     """The whole file; its rows are a `Sparse`."""
-    reader = _Reader(source, options or Options(), BLOCK)
+    reader = _Reader(source, options or Options(), BLOCK, whole=True)
     while reader.read_block():
         pass
     return reader.take()
@@ -99,7 +99,7 @@ def read_svmlight(source: Source, options: Options | None = None) -> Data:
 
 def svmlight_chunks(source: Source, options: Options | None = None, size: int = BLOCK) -> Iterator[Data]:
     """Rows of about `size` bytes of the file at a time; the width is that of the largest index so far."""
-    reader = _Reader(source, options or Options(), size)
+    reader = _Reader(source, options or Options(), size, whole=False)
     while reader.read_block():
         if reader.rows:
             yield reader.take()
@@ -110,8 +110,8 @@ def svmlight_chunks(source: Source, options: Options | None = None, size: int = 
 class _Reader:
     """Arrays that grow block by block until they are taken."""
 
-    def __init__(self, source: Source, options: Options, size: int) -> None:
-        self.source, self.window = source, Window(source, size)
+    def __init__(self, source: Source, options: Options, size: int, whole: bool) -> None:
+        self.source, self.window, self.whole = source, Window(source, size), whole
         self.base = 0 if options.zero_based else 1
         self.columns = options.columns
         self.largest = LARGEST if options.columns is None else min(LARGEST, options.columns - 1 + self.base)
@@ -161,7 +161,7 @@ class _Reader:
     def _line(self, line: bytes, at: int) -> tuple[float, list[int], list[float]] | None:
         try:
             return parse_line(line, self.base, self.largest)
-        except _Wrong as wrong:
+        except _WrongError as wrong:
             tokens = list(TOKEN.finditer(line.partition(b"#")[0]))
             column = tokens[wrong.at].start() + 1
             raise DataError(self.source.name, wrong.sentence, self.window.line_at(at), column) from None
@@ -172,7 +172,8 @@ class _Reader:
 
         at, stop = 0, self.window.stop
         buffer = self.window.buffer
-        self._reserve_for(buffer.count(b"\n", 0, stop), buffer.count(b":", 0, stop))
+        rows, nonzeros = self.rows + self.window.count(b"\n", stop), self.nonzeros + self.window.count(b":", stop)
+        self._reserve(rows, nonzeros, ahead(self.source) if self.whole else 1.0)
         long = np.empty((LONG_NUMBERS, 3), np.int64)
         while at < stop:
             done = np.array([self.rows, self.nonzeros, 0, self.width])
@@ -200,23 +201,14 @@ class _Reader:
             else:
                 self.values[place] = value
 
-    def _reserve_for(self, rows: int, nonzeros: int) -> None:
-        """Room for a block that has at most so many, and for the rest of the file if it goes on like this."""
-        ahead = 1.0
-        if self.source.size and self.rows == 0 and not self.rows_taken:
-            ahead = 1.02 * self.source.size / max(1, self.source.position)
-        self._reserve(self.rows + rows, self.nonzeros + nonzeros, max(1.0, ahead))
-
-    def _reserve(self, rows: int, nonzeros: int, ahead: float = 1.0) -> None:
+    def _reserve(self, rows: int, nonzeros: int, times: float = 1.0) -> None:
         if rows > len(self.labels):
-            room = max(int(rows * ahead), len(self.labels) * 5 // 4)
-            # realloc moves pages, not bytes; and room that is never used costs no memory.
-            self.labels.resize(room, refcheck=False)
-            self.indptr.resize(room + 1, refcheck=False)
+            room = room_for(rows, len(self.labels), times)
+            self.labels, self.indptr = enlarged(self.labels, room), enlarged(self.indptr, room + 1)
+            self.indptr[0] = 0
         if nonzeros > len(self.values):
-            room = max(int(nonzeros * ahead), len(self.values) * 5 // 4)
-            self.indices.resize(room, refcheck=False)
-            self.values.resize(room, refcheck=False)
+            room = room_for(nonzeros, len(self.values), times)
+            self.indices, self.values = enlarged(self.indices, room), enlarged(self.values, room)
 
     def take(self) -> Data:
         """What has been read since the last time."""
