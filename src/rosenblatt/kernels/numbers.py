@@ -33,7 +33,7 @@ ALL_ONES, LOW_NINE, HIDDEN = np.uint64((1 << 64) - 1), np.uint64((1 << 9) - 1), 
 
 
 def _powers_of_five() -> Any:
-    """The first 128 bits of 5^q as two halves, cut off for q >= 0 and rounded up for q < 0."""
+    """The first 128 bits of 5^q as two halves: rounded up where the inverse of 5^-q fits, else cut off."""
     table = []
     for q in range(LOWEST, HIGHEST + 1):
         power = 5 ** abs(q)

@@ -80,7 +80,7 @@ class _Reader:
             raise DataError(self.source.name, "there are no rows in it")
         width = len(found[0][1])
         alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
-        if alike == 1:
+        if alike == 1 < len(found):
             self._check_width(found[1][1], width, found[1][0])
         layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], self.options)
         if layout.header:

@@ -3,7 +3,7 @@
 Header    The first row is names where some columns hold numbers below it and it has none in half of them or more; or, where no
           column holds numbers, where it holds a usual name of a label, or something new over a column whose values recur.
 Labels    The column that was said; else one with a usual name; else the last, else the first, if it looks like labels: text
-          or whole numbers of which few are distinct.
+          or whole numbers of which few are distinct and some recur.
 Kinds     A column is numbers where all its cells are; text where most are not. In between, a cell is an error.
 """
 
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from .cells import MISSING
 from .data import DataError
 from .options import Options
-from .tokens import NOT_FINITE, number
+from .tokens import NOT_FINITE
+from .tokens import NUMBER as NUMBER_TEXT
 
 NUMBER, TEXT, FREE, LEFT_OUT = 0, 1, 2, 3  # FREE: text where nothing counts as missing
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
@@ -94,7 +95,7 @@ def _there(names: Sequence[str], said: str, options: Options) -> bool:
 
 
 def is_number(cell: bytes) -> bool:
-    return number(cell) is not None
+    return NUMBER_TEXT.fullmatch(cell) is not None
 
 
 def _counts(cells: Sequence[bytes]) -> tuple[int, int]:
@@ -153,7 +154,7 @@ def _like_labels(cells: Sequence[bytes]) -> bool:
         return False
     if all(map(is_number, distinct)):
         return all(float(cell).is_integer() for cell in distinct) and len(distinct) <= max(2, min(50, len(cells) // 4))
-    return len(distinct) <= max(20, len(cells) // 10)
+    return len(distinct) <= max(20, len(cells) // 10) and len(distinct) < max(3, len(cells))
 
 
 def _label_of_wanted(source: str, names: Sequence[str], options: Options) -> int | None:

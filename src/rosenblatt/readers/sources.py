@@ -45,9 +45,10 @@ class Source(io.RawIOBase):
     >>> source.sha256  # of the file as it lies on the disk, once it has been read to its end  # doctest: +SKIP
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, stream: Any = None) -> None:
+        """`stream`: bytes to read instead of the file, which then is only a name."""
         self.path, self.name = path, display_name(path)
-        self._raw = _Raw(path, self.name)
+        self._raw = _Raw(path, self.name, stream)
         self.size = self._raw.size  # bytes on the disk; None: not known
         self._ahead = memoryview(b"")
         try:
@@ -123,14 +124,14 @@ class Source(io.RawIOBase):
 class _Raw(io.RawIOBase):
     """The bytes on the disk: counted and digested as they are read."""
 
-    def __init__(self, path: str | Path, name: str) -> None:
+    def __init__(self, path: str | Path, name: str, stream: Any) -> None:
         import hashlib
 
         self.digest, self.position, self.ended, self.size = hashlib.sha256(), 0, False, None
         self._head = b""
-        self._owned = str(path) != "-"
+        self._owned = stream is None and str(path) != "-"
         if not self._owned:
-            self._file: Any = sys.stdin.buffer
+            self._file: Any = sys.stdin.buffer if stream is None else stream
             return
         try:
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed with this stream

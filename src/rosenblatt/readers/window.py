@@ -40,16 +40,47 @@ class Window:
             self._widen()
         while True:
             self._read()
-            if self._ended:
-                if self._filled and self.buffer[self._filled - 1] != NEWLINE:
-                    self.buffer[self._filled] = NEWLINE
-                    self._filled += 1
-                self.stop = self._filled
-                return self.stop > before
             self.stop = self.buffer.rfind(b"\n", 0, self._filled) + 1
-            if self.stop > before:
-                return True
+            if self._ended and self.stop < self._filled:
+                self._end_last_line()
+            self._stop_before_nul(before)
+            if self.stop > before or self._ended:
+                return self.stop > before
             self._widen()
+
+    def _read(self) -> None:
+        with memoryview(self.buffer) as room:
+            while not self._ended and self._filled + 1 < len(room):
+                got = self.source.readinto(room[self._filled : -1])
+                self._filled += got
+                self._ended = not got
+
+    def _end_last_line(self) -> None:
+        if self.line == 1 and not self.stop and 0 <= self.buffer.find(b"\r", 0, self._filled) < self._filled - 1:
+            raise DataError(self.source.name, "its lines end with CR alone, as on old Macs: convert them to LF first")
+        self.buffer[self._filled] = NEWLINE
+        self._filled += 1
+        self.stop = self._filled
+
+    def _stop_before_nul(self, before: int) -> None:
+        """Lines before the first NUL are used first: what is wrong with them is said first."""
+        nul = self.buffer.find(b"\0", before, self.stop)
+        if nul < 0:
+            return
+        self.stop = self.buffer.rfind(b"\n", 0, nul) + 1
+        if self.stop <= before:
+            sentence = "there is a NUL byte: this is no text file, or one in UTF-16"
+            raise DataError(self.source.name, sentence, self.line_at(nul))
+
+    def _widen(self) -> None:
+        if self._filled > LONGEST_LINE:
+            nul = self.buffer.find(b"\0", self.stop, self._filled) >= 0
+            sentence = (
+                "there is a NUL byte: this is no text file" if nul else f"the line is longer than {LONGEST_LINE >> 20} MB"
+            )
+            raise DataError(self.source.name, sentence, self.line_at(self.stop))
+        if self._filled + 1 == len(self.buffer):
+            self.buffer.extend(bytes(len(self.buffer)))
 
     def use(self, n: int) -> None:
         """The first n bytes, whole lines, are done with."""
@@ -68,28 +99,6 @@ class Window:
         for start in range(0, stop, SLICE):
             total += int(np.count_nonzero(view[start : min(start + SLICE, stop)] == wanted))
         return total
-
-    def _widen(self) -> None:
-        if self._filled > LONGEST_LINE:
-            sentence = f"the line is longer than {LONGEST_LINE >> 20} MB"
-            raise DataError(self.source.name, sentence, self.line_at(self.stop))
-        if self._filled + 1 == len(self.buffer):
-            self.buffer.extend(bytes(len(self.buffer)))
-
-    def _read(self) -> None:
-        start = self._filled
-        with memoryview(self.buffer) as room:
-            while not self._ended and self._filled + 1 < len(room):
-                got = self.source.readinto(room[self._filled : -1])
-                self._filled += got
-                self._ended = not got
-        nul = self.buffer.find(b"\0", start, self._filled)
-        if nul >= 0:
-            sentence = "holds a NUL byte: it is no text file, or one in UTF-16"
-            raise DataError(self.source.name, sentence, self.line_at(nul))
-        one_line = self.line == 1 and self.buffer.find(b"\n", 0, self._filled) < 0
-        if one_line and 0 <= self.buffer.find(b"\r", 0, self._filled) < self._filled - 1:
-            raise DataError(self.source.name, "its lines end with CR alone, as on old Macs: convert them to LF first")
 
 
 def blocks(source: Source, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:

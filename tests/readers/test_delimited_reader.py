@@ -1,0 +1,243 @@
+"""CSV and TSV: cells as the csv module has them, columns found, the same from kernel and definition, and what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reading_files import outcome, outcome_of_chunks, read
+
+from rosenblatt.readers.cells import records, sniff
+
+often = settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
+
+words = st.text(st.sampled_from("abé, \";\n\t'#1.?"), max_size=8)
+
+
+@often
+@given(st.lists(st.lists(words, min_size=2, max_size=4), min_size=1, max_size=6), st.sampled_from([",", ";"]))
+def test_cells_are_those_of_the_csv_module(rows: list[list[str]], delimiter: str) -> None:
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)
+    found = [[cell.decode() for cell in cells] for _, cells, _ in records(stream.getvalue().encode(), delimiter.encode())]
+    assert found == rows
+
+
+numbers = st.sampled_from(["0", "1", "-1.5", "2.25e-3", "1e30", "0.1234567890123456789012", " 7 ", '"8"', "5."])
+labels = st.sampled_from(["yes", "no", ' "may,be"', "é"])
+odd = st.sampled_from(["", "?", "x", "nan", "1e400", '"', '"a"b', "a,b", "\xa0", "NA", '"1\n2"', '" 3 "', '"say ""hi"""'])
+
+
+@st.composite
+def tables(draw: Any, wrong: int = 0, delimiter: str = ",") -> bytes:
+    width, n = draw(st.integers(1, 4)), draw(st.integers(1, 12))
+    rows = [[*(draw(numbers) for _ in range(width)), draw(labels)] for _ in range(n)]
+    for _ in range(draw(st.integers(0, wrong))):
+        row = rows[draw(st.integers(0, n - 1))]
+        row[draw(st.integers(0, len(row) - 1))] = draw(odd)
+    if wrong and draw(st.booleans()):
+        rows[draw(st.integers(0, n - 1))].append("1")
+    if draw(st.booleans()):
+        rows.insert(0, [f"name {c}" for c in range(width + 1)])
+    end = draw(st.sampled_from(["\n", "\r\n", " \n", "\n\n"]))
+    text = end.join(delimiter.join(row) for row in rows)
+    return (text + draw(st.sampled_from(["", end]))).encode()
+
+
+@st.composite
+def damaged(draw: Any) -> bytes:
+    content = draw(tables(2))
+    at, length = draw(st.integers(0, len(content))), draw(st.integers(0, 3))
+    return (
+        content[:at] + draw(st.binary(max_size=3) | st.sampled_from([b'"', b",", b"\n", b"\0", b"\r"])) + content[at + length :]
+    )
+
+
+anything = tables(3) | tables(3, " ") | tables(3, "\t") | tables(3, ";") | damaged() | st.binary(max_size=40)
+
+
+@often
+@given(anything, st.sampled_from(["refuse", "mean"]), st.sampled_from([None, "-1", "0"]))
+def test_kernel_and_definition_agree_on_whatever_comes(content: bytes, missing: str, label: str | None) -> None:
+    by_kernel, by_definition = (outcome("csv", content, kernel, missing=missing, label=label) for kernel in (True, False))
+    assert by_kernel == by_definition
+
+
+@often
+@given(anything, st.integers(1, 60), st.booleans(), st.sampled_from(["refuse", "mean"]))
+def test_chunks_are_the_whole(content: bytes, size: int, kernel: bool, missing: str) -> None:
+    options: dict[str, Any] = {"missing": missing, "label": "-1"}
+    assert outcome_of_chunks("csv", content, kernel, size, **options) == outcome("csv", content, kernel, **options)
+
+
+@both
+def test_numbers_text_and_labels(kernel: bool) -> None:
+    data = read("csv", b'age, job ,label\n39, State-gov, 1\n50,"a, b\n""c""",0\n\n .5 ,x,1', kernel)
+    assert data.features.names == ("age", "job")
+    age, job = data.features.columns
+    assert age.tolist() == [39, 50, 0.5]
+    assert job.tolist() == ["State-gov", 'a, b\n"c"', "x"]
+    assert data.labels.tolist() == [1, 0, 1]
+    assert (data.label_name, data.labels.dtype) == ("label", np.float64)
+    assert data.note == "labels: label, by its name; the first line is names"
+
+
+@both
+@pytest.mark.parametrize(
+    ("content", "label", "names"),
+    [
+        (b"1,2,a\n3,4,b\n5,6,a\n", "column 2", ("column 0", "column 1")),  # the last, which looks like labels
+        (b"a,1.5\nb,2.5\na,3.5\n", "column 0", ("column 1",)),  # else the first
+        (b"x,Target,z\n1,2,3\n4,5,6\n", "Target", ("x", "z")),  # a usual name, in any case
+        (b"y,label,x\n1,2,3\n4,5,6\n", "label", ("y", "x")),  # the most usual
+        (b"text,kind\nhello,a\nthere,b\nyou,a\nall,b\n", "kind", ("text",)),  # no numbers, but kind is new over a and b
+        (b"ham\thello\nspam\tbuy, now\nham\tbye\n", "column 0", ("column 1",)),
+        (b"1 2  a\n3   4\tb\n", "column 2", ("column 0", "column 1")),
+        (b"1;2,5;a\n3;4,5;b\n", "column 2", ("column 0", "column 1")),
+    ],
+)
+def test_what_is_found(content: bytes, label: str, names: tuple[str, ...], kernel: bool) -> None:
+    data = read("csv", content, kernel)
+    assert (data.label_name, data.features.names) == (label, names)
+
+
+@both
+def test_what_is_said(kernel: bool) -> None:
+    content = b"id,a,b,c\n1,2,u,5\n2,4,v,6\n3,4,v,6\n"
+    by_name = read("csv", content, kernel, label="a", ignore=("id",))
+    by_position = read("csv", content, kernel, label="1", ignore=("0",))
+    from_the_end = read("csv", content, kernel, label="-3", ignore=("-4",))
+    for data in (by_name, by_position, from_the_end):
+        assert (data.label_name, data.features.names) == ("a", ("b", "c"))
+        assert data.labels.tolist() == [2, 4, 4]
+    data = read("csv", content, kernel, label="a", categorical=("c",), text=("b",), header=True)
+    assert [column.dtype.kind for column in data.features.columns] == ["f", "O", "O"]
+    assert data.features.columns[2].tolist() == ["5", "6", "6"]
+    assert read("csv", b"1,2\n3,4\n", kernel, label="1", header=True).features.names == ("2",)
+    assert read("csv", b"a,b\nc,d\ne,b\n", kernel, label="1", header=False).n_rows == 3
+
+
+@both
+def test_missing(kernel: bool) -> None:
+    content = b"a,b,label\n1,u,0\n,v,1\n3,?,0\nNA,w,1\n"
+    data = read("csv", content, kernel, missing="mean")
+    assert np.isnan(data.features.columns[0]).tolist() == [False, True, False, True]
+    assert data.features.columns[1].tolist() == ["u", "v", None, "w"]
+    assert outcome("csv", content, kernel) == (
+        "file, line 3, column a: the value is missing: say --missing mean to put the column's mean there"
+    )
+    free = read("csv", b"text,label\n,0\nNA,1\nx,0\n", kernel, text=("text",))
+    assert free.features.columns[0].tolist() == ["", "NA", "x"]
+
+
+@both
+def test_for_a_model(kernel: bool) -> None:
+    wanted: dict[str, Any] = {"wanted": ("b", "a"), "label": "kind"}
+    without = read("csv", b"a,b\n1,2\n3,4\n", kernel, **wanted)
+    assert (without.features.names, without.labels, without.label_name) == (("b", "a"), None, None)
+    assert without.features.columns[0].tolist() == [2, 4]
+    with_labels = read("csv", b"z,kind,a,b\nq,u,1,2\nq,v,3,4\n", kernel, **wanted)
+    assert (with_labels.features.names, with_labels.labels.tolist()) == (("b", "a"), ["u", "v"])
+    assert read("csv", b"1,2\n3,4\n", kernel, **wanted).features.columns[1].tolist() == [2, 4]  # without names: in order
+    message = "file: the model reads columns that are not there: b"
+    assert outcome("csv", b"a,c\n1,2\n3,4\n", kernel, **wanted) == message
+    message = "file: the model reads 2 columns, but there are 3, without names"
+    assert outcome("csv", b"1,2,3\n3,4,5\n", kernel, **wanted) == message
+    last: dict[str, Any] = {"wanted": ("column 0", "column 1"), "label": "column 2"}
+    assert read("csv", b"1,2,x\n3,4,y\n", kernel, **last).labels.tolist() == ["x", "y"]
+    assert read("csv", b"1,2\n3,4\n", kernel, **last).labels is None
+
+
+ROWS = b"a,b,label\n" + b"1,u,0\n" * 200  # what the columns are is settled
+WRONG: dict[bytes, str] = {
+    ROWS + b"1,u\n": "line 202: the row has 2 cells, where 3 are expected",
+    ROWS + b"\n1,u,0,9\n": "line 203: the row has 4 cells, where 3 are expected",
+    ROWS + b"x,u,0\n": "line 202, column a: 'x' is not a number: say --categorical 'a' if it is not meant to be one",
+    ROWS + b"1e400,u,0\n": "line 202, column a: '1e400' is not finite",
+    ROWS + b"-Infinity,u,0\n": "line 202, column a: '-Infinity' is not finite",
+    ROWS + b"1,u,\n": "line 202, column label: the label is missing",
+    ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is opened that is not closed",
+    ROWS + b'1,"u"x,0\n': "line 202, column 6: there is something after a closing quote",
+    ROWS + b"1,\xff,0\n": "line 202, column b: '\\\\xff' is not UTF-8",
+    ROWS + b"x,u,0\n1\n": "line 202, column a: 'x' is not a number: say --categorical 'a' if it is not meant to be one",
+    b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells, where 3 are expected",
+    b"a,b,label\n1,2\n": "line 2: the row has 2 cells, where 3 are expected",
+    b"1,x\n2,y\nz,x\n3,y\n": "line 3, column 0: 'z' is not a number: say --categorical 'column 0' if it is not meant to be one",
+}
+
+
+@both
+@pytest.mark.parametrize("content", WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_and_where(content: bytes, kernel: bool) -> None:
+    assert outcome("csv", content, kernel) == f"file, {WRONG[content]}"
+
+
+@both
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b"", {}, "there are no rows in it"),
+        (b"\n \n\r\n", {}, "there are no rows in it"),
+        (b"a,b\n", {"header": True}, "there are no rows in it, only names"),
+        (b"1,2\n3,4\n", {"label": "price"}, "there is no column 'price' of labels; the columns are column 0, column 1"),
+        (b"1,2\n3,4\n", {"label": "2"}, "there is no column '2' of labels; the columns are column 0, column 1"),
+        (b"1,2\n3,4\n", {"ignore": ("-3",)}, "there is no column '-3' to ignore; the columns are column 0, column 1"),
+        (b"1.5,2.5\n3.5,4.5\n", {}, "it is not clear which column is the labels: say --label NAME (or its position, from 0)"),
+        (b"1\n0\n1\n", {"label": "0"}, "there is no column beside the labels"),
+        (b"a,a,b\n1,2,3\n1,2,3\n", {}, "two columns are named 'a': rename one"),
+    ],
+)
+def test_tables_that_make_no_sense(content: bytes, options: dict[str, Any], message: str, kernel: bool) -> None:
+    assert outcome("csv", content, kernel, **options).endswith(f": {message}")
+
+
+def test_many_columns_are_not_all_listed() -> None:
+    content = b",".join(b"%d" % k for k in range(50)) + b"\n"
+    assert outcome("csv", content * 2, False, label="x").endswith("column 4, column 5 and 44 more")
+
+
+@both
+def test_quotes_between_tabs_are_characters_unless_they_are_a_pair(kernel: bool) -> None:
+    content = b'ham\t"hello" she said\nspam\t"open\nham\t"a pair, ""x"""\nspam\tx "y"\n'
+    data = read("csv", content, kernel, name="sms.tsv")
+    assert data.features.columns[0].tolist()[:4] == ['"hello" she said', '"open', 'a pair, "x"', 'x "y"']
+
+
+@both
+def test_a_remark_before_the_rows(kernel: bool) -> None:
+    assert read("csv", b"|1x3 Cross validator\n1,2,a\n3,4,b\n", kernel).n_rows == 2
+
+
+@both
+def test_a_record_longer_than_a_block(kernel: bool) -> None:
+    content = b"".join(b'%d,"%s",x\n' % (k, b"line\n" * 100) for k in range(20))
+    whole = outcome("csv", content, kernel)
+    assert len(whole["labels"]) == 20
+    assert outcome_of_chunks("csv", content, kernel, 7) == whole
+
+
+@both
+def test_text_with_few_and_with_many_different_cells(kernel: bool) -> None:
+    """More different cells than a kernel tells from each other, and long ones that differ late."""
+    n = 3000
+    rows = [(f"t{k}", f"{'z' * 50}{k % 7}", f'"q""{k % 3}"', k % 2) for k in range(n)]
+    content = "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows).encode()
+    data = read("csv", content, kernel)
+    assert data.features.columns[0].tolist() == [row[0] for row in rows]
+    assert data.features.columns[1].tolist() == [row[1] for row in rows]
+    assert data.features.columns[2].tolist() == [f'q"{k % 3}' for k in range(n)]
+
+
+def test_the_delimiter() -> None:
+    assert sniff(b"a,b c\nd,e f\n", "csv") == b","
+    assert sniff(b"a;b,5\nc;d,6\n", "csv") == b";"
+    assert sniff(b"a,b\tc\n", "tsv") == b"\t"
+    assert sniff(b"a\tb, c, d\ne\tf\n", "") == b"\t"
+    assert sniff(b"1 2 3\n4 5 6\n", "data") == b" "
+    assert sniff(b"one\ntwo\n", "csv") == b","
