@@ -140,7 +140,7 @@ def _vocabulary(array: Any, count: Any) -> tuple[str, ...]:
         raise ValueError("a recipe's vocabulary is not UTF-8") from None
     if type(count) is not int or len(words) != count or count > MOST_WORDS:
         raise ValueError(f"a recipe's vocabulary has {len(words):,} words, and {count!r:.80} were announced")
-    if not _ascending(words) or any(words_of(word) != {word} for word in words):
+    if not _ascending(words) or any(words_of(word) != [word] for word in words):
         raise ValueError("a recipe's vocabulary must be words in ascending order")
     return words
 

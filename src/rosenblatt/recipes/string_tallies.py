@@ -7,6 +7,8 @@ half of over a hundred rows.
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from typing import Any
 
 from rosenblatt.readers.data import DataError
@@ -30,7 +32,7 @@ class Strings:
         self.rows = 0
         self._first: list[str | None] = []
         self._names: set[str] = set()
-        self._words: dict[str, int] = {}
+        self._words: Counter[str] = Counter()
         self.full = False
 
     def add(self, cells: Any) -> None:
@@ -74,12 +76,18 @@ class Strings:
                 sentence = f"a name of over {LONGEST_NAME:,} characters looks like text: say --text, or --ignore"
                 raise DataError(self.source, sentence, column=self.name)
             return
+        for start in range(0, len(cells), SAMPLE):
+            self._count_words([set(words_of(cell)) for cell in cells[start : start + SAMPLE] if cell])
+
+    def _count_words(self, bags: list[set[str]]) -> None:
         counts = self._words
-        for cell in cells:
-            for word in sorted(words_of(cell)) if cell else ():
-                if word in counts:
-                    counts[word] += 1
-                elif len(counts) < MOST_WORDS:
-                    counts[word] = 1
-                else:
-                    self.full = True
+        here = Counter(chain.from_iterable(bags))
+        if len(counts) + len(here) <= MOST_WORDS:
+            counts.update(here)
+            return
+        # Some may be too many: which, must not depend on how the rows are cut.
+        for word in chain.from_iterable(map(sorted, bags)):
+            if word in counts or len(counts) < MOST_WORDS:
+                counts[word] += 1
+            else:
+                self.full = True

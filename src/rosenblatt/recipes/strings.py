@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,20 @@ from rosenblatt.readers.data import Sparse
 
 from .stacking import pointers
 
-_WORD = re.compile(r"\b\w\w+\b")
+_WORD = re.compile(r"\w\w+")
+# ASCII text is cut at blanks, twice as fast: letters in lower case, and a blank for what is not of a word.
+_LOWER = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)).lower() + bytes(128)
 
 
-def words_of(text: str) -> set[str]:
-    """The different words of a text.
+def words_of(text: str) -> list[str]:
+    """The words of a text.
 
-    >>> sorted(words_of("The cat, the CAT: a 2nd one!"))
-    ['2nd', 'cat', 'one', 'the']
+    >>> words_of("The cat, the CAT: a 2nd one!")
+    ['the', 'cat', 'the', 'cat', '2nd', 'one']
     """
-    return set(_WORD.findall(text.lower()))
+    if text.isascii():
+        return [word for word in text.encode("ascii").translate(_LOWER).decode("ascii").split() if len(word) > 1]
+    return _WORD.findall(text.lower())
 
 
 @dataclass(frozen=True)
@@ -73,9 +78,11 @@ class Words:
         return f"{self.name}:{self.words[feature]}"
 
     def sparse(self, cells: Any) -> Sparse:
-        places = self._places
-        bags = [sorted(places[word] for word in words_of(cell) & places.keys()) if cell else [] for cell in cells]
-        counts = np.array([len(bag) for bag in bags], np.int64)
-        indices = np.array([place for bag in bags for place in bag], np.int32)
+        bags = [words_of(cell) if cell else [] for cell in cells]
+        places = np.array(list(map(self._places.get, chain.from_iterable(bags), repeat(-1))), np.int64)
+        rows = np.repeat(np.arange(len(bags)), np.fromiter(map(len, bags), np.int64, len(bags)))
+        known = places >= 0
+        found = np.unique(rows[known] * self.width + places[known])  # each word of a row once, in order
+        counts = np.bincount(found // self.width, minlength=len(bags))
         lengths = np.sqrt(np.maximum(counts, 1))
-        return Sparse(np.repeat(1 / lengths, counts), indices, pointers(counts), self.width)
+        return Sparse(np.repeat(1 / lengths, counts), (found % self.width).astype(np.int32), pointers(counts), self.width)
