@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import datasets
 
@@ -37,6 +37,7 @@ def test_generated_sets_go_by_their_seed(name):
     assert np.isfinite(matrix(one)).all()
 
 
+@settings(deadline=None)
 @given(st.floats(1e-6, 0.9), st.integers(2, 200), st.integers(2, 30), st.integers(0, 1000))
 def test_the_chosen_margin_is_the_smallest(margin, rows, columns, seed):
     data = read(f"example:separable?margin={margin!r}&rows={rows}&columns={columns}&seed={seed}")

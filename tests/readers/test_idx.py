@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome import outcome
 
@@ -99,6 +99,7 @@ def test_a_truncated_gzip(images):
         read(str(images))
 
 
+@settings(deadline=None)
 @given(st.one_of(st.binary(max_size=40), st.binary(max_size=30).map(lambda raw: b"\0\0\x08\2" + raw)))
 def test_any_bytes_give_rows_or_a_sentence(tmp_path_factory, raw):
     outcome(tmp_path_factory.getbasetemp() / "junk.idx", raw)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome import outcome
 
@@ -59,6 +59,8 @@ def test_prediction_wants_columns_and_no_labels(tmp_path):
     path = write(tmp_path, '{"new": [1], "b": 2, "a": 1}')
     data = read(path, Options(wanted=("a", "b"), label="y"))
     assert data.labels is None
+    assert read(path, Options(wanted=("a",), label="1")).labels.tolist() == [2.0]
+    assert read(path, Options(wanted=("a",), label="a")).labels is None
     assert [column.tolist() for column in data.features.columns] == [[1.0], [2.0]]
     with pytest.raises(DataError, match="there is no column 'c', which the model reads"):
         read(path, Options(wanted=("a", "c")))
@@ -147,6 +149,7 @@ PIECES = [
 ]
 
 
+@settings(deadline=None)
 @given(
     st.one_of(st.binary(max_size=60), st.lists(st.sampled_from(PIECES), max_size=12).map(lambda parts: "".join(parts).encode()))
 )
@@ -157,6 +160,7 @@ def test_any_bytes_give_rows_or_a_sentence(tmp_path_factory, raw):
         assert all(np.isfinite(column).all() for column in data.features.columns if column.dtype == np.float64)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.text(st.characters(codec="utf-8")), st.integers(0, 3)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome import outcome
 
@@ -171,6 +171,7 @@ def _archive() -> bytes:
 WHOLE = _archive()
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), max_size=4), st.integers(0, len(WHOLE)))
 def test_damage_gives_rows_or_a_sentence(tmp_path_factory, changes, length):
     raw = bytearray(WHOLE)
@@ -180,6 +181,7 @@ def test_damage_gives_rows_or_a_sentence(tmp_path_factory, changes, length):
     outcome(tmp_path_factory.getbasetemp() / "damaged.npz", raw)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=100))
 def test_any_bytes_give_a_sentence(tmp_path_factory, raw):
     assert "junk.npz" in outcome(tmp_path_factory.getbasetemp() / "junk.npz", raw)

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.readers.data import Sparse
@@ -42,6 +42,7 @@ def test_tables(tmp_path, ending, labels):
     same(data.labels, labels)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
 def test_json_keeps_every_bit(tmp_path_factory, values):
     path = tmp_path_factory.getbasetemp() / "numbers.jsonl"

@@ -126,7 +126,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(st.sampled_from(sorted(RECIPES)), st.data())
 def test_mutated_parts_are_the_recipe_or_refused(name, data):
     """Whatever is loaded gives back exactly the parts that were given."""

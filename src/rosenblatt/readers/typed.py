@@ -6,6 +6,7 @@ that is read in chunks is read the same way.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -85,10 +86,12 @@ def _label(source: str, names: Sequence[str], options: Options, ignored: set[int
 
 def _as_wanted(source: str, names: Sequence[str], options: Options) -> Layout:
     """The columns that a model reads, in its order; the labels where they are there."""
-    wanted = options.wanted or ()
+    wanted, label = options.wanted or (), None
     places = {name: i for i, name in enumerate(names)}
-    label = None if options.label is None else places.get(options.label)
-    if label is None and options.label is None:
+    if options.label is not None:
+        with contextlib.suppress(DataError):
+            label = find_column(source, names, options.label, "of labels")
+    else:
         label = next((i for i, name in enumerate(names) if name.casefold() in LABEL_NAMES and name not in wanted), None)
     absent = [name for name in wanted if name not in places]
     if absent:

@@ -14,6 +14,7 @@ from rosenblatt.readers.sentences import listed
 from .adapt import as_data
 from .cells import as_matrix, as_numbers, as_strings
 from .numbers import Numbers
+from .polynomial import DegreeError
 from .recipe import Recipe
 from .scaling import by_deviation, by_largest, check_scale, is_wild, spread
 from .string_tallies import MOST_WORDS, Strings
@@ -42,9 +43,7 @@ def learn(
         if isinstance(head.features, Sparse):
             return _from_sparse(everything, head, degree, scale, 1 if first is None else first)
         return _from_arrays(everything, head, degree, scale, first or 0)
-    except DataError:
-        raise
-    except ValueError as fault:  # the degree
+    except DegreeError as fault:
         raise DataError(head.source, str(fault)) from None
 
 
@@ -53,7 +52,7 @@ def _from_sparse(chunks: Iterable[Data], head: Data, degree: int, scale: str, fi
     for data in chunks:
         _same_kind(data, Sparse)
         tally.add(data.features)
-    _some_rows(head, tally.rows)
+    _check(head, tally)
     if scale == "standard":
         raise DataError(head.source, "scale='standard' would make sparse rows dense: use scale='max'")
     divide, notes = _by_largest(scale, tally.largest, tally.density)
@@ -68,8 +67,8 @@ def _from_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, fi
         if data.features.shape[1] != columns:
             raise DataError(data.source, f"rows have {data.features.shape[1]:,} columns after rows of {columns:,}")
         tally.add(data.features)
-    _some_rows(head, tally.rows)
     tally.finish()
+    _check(head, tally)
     numbers, notes = _numbers(tally, scale)
     return Recipe("dense", numbers, first=first, notes=notes)
 
@@ -96,8 +95,8 @@ def _from_tables(
         for name in numbers:
             ids[name].add(as_numbers(columns[name], data.source, name))
         tally.add(as_matrix(table, data.source, numbers))
-    _some_rows(head, tally.rows)
     tally.finish()
+    _check(head, tally)
     finished = tuple(strand.finish() for strand in strings.values())
     done, notes = _numbers(tally, scale)
     notes = (*_notes_on_strings(finished, strings), *_notes_on_ids(numbers, ids), *_notes_on_gaps(numbers, tally), *notes)
@@ -156,6 +155,9 @@ def _same_kind(data: Data, kind: type) -> None:
         raise DataError(data.source, f"rows come as {type(data.features).__name__} after rows that came as {kind.__name__}")
 
 
-def _some_rows(head: Data, rows: int) -> None:
-    if not rows:
+def _check(head: Data, tally: Moments | Largest) -> None:
+    if not tally.rows:
         raise DataError(head.source, "there are no rows")
+    if not np.isfinite(tally.largest).all():
+        name = "a product of columns is" if tally.polynomial.degree > 1 else "a number is"
+        raise DataError(head.source, f"{name} too large, over 1.8e308")

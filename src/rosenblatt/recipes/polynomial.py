@@ -17,16 +17,20 @@ MOST_FEATURES = 100_000
 MOST_DEGREE = 20
 
 
+class DegreeError(ValueError):
+    """A degree that cannot be, or makes too many features."""
+
+
 class Polynomial:
     """The products as a list of pairs: feature j is feature left[j] times column right[j]; the first p are the columns."""
 
     def __init__(self, columns: int, degree: int) -> None:
         if not 1 <= degree <= MOST_DEGREE:
-            raise ValueError(f"degree must be between 1 and {MOST_DEGREE}, got {degree}")
+            raise DegreeError(f"degree must be between 1 and {MOST_DEGREE}, got {degree}")
         self.columns, self.degree = columns, degree
         self.width = columns if degree == 1 else math.comb(columns + degree, degree) - 1
         if degree > 1 and self.width > MOST_FEATURES:
-            raise ValueError(
+            raise DegreeError(
                 f"degree={degree} makes {self.width:,} features of {columns:,} columns; the limit is {MOST_FEATURES:,}"
             )
         self.stages: list[tuple[Any, Any]] = []  # for each degree from 2: left and right
