@@ -16,6 +16,7 @@ from kitchen import NAMES, Recipe, a_model, category, rows, with_recipe, words
 
 import rosenblatt as rb
 from rosenblatt.exports.c_source import to_c
+from rosenblatt.exports.export import LANGUAGES, export
 from rosenblatt.exports.formula import ExportError
 from rosenblatt.exports.json_text import to_json
 from rosenblatt.exports.onnx_graph import to_onnx
@@ -24,6 +25,8 @@ from rosenblatt.models.kinds import model_of
 from rosenblatt.models.sparse import SparseRows
 from rosenblatt.readers.data import Sparse
 from rosenblatt.scores import linear_scores
+
+pytestmark = pytest.mark.once
 
 MODELS = {
     "two classes": lambda: a_model(2),
@@ -309,30 +312,44 @@ def test_json_has_names_and_words():
     assert "sqrt" in " ".join(told["how"])
 
 
+# --- the front door ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_language_has_a_door():
+    model = a_model(4)
+    wanted = {"onnx": to_onnx(model), "json": to_json(model).encode(), "c": to_c(model).encode(), "sql": to_sql(model).encode()}
+    assert set(wanted) == set(LANGUAGES)
+    for language, raw in wanted.items():
+        assert export(model, language) == raw
+    assert b'"measured"' in export(model, "sql", table="measured", columns=list("abcde"))
+    with pytest.raises(ValueError, match="language must be one of 'c', 'json', 'onnx', 'sql', got 'fortran'"):
+        export(model, "fortran")
+
+
 # --- what is refused -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("export", [to_onnx, to_json, to_c, to_sql])
-def test_votes_and_single_classes_are_refused_in_a_sentence(export):
+@pytest.mark.parametrize("to", [to_onnx, to_json, to_c, to_sql])
+def test_votes_and_single_classes_are_refused_in_a_sentence(to):
     X, codes = rows(2)
     vote = model_of(rb.Perceptron(keep="vote").fit(X, codes))
     with pytest.raises(ExportError, match=r"a vote has no weights that .* could hold"):
-        export(vote)
+        to(vote)
     one = model_of(rb.Perceptron().partial_fit(X, np.zeros(len(X), int)))
     with pytest.raises(ExportError, match="knows one class only, 0"):
-        export(one)
+        to(one)
 
 
-@pytest.mark.parametrize("export", [to_onnx, to_c, to_sql])
-def test_words_are_refused_where_there_is_no_room_for_them(export):
+@pytest.mark.parametrize("to", [to_onnx, to_c, to_sql])
+def test_words_are_refused_where_there_is_no_room_for_them(to):
     with pytest.raises(ExportError, match="'message' is text"):
-        export(with_recipe(Recipe(3, strings=[words("message", "cash")])))
+        to(with_recipe(Recipe(3, strings=[words("message", "cash")])))
 
 
-@pytest.mark.parametrize("export", [to_onnx, to_c])
-def test_names_are_refused_where_there_is_no_room_for_them(export):
+@pytest.mark.parametrize("to", [to_onnx, to_c])
+def test_names_are_refused_where_there_is_no_room_for_them(to):
     with pytest.raises(ExportError, match="'colour' holds names"):
-        export(with_recipe(Recipe(3, strings=[category("colour", "red")])))
+        to(with_recipe(Recipe(3, strings=[category("colour", "red")])))
 
 
 def test_scaling_that_overflows_is_refused():

@@ -12,6 +12,7 @@ from trained import trained
 import rosenblatt as rb
 from rosenblatt import models
 
+pytestmark = pytest.mark.once
 FORBIDDEN = ("pickle", "marshal", "shelve", "joblib", "eval(", "exec(", "allow_pickle", "__reduce__", "np.load", "np.save(")
 
 

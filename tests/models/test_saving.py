@@ -133,6 +133,19 @@ def test_a_warm_start_goes_on_from_the_file(name, path):
     assert_same(model.fit(X, y), loaded.fit(X, y), X)
 
 
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_margin_machine_starts_warm_from_the_file(multiclass, weighted, path):
+    X, y = rows(4)
+    c = np.random.default_rng(0).random(len(y)) if weighted else None
+    options = {"solver": "dual-coordinates", "random_state": 3, "tol": 1e-6}
+    model = rb.SoftMargin(0.1, multiclass=multiclass, warm_start=True, **options).fit(X, y, c)
+    loaded = there_and_back(model, path)
+    cold = rb.SoftMargin(0.11, multiclass=multiclass, **options).fit(X, y, c)
+    assert_same(model.set_params(C=0.11).fit(X, y, c), loaded.set_params(C=0.11).fit(X, y, c), X)
+    assert np.sum(loaded.n_iter_) != np.sum(cold.n_iter_)
+
+
 def test_the_log_is_not_saved_and_readings_that_need_it_say_so(path):
     loaded = there_and_back(trained("perceptron"), path)
     assert loaded.log_ is None

@@ -11,6 +11,7 @@ import pytest
 import rosenblatt as rb
 from rosenblatt.models.files import load_model
 
+pytestmark = pytest.mark.once
 FILES = sorted((Path(__file__).parent / "files").glob("*.safetensors"))
 
 

@@ -119,6 +119,33 @@ def test_a_disk_that_fails_leaves_the_old_file_and_no_other(number, call, tmp_pa
     assert names(tmp_path) == ["model"]
 
 
+def test_a_folder_that_cannot_be_synced_is_no_failure_and_one_that_fails_is(tmp_path, monkeypatch):
+    real, numbers = os.fsync, {"now": errno.EINVAL}
+
+    def fail_on_folders(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(numbers["now"], os.strerror(numbers["now"]))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fail_on_folders)
+    write_atomically(tmp_path / "file", b"abc")
+    assert (tmp_path / "file").read_bytes() == b"abc"
+    numbers["now"] = errno.EIO
+    with pytest.raises(WriteError, match="was written, but may not outlive a power cut: the disk failed"):
+        write_atomically(tmp_path / "file", b"def")
+    assert (tmp_path / "file").read_bytes() == b"def"
+
+
+def test_the_owner_of_an_existing_file_stays(tmp_path):
+    if not ROOT:
+        pytest.skip("only root may give files away")
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    os.chown(path, 1234, 1235)
+    write_atomically(path, b"new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1235)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_a_write_that_is_given_up_leaves_nothing(error, tmp_path):
     def write(file):

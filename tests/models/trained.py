@@ -26,7 +26,9 @@ def rows(k: int, dtype: Any = np.float64, n: int = 48) -> tuple[Any, Any]:
 def trained(name: str, k: int = 2, pack: Any = np.asarray, dtype: Any = np.float64, **parameters: Any) -> Any:
     X, y = rows(k, dtype)
     algorithm = ALGORITHMS[name]
-    own = {"inseparable": "soft"} if name == "max-margin" else {}
+    own: dict[str, Any] = {"inseparable": "soft"} if name == "max-margin" else {}
+    if algorithm.online:
+        own["max_passes"] = 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return algorithm.make(**own, **parameters).fit(pack(X), y)

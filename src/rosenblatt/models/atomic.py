@@ -52,13 +52,17 @@ def write_atomically(path: str | os.PathLike[str], what: Writing) -> None:
         raise WriteError(f"{name}: is read-only, and was not replaced", errno.EACCES)
     try:
         if before is not None and not stat.S_ISREG(before.st_mode):
-            with target.open("wb", buffering=0) as file:
+            with target.open("wb") as file:
                 _fill(file, what)
             return
         _remove_stale(target)
         _replace(target, before, what)
     except OSError as error:
         raise _refused(name, error, before) from error
+    try:
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise WriteError(f"{name}: was written, but may not outlive a power cut: {_reason(error)}", error.errno) from error
 
 
 def _status(target: Path) -> os.stat_result | None:
@@ -88,7 +92,6 @@ def _replace(target: Path, before: os.stat_result | None, what: Writing) -> None
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    _sync_folder(target.parent)
 
 
 def _fill(file: Any, what: Writing) -> None:
@@ -114,14 +117,15 @@ def _sync_folder(folder: Path) -> None:
     """The new name is on disk, too; some file systems cannot sync folders, and need not."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(handle)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES):
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM):
             raise
-    finally:
-        os.close(handle)
 
 
 def _prefix(target: Path) -> str:
@@ -165,7 +169,10 @@ _REASONS = {
 
 
 def _refused(name: str, error: OSError | ValueError, before: os.stat_result | None) -> WriteError:
-    number = error.errno if isinstance(error, OSError) else None
-    reason = _REASONS.get(number or 0) or (getattr(error, "strerror", None) or str(error)).lower()
     kept = "" if before is None else "; the file that was there is kept as it was"
-    return WriteError(f"{name}: cannot be written, {reason}{kept}", number)
+    return WriteError(f"{name}: cannot be written, {_reason(error)}{kept}", getattr(error, "errno", None))
+
+
+def _reason(error: OSError | ValueError) -> str:
+    known = _REASONS.get(getattr(error, "errno", None) or 0)
+    return known or (getattr(error, "strerror", None) or str(error)).lower()

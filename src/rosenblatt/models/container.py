@@ -119,7 +119,8 @@ def read(path: str | os.PathLike[str], parse: Callable[[dict[str, Any], dict[str
     except RecursionError:
         raise ModelError(source, "is nested too deeply to be a model") from None
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, ImportError, MemoryError) as wrong:
-        raise ModelError(source, f"holds parts that do not fit together ({type(wrong).__name__}: {wrong!s:.200})") from None
+        why = " ".join(str(wrong).split())
+        raise ModelError(source, f"holds parts that do not fit together ({type(wrong).__name__}: {why:.200})") from None
 
 
 def _bytes_of(path: str | os.PathLike[str]) -> bytearray:

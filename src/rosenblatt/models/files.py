@@ -122,7 +122,7 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRe
         require(not groups["vote"], "has votes that it does not speak of")
         _check_planes(coef, intercept, heads)
     more = meta["more"]
-    kept = {**groups["fitted"], **groups["run"], **groups["stream"], **groups["moments"]}
+    kept = {name: array for group in _ESTIMATOR for name, array in groups[group].items()}
     require(more is None or isinstance(more, dict), "has more than it says")
     require(more is not None or not kept, "has arrays of an estimator without the estimator")
     model = Model(
@@ -147,7 +147,8 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRe
     return model
 
 
-_GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", "fitted", "run", "stream", "moments")
+_ESTIMATOR = ("fitted", "run", "stream", "moments", "solutions")
+_GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_ESTIMATOR)
 
 
 def _groups(arrays: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ballots, runs
+from . import ballots, machines, runs
 from .container import require
 from .model import Model
 from .provenance import provenance_now, provenance_of_data
@@ -125,6 +125,9 @@ def _more(estimator: Any, named: bool, arrays: dict[str, Any]) -> dict[str, Any]
         more["fixed"] = bool(fitted["_classes_fixed"])
         more["run"], kept = runs.to_parts(estimator._run, estimator.keep, fitted.get("coef_"))
         arrays.update(kept)
+    elif fitted.get("warm_start") and "_solutions" in fitted:
+        more["solutions"], kept = machines.to_parts(estimator)
+        arrays.update(kept)
     elif "_stream" in fitted:
         stream, moments = fitted["_stream"], fitted.get("_moments")
         if stream is not None:
@@ -173,6 +176,8 @@ def _restore(estimator: Any, model: Model, more: dict[str, Any], arrays: dict[st
             fitted["_votes"] = [ballot.vote() for ballot in model.ballots]
     elif model.kind == "LinearMSE":
         _restore_moments(estimator, model, more, arrays)
+    elif model.kind == "SoftMargin" and "solutions" in more:
+        machines.restore(estimator, more["solutions"], arrays)
 
 
 def _restore_moments(estimator: Any, model: Model, more: dict[str, Any], arrays: dict[str, Any]) -> None:
