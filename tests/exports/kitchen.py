@@ -16,6 +16,7 @@ LABELS = {
     "whole": [-3, 0, 5, 9],
     "floats": [-1.0, 0.0, 2.0, 3.0],
     "truth": [False, True],
+    "bytes": [b"n\xffo", b"yes"],
 }
 NAMES = ("size", 'a "quoted" one', "it's; DROP TABLE rows; --", "*/ not a comment", "\u00fcber")
 

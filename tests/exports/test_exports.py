@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import ctypes
 import json
@@ -12,9 +13,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from kitchen import NAMES, Recipe, a_model, category, rows, with_recipe, words
 
 import rosenblatt as rb
+from rosenblatt.exports.c_source import _quoted as quoted_in_c
 from rosenblatt.exports.c_source import to_c
 from rosenblatt.exports.export import LANGUAGES, export
 from rosenblatt.exports.formula import ExportError
@@ -36,6 +40,7 @@ MODELS = {
     "whole labels": lambda: a_model(4, "whole"),
     "float labels": lambda: a_model(4, "floats"),
     "truth": lambda: a_model(2, "truth"),
+    "bytes": lambda: a_model(2, "bytes"),
     "no names": lambda: a_model(2, names=None),
 }
 RECIPES = {
@@ -67,6 +72,10 @@ def assert_scores(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12 * abs(wanted).max())
 
 
+def as_text(labels):
+    return [label.decode("latin-1") if isinstance(label, bytes) else label for label in labels.tolist()]
+
+
 # --- ONNX ------------------------------------------------------------------------------------------------------------------
 
 
@@ -84,7 +93,7 @@ def test_onnx_scores_and_labels_are_ours(model):
     label, scores, session = run_onnx(to_onnx(model), X)
     assert scores.dtype == np.float64
     assert_scores(scores, model.scores(X))
-    assert label.tolist() == model.labels_of(scores).tolist()
+    assert label.tolist() == as_text(model.labels_of(scores))
     names = json.loads(session.get_modelmeta().custom_metadata_map["columns"])
     assert names == list(model.feature_names or [f"x{j}" for j in range(5)])
 
@@ -149,7 +158,7 @@ def test_c_scores_and_labels_are_ours(model, tmp_path):
     wanted = model.scores(X)
     scores, labels = run_c(to_c(model), X, wanted.shape[1], tmp_path)
     assert_scores(scores, wanted)
-    assert labels == [str(label) for label in model.labels_of(scores).tolist()]
+    assert labels == [str(label) for label in as_text(model.labels_of(scores))]
 
 
 def test_c_sums_in_the_documented_order_to_the_bit(tmp_path):
@@ -191,7 +200,7 @@ def test_sql_scores_and_labels_are_ours(model):
     X, _ = rows(4)
     found, scores = run_sql(model, X)
     assert_scores(np.array(scores), model.scores(X))
-    assert [row[-1] for row in found] == model.labels_of(np.array(scores)).tolist()
+    assert [row[-1] for row in found] == as_text(model.labels_of(np.array(scores)))
 
 
 def test_sql_has_the_recipe(cooked):
@@ -257,6 +266,28 @@ def test_names_that_sql_cannot_hold_are_refused(name):
             literal(name)
 
 
+SQL_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SQL_TEXT, min_size=2, max_size=2, unique=True), st.lists(SQL_TEXT.filter(bool), min_size=2, max_size=2))
+def test_whatever_names_and_labels_hold_is_only_text(labels, names):
+    """Nothing in them ends a string, begins a comment or a second statement."""
+    assume(names[0].lower() != names[1].lower())  # SQLite takes them for one
+    model = rb.Model(
+        "Perceptron", {}, np.array(sorted(labels), object), np.array([[1.0, 0.5]]), np.zeros(1), names=tuple(names)
+    )
+    found, _ = run_sql(model, np.array([[1.0, 1.0], [-1.0, 0.0]]))
+    assert [row[-1] for row in found] == sorted(labels)[::-1]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_string_in_c_is_the_text_in_utf_8(text):
+    quoted = quoted_in_c(text)
+    assert ast.literal_eval(f"b{quoted}") == text.encode()  # octal is octal in both languages
+    assert "?" not in quoted
+
+
 # --- JSON ------------------------------------------------------------------------------------------------------------------
 
 
@@ -291,7 +322,7 @@ def test_json_has_what_it_takes_to_score(model):
     told = json.loads(to_json(model))
     found = [score_by_hand(told, row) for row in X.tolist()]
     assert_scores(np.array([scores for scores, _ in found]), model.scores(X))
-    assert [label for _, label in found] == model.predict(X).tolist()
+    assert [label for _, label in found] == as_text(model.predict(X))
     assert np.array_equal(np.array(told["weights"]), model.coef.astype(float))
     assert told["columns"] == list(model.feature_names or [f"x{j}" for j in range(5)])
 

@@ -12,6 +12,8 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sealing import SEAL, loaded, packed, parts_of, resealed
 from trained import rows, trained
 
@@ -136,6 +138,13 @@ def test_every_truncation_is_refused(files, monkeypatch):
     for length in range(len(raw)):
         with pytest.raises(rb.ModelError):
             loaded(raw[:length], monkeypatch)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=400), st.booleans())
+def test_bytes_of_any_kind_are_refused(monkeypatch, raw, with_length):
+    with pytest.raises(rb.ModelError):
+        loaded(struct.pack("<Q", len(raw)) + raw if with_length else raw, monkeypatch)
 
 
 def junk(rng: np.random.Generator) -> object:

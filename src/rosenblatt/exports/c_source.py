@@ -35,7 +35,7 @@ def to_c(model: Model) -> str:
         f"#define ROSENBLATT_CLASSES {k}",
         "",
         *_strings("rosenblatt_inputs", formula.inputs),
-        *_strings("rosenblatt_labels", [_label(label) for label in formula.classes]),
+        *_strings("rosenblatt_labels", [str(label) for label in formula.classes]),
         f"static const double rosenblatt_intercept[{formula.heads}] = {_row(formula.intercept)};",
         f"static const double rosenblatt_weights[{formula.heads}][{formula.weights.shape[1]}] = {{",
         *(f"    {_row(row)}," for row in formula.weights),
@@ -137,10 +137,6 @@ def _row(numbers: Any) -> str:
 
 def _strings(name: str, texts: Any) -> list[str]:
     return [f"const char *const {name}[{len(texts)}] = {{", *(f"    {_quoted(text)}," for text in texts), "};"]
-
-
-def _label(label: Any) -> str:
-    return label.decode("latin-1") if isinstance(label, bytes) else str(label)
 
 
 def _quoted(text: str) -> str:

@@ -23,9 +23,9 @@ def export(model: Model, language: str, *, table: str = "rows", columns: Sequenc
     >>> print(export(model, "sql", table="measured").decode())
     WITH rosenblatt_scored AS (
       SELECT t.*,
-        3.0 * CAST(t."a" AS DOUBLE PRECISION)
-        + 2.0 * CAST(t."b" AS DOUBLE PRECISION)
-        + -4.0 AS rosenblatt_score
+        3.0e0 * CAST(t."a" AS DOUBLE PRECISION)
+        + 2.0e0 * CAST(t."b" AS DOUBLE PRECISION)
+        + -4.0e0 AS rosenblatt_score
       FROM "measured" AS t
     )
     SELECT rosenblatt_scored.*, CASE WHEN rosenblatt_score > 0 THEN 1 WHEN rosenblatt_score <= 0 THEN 0 END AS rosenblatt_label

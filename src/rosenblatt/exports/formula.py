@@ -70,7 +70,7 @@ def formula_of(model: Model, language: str, *, categories: bool = False) -> Form
     """The formula of a model; `categories` says whether the language has room for columns of names."""
     coef = np.asarray(linear(model, language).coef, np.float64)
     intercept = np.asarray(model.intercept, np.float64)
-    classes = model.classes.tolist()
+    classes = labels_of(model)
     recipe = model.recipe
     if recipe is None:
         return Formula(names_of(model), None, None, coef, intercept, (), classes, model.pairs)
@@ -100,6 +100,11 @@ def _folded(weights: Any, intercept: Any, shift: Any, divide: Any) -> tuple[Any,
     if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
         raise ExportError("the scaling of the features cannot be folded into the weights: they would pass 1.8e308")
     return weights, intercept
+
+
+def labels_of(model: Model) -> list[Any]:
+    """The classes as Python's numbers, truth values or text."""
+    return [label.decode("latin-1") if isinstance(label, bytes) else label for label in model.classes.tolist()]
 
 
 def names_of(model: Model) -> tuple[str, ...]:

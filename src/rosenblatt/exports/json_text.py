@@ -21,7 +21,7 @@ from itertools import combinations
 from typing import Any
 
 from ..models.model import Model
-from .formula import inputs_of, linear, names_of
+from .formula import inputs_of, labels_of, linear, names_of
 
 HOW_TWO = "score = intercept[0] + sum_j weights[0][j] * feature[j]; over 0: classes[1], else classes[0]."
 HOW_MANY = (
@@ -52,7 +52,7 @@ def to_json(model: Model) -> str:
         "how": [how] if recipe is None else [how, HOW_FEATURES],
         "columns": list(names_of(model) if recipe is None else inputs_of(recipe)),
         "recipe": None if recipe is None else _recipe(recipe),
-        "classes": model.classes.tolist(),
+        "classes": labels_of(model),
         "pairs": list(combinations(range(k), 2)) if model.pairs else None,
         "weights": model.coef.astype("f8").tolist(),
         "intercept": model.intercept.astype("f8").tolist(),

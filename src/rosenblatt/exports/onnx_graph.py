@@ -133,9 +133,8 @@ def _label(graph: _Graph, formula: Formula) -> int:
     else:
         place = graph.add("ArgMax", ["scores"], axis=1, keepdims=0)
     classes, first = formula.classes, formula.classes[0]
-    if isinstance(first, str | bytes):
-        texts = [text.decode("latin-1") if isinstance(text, bytes) else text for text in classes]
-        labels, kind = np.array(texts, object), TensorProto.STRING
+    if isinstance(first, str):
+        labels, kind = np.array(classes, object), TensorProto.STRING
     elif isinstance(first, bool):
         labels, kind = np.array(classes, bool), TensorProto.BOOL
     elif isinstance(first, int):

@@ -89,7 +89,7 @@ def _sum(formula: Formula, h: int, cells: list[str], names: list[str]) -> str:
             if weight != 0.0
         ]
         if cases:
-            terms.append(f"CASE t.{name} {' '.join(cases)} ELSE 0.0 END")
+            terms.append(f"CASE t.{name} {' '.join(cases)} ELSE 0e0 END")
     return _grouped([*terms, number(formula.intercept[h])])
 
 
@@ -111,8 +111,8 @@ def _counted(formula: Formula, sums: list[str], source: str) -> list[Step]:
     for pair, (a, b) in zip(pairs, formula.duels(), strict=True):
         votes[a].append(f"CASE WHEN {pair} <= 0 THEN 1 ELSE 0 END")
         votes[b].append(f"CASE WHEN {pair} > 0 THEN 1 ELSE 0 END")
-        sides[a].append(f"-1.0 * {pair}")
-        sides[b].append(f"1.0 * {pair}")
+        sides[a].append(f"-1e0 * {pair}")
+        sides[b].append(f"1e0 * {pair}")
     totals = [(f"rosenblatt_total_{c}", _grouped(each)) for c, each in enumerate(sides)]
     counts = [(f"rosenblatt_votes_{c}", _grouped(each)) for c, each in enumerate(votes)]
     scores = [
@@ -139,11 +139,11 @@ def _case(cases: list[tuple[str, Any]]) -> str:
 
 
 def number(value: Any) -> str:
-    """A literal that reads back as the same float: 17 digits at most, always with a point or an exponent."""
+    """A literal that reads back as the same float; without an exponent it would be an exact decimal, by the standard."""
     text = repr(float(value))
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?", text):
         raise ExportError(f"{text} is no number that SQL knows")
-    return text
+    return text if "e" in text else f"{text}e0"
 
 
 def literal(value: Any) -> str:
@@ -154,8 +154,7 @@ def literal(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return number(value)
-    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-    return "'" + _checked(text).replace("'", "''") + "'"
+    return "'" + _checked(str(value)).replace("'", "''") + "'"
 
 
 def identifier(name: str) -> str:
