@@ -101,10 +101,9 @@ def confusion_from_cache(predict: Callable[[Any], Any], cache: Cache, labels: An
     for start, stop in cache.stretches():
         given = np.asarray(predict(cache.chunk(start, stop)))
         places = np.minimum(np.searchsorted(known, given), k - 1)
-        if (known[places] != given).any():
-            raise ValueError(
-                f"a row was given the label {given[known[places] != given][0]!r}, which is none of {known.tolist()}"
-            )
+        strange = given[known[places] != given].tolist()
+        if strange:
+            raise ValueError(f"labels must have all that are predicted, got {known.tolist()}, and {strange[0]!r} was predicted")
         counts += np.bincount(own[cache.codes[start:stop]] * k + places, minlength=k * k)
         cache.drop(start, stop)
     return known, counts.reshape(k, k)

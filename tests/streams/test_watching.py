@@ -1,0 +1,94 @@
+"""Whoever watches hears of every pass, and within long ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from caches import cached, noisy
+
+import rosenblatt as rb
+from rosenblatt.streams import cache as caches_module
+from rosenblatt.streams.learn import fit_from_cache
+from rosenblatt.watching import Progress, told, watching
+
+
+@pytest.mark.parametrize("update", ["online", "batch"])
+def test_a_pass_is_told_in_stretches_and_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:
+    monkeypatch.setattr(caches_module, "STRETCH", 3000)
+    X, y = noisy()
+    cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
+    with watching(heard.append):
+        model = fit_from_cache(rb.Perceptron(order="cyclic", update=update, max_passes=3), cache)
+    ends = [progress for progress in heard if progress.ended_pass]
+    assert [progress.passes for progress in ends] == [1, 2, 3]
+    assert ends[-1].updates == model.n_updates_ == sum(progress.last for progress in ends)
+    assert {(progress.rows, progress.max_passes) for progress in heard} == {(len(y), 3)}
+    within = [progress for progress in heard if progress.passes == 1 and not progress.ended_pass]
+    assert len(within) >= 2
+    assert sorted({progress.visited for progress in within}) == [progress.visited for progress in within]
+    assert all(0 < progress.visited < len(y) for progress in within)
+    assert update == "batch" or all(progress.updates == ends[0].updates + progress.last for progress in within)
+
+
+def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    X, y = noisy(3)
+    X[y == 0, 0] = 50.0
+    cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
+    with watching(heard.append):
+        model = fit_from_cache(rb.Perceptron(order="cyclic", multiclass="ovr", max_passes=20), cache)
+    assert "separated" in model.stop_.heads
+    assert heard[-1].updates == model.n_updates_
+    assert [progress.updates for progress in heard] == sorted(progress.updates for progress in heard)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        rb.Perceptron(multiclass="ovr", n_jobs=2, max_passes=2),
+        rb.SoftMargin(n_jobs=2, tol=0.1),
+        rb.SoftMargin(multiclass="crammer-singer", tol=0.1),
+        rb.MaxMargin(inseparable="soft"),
+        rb.NonlinearMSE(),
+    ],
+)
+def test_every_iterative_fit_is_heard_of_and_no_longer_than_asked(model: Any) -> None:
+    X, y = noisy(3, n=60)
+    heard: list[Progress] = []
+    with watching(heard.append):
+        model.fit(X, y)
+    assert heard
+    count = len(heard)
+    model.fit(X, y)
+    assert len(heard) == count
+
+
+def test_verbose_still_writes_one_line_per_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    X, y = noisy()
+    heard: list[Progress] = []
+    with watching(heard.append):
+        fit_from_cache(rb.Perceptron(order="cyclic", max_passes=3, verbose=1), cached(tmp_path / "cache", X, y))
+    assert capsys.readouterr().err.count("\n") == 3
+    assert len(heard) > 3
+
+
+def test_what_a_watcher_raises_ends_the_fit_and_leaves_nothing() -> None:
+    X, y = noisy()
+    model = rb.Perceptron(max_passes=3)
+
+    def enough(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with watching(enough), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+    model.fit(X, y)
+
+
+def test_nobody_needs_to_watch() -> None:
+    told(1, 0.5)
