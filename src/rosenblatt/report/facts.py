@@ -20,7 +20,7 @@ class Facts:
     def __init__(self, story: Story) -> None:
         self.story = story
         self.classes = story.estimator.classes_
-        self.names = [str(name) for name in (story.class_names or self.classes)]
+        self.names = [label_words(name) for name in (story.class_names or self.classes.tolist())]
 
     @property
     def k(self) -> int:
@@ -97,6 +97,14 @@ class Facts:
     def feature(self, j: int) -> str:
         names = self.story.feature_names
         return str(names[j]) if names is not None and j < len(names) else f"feature {j + 1}"
+
+
+def label_words(label: Any) -> str:
+    """
+    >>> label_words(3.0), label_words(-1), label_words("spam")
+    ('3', '-1', 'spam')
+    """
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def codes_of(classes: Any, y: Any) -> Any:

@@ -115,13 +115,13 @@ def _numbers(chart: Chart) -> str:
 
 def _class_table(grid: Grid) -> str:
     rows = []
-    for c, total, right, recall, precision, rival in per_class(np.array(grid.counts)):
+    for c, total, _, recall, precision, rival in per_class(np.array(grid.counts)):
         often = f"{cut(grid.names[rival])} ({count(grid.counts[c][rival])})" if rival is not None else "none"
         shares = ("-" if share != share else percent(share) for share in (recall, precision))
-        rows.append((cut(grid.names[c]), count(total), count(right), *shares, often))
+        rows.append((cut(grid.names[c]), count(total), *shares, often))
     return _folded(
         "Class by class",
-        ("class", "rows", "right", "recall", "precision", "most taken for"),
+        ("class", "rows", "recall", "precision", "most taken for"),
         rows,
         texts=(0, 5),
         folded=len(grid.names) > OPEN,

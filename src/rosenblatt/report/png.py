@@ -39,6 +39,7 @@ def save_with_matplotlib(chart: Chart, path: Any) -> None:
         _axes(axes, chart)
         for each in chart.marks:
             _mark(axes, each)
+        _names(axes, chart)
     figure.savefig(path, dpi=160, metadata=_no_date(str(path)))
 
 
@@ -64,8 +65,6 @@ def _mark(axes: Any, mark: Mark) -> None:
     if isinstance(mark, Line):
         width = 1.0 if mark.thin else 2.2
         axes.plot(mark.x, mark.y, color=tone, linewidth=width, marker="o" if mark.dots else None, markersize=4)
-        end = (mark.x[-1], mark.y[-1])
-        axes.annotate(mark.label, end, (-4, 6), textcoords="offset points", ha="right", color=tone, fontsize=9, **_PLAIN)
     elif isinstance(mark, Points):
         look = (
             {"marker": "x", "s": 22, "alpha": 1.0} if mark.cross else {"marker": "o", "s": 12, "alpha": 0.45, "linewidths": 0}
@@ -76,9 +75,8 @@ def _mark(axes: Any, mark: Mark) -> None:
         heights = [top - base for base, top in zip(mark.base, mark.top, strict=True)]
         axes.bar(
             mark.low, heights, widths, bottom=mark.base, align="edge", color=tone, alpha=0.3 if mark.faint else 1.0,
-            label=mark.label, edgecolor="white", linewidth=0.5,
+            edgecolor="white", linewidth=0.5,
         )  # fmt: skip
-        axes.legend(frameon=False, labelcolor="linecolor", loc="upper right")
     elif isinstance(mark, Band):
         axes.fill(mark.x, mark.y, color=tone, alpha=0.09, linewidth=0)
         over = (sum(mark.x) / len(mark.x), max(mark.y))
@@ -109,6 +107,28 @@ def _mark(axes: Any, mark: Mark) -> None:
             fontweight="bold",
             **_PLAIN,
         )
+
+
+def _names(axes: Any, chart: Chart) -> None:
+    """Lines are named at their right ends, pushed apart; where there are bars, all names stand above the plot."""
+    bars = [mark for mark in chart.marks if isinstance(mark, Bars) and mark.label]
+    lines = [mark for mark in chart.marks if isinstance(mark, Line) and mark.label]
+    if bars:
+        from matplotlib.patches import Patch
+
+        named: list[Bars | Line] = [*bars, *lines]
+        swatches = [Patch(color=colour(mark.tone), alpha=0.3 if getattr(mark, "faint", False) else 1.0) for mark in named]
+        axes.legend(
+            swatches, [mark.label for mark in named], frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2
+        )
+        return
+    apart, height = 0.052 * (chart.y.high - chart.y.low), -float("inf")
+    for line in sorted(lines, key=lambda line: line.y[-1]):
+        height = max(height + apart, line.y[-1])
+        axes.annotate(
+            line.label, (line.x[-1], height), (6, 0), textcoords="offset points", va="center", color=colour(line.tone),
+            fontsize=9, annotation_clip=False, **_PLAIN,
+        )  # fmt: skip
 
 
 def _scale(axes: Any, scale: Scale) -> None:

@@ -198,12 +198,18 @@ class Plot:
             on_left = band.x[0] == self.chart.x.low
             x, anchor = (low, "start") if on_left else (high, "end")
             return words(x, self.top - 6, band.label, tone=band.tone, anchor=anchor, classes="strong")
-        x = sum(self.x(value) for value in band.x) / len(band.x)
-        y = sum(self.y(value) for value in band.y) / len(band.y)
-        half = len(band.label) * LETTER / 2
-        return words(
-            min(max(x, half), self.right - half), y + 4, band.label, tone=band.tone, anchor="middle", classes="halo strong"
-        )
+        corners = [(self.x(x), self.y(y)) for x, y in zip(band.x, band.y, strict=True)]
+        x, y = self.emptiest(corners, len(band.label) * LETTER)
+        return words(x, y + 4, band.label, tone=band.tone, anchor="middle", classes="halo strong")
+
+    def emptiest(self, corners: list[tuple[float, float]], size: float) -> tuple[float, float]:
+        """Inside a region, where words of this width hide the fewest points."""
+        clouds = [mark for mark in self.chart.marks if isinstance(mark, Points)]
+        points = [(self.x(x), self.y(y)) for mark in clouds for x, y in zip(mark.x, mark.y, strict=True)]
+        u, v = (sum(corner[n] for corner in corners) / len(corners) for n in (0, 1))
+        spots = [(u + part * (x - u), v + part * (y - v)) for part in (0.0, 0.3, 0.5, 0.65, 0.8) for x, y in corners]
+        fits = [spot for spot in spots if self.left + size / 2 < spot[0] < self.right - size / 2] or [(u, v)]
+        return min(fits, key=lambda spot: sum(abs(x - spot[0]) < size / 2 + 4 and abs(y - spot[1]) < 12 for x, y in points))
 
     def line_names(self) -> Iterator[str]:
         """At the right ends, pushed apart where they would touch."""

@@ -8,6 +8,7 @@ from .words import count, cut, percent
 
 MOST_NUMBERED = 12  # classes, up to which cells have their counts written in
 MOST_SHARED = 4  # and their shares
+WIDEST = 26  # letters of a name beside its bar
 STRONGEST = 0.46  # how much of a cell's tone is mixed into the card at most, so that text stays readable on it
 
 
@@ -15,7 +16,7 @@ def bars_that_lie(scale: Scale, width: int) -> tuple[float, list[str]]:
     """Wide: name, bar, side in a line. Narrow: name and side above the bar."""
     wide = width >= 480
     most = max(abs(value) for value in scale.values)
-    names = min(200.0, max(len(name) for name in scale.names) * LETTER + 6)
+    names = max(len(cut(name, WIDEST)) for name in scale.names) * LETTER * 1.1 + 6
     sides = max(len(side) for side in scale.sides) * LETTER + 8
     pitch = 25 if wide else 35
     parts = []
@@ -26,7 +27,7 @@ def bars_that_lie(scale: Scale, width: int) -> tuple[float, list[str]]:
         share = abs(value) / most
         if wide:
             left, length = names + 6, max(2.0, share * (width - names - sides - 8))
-            texts = words(names - 2, y + 16, name, tone="ink", anchor="end")
+            texts = words(names - 2, y + 16, cut(name, WIDEST), tone="ink", anchor="end")
             texts += words(left + length + 6, y + 16, side, tone=tone)
             box = f'x="{place(left)}" y="{y + 6}" width="{place(length)}" height="13"'
         else:

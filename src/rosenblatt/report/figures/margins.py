@@ -61,6 +61,8 @@ def margins(facts: Facts) -> Chart | None:
         ("good", "right side", edges[:-1] >= -1e-12 * width),
     ):
         some = np.flatnonzero(of & (heights > 0))
+        if not len(some):
+            continue
         titles = [f"{plural(heights[i], 'row')} from {short(edges[i])} to {short(edges[i + 1])}" for i in some]
         marks.append(
             Bars(

@@ -126,9 +126,9 @@ def passes(facts: Facts) -> Chart | None:
 def _caption(facts: Facts, seen: Passes, errors: Any, found: Found | None, kept: Any) -> str:
     last, total = int(seen.numbers[-1]), seen.total
     share = f" ({percent(errors[-1] / total)} of the rows)" if total else ""
-    sentence = f"The last of {plural(last, 'pass', 'passes')} ended with {plural(errors[-1], 'training error')}{share}."
-    if last == 1:
-        sentence = f"The only pass ended with {plural(errors[-1], 'training error')}{share}."
+    which = "The only pass" if last == 1 else f"The last of {count(last)} passes"
+    end = f"with {plural(errors[-1], 'training error')}{share}" if errors[-1] else "without a training error"
+    sentence = f"{which} ended {end}."
     if found is not None:
         inside = min(last, int(np.ceil(found.place)) or 1)
         what = "The pocket" if getattr(facts.story.estimator, "keep", "") == "pocket" else "The best weights on the way"

@@ -44,7 +44,7 @@ def _flat(facts: Facts) -> Chart:
     shown = stratified(facts.codes, MOST)
     X = facts.story.X[shown]
     X = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
-    x, y = (_padded(facts.feature(j), X[:, j]) for j in (0, 1))
+    x, y = (_padded(facts.feature(j), X[:, j], all_rows=True) for j in (0, 1))
     marks: list[Mark] = []
     for c, corners in enumerate(regions(*facts.planes, (x.low, x.high, y.low, y.high))):
         if len(corners):
@@ -164,15 +164,20 @@ def _confused(facts: Facts) -> tuple[int, int]:
 def _from_the_side(facts: Facts) -> Chart:
     side = from_the_side(facts)
     a, b = side.pair
-    x, y = _padded("distance from the plane", side.distance), _padded("most spread across it", side.across)
+    x, y = _padded("distance from the plane", np.append(side.distance, 0.0)), _padded("most spread across it", side.across)
     marks: list[Mark] = [
         Band([x.low, 0.0, 0.0, x.low], [y.low, y.low, y.high, y.high], f"class{a}", cut(facts.names[a], 18)),
         Band([0.0, x.high, x.high, 0.0], [y.low, y.low, y.high, y.high], f"class{b}", cut(facts.names[b], 18)),
         Rule(x=0.0, dashed=False, tone="ink"),
     ]
     predicted = np.where(side.distance > 0.0, b, a)
-    marks += _clouds(facts, side.distance, side.across, facts.codes[side.shown], predicted, (a, b))
+    framed = _inside(x, side.distance) & _inside(y, side.across)
+    marks += _clouds(
+        facts, side.distance[framed], side.across[framed], facts.codes[side.shown][framed], predicted[framed], (a, b)
+    )  # fmt: skip
     text = _seen(facts, side.shown, (a, b), predicted) + ", seen from the side: the plane is the upright line."
+    if not framed.all():
+        text += f" {plural((~framed).sum(), 'row')} far out, beyond the frame."
     if facts.k > 2:
         text += f" Of {facts.k} classes it is the plane between the two most easily confused."
     return Chart("plane", "Decision plane", text, tuple(marks), x, Axis(y.label, y.low, y.high), tall=True)
@@ -201,7 +206,15 @@ def _clouds(facts: Facts, x: Any, y: Any, codes: Any, predicted: Any, classes: A
     return clouds
 
 
-def _padded(label: str, values: Any) -> Axis:
+def _padded(label: str, values: Any, all_rows: bool = False) -> Axis:
+    """Around the values; where a few of them lie so far out that the rest would be a blot, around the rest."""
     low, high = float(values.min()), float(values.max())
+    inner = [float(edge) for edge in np.quantile(values, [0.005, 0.995])]
+    if not all_rows and high - low > 2.0 * (inner[1] - inner[0]) > 0.0:
+        low, high = inner
     room = 0.06 * (high - low) or 1.0
-    return nice_axis(cut(label), min(low - room, 0.0 if "distance" in label else np.inf), high + room)
+    return nice_axis(cut(label), low - room, high + room)
+
+
+def _inside(axis: Axis, values: Any) -> Any:
+    return (values >= axis.low) & (values <= axis.high)
