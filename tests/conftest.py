@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 HERE = ("certificates", "proofs")
+
+# Whether a test is in time depends on what else runs; the suite has a limit of its own.
+settings.register_profile("rosenblatt", deadline=None)
+settings.load_profile("rosenblatt")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -87,7 +87,7 @@ def test_chunks_are_the_whole(content: bytes, size: int, kernel: bool) -> None:
 
 
 WRONG = {
-    b"1 1:2\n1 0:1 2:1\n": "line 2, column 3: the index is 0, but indices count from 1: say zero_based if they count from 0",
+    b"1 1:2\n1 0:1 2:1\n": "line 2, column 3: the index is 0, but indices count from 1: say --zero-based if they count from 0",
     b"1 3:1 2:1\n": "line 1, column 7: the index 2 comes after 3: indices must ascend",
     b"1 3:1  3:1\n": "line 1, column 8: the index 3 is there twice: indices must ascend",
     b"1 2147483648:1\n": "line 1, column 3: the index 2147483648 is over 2^31 - 1",

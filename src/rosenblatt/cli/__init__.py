@@ -1,28 +1,84 @@
-"""The command line: one file per command, loaded when it is called."""
+"""The command line: one file per command, imported when it is called.
+
+Exit codes: 0 done, and the answer is yes where one was asked for; 1 the answer is no (`verify`: rejected, `certify`: not
+separable); 2 the command line or a file is wrong; 3 `certify`: undecided in the time allowed; 70 a fault of ours; 130
+interrupted.
+"""
 
 from __future__ import annotations
+
+import difflib
+import importlib
+from typing import Any
 
 import click
 
 from rosenblatt import __version__
 
+# With their help, so that listing the commands imports none of them.
+COMMANDS = {
+    "train": "Learn a model from a file, and say how good it is.",
+    "predict": "Label the rows of a file.",
+    "evaluate": "Say how well a model labels the rows of a file.",
+    "compare": "Try all algorithms on a file.",
+    "show": "Show what is in a model file.",
+    "certify": "Prove that a file's classes can be separated, or that they cannot.",
+    "verify": "Check a certificate against a file.",
+    "doctor": "Say why a perceptron does not converge on a file.",
+    "convert": "Turn a file into another format.",
+    "export": "Turn a model into ONNX, JSON, C or SQL.",
+    "bench": "Measure Rosenblatt beside scikit-learn on this machine.",
+    "demo": "See it train, prove, compare and report, on data that is at hand.",
+    "completion": "Print what makes a shell complete this command.",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f".{name}", __name__).command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}."
+            raise click.UsageError(f"no command {args[0]!r}: {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except (Exception, KeyboardInterrupt) as wrong:
+            from .failing import failure
+
+            raise failure(wrong) from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="rosenblatt")
 def main() -> None:
     """Linear classifiers that show their work.
 
-    Example: rosenblatt demo
+    DATA is a file - svmlight, CSV, TSV, JSON lines, Parquet, Arrow, npz, idx; .gz, .bz2, .xz and .zst are unpacked - or "-" for
+    standard input, or a set that is at hand: example:iris, wine, breast-cancer, digits, blobs, spirals, xor, separable.
+
+    \b
+    Examples:
+      rosenblatt train adult.data --missing mean
+      rosenblatt predict adult.safetensors new.csv > labels.txt
+      rosenblatt certify example:iris
+
+    Results go to standard output, everything else to standard error. Exit codes: 0 done (and yes), 1 no, 2 something given is
+    wrong, 3 undecided, 70 a fault of ours, 130 interrupted.
     """
-
-
-@main.command()
-@click.option("--seed", default=0, show_default=True, help="Seed of the orders in which rows are visited.")
-def demo(seed: int) -> None:
-    """Train every reading of a perceptron on scikit-learn's breast-cancer data and say what came out.
-
-    Example: rosenblatt demo --seed 3
-    """
-    from .demo import run_demo
-
-    run_demo(seed)

@@ -86,9 +86,13 @@ class Model:
 
     def labels_of(self, scores: Any) -> Any:
         """The classes that scores stand for."""
+        return self.classes[self.codes_of(scores)]
+
+    def codes_of(self, scores: Any) -> Any:
+        """Their positions among `classes`."""
         if len(self.classes) == 1:
-            return np.repeat(self.classes, len(scores))
-        return self.classes[(scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)]
+            return np.zeros(len(scores), np.intp)
+        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
     def estimator(self) -> Any:
         """As a fitted scikit-learn estimator, without the recipe."""

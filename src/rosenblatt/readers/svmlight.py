@@ -52,7 +52,7 @@ def parse_line(line: bytes, base: int, largest: int) -> tuple[float, list[int], 
             raise _WrongError(at, f"the index {shown(name)} is not a whole number")
         index = int(name) if len(name) <= 10 else int(name.lstrip(b"0")[:11] or b"0")
         if index < base:
-            raise _WrongError(at, "the index is 0, but indices count from 1: say zero_based if they count from 0")
+            raise _WrongError(at, "the index is 0, but indices count from 1: say --zero-based if they count from 0")
         if index > largest:
             most = "2^31 - 1" if largest == LARGEST else f"{largest:,}, the last of {largest + 1 - base:,} columns"
             raise _WrongError(at, f"the index {shown(name)[1:-1]} is over {most}")

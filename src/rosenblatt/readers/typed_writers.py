@@ -45,17 +45,34 @@ def write_arrow(
     kind: str = "parquet",
 ) -> None:
     """Write a table as `write_jsonl` does, of the kind parquet or arrow; needs pyarrow."""
-    import pyarrow as pa
+    table = arrow_table(names, columns, labels, label_name)
+    with arrow_writer(stream, table.schema, kind) as writer:
+        writer.write_table(table)
 
+
+def arrow_table(names: Sequence[str], columns: Any, labels: Any = None, label_name: str = "label") -> Any:
+    """A chunk as a `pyarrow.Table`."""
+    pa = _pyarrow()
     keys, arrays = _with_labels(names, columns, labels, label_name)
-    table = pa.table([pa.array(_plain(array), from_pandas=array.dtype.kind == "f") for array in arrays], names=keys)
+    return pa.table([pa.array(_plain(array), from_pandas=array.dtype.kind == "f") for array in arrays], names=keys)
+
+
+def arrow_writer(stream: BinaryIO, schema: Any, kind: str) -> Any:
+    """A context manager whose `write_table` takes one chunk after the other."""
+    pa = _pyarrow()
     if kind == "parquet":
         import pyarrow.parquet as pq
 
-        pq.write_table(table, stream)
-    else:
-        with pa.ipc.new_file(stream, table.schema) as file:
-            file.write_table(table)
+        return pq.ParquetWriter(stream, schema)
+    return pa.ipc.new_file(stream, schema)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError("Parquet and Arrow files need pyarrow: pip install 'rosenblatt[data]'") from None
+    return pyarrow
 
 
 def _with_labels(names: Sequence[str], columns: Any, labels: Any, label_name: str) -> tuple[list[str], list[Any]]:

@@ -11,7 +11,7 @@ from .data import Sparse
 
 ROWS = 1 << 12  # written at a time
 REMEMBERED = 1 << 16  # numbers whose digits are kept: many files have few different ones
-SPECIAL = frozenset(',"\r\n')
+SPECIAL = frozenset('"\r\n')
 
 
 class _Digits(dict[float, str]):
@@ -66,32 +66,40 @@ def write_csv(
     columns: Any,
     labels: Any = None,
     label_name: str = "label",
+    *,
+    delimiter: str = ",",
+    header: bool = True,
 ) -> None:
-    """Write named columns (a sequence of arrays, or one array of rows) and labels, last; missing cells are left empty."""
+    """Write named columns (a sequence of arrays, or one array of rows) and labels, last; missing cells are left empty.
+
+    May be called for one chunk after the other, with `header` for the first.
+    """
     if isinstance(columns, np.ndarray) and columns.ndim == 2:
         columns = columns.T
     columns = [*columns] if labels is None else [*columns, np.asarray(labels)]
-    header = [*names] if labels is None else [*names, label_name]
-    if len(header) != len(columns):
-        raise ValueError(f"there are {len(columns)} columns and {len(header)} names")
-    stream.write((",".join(map(_quoted, header)) + "\n").encode())
+    line = [*names] if labels is None else [*names, label_name]
+    if len(line) != len(columns):
+        raise ValueError(f"there are {len(columns)} columns and {len(line)} names")
+    special = SPECIAL | {delimiter}
+    if header:
+        stream.write((delimiter.join(_quoted(name, special) for name in line) + "\n").encode())
     digits = _Digits()
     for start in range(0, len(columns[0]) if columns else 0, ROWS):
-        cells = [_cells(column[start : start + ROWS], digits) for column in columns]
-        lines = map(",".join, zip(*cells, strict=True)) if len(cells) > 1 else (cell or '""' for cell in cells[0])
+        cells = [_cells(column[start : start + ROWS], digits, special) for column in columns]
+        lines = map(delimiter.join, zip(*cells, strict=True)) if len(cells) > 1 else (cell or '""' for cell in cells[0])
         stream.write(("\n".join(lines) + "\n").encode())
 
 
-def _cells(column: Any, digits: _Digits) -> list[str]:
+def _cells(column: Any, digits: _Digits, special: frozenset[str]) -> list[str]:
     if column.dtype.kind in "OUS":
-        return ["" if cell is None else _quoted(str(cell)) for cell in column.tolist()]
+        return ["" if cell is None else _quoted(str(cell), special) for cell in column.tolist()]
     if column.dtype.kind in "iub":
         return [str(int(cell)) for cell in column.tolist()]
     return ["" if cell != cell else digits[cell] for cell in column.astype(np.float64).tolist()]
 
 
-def _quoted(cell: str) -> str:
+def _quoted(cell: str, special: frozenset[str]) -> str:
     """The cell as CSV has it: quoted where it holds a delimiter, a quote, a line end, or blanks at an end."""
-    if SPECIAL.isdisjoint(cell) and cell == cell.strip(" \t"):
+    if special.isdisjoint(cell) and cell == cell.strip(" \t"):
         return cell
     return '"' + cell.replace('"', '""') + '"'

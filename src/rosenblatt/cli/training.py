@@ -1,0 +1,113 @@
+"""What `train` does: check where things will go, learn, write, say."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..models.files import save
+from ..models.kinds import model_of as as_model
+from ..models.model import Model
+from ..training.request import Request
+from ..training.summary import as_dict, summary
+from .console import bar, print_json, say
+from .failing import Failure
+
+if TYPE_CHECKING:
+    from ..training.train import Outcome
+
+
+def run(
+    asked: dict[str, Any], *, output: str | None, stream: bool, cache: str | None, report: str | None, plots: tuple[str, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    request = Request(**asked)
+    target = _target(request.data, output)
+    figures = [_figure(plot) for plot in plots]
+    for path in (target, report, *(path for _, path in figures)):
+        check_writable(path)
+    with bar("learning") as watch:
+        if stream:
+            from ..training.stream import train_stream
+
+            outcome = train_stream(request, cache, watch)
+        else:
+            from ..training.train import train
+
+            outcome = train(request, watch)
+    if target is not None:
+        save(model_of(outcome), target)
+    written = {} if target is None else {"model": target}
+    if report is not None or figures:
+        from .reporting import write_figure_of, write_report_of
+
+        if report is not None:
+            write_report_of(outcome, report, command_line())
+            written["report"] = report
+        for name, path in figures:
+            write_figure_of(outcome, name, path)
+            written[f"plot of {name}"] = path
+    if as_json:
+        print_json(as_dict(outcome) | {"written": written})
+    else:
+        say([*summary(outcome), *written.items()])
+
+
+def model_of(outcome: Outcome) -> Model:
+    told = {name: value for name, value in outcome.provenance.items() if value is not None}
+    return as_model(outcome.estimator, recipe=outcome.recipe, provenance=told | {"command": command_line()})
+
+
+def command_line() -> str:
+    return shlex.join(["rosenblatt", *sys.argv[1:]])
+
+
+def _target(data: str, output: str | None) -> str:
+    """Where the model goes: as told, or a file here with the name of the data."""
+    if output is not None:
+        return output
+    name = data.removeprefix("example:").split("?")[0] if data.startswith("example:") else Path(data).name
+    for ending in (".gz", ".bz2", ".xz", ".zst"):
+        name = name.removesuffix(ending)
+    stem = "model" if data == "-" else name.rsplit(".", 1)[0] if name.count(".") else name
+    path = f"{stem}.safetensors"
+    if os.path.exists(path):
+        from ..models.files import load
+
+        try:
+            load(path)
+        except ValueError:
+            raise Failure(f"{path} is there, and is no model of ours: name another with --output") from None
+    return path
+
+
+def check_writable(path: str | None) -> None:
+    """Say before the work, not after it, that what it leaves cannot be written."""
+    if path is None or path == "-":
+        return
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise Failure(f"{path}: there is no folder {folder}")
+    if Path(path).is_dir():
+        raise Failure(f"{path}: this is a folder")
+    if not os.access(folder, os.W_OK):
+        raise Failure(f"{path}: the folder {folder} cannot be written to")
+
+
+def _figure(plot: str) -> tuple[str, str]:
+    """FIGURE:FILE, or a file named after its figure."""
+    from ..report.draw import FIGURES
+    from ..report.save import ENDINGS
+
+    name, mark, path = plot.partition(":")
+    if not mark:
+        name, path = Path(plot).stem, plot
+        name = name if name in FIGURES else "plane"
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise Failure(f"{path}: a figure is written as {', '.join(ENDINGS)}, by the ending of its name")
+    if name not in FIGURES:
+        raise Failure(f"no figure is called {name!r}; there are {', '.join(FIGURES)}")
+    return name, path

@@ -1,0 +1,198 @@
+"""`train --stream`: the same as `train`, for files larger than memory.
+
+The file is read twice, in chunks: to learn its recipe and its classes, and to write its rows, as features, into a cache on disk
+(`streams/`). Every pass of the learner then goes through the cache, which is mapped into memory a little at a time. The rows
+held out are the same as in memory, and so, with --order cyclic, are the bits of the model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..readers.data import Data, DataError, Sparse, typed_labels
+from ..readers.read import chunks
+from ..readers.sources import Source
+from ..recipes.recipe import Recipe
+from ..streams.cache import Cache, key_of, reusable, temporary_caches
+from ..streams.learn import confusion_from_cache, fit_from_cache, refused
+from ..streams.writer import CacheWriter
+from ..watching import Progress
+from .labels import codes_of
+from .metrics import Confusion
+from .request import Request
+from .split import Holdout
+from .train import Outcome, heard, labelled, learn_recipe, provenance, reading_for
+
+# Bytes of the file that are read at a time: their rows take a few times as much.
+CHUNK = 1 << 22
+# Rows that a report is drawn from.
+SAMPLE, TOGETHER = 5000, 50
+
+
+class Caches(NamedTuple):
+    train: Cache
+    test: Cache | None
+    recipe: Recipe
+    provenance: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def train_stream(request: Request, kept: str | None = None, watch: Any = None) -> Outcome:
+    """Learn in constant memory; `kept`: where the cache stays, to be used again."""
+    started = time.perf_counter()
+    estimator = request.make()
+    _check(request, refused(estimator))
+    history: list[tuple[int, int, int]] = []
+    with contextlib.ExitStack() as stack:
+        caches = _caches(request, kept, watch, stack)
+        warned = stack.enter_context(heard(history, watch))
+        before = time.perf_counter()
+        fit_from_cache(estimator, caches.train)
+        seconds = time.perf_counter() - before
+        test = None if caches.test is None else _confusion(estimator, caches.test)
+        X, y = sample_of(caches.train)
+        return Outcome(
+            request, caches.recipe, estimator, caches.train.shape[0], _confusion(estimator, caches.train), test,
+            history=tuple(history), seconds=seconds, total_seconds=time.perf_counter() - started,
+            notes=(*caches.notes, *dict.fromkeys(str(each.message) for each in warned)), sample=(X, y),
+            provenance=caches.provenance,
+        )  # fmt: skip
+
+
+def _check(request: Request, reason: str | None) -> None:
+    if reason is not None:
+        raise ValueError(reason)
+    if request.cv is not None:
+        raise ValueError("--cv learns from many parts of the rows, and --stream goes by them in order: use --test or --holdout")
+    if request.certify:
+        raise ValueError("--certify proves with exact numbers of all rows at once: leave out --stream")
+    if request.data == "-":
+        raise ValueError("--stream reads the file twice, which standard input does not allow: give a file")
+    if request.data.startswith("example:"):
+        raise ValueError(f"--stream is for files, and {request.data} is made in memory: leave out --stream")
+
+
+def _caches(request: Request, kept: str | None, watch: Any, stack: contextlib.ExitStack) -> Caches:
+    tested = request.test is not None or request.share is not None
+    said = {**asdict(request.options), "test": request.test and key_of(request.test)}
+    key = key_of(request.data, said, request.degree, request.scale, request.share, request.seed, 1)
+    if kept is None:
+        train, test = stack.enter_context(temporary_caches(request.data, 2))
+    else:
+        train, test = Path(kept), Path(f"{kept}.test")
+        found = reusable(train, key)
+        if found is not None and (not tested or reusable(test, key) is not None):
+            return _reopened(found, Cache.open(test) if tested else None)
+    return _built(request, train, test if tested else None, key, watch)
+
+
+def _reopened(train: Cache, test: Cache | None) -> Caches:
+    notes = train.notes
+    arrays = {name: np.array(values, dtype) for name, (dtype, values) in notes["arrays"].items()}
+    recipe = Recipe.from_parts(notes["recipe"], arrays)
+    for cache in (train, test):
+        if cache is not None:
+            cache.check()
+    used = f"the cache {train.path} was used again"
+    return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used))
+
+
+def _built(request: Request, train: Path, test: Path | None, key: str, watch: Any) -> Caches:
+    classes: dict[Any, int] = {}
+    recipe = learn_recipe(request, _training_rows(request, classes, watch))
+    known = np.unique(typed_labels(np.array(list(classes), object)))
+    if len(known) < 2:
+        raise DataError(request.data, f"all rows have the label {known.tolist()[0]!r}: there is nothing to tell apart")
+    sparse, first = None, None
+    with contextlib.ExitStack() as stack:
+        writers: list[CacheWriter | None] = [None, None]
+
+        def write(which: int, data: Data) -> None:
+            nonlocal sparse
+            rows = recipe.rows(data)
+            sparse = isinstance(rows, Sparse)
+            if writers[which] is None:
+                path = (train, test)[which]
+                assert path is not None
+                writers[which] = stack.enter_context(CacheWriter(path, sparse=sparse, key=key))
+            writer = writers[which]
+            assert writer is not None
+            writer.append(rows, codes_of(data, known))
+
+        with Source(request.data) as source:
+            for chunk, held in _parts(request, source, watch, "writing"):
+                first = first or chunk
+                write(0, chunk.take(~held))
+                if held.any():
+                    write(1, chunk.take(held))
+            digest = source.sha256 or ""
+        if request.test is not None:
+            assert first is not None
+            for chunk in chunks(request.test, reading_for(recipe, request.options, first.label_name), CHUNK):
+                write(1, labelled(chunk))
+        assert first is not None
+        told = tuple(sentence for sentence in (first.note, *recipe.notes) if sentence)
+        meta, arrays = recipe.to_parts()
+        plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
+        origin = provenance(request, first, digest, writers[0].rows if writers[0] is not None else 0)
+        notes = {"recipe": meta, "arrays": plain, "provenance": origin, "notes": list(told)}
+        for writer in writers:
+            if writer is not None:
+                writer.close(known, width=recipe.width if sparse else None, notes=notes)
+    tested = None if test is None or writers[1] is None else Cache.open(test)
+    return Caches(Cache.open(train), tested, recipe, origin, told)
+
+
+def _training_rows(request: Request, classes: dict[Any, int], watch: Any) -> Iterator[Data]:
+    with Source(request.data) as source:
+        for chunk, held in _parts(request, source, watch, "looking"):
+            training = chunk.take(~held)
+            for label in np.unique(_text(training.labels)).tolist():
+                classes[label] = 1
+            yield training
+
+
+def _parts(request: Request, source: Source, watch: Any, doing: str) -> Iterator[tuple[Data, Any]]:
+    """Chunks of the file, and which of their rows are held out."""
+    holdout = None if request.share is None else Holdout(request.share, request.seed)
+    rows = 0
+    for chunk in chunks(source, request.options, CHUNK):
+        labels = labelled(chunk).labels
+        yield chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)
+        rows += chunk.n_rows
+        if watch is not None:
+            share = f", {source.position / source.size:.0%}" if source.size else ""
+            watch(Progress(0, text=f"{doing}: {rows:,} rows{share}"))
+
+
+def _text(labels: Any) -> Any:
+    return labels.astype(str)
+
+
+def _confusion(estimator: Any, cache: Cache) -> Confusion:
+    return Confusion(confusion_from_cache(estimator.predict, cache, estimator.classes_)[1])
+
+
+def sample_of(cache: Cache) -> tuple[Any, Any]:
+    """Rows from all over the cache, and their labels: blocks of neighbours, evenly spread."""
+    n = cache.shape[0]
+    starts: Iterable[int] = range(0, n, TOGETHER)
+    if n > SAMPLE:
+        starts = np.linspace(0, n - TOGETHER, SAMPLE // TOGETHER).astype(int).tolist()
+    parts = [(cache.chunk(start, start + TOGETHER), cache.codes[start : start + TOGETHER]) for start in starts]
+    codes = np.concatenate([codes for _, codes in parts])
+    if cache.header.sparse:
+        import scipy.sparse as sp
+
+        rows = sp.vstack([rows for rows, _ in parts], format="csr")
+    else:
+        rows = np.concatenate([rows for rows, _ in parts])
+    cache.drop(0, n)
+    return rows, cache.classes[codes]

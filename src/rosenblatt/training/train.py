@@ -1,0 +1,252 @@
+"""`train`: read, hold out, make features, fit, and find out what there is to say about it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..labels import classes_and_codes
+from ..readers.data import Data, DataError, Sparse, typed_labels
+from ..readers.options import Options
+from ..readers.read import digest as digest_of
+from ..readers.read import is_example, opened, read
+from ..recipes.recipe import Recipe
+from ..watching import Progress, watching
+from .labels import codes_of
+from .metrics import Confusion
+from .request import Request
+from .split import Holdout, folds
+
+if TYPE_CHECKING:
+    from ..certificates.statements import Certificate
+    from ..estimators.linear import LinearClassifier
+
+# A proof is tried without being asked for up to so many values, for so many seconds.
+QUICK_VALUES, QUICK_SECONDS = 1 << 20, 1.0
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows to learn from and rows to test on, as features."""
+
+    recipe: Recipe
+    classes: Any
+    X: Any
+    y: Any
+    X_test: Any = None
+    codes_test: Any = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def codes(self) -> Any:
+        return np.searchsorted(self.classes, self.y)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A fitted estimator, and what came out."""
+
+    request: Request
+    recipe: Recipe
+    estimator: LinearClassifier
+    rows: int
+    train: Confusion
+    test: Confusion | None = None
+    folds: tuple[Confusion, ...] = ()
+    margin: float | None = None  # of the worst row; None: a vote has no plane
+    bound: float | None = None  # updates that were possible at most
+    certificate: Certificate | None = None
+    history: tuple[tuple[int, int, int], ...] = ()  # passes, updates in all, updates of the pass
+    seconds: float = 0.0  # of the fit alone
+    total_seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    prepared: Prepared | None = None  # None: the rows went by in a stream
+    sample: tuple[Any, Any] | None = None  # some of them, then
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> Any:
+        return self.estimator.classes_
+
+
+def train(request: Request, watch: Any = None) -> Outcome:
+    """Learn in memory; `watch` is called with the `Progress` of the fit."""
+    started = time.perf_counter()
+    data, digest = read_and_digest(request)
+    prepared = prepare(request, data)
+    estimator, history, seconds, warned = fit(request.make(), prepared.X, prepared.y, watch)
+    every = () if request.cv is None else cross_validate(request, data, watch)
+    certificate = proof_of(request, prepared)
+    found = predicted(estimator, prepared.X)
+    confusion = Confusion.of(prepared.codes, found, len(prepared.classes))
+    outcome = Outcome(
+        request, prepared.recipe, estimator, len(prepared.y), confusion, test_of(estimator, prepared), every,
+        margin_of(estimator, prepared), None, certificate, tuple(history), seconds,
+        notes=(*prepared.notes, *warned), prepared=prepared,
+        provenance=provenance(request, data, digest, len(prepared.y)),
+    )  # fmt: skip
+    return replace(outcome, bound=bound_of(outcome), total_seconds=time.perf_counter() - started)
+
+
+def read_and_digest(request: Request) -> tuple[Data, str | None]:
+    """The rows of a file, and the SHA-256 of its bytes; data that is at hand has none."""
+    with opened(request.data) as source:
+        data = labelled(read(source, request.options))
+        return data, None if is_example(source) else digest_of(source)
+
+
+def labelled(data: Data) -> Data:
+    if data.labels is None:
+        raise DataError(data.source, "there are no labels to learn from; --label names their column")
+    return data
+
+
+def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
+    """Features of the rows to learn from, and of those to test on: the test file, or rows held out."""
+    if test is None and request.share is not None:
+        held = Holdout(request.share, request.seed).mask(data.labels)
+        data, test = data.take(~held), data.take(held)
+    recipe = learn_recipe(request, [data])
+    if test is None and request.test is not None:
+        test = read(request.test, reading_for(recipe, request.options, data.label_name))
+    y = typed_labels(data.labels)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise DataError(data.source, f"all rows have the label {classes.tolist()[0]!r}: there is nothing to tell apart")
+    notes = tuple(note for note in (data.note, *recipe.notes) if note)
+    X = as_matrix(recipe.rows(data))
+    if test is None or test.n_rows == 0:
+        return Prepared(recipe, classes, X, y, notes=notes)
+    return Prepared(recipe, classes, X, y, as_matrix(recipe.rows(test)), codes_of(test, classes), notes)
+
+
+def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
+    said = request.options
+    return Recipe.learn(
+        chunks, degree=request.degree, scale=request.scale, text=said.text, categorical=said.categorical,
+        first=0 if said.zero_based else None,
+    )  # fmt: skip
+
+
+def reading_for(recipe: Recipe, options: Options, label: str | None) -> Options:
+    """How another file is read for a recipe: its columns, as they were read, and the labels where they are there."""
+    label = options.label if label is None else label
+    return replace(options, label=label, text=recipe.text, categorical=recipe.categorical, wanted=recipe.wanted)
+
+
+def provenance(request: Request, data: Data, digest: str | None, rows: int) -> dict[str, Any]:
+    """Where a model comes from, and how files are read for it."""
+    said = request.options
+    reading = {"label": data.label_name, "missing": said.missing, "zero_based": said.zero_based}
+    told = {"data": request.data, "sha256": digest, "rows": rows, "columns": int(data.features.shape[1])}
+    return told | {"reading": {name: value for name, value in reading.items() if value is not None}}
+
+
+def as_matrix(rows: Any) -> Any:
+    return rows.to_scipy() if isinstance(rows, Sparse) else rows
+
+
+def fit(
+    estimator: LinearClassifier, X: Any, y: Any, watch: Any = None
+) -> tuple[LinearClassifier, list[tuple[int, int, int]], float, tuple[str, ...]]:
+    """Fit, and keep what was told on the way: (estimator, updates pass by pass, seconds, warnings)."""
+    history: list[tuple[int, int, int]] = []
+    with heard(history, watch) as warned:
+        started = time.perf_counter()
+        estimator.fit(X, y)
+        seconds = time.perf_counter() - started
+    return estimator, history, seconds, tuple(dict.fromkeys(str(each.message) for each in warned))
+
+
+@contextlib.contextmanager
+def heard(history: list[tuple[int, int, int]], watch: Any) -> Iterator[list[warnings.WarningMessage]]:
+    def tell(progress: Progress) -> None:
+        if progress.ended_pass and not progress.heads and progress.updates:
+            history.append((progress.passes, progress.updates, progress.last))
+        if watch is not None:
+            watch(progress)
+
+    with watching(tell), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        yield warned
+
+
+def predicted(estimator: LinearClassifier, X: Any) -> Any:
+    """Class codes."""
+    return np.searchsorted(estimator.classes_, estimator.predict(X))
+
+
+def test_of(estimator: LinearClassifier, prepared: Prepared) -> Confusion | None:
+    if prepared.codes_test is None:
+        return None
+    return Confusion.of(prepared.codes_test, predicted(estimator, prepared.X_test), len(prepared.classes))
+
+
+def cross_validate(request: Request, data: Data, watch: Any = None) -> tuple[Confusion, ...]:
+    """Each fold is predicted by a model, preprocessing included, of the others."""
+    assert request.cv is not None
+    classes, codes = classes_and_codes(typed_labels(data.labels))
+    fold = folds(codes, request.cv, request.seed)
+    found = []
+    for number in range(request.cv):
+        mine = fold == number
+        if len(np.unique(codes[~mine])) < len(classes):
+            raise DataError(data.source, f"--cv {request.cv}: without fold {number + 1} a class has no rows")
+        part = prepare(replace(request, holdout=0.0, cv=None), data.take(~mine), data.take(mine))
+        estimator, *_ = fit(request.make(), part.X, part.y, watch)
+        result = test_of(estimator, part)
+        assert result is not None
+        found.append(result)
+    return tuple(found)
+
+
+def proof_of(request: Request, prepared: Prepared) -> Certificate | None:
+    """Whether planes separate the rows: asked for, or quickly found."""
+    X = prepared.X
+    values = X.nnz if hasattr(X, "nnz") else X.size
+    if request.certify is False or (request.certify is None and values * max(1, len(prepared.classes) - 1) > QUICK_VALUES):
+        return None
+    from ..proofs.certify import certify
+
+    fit_intercept = bool(request.parameters.get("fit_intercept", True))
+    certificate = certify(X, prepared.y, fit_intercept, None if request.certify else QUICK_SECONDS)
+    return None if certificate.verdict == "undecided" and not request.certify else certificate
+
+
+def margin_of(estimator: LinearClassifier, prepared: Prepared) -> float | None:
+    """How far the worst row is from the plane on its own side; below zero where rows are on the other."""
+    if "coef_" not in estimator.__dict__ or not np.any(estimator.coef_):
+        return None
+    if getattr(estimator, "multiclass", "argmax") == "ovo" and len(prepared.classes) > 2:
+        return None
+    from ..proofs.margins import margin
+
+    return float(margin(estimator, prepared.X, prepared.y, space="geometric"))
+
+
+def bound_of(outcome: Outcome) -> float | None:
+    """How many updates this run could have made at most: an online perceptron from zero on rows that planes separate."""
+    own = outcome.estimator.get_params()
+    plain = own.get("update") == "online" and own.get("init") == "zeros" and own.get("class_weight") is None
+    if not plain or outcome.prepared is None or callable(own["step"]) or isinstance(own["margin"], str):
+        return None
+    if own["multiclass"] == "ovr" and len(outcome.classes) > 2:
+        return None
+    if outcome.certificate is not None and outcome.certificate.verdict == "separable" and own["margin"] == 0.0:
+        if own["intercept_scaling"] == 1.0:
+            return float(outcome.certificate.mistake_bound.upper)  # type: ignore[union-attr]
+        return None
+    if outcome.margin is None or outcome.margin <= 0.0:
+        return None
+    from ..proofs.margins import mistake_bound
+
+    prepared = outcome.prepared
+    bound = mistake_bound(prepared.X, prepared.y, outcome.estimator, update_margin=own["margin"], step=own["step"]).upper
+    return float(bound) if math.isfinite(bound) else None

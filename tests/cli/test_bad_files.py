@@ -1,0 +1,129 @@
+"""A file that cannot be used is one line on standard error: its name, the line, the column; exit code 2, nothing written."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from commands import rosenblatt
+
+GOOD = b"1 1:0.5 3:1\n-1 2:1\n1 1:2\n-1 3:4\n"
+TABLE = b"a,b,label\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
+
+BAD = {
+    "empty.svm": (b"", ["empty"]),
+    "blank.csv": (b"\n\n", []),
+    "zero.svm": (b"1 1:1\n-1 0:3\n", ["line 2, column 4", "zero-based"]),
+    "descending.svm": (b"1 1:1\n-1 3:1 2:1\n", ["line 2, column 8"]),
+    "twice.svm": (b"1 1:1\n-1 2:1 2:1\n", ["line 2, column 8"]),
+    "huge_index.svm": (b"1 1:1\n-1 4294967296:1\n", ["line 2, column 4"]),
+    "nan.svm": (b"1 1:1\n-1 1:nan\n", ["line 2, column 4"]),
+    "overflow.svm": (b"1 1:1\n-1 1:1e400\n", ["line 2, column 4"]),
+    "word.svm": (b"1 1:1\n-1 1:abc\n", ["line 2, column 4", "abc"]),
+    "no_value.svm": (b"1 1:1\n-1 1:\n", ["line 2"]),
+    "label.svm": (b"1 1:1\nspam 1:2\n", ["line 2, column 1", "spam"]),
+    "ragged.csv": (b"a,b,label\n1,2,x\n3,4\n5,6,y\n", ["line 3", "2"]),
+    "words.csv": (b"a,b,label\n1,2,x\n3,oops,y\n5,6,x\n7,8,y\n", ["line 3", "b", "oops"]),
+    "missing.csv": (b"a,b,label\n1,2,x\n3,,y\n5,6,x\n", ["line 3", "b", "--missing mean"]),
+    "overflow.csv": (b"a,b,label\n1,2,x\n3,1e400,y\n5,6,x\n", ["line 3", "b"]),
+    "quote.csv": (b'a,b,label\n1,"2,x\n3,4,y\n', ["line 2"]),
+    "utf16.csv": (TABLE.decode().encode("utf-16"), ["UTF-16"]),
+    "utf16.svm": (GOOD.decode().encode("utf-16"), ["UTF-16"]),
+    "junk.csv": (bytes(range(256)) * 20, []),
+    "junk.svm": (np.random.default_rng(0).bytes(2000), []),
+    "junk.npz": (b"PK\x03\x04" + bytes(200), []),
+    "junk.parquet": (b"PAR1" + bytes(100), []),
+    "junk.arrow": (b"ARROW1" + bytes(100), []),
+    "junk.svm.gz": (b"\x1f\x8b" + bytes(50), []),
+    "junk.svm.zst": (b"\x28\xb5\x2f\xfd" + bytes(50), []),
+    "cut.svm.gz": (gzip.compress(GOOD * 100)[:-20], ["cut off"]),
+    "cut.svm.bz2": (bz2.compress(GOOD * 100)[:-20], ["cut off"]),
+    "cut.svm.xz": (lzma.compress(GOOD * 100)[:-20], ["cut off"]),
+    "broken.jsonl": (b'{"a": 1, "label": 0}\n{"a": 1, "lab\n', ["line 2"]),
+    "one_class.svm": (b"1 1:1\n1 1:2\n", ["nothing to tell apart"]),
+    "only_names.csv": (b"a,b,label\n", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_bad_file_is_one_line(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    content, expected = BAD[name]
+    (tmp_path / name).write_bytes(content)
+    for more in ((), ("--stream",)):
+        found = rosenblatt("train", name, *more)
+        assert found.code == 2, found
+        assert found.out == ""
+        assert found.err.startswith("rosenblatt: ")
+        assert found.err.count("\n") == 1
+        assert name in found.err
+        for piece in expected:
+            assert piece in found.err, found.err
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+ODD = {
+    "crlf.svm": GOOD.replace(b"\n", b"\r\n"),
+    "no_end.svm": GOOD.rstrip(b"\n"),
+    "bom.svm": b"\xef\xbb\xbf" + GOOD,
+    "crlf.csv": TABLE.replace(b"\n", b"\r\n"),
+    "no_end.csv": TABLE.rstrip(b"\n"),
+    "bom.csv": b"\xef\xbb\xbf" + TABLE,
+    "packed.svm.gz": gzip.compress(GOOD),
+    "packed.csv.xz": lzma.compress(TABLE),
+}
+
+
+@pytest.mark.parametrize("name", list(ODD))
+def test_what_looks_odd_but_is_not_wrong(tmp_path, name):
+    plain = tmp_path / ("plain.svm" if ".svm" in name else "plain.csv")
+    plain.write_bytes(GOOD if ".svm" in name else TABLE)
+    (tmp_path / name).write_bytes(ODD[name])
+    told = [rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json for path in (plain, tmp_path / name)]
+    assert told[0]["training"] == told[1]["training"]
+    assert told[0]["updates"] == told[1]["updates"]
+
+
+def test_what_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path, word in (("absent.svm", "no such file"), (".", "folder")):
+        found = rosenblatt("train", path)
+        assert found.code == 2
+        assert word in found.err or "directory" in found.err, found.err
+        assert found.err.count("\n") == 1
+
+
+def test_label_column_that_does_not_exist(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_bytes(TABLE)
+    found = rosenblatt("train", "t.csv", "--label", "colour")
+    assert found.code == 2
+    assert "'colour'" in found.err
+    assert "a, b, label" in found.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["long.svm", "long.csv", "long.jsonl"])
+def test_line_of_a_gigabyte_is_refused_in_little_memory(tmp_path, name):
+    path = tmp_path / name
+    with path.open("wb") as file:  # a hole: no disk is used
+        file.write({"svm": b"1 1:", "csv": b"a,b\n1,", "jsonl": b'{"a": "'}[name.split(".")[1]])
+        for _ in range(1 << 10):
+            file.write(b"1" * (1 << 20))
+    code = "import sys; from rosenblatt.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "train", str(path), "-o", str(tmp_path / "m")], capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30)),
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "line" in done.stderr
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 800_000
+    path.unlink()

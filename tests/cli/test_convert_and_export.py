@@ -1,0 +1,116 @@
+"""Files in other formats read back the same; exported models score as ours do."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from commands import rosenblatt
+from rosenblatt.readers.data import Sparse, typed_labels
+from rosenblatt.readers.read import read
+from rosenblatt.recipes.recipe import Recipe
+
+SAID = ('"say, hello there world"', "nothing to say here")
+TABLE = 'size,colour,"the ""text""",label\n' + "".join(
+    f"{i / 7!r},{('red', 'green')[i % 2]},{SAID[i % 3 > 0]},{'ab'[i > 9]}\n" for i in range(20)
+)
+
+
+def numbers(path):
+    data = read(str(path))
+    rows = Recipe.learn([data], scale="none").rows(data)
+    return (rows.to_scipy().toarray() if isinstance(rows, Sparse) else rows), typed_labels(data.labels)
+
+
+@pytest.mark.parametrize(
+    "ending", ["csv", "tsv", "jsonl", "parquet", "arrow", "svm", "npz", "csv.gz", "svm.zst", "jsonl.xz", "tsv.bz2"]
+)
+@pytest.mark.parametrize("source", ["rows.csv", "rows.svm"])
+def test_numbers_go_round(tmp_path, source, ending):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((30, 4)) < 0.4, 0.0, rng.standard_normal((30, 4)) * 10.0 ** rng.integers(-8, 8, (30, 4)))
+    X[0] = [1.0, -2.5, 1e-300, 123456789.0]
+    lines = [",".join(map(repr, row)) + f",{i % 3}" for i, row in enumerate(X.tolist())]
+    (tmp_path / "rows.csv").write_text("a,b,c,d,label\n" + "\n".join(lines) + "\n")
+    assert rosenblatt("convert", tmp_path / "rows.csv", tmp_path / "rows.svm").code == 0
+    found = rosenblatt("convert", tmp_path / source, tmp_path / f"out.{ending}", "--json")
+    assert found.code == 0, found.err
+    assert found.json["rows"] == 30
+    mine, labels = numbers(tmp_path / f"out.{ending}")
+    np.testing.assert_array_equal(mine, X)
+    np.testing.assert_array_equal(labels, np.arange(30) % 3)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "arrow"])
+def test_tables_keep_their_names_and_texts(tmp_path, ending):
+    (tmp_path / "t.csv").write_text(TABLE)
+    assert rosenblatt("convert", tmp_path / "t.csv", tmp_path / f"out.{ending}").code == 0
+    before, after = read(str(tmp_path / "t.csv")), read(str(tmp_path / f"out.{ending}"))
+    assert after.features.names == before.features.names == ("size", "colour", 'the "text"')
+    for mine, other in zip(before.features.columns, after.features.columns, strict=True):
+        assert mine.tolist() == other.tolist()
+    assert before.labels.tolist() == after.labels.tolist()
+
+
+def test_words_become_numbers_in_svmlight(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE)
+    found = rosenblatt("convert", tmp_path / "t.csv", "-", "--to", "svmlight")
+    assert "labels as numbers: 0 is a, 1 is b" in found.err
+    assert found.out.splitlines()[0].startswith("0 ")
+
+
+def test_formats_that_are_not_written(tmp_path):
+    found = rosenblatt("convert", "example:iris", tmp_path / "x.idx")
+    assert found.code == 2
+    assert "--to" in found.err
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export")
+    assert rosenblatt("convert", "example:breast-cancer", folder / "rows.csv").code == 0
+    assert rosenblatt("train", folder / "rows.csv", "-o", folder / "m.safetensors").code == 0
+    return folder
+
+
+def test_onnx_scores_as_ours(model):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    assert rosenblatt("export", model / "m.safetensors", "-o", model / "m.onnx").code == 0
+    session = onnxruntime.InferenceSession(str(model / "m.onnx"), providers=["CPUExecutionProvider"])
+    data = read(str(model / "rows.csv"))
+    rows = np.column_stack(data.features.columns)
+    found = dict(zip([each.name for each in session.get_outputs()], session.run(None, {"rows": rows}), strict=True))
+    mine = rb.load(model / "m.safetensors")
+    scores = mine.scores(data)
+    np.testing.assert_allclose(np.asarray(found["scores"]).reshape(scores.shape), scores, rtol=1e-9, atol=1e-9)
+    assert np.asarray(found["label"]).ravel().tolist() == mine.predict(data).tolist()
+
+
+def test_sql_scores_as_ours(model):
+    data = read(str(model / "rows.csv"))
+    mine = rb.load(model / "m.safetensors")
+    query = rosenblatt("export", model / "m.safetensors", "--sql", "--table", "cells").out
+    base = sqlite3.connect(":memory:")
+    quoted = ", ".join('"' + name + '" REAL' for name in data.features.names)
+    base.execute(f"CREATE TABLE cells ({quoted})")
+    marks = ", ".join("?" * len(data.features.names))
+    base.executemany(f"INSERT INTO cells VALUES ({marks})", np.column_stack(data.features.columns).tolist())
+    found = base.execute(query).fetchall()
+    assert [row[-1] for row in found] == mine.predict(data).tolist()
+
+
+def test_json_and_c(model, tmp_path):
+    told = json.loads(rosenblatt("export", model / "m.safetensors", "--json").out)
+    assert told["classes"] == ["benign", "malignant"]
+    assert rosenblatt("export", model / "m.safetensors", "--c", "-o", tmp_path / "m.c").code == 0
+    assert "rosenblatt_scores" in (tmp_path / "m.c").read_text()
+
+
+def test_kind_must_be_said(model):
+    found = rosenblatt("export", model / "m.safetensors")
+    assert found.code == 2
+    assert "--onnx, --json, --c or --sql" in found.err

@@ -1,0 +1,109 @@
+"""show, certify, verify, doctor, compare, completion, and the group itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from commands import rosenblatt
+from rosenblatt.cli import COMMANDS
+
+
+def test_help_of_every_command_has_an_example():
+    for name in COMMANDS:
+        found = rosenblatt(name, "--help")
+        assert found.code == 0
+        assert "Example" in found.out or name == "bench", name
+
+
+def test_unknown_commands_get_a_hint():
+    found = rosenblatt("trian", "x")
+    assert found.code == 2
+    assert "did you mean 'train'?" in found.err
+
+
+def test_help_and_small_predictions_import_nothing_heavy(tmp_path):
+    target, data = tmp_path / "m.safetensors", tmp_path / "rows.svm"
+    data.write_text("1 1:0.5 2:1\n-1 1:-0.5 2:-1\n1 2:3\n-1 1:-3\n")
+    assert rosenblatt("train", data, "--holdout", 0, "-o", target).code == 0
+    heavy = ("sklearn", "scipy", "numba", "pyarrow", "rich", "pandas", "matplotlib")
+    code = (
+        "import sys; from rosenblatt.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        f"finally: print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    for arguments in (["--help"], ["predict", str(target), str(data)]):
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        assert done.stderr.splitlines()[-1] == "[]", (arguments, done.stderr)
+
+
+def test_show(tmp_path):
+    target = tmp_path / "m.safetensors"
+    rosenblatt("train", "example:breast-cancer", "-o", target)
+    told = rosenblatt("show", target, "--json", "--features", 3).json
+    model = rb.load(target)
+    heavy = np.argsort(-abs(model.coef[0]))[:3]
+    assert [each["feature"] for each in told["heaviest"]] == [model.feature_names[j] for j in heavy]
+    assert told["provenance"]["data"] == "example:breast-cancer"
+    assert told["parameters"]["keep"] == "average"
+    text = rosenblatt("show", target).out
+    assert "Perceptron, 30 features, 2 classes: benign, malignant" in text
+
+
+def test_certificates_go_to_a_file_and_back(tmp_path):
+    data, cert = tmp_path / "iris.svm", tmp_path / "c.json"
+    rosenblatt("convert", "example:separable?rows=30&columns=2&margin=0.1", data)
+    found = rosenblatt("certify", data, "-o", cert)
+    assert found.code == 0
+    assert "separable" in found.out
+    assert rosenblatt("verify", cert, data).code == 0
+    done = subprocess.run([sys.executable, "-m", "rosenblatt.certificates.verify", cert, data], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    other = tmp_path / "other.svm"
+    other.write_text(data.read_text().replace(" 1:", " 1:9e-9 2:1\n1 1:", 1))
+    rejected = rosenblatt("verify", cert, other, "--json")
+    assert rejected.code == 1
+    assert rejected.json["holds"] is False
+    assert rosenblatt("certify", "example:xor?rows=40").code == 1
+    undecided = rosenblatt("certify", "example:digits", "--time-limit", 0.001)
+    assert undecided.code in (0, 3)
+
+
+def test_names_are_one_hot_in_certificates(tmp_path):
+    data, cert = tmp_path / "rows.csv", tmp_path / "c.json"
+    data.write_text("colour,size,label\n" + "".join(f"{c},{s},{c == 'red'}\n" for c in ("red", "blue") for s in range(4)))
+    assert rosenblatt("certify", data, "-o", cert).code == 0
+    assert rosenblatt("verify", cert, data).code == 0
+
+
+def test_doctor_and_compare():
+    assert "No plane separates" in rosenblatt("doctor", "example:xor?rows=40").out
+    assert rosenblatt("doctor", "example:xor?rows=40", "--json").json["verdict"] == "inseparable"
+    told = rosenblatt("compare", "example:xor?rows=60", "--algorithms", "average,pocket,max-margin", "--json").json
+    assert [entry["algorithm"] for entry in told["entries"]] == ["average", "pocket", "max-margin"]
+    assert told["entries"][2]["failed"] == "no plane separates the rows"
+    assert told["winner"] in ("average", "pocket")
+    text = rosenblatt("compare", "example:xor?rows=60", "--algorithms", "average,max-margin").out
+    assert "errs least" in text
+    assert "max-margin: no plane separates the rows" in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_for_this_command(shell):
+    assert "_ROSENBLATT_COMPLETE" in rosenblatt("completion", shell).out
+
+
+def test_json_is_json_everywhere(tmp_path):
+    target = tmp_path / "m"
+    for arguments in (
+        ["train", "example:iris", "-o", target], ["evaluate", target, "example:iris"], ["show", target],
+        ["certify", "example:iris"], ["doctor", "example:iris", "--time-limit", 2],
+        ["compare", "example:iris", "--algorithms", "average"], ["convert", "example:iris", tmp_path / "iris.csv"],
+    ):  # fmt: skip
+        json.loads(rosenblatt(*arguments, "--json").out)

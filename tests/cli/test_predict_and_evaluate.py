@@ -1,0 +1,95 @@
+"""Labels and scores of files are those of the library; what is measured is right."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.metrics import roc_auc_score
+
+import rosenblatt as rb
+from commands import rosenblatt
+
+NAMES = ["setosa", "versicolor", "virginica"]
+
+
+@pytest.fixture(scope="module")
+def flowers(tmp_path_factory):
+    """(folder with a model of all three kinds, X, labels)."""
+    folder = tmp_path_factory.mktemp("flowers")
+    assert rosenblatt("train", "example:iris", "-o", folder / "m.safetensors").code == 0
+    assert rosenblatt("convert", "example:iris", folder / "iris.csv").code == 0
+    X, y = load_iris(return_X_y=True)
+    return folder, X, np.array(NAMES)[y]
+
+
+def test_labels_scores_and_share(flowers):
+    folder, _, y = flowers
+    model = rb.load(folder / "m.safetensors")
+    found = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv")
+    labels = found.out.splitlines()
+    assert f"({sum(np.array(labels) == y)} of 150)" in found.err
+    with_scores = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv", "--scores").out.splitlines()
+    from rosenblatt.readers.read import read
+
+    scores = model.scores(read(str(folder / "iris.csv")))
+    assert [line.split("\t")[0] for line in with_scores] == labels
+    assert [[float(cell) for cell in line.split("\t")[1:]] for line in with_scores] == scores.tolist()
+    lines = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv", "--scores", "--json").out.splitlines()
+    assert json.loads(lines[0]) == {"label": labels[0], "scores": dict(zip(NAMES, scores[0].tolist(), strict=True))}
+
+
+def test_output_file_and_standard_input(flowers, tmp_path):
+    folder, *_ = flowers
+    direct = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv").out
+    assert rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv", "-o", tmp_path / "labels").out == ""
+    assert (tmp_path / "labels").read_text() == direct
+    text = (folder / "iris.csv").read_bytes()
+    assert rosenblatt("predict", folder / "m.safetensors", "-", "--format", "csv", input=text).out == direct
+
+
+def test_evaluation_against_its_definition(flowers):
+    folder, _, y = flowers
+    told = rosenblatt("evaluate", folder / "m.safetensors", folder / "iris.csv", "--json").json
+    labels = np.array(rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv").out.split())
+    assert told["errors"] == int((labels != y).sum())
+    for k, name in enumerate(NAMES):
+        assert told["confusion"][k] == [int(((y == name) & (labels == other)).sum()) for other in NAMES]
+        assert told["classes"][k]["recall"] == pytest.approx(np.mean(labels[y == name] == name))
+    from rosenblatt.readers.read import read
+
+    scores = rb.load(folder / "m.safetensors").scores(read(str(folder / "iris.csv")))
+    areas = [roc_auc_score(y == name, scores[:, k]) for k, name in enumerate(NAMES)]
+    assert told["auc"] == pytest.approx(np.mean(areas))
+    text = rosenblatt("evaluate", folder / "m.safetensors", folder / "iris.csv").out
+    assert "as setosa" in text
+    assert "recall" in text
+
+
+def test_labels_that_the_model_does_not_know(flowers, tmp_path):
+    folder, *_ = flowers
+    lines = (folder / "iris.csv").read_text().replace("virginica", "tulip")
+    (tmp_path / "other.csv").write_text(lines)
+    refused = rosenblatt("evaluate", folder / "m.safetensors", tmp_path / "other.csv")
+    assert refused.code == 2
+    assert "'tulip'" in refused.err
+    assert rosenblatt("predict", folder / "m.safetensors", tmp_path / "other.csv").code == 0  # labels are not needed there
+
+
+def test_columns_that_are_not_there(flowers, tmp_path):
+    folder, *_ = flowers
+    (tmp_path / "few.csv").write_text("sepal length (cm),sepal width (cm)\n1,2\n")
+    refused = rosenblatt("predict", folder / "m.safetensors", tmp_path / "few.csv")
+    assert refused.code == 2
+    assert "petal length (cm)" in refused.err
+
+
+def test_no_model(tmp_path):
+    (tmp_path / "m").write_bytes(b"junk")
+    for name in ("m", "absent"):
+        found = rosenblatt("predict", tmp_path / name, "example:iris")
+        assert found.code == 2
+        assert str(tmp_path / name) in found.err
+        assert found.err.count("\n") == 1

@@ -1,0 +1,142 @@
+"""`rosenblatt train`: what it says is what the library says, and where it writes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import rosenblatt as rb
+from commands import rosenblatt
+from rosenblatt.estimators.registry import ALGORITHMS
+
+
+def test_summary_names_all_that_a_person_wants_to_know(tmp_path):
+    found = rosenblatt("train", "example:iris", "-o", tmp_path / "m.safetensors")
+    assert found.code == 0
+    said = [line.split("  ")[0] for line in found.out.splitlines() if not line.startswith(" ")]
+    assert said == ["data", "ran", "stopped", "work", "training", "test", "margin", "proof", "time", "model"]
+    assert "95 % interval" in found.out
+    assert "m.safetensors" in found.out
+
+
+def test_numbers_are_those_of_the_library(tmp_path):
+    target = tmp_path / "m.safetensors"
+    told = rosenblatt("train", "example:iris", "--holdout", 0, "--scale", "none", "-o", target, "--json").json
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    model = rb.Perceptron("average", random_state=0).fit(X, names[y])
+    assert told["updates"] == model.n_updates_
+    assert told["training"]["errors"] == int((model.predict(X) != names[y]).sum())
+    assert told["test"] is None
+    assert told["verdict"] == "inseparable"
+    loaded = rb.load(target)
+    np.testing.assert_array_equal(loaded.coef, model.coef_)
+    assert loaded.feature_names[0] == "sepal length (cm)"
+    assert told["written"] == {"model": str(target)}
+
+
+@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+def test_every_algorithm_of_the_registry(tmp_path, algorithm):
+    target = tmp_path / "m.safetensors"
+    source = "example:separable?rows=60&columns=3&margin=0.2"
+    told = rosenblatt("train", source, "-a", algorithm, "-o", target, "--json").json
+    assert told["algorithm"] == algorithm
+    assert told["training"]["error"] <= 0.2
+    assert rb.load(target).kind == ALGORITHMS[algorithm].name
+
+
+def test_updates_stand_beside_what_the_theorem_allows(tmp_path):
+    source = "example:separable?rows=60&columns=3&margin=0.2"
+    told = rosenblatt("train", source, "-a", "perceptron", "--max-passes", "none", "-o", tmp_path / "m", "--json").json
+    assert told["stop"]["reason"] == "separated"
+    assert 0 < told["updates"] <= told["updates_possible"] <= 2 / 0.2**2  # rows in the unit ball, and x_0 = 1
+    assert told["margin"] > 0
+
+
+def test_hold_out_folds_and_test_file_are_three_ways_to_test(tmp_path):
+    one = rosenblatt("train", "example:wine", "--holdout", 0.5, "-o", tmp_path / "m", "--json").json
+    assert one["test"]["rows"] + one["training"]["rows"] == 178
+    assert abs(one["test"]["rows"] - 89) <= 2
+    many = rosenblatt("train", "example:wine", "--cv", 5, "-o", tmp_path / "m", "--json").json
+    assert sum(fold["rows"] for fold in many["folds"]) == many["training"]["rows"] == 178
+    data = tmp_path / "rows.csv"
+    data.write_text("a,b,label\n" + "".join(f"{i},{i % 3},{'yes' if i > 5 else 'no'}\n" for i in range(12)))
+    other = tmp_path / "other.csv"
+    other.write_text("b,label,a\n0,no,0\n1,yes,11\n")
+    tested = rosenblatt("train", data, "--test", other, "-o", tmp_path / "m", "--json").json
+    assert (tested["training"]["rows"], tested["test"]["rows"]) == (12, 2)
+    twice = rosenblatt("train", data, "--test", other, "--cv", 3)
+    assert (twice.code, twice.err) == (2, "rosenblatt: --test and --cv are two ways to test: give one\n")
+
+
+def test_model_goes_where_the_data_is_named_after(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert rosenblatt("train", "example:xor?rows=40").code == 0
+    assert (tmp_path / "xor.safetensors").is_file()
+    assert rosenblatt("train", "example:xor?rows=40").code == 0  # ours may be replaced
+    (tmp_path / "xor.safetensors").write_text("somebody's")
+    refused = rosenblatt("train", "example:xor?rows=40")
+    assert refused.code == 2
+    assert "no model of ours" in refused.err
+    assert (tmp_path / "xor.safetensors").read_text() == "somebody's"
+    assert rosenblatt("train", "example:xor?rows=40", "m.safetensors").code == 0  # as LIBLINEAR has it
+    assert (tmp_path / "m.safetensors").is_file()
+
+
+def test_scaling_is_said_stored_and_used(tmp_path):
+    data = tmp_path / "rows.csv"
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((80, 2)) * [1.0, 1e6]
+    labels = np.where(rows[:, 0] + rows[:, 1] / 1e6 > 0, "up", "down")
+    lines = [f"{a!r},{b!r},{y}\n" for (a, b), y in zip(rows.tolist(), labels, strict=True)]
+    data.write_text("small,large,label\n" + "".join(lines))
+    target = tmp_path / "m.safetensors"
+    told = rosenblatt("train", data, "-o", target, "--json").json
+    assert any("largest absolute values" in note for note in told["notes"])
+    assert told["training"]["error"] < 0.1
+    plain = tmp_path / "unlabelled.csv"
+    plain.write_text("large,small\n" + "".join(f"{b!r},{a!r}\n" for a, b in rows.tolist()))
+    found = rosenblatt("predict", target, plain).out.split()
+    assert np.mean(np.array(found) == labels) > 0.9
+
+
+def test_report_and_plots(tmp_path):
+    page, plot, svg = (tmp_path / name for name in ("r.html", "m.png", "confusion.svg"))
+    found = rosenblatt(
+        "train", "example:iris", "-o", tmp_path / "m", "--report", page, "--plot", f"margins:{plot}", "--plot", svg, "--json"
+    )
+    assert found.json["written"] == {
+        "model": str(tmp_path / "m"), "report": str(page), "plot of margins": str(plot), "plot of confusion": str(svg),
+    }  # fmt: skip
+    text = page.read_text()
+    assert "setosa" in text
+    assert "sepal length" in text
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert svg.read_text().lstrip().startswith("<")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["example:iris", "--ridge", "1"], "--ridge is not a parameter of average"),
+        (["example:iris", "--holdout", "1.5"], "--holdout must be over 0 and under 1, got 1.5"),
+        (["example:iris", "--max-passes", "0"], "max_passes"),
+        (["example:iris", "--algorithm", "max-margin", "--holdout", "0"], "no plane separates the rows of class versicolor"),
+        (["example:nothing"], "nothing"),
+        (["absent.csv"], "absent.csv"),
+        (["example:iris", "-o", "no/such/folder/m"], "no folder"),
+        (["example:iris", "--plot", "nonsense:x.png"], "no figure is called 'nonsense'"),
+        (["example:iris", "--plot", "margins:x.bmp"], "x.bmp"),
+        (["example:iris", "--stream"], "leave out --stream"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    found = rosenblatt("train", *arguments)
+    assert found.code == 2
+    assert found.out == ""
+    assert sentence in found.err
+    assert found.err.startswith("rosenblatt: ")
+    assert found.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
