@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,24 +44,22 @@ def note(sentence: str) -> None:
 
 def say(lines: list[tuple[str, str]]) -> None:
     """Names on the left, what is said under them on the right, wrapped to the terminal."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    left = max(len(name) for name, _ in lines) + 2
+    room = max(20, (shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED) - left)
     for name, value in lines:
-        table.add_row(Text(name), Text(value))
-    out().print(table)
+        first, *more = textwrap.wrap(value, room, break_on_hyphens=False) or [""]
+        click.echo(click.style(name, bold=True) + " " * (left - len(name)) + first)
+        for line in more:
+            click.echo(" " * left + line)
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Any]:
+def bar(what: str, moved: str = "mistakes") -> Iterator[Any]:
     """A callback for `watching` that draws a bar on standard error, where that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    shown = _Bar(what)
+    shown = _Bar(what, moved)
     try:
         yield shown.tell
     finally:
@@ -67,8 +67,8 @@ def bar(what: str) -> Iterator[Any]:
 
 
 class _Bar:
-    def __init__(self, what: str) -> None:
-        self.what, self.started = what, time.monotonic()
+    def __init__(self, what: str, moved: str) -> None:
+        self.what, self.moved, self.started = what, moved, time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
@@ -80,7 +80,7 @@ class _Bar:
         done = progress.passes + (progress.visited / progress.rows if progress.rows else 0.0)
         words = f"pass {progress.passes + (progress.visited > 0)}"
         if progress.updates:
-            words += f", {progress.updates:,} updates, {progress.last:,} errors in this pass"
+            words += f", {progress.updates:,} updates, {progress.last:,} {self.moved} in this pass"
         if progress.gap is not None:
             words = f"step {progress.passes}, gap {progress.gap:.2g}"
         self._bar.update(self._task, completed=done, total=progress.max_passes, words=progress.text or words)

@@ -29,7 +29,8 @@ def run(
     figures = [_figure(plot) for plot in plots]
     for path in (target, report, *(path for _, path in figures)):
         check_writable(path)
-    with bar("learning") as watch:
+    exact = request.choice.name == "Perceptron" and request.choice.options | dict(request.parameters)
+    with bar("learning", "mistakes" if exact and not exact["margin"] else "corrections") as watch:
         if stream:
             from ..training.stream import train_stream
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..estimators.registry import ALGORITHMS
 from .metrics import Confusion
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ def summary(outcome: Outcome) -> list[tuple[str, str]]:
     """Names and what is said under them, in the order of the work."""
     estimator, request = outcome.estimator, outcome.request
     lines = [("data", _data(outcome)), *(("", note) for note in outcome.notes)]
-    lines.append(("ran", f"{ALGORITHMS[request.algorithm].title.lower()}: {_call(estimator)}"))
+    lines.append(("ran", f"{_title(outcome)}: {_call(estimator)}"))
     if hasattr(estimator, "stop_"):
         lines.append(("stopped", f"{estimator.stop_.reason}: {estimator.stop_.sentence}"))
     work = _work(outcome)
@@ -47,7 +46,7 @@ def facts(outcome: Outcome) -> list[tuple[str, str]]:
         ("rows", f"{outcome.rows:,}"),
         ("features", f"{outcome.recipe.width:,}"),
         ("classes", f"{len(outcome.classes):,}"),
-        ("algorithm", ALGORITHMS[outcome.request.algorithm].title.lower()),
+        ("algorithm", _title(outcome)),
         ("passes", f"{passes:,}" if isinstance(passes, int) else ""),
         ("updates", f"{updates:,}" if updates else ""),
         ("training error", f"{outcome.train.error:.2%}"),
@@ -102,6 +101,11 @@ def _data(outcome: Outcome) -> str:
     each = [f"{label} ({size:,})" for label, size in zip(outcome.classes.tolist(), sizes, strict=True)]
     listed = ", ".join(each[:LISTED]) + (", ..." if len(each) > LISTED else "")
     return f"{outcome.rows:,} rows to learn from, {outcome.recipe.width:,} features, {len(each)} classes: {listed}"
+
+
+def _title(outcome: Outcome) -> str:
+    title = outcome.request.choice.title
+    return title[0].lower() + title[1:]
 
 
 def _call(estimator: Any) -> str:
