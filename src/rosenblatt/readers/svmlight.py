@@ -39,7 +39,7 @@ def parse_line(line: bytes, base: int, largest: int) -> tuple[float, list[int], 
     tokens = line.partition(b"#")[0].split()
     if not tokens:
         return None
-    label = _finite(0, tokens[0], "label")
+    label = _finite(0, tokens[0], None)
     columns: list[int] = []
     values: list[float] = []
     for at, token in enumerate(tokens[1:], 1):
@@ -59,18 +59,20 @@ def parse_line(line: bytes, base: int, largest: int) -> tuple[float, list[int], 
         if columns and index - base <= columns[-1]:
             again = "is there twice" if index - base == columns[-1] else f"comes after {columns[-1] + base}"
             raise _WrongError(at, f"the index {index} {again}: indices must ascend")
-        values.append(_finite(at, text, f"value of index {index}"))
+        values.append(_finite(at, text, index))
         columns.append(index - base)
     return label, columns, values
 
 
-def _finite(at: int, text: bytes, what: str) -> float:
+def _finite(at: int, text: bytes, index: int | None) -> float:
+    """The number that a value is, or without an index, a label."""
     value = number(text)
+    if value is not None and math.isfinite(value):
+        return value
+    what = "label" if index is None else f"value of index {index}"
     if value is None and not NOT_FINITE.fullmatch(text):
         raise _WrongError(at, f"the {what} is {'missing' if not text else f'{shown(text)}, which is not a number'}")
-    if value is None or not math.isfinite(value):
-        raise _WrongError(at, f"the {what} is {shown(text)}, which is not finite")
-    return value
+    raise _WrongError(at, f"the {what} is {shown(text)}, which is not finite")
 
 
 def looks_like_svmlight(head: bytes) -> bool:
