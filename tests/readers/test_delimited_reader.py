@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading_files import outcome, outcome_of_chunks, read
 
+from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.readers.cells import records, sniff
 
-often = settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 
 words = st.text(st.sampled_from("abé, \";\n\t'#1.?"), max_size=8)
@@ -225,7 +226,7 @@ def test_a_record_longer_than_a_block(kernel: bool) -> None:
 @both
 def test_text_with_few_and_with_many_different_cells(kernel: bool) -> None:
     """More different cells than a kernel tells from each other, and long ones that differ late."""
-    n = 3000
+    n = 1500
     rows = [(f"t{k}", f"{'z' * 50}{k % 7}", f'"q""{k % 3}"', k % 2) for k in range(n)]
     content = "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows).encode()
     data = read("csv", content, kernel)

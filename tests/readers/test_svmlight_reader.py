@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from reading_files import outcome, outcome_of_chunks, read, source_of
 from sklearn.datasets import load_svmlight_file
 
+from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.readers.data import DataError
 from rosenblatt.readers.svmlight import looks_like_svmlight, svmlight_chunks
 
-often = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 
 floats = st.floats(-1e307, 1e307)

@@ -57,11 +57,16 @@ class _Cache(FunctionCache):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
-def kernel(function: Kernel) -> Kernel:
+def kernel(function: Kernel, **options: Any) -> Kernel:
     """Compile `function` on its first call; `NUMBA_DISABLE_JIT=1` leaves it plain Python, as silent about overflow."""
     if not COMPILED:
         return np.errstate(all="ignore")(function)
-    compiled: Any = numba.njit(**OPTIONS)(function)
+    compiled: Any = numba.njit(**OPTIONS, **options)(function)
     cache: Any = _Cache
     compiled._cache = cache(function)
     return cast(Kernel, compiled)
+
+
+def inlined(function: Kernel) -> Kernel:
+    """A kernel that becomes part of those that call it: for steps so short that a call would be most of their time."""
+    return kernel(function, forceinline=True)

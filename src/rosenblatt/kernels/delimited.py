@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .compile import kernel
+from .compile import inlined, kernel
 from .numbers import EXACT, ONE, WRONG, decimal
 
 NUMBER, TEXT, LEFT_OUT = 0, 1, 2
@@ -17,7 +17,7 @@ FNV_OFFSET, FNV_PRIME, FNV_FOLD = np.uint64(0xCBF29CE484222325), np.uint64(0x100
 SPACE, TAB, NEWLINE, RETURN, QUOTE = (np.uint8(ord(c)) for c in ' \t\n\r"')
 
 
-@kernel
+@inlined
 def _skip(text: Any, i: Any, delimiter: Any) -> Any:
     """The next byte that is no blank."""
     while text[i] == SPACE or text[i] == RETURN or text[i] == TAB:
@@ -27,7 +27,7 @@ def _skip(text: Any, i: Any, delimiter: Any) -> Any:
     return i
 
 
-@kernel
+@inlined
 def _ends(c: Any, delimiter: Any) -> Any:
     """Whether a cell ends before such a byte."""
     if delimiter == SPACE:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .bits import high_product, leading_zeros
-from .compile import kernel
+from .compile import inlined, kernel
 
 EXACT, LONG, WRONG = 0, 1, 2  # what `decimal` found: a float, a number for Python's `float`, or no number
 DIGITS = 19  # so many fit into 64 bits
@@ -92,7 +92,7 @@ def significant(text: Any, first: Any, digits: Any) -> Any:
     return digits
 
 
-@kernel
+@inlined
 def decimal(text: Any, i: Any) -> Any:
     """The number that starts at text[i], where it ends, and what it is. Something that is not of a number must follow it."""
     negative = text[i] == MINUS

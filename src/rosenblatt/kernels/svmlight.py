@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .compile import kernel
+from .compile import inlined, kernel
 from .numbers import LONG, NINE, ONE, TEN, WRONG, ZERO, decimal
 
 SPACE, TAB, NEWLINE, RETURN, COLON, HASH = (np.uint8(ord(c)) for c in " \t\n\r:#")
@@ -18,7 +18,7 @@ QID = tuple(np.uint8(c) for c in b"qid:")
 TEN_DIGITS = np.uintp(10)
 
 
-@kernel
+@inlined
 def _ends(c: Any) -> Any:
     """Whether a token ends before such a byte."""
     return c in (SPACE, NEWLINE, TAB, RETURN, HASH)
@@ -33,7 +33,7 @@ def _is_qid(text: Any, i: Any) -> Any:
     return True
 
 
-@kernel
+@inlined
 def _skip(text: Any, i: Any) -> Any:
     """The next token's first byte; or the line's newline, where there is none or a comment begins."""
     while text[i] == SPACE or text[i] == TAB or text[i] == RETURN:

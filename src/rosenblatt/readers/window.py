@@ -85,7 +85,8 @@ class Window:
     def use(self, n: int) -> None:
         """The first n bytes, whole lines, are done with."""
         self.line = self.line_at(n)
-        self.buffer[: self._filled - n] = self.buffer[n : self._filled]
+        with memoryview(self.buffer) as view:
+            view[: self._filled - n] = view[n : self._filled]
         self._filled -= n
         self.stop -= n
 
