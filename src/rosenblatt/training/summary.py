@@ -15,7 +15,7 @@ LISTED = 6
 
 def summary(outcome: Outcome) -> list[tuple[str, str]]:
     """Names and what is said under them, in the order of the work."""
-    estimator, request = outcome.estimator, outcome.request
+    estimator = outcome.estimator
     lines = [("data", _data(outcome)), *(("", note) for note in outcome.notes)]
     lines.append(("ran", f"{_title(outcome)}: {_call(estimator)}"))
     if hasattr(estimator, "stop_"):
