@@ -120,6 +120,16 @@ def test_bad_columns(write):
         read(write(TABLE), Options(label="lable"))
 
 
+def test_labels_are_looked_for_among_columns_of_any_type(write):
+    dates = pa.array([datetime.date(2020, 1, day) for day in (1, 2, 3)])
+    path = write(pa.table({"kind": ["a", "b", "a"], "size": [0.5, 1.0, 2.0], "when": dates}))
+    assert read(path, Options(ignore=("size", "when"), label="kind", wanted=("size",))).labels.tolist() == ["a", "b", "a"]
+    with pytest.raises(DataError, match="column when: values of type date32"):
+        read(path)
+    many = pa.table({"a": np.arange(3000) / 3, "b": np.arange(3000) % 2})
+    assert read(write(many)).label_name == "b"
+
+
 def test_prediction(write):
     data = read(write(TABLE.drop_columns(["target"])), Options(wanted=("word", "whole"), label="target"))
     assert data.features.names == ("word", "whole")

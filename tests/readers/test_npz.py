@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import sys
 import zipfile
 from pathlib import Path
 
@@ -151,6 +153,47 @@ def test_a_header_that_promises_too_much(tmp_path):
         archive.writestr("X.npy", raw.getvalue() + bytes(64))
     with pytest.raises(DataError, match="more values than there are"):
         read(str(tmp_path / "rows.npz"))
+
+
+def test_a_compressed_archive_and_one_from_stdin(tmp_path, monkeypatch):
+    raw = Path(save(tmp_path, X=X, y=y)).read_bytes()
+    (tmp_path / "rows.npz.gz").write_bytes(gzip.compress(raw))
+    np.testing.assert_array_equal(read(tmp_path / "rows.npz.gz").features, X)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    np.testing.assert_array_equal(read("-").features, X)
+    monkeypatch.setattr("rosenblatt.readers.npz.MOST_BYTES", 100)
+    with pytest.raises(DataError, match="takes more than"):
+        read(tmp_path / "rows.npz.gz")
+
+
+@pytest.mark.parametrize(("header", "sentence"), [
+    (b"\x93NUMPY\x09\x00", "not known"),
+    (b"\x93NUMPY\x01\x00\x10\x00" + b"{'a': 1}".ljust(15) + b"\n", "damaged"),
+    (b"\x93NUMPY\x01\x00\xff\xff", "damaged"),
+    (b"not an array", "damaged"),
+])  # fmt: skip
+def test_members_that_are_no_arrays(tmp_path, header, sentence):
+    with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
+        archive.writestr("X.npy", header)
+    for rows in (read, lambda path: list(chunks(path, Options(), 8))):
+        with pytest.raises(DataError, match=sentence):
+            rows(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize("extra", [-8, 8])
+def test_more_or_fewer_values_than_the_header_says(tmp_path, extra):
+    raw = io.BytesIO()
+    np.lib.format.write_array_header_1_0(raw, {"descr": "<f8", "fortran_order": False, "shape": (4, 3)})
+    with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
+        archive.writestr("X.npy", raw.getvalue() + bytes(96 + extra))
+    for rows in (read, lambda path: list(chunks(path, Options(), 8))):
+        with pytest.raises(DataError, match="values"):
+            rows(tmp_path / "rows.npz")
+
+
+def test_too_many_members(tmp_path):
+    with pytest.raises(DataError, match="100 members; the limit is 64"):
+        read(save(tmp_path, **{f"a{i}": y for i in range(100)}))
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):

@@ -224,6 +224,7 @@ def test_strange_columns():
     recipe = Recipe.learn([sparse([[1, 0, 2], [0, 3, 0]])])
     np.testing.assert_array_equal(dense(recipe.rows(sparse([[5, 0, 0, 9], [0, 0, 1, 0]]))), [[5, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(dense(recipe.rows(sparse([[5]]))), [[5, 0, 0]])
+    np.testing.assert_array_equal(dense(recipe.rows(sparse([[5, 0, 0, 0]]))), [[5, 0, 0]])
     assert recipe.strangers(sparse([[5, 0, 0, 9]])) == 1
     assert recipe.strangers(sparse([[5]])) == 0
     named = Recipe.learn([table(a=numbers(1, 2), b=strings("x", "y"))])
@@ -247,7 +248,8 @@ def test_kinds_that_fit_are_taken_for_each_other():
                 continue
             recipe = Recipe.learn([learned], scale=scale)
             expected = dense(recipe.rows(learned))
-            for given_rows in (X, X.tolist(), sparse(X), sp.csr_array(X), sp.coo_array(X), named, X.astype(np.float32)):
+            twice = sp.csr_array((np.array([0.5, 0.5, 3, 2]), np.array([0, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3))
+            for given_rows in (twice, X, X.tolist(), sparse(X), sp.csr_array(X), sp.coo_array(X), named, X.astype(np.float32)):
                 np.testing.assert_array_equal(dense(recipe.rows(given_rows)), expected)
 
 
@@ -272,6 +274,8 @@ def test_frames_of_pandas():
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(DataError, match="two columns have the same name"):
         Recipe.learn([twice])
+    mixed = pd.DataFrame({"m": ["x", 3, 2.5, True]}, dtype=object)
+    assert Recipe.learn([mixed]).strings[0].values == ("1", "2.5", "3", "x")
     with pytest.raises(DataError, match=r"column when: row 1 has a Timestamp"):
         Recipe.learn([pd.DataFrame({"when": [pd.Timestamp("2020-01-01")]})])
 
