@@ -36,6 +36,8 @@ FORMS = {
     "rows.jsonl": (JSONL, "jsonl"),
     "rows.ndjson": (JSONL, "jsonl"),
     "rows.json": (JSONL, "jsonl"),
+    "zeros": (b"# a comment\n-1\n+1 1:0.5 3:2\n", "svmlight"),
+    "long": (b"1 " + b" ".join(b"%d:0.25" % j for j in range(1, 20_000)) + b"\n-1 1:3\n", "svmlight"),
     "bom.dat": (b"\xef\xbb\xbf" + SVMLIGHT, "svmlight"),
 }
 

@@ -111,8 +111,8 @@ def test_ids_are_refused_or_pointed_out():
         Recipe.learn([table(who=ids)])
     with pytest.raises(DataError, match=r"over 10,000 different names look like an id"):
         Recipe.learn([table(who=strings(*(f"id{i % 10_001}" for i in range(40_000))))])
-    with pytest.raises(DataError, match=r"a name of over 10,000 characters looks like text"):
-        Recipe.learn([table(who=strings("x" * 10_001))])
+    with pytest.raises(DataError, match=r"a name of over 1,000 characters looks like text"):
+        Recipe.learn([table(who=strings("x" * 1_001))])
     recipe = Recipe.learn([table(row=np.arange(101.0), size=np.arange(101.0) // 2)])
     assert recipe.notes[0] == "Column 'row' numbers the rows, it seems: leave it out with --ignore."
 

@@ -27,7 +27,7 @@ from .sources import format_of as extension
 FORMATS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz", "idx")
 EXTENSIONS = {
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "tsv": "tsv", "tab": "tsv",
-    "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet",
+    "json": "jsonl", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet",
     "arrow": "arrow", "feather": "arrow", "ipc": "arrow", "npz": "npz", "idx": "idx",
 }  # fmt: skip
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
@@ -138,12 +138,21 @@ def format_of(source: Source, options: Options) -> str:
     binary = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
     if binary is not None:
         return binary
-    from .svmlight import looks_like_svmlight
-
     text = head.removeprefix(b"\xef\xbb\xbf")
-    if looks_like_svmlight(text):
+    if _begins_like_svmlight(text):
         return "svmlight"
     return "jsonl" if text.lstrip()[:1] == b"{" and extension(source.path) not in ("csv", "data", "txt") else "csv"
+
+
+def _begins_like_svmlight(text: bytes) -> bool:
+    from .svmlight import looks_like_svmlight
+
+    if len(text) > HEAD - 4 and b"\n" not in text:  # the first line is not all there, nor, perhaps, its last number
+        text = text[: text.rfind(b" ") + 1]
+    lines = text.split(b"\n")
+    # A row of zeros is its label alone, and says nothing.
+    first = next((at for at, line in enumerate(lines) if len(line.partition(b"#")[0].split()) > 1), len(lines))
+    return looks_like_svmlight(b"\n".join(lines[first:]))
 
 
 def first_column(source: Source | str, options: Options | None = None) -> int:

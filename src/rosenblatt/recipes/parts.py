@@ -13,7 +13,7 @@ import numpy as np
 
 from .numbers import Numbers
 from .recipe import Recipe
-from .string_tallies import MOST_NAMES, MOST_WORDS
+from .string_tallies import LONGEST_NAME, MOST_NAMES, MOST_WORDS
 from .strings import Categories, Words, words_of
 
 KINDS = ("table", "sparse", "dense")
@@ -123,8 +123,8 @@ def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | Words, ...
             raise ValueError("a recipe's column of strings must be its name, its kind and its values")
         if block[1] == "names":
             values = _strings(block[2], "values of a column", MOST_NAMES)
-            if not _ascending(values):
-                raise ValueError("a recipe's values of a column must ascend")
+            if not _ascending(values) or max(map(len, values), default=0) > LONGEST_NAME:
+                raise ValueError(f"a recipe's values of a column must ascend and have at most {LONGEST_NAME:,} characters")
             found.append(Categories(block[0], values))
         else:
             found.append(Words(block[0], _vocabulary(arrays.pop(f"words{place}", None), block[2])))

@@ -17,7 +17,7 @@ from .strings import Categories, Words, words_of
 from .tallies import SAMPLE
 
 MOST_NAMES = 10_000
-LONGEST_NAME = 10_000  # characters
+LONGEST_NAME = 1_000  # characters
 MOST_WORDS = 1 << 20  # different ones that are counted
 ROWS_OF_A_WORD = 2  # a word in fewer rows is left out
 WORDS_OF_TEXT = 3  # in a cell of text, on average
