@@ -28,6 +28,18 @@ def training_rows(k: int) -> tuple[np.ndarray, np.ndarray]:
     return X.astype(float), np.array(["oak", "ash", "elm", "\u0251lder"])[np.arange(40) % k]
 
 
+def with_recipe() -> dict[str, rb.Model]:
+    """A model that reads columns of numbers, scaled and multiplied."""
+    try:
+        from rosenblatt.recipes.recipe import Recipe
+    except ImportError:
+        return {}
+    X, y = training_rows(3)
+    rows = X * [1.0, 1000.0, 1.0]
+    recipe = Recipe.learn([rows], degree=2)
+    return {"recipe": model_of(rb.Perceptron(keep="average", random_state=1).fit(recipe.rows(rows), y), recipe=recipe)}
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     (X, y), (X2, y2) = training_rows(3), training_rows(2)
@@ -47,6 +59,7 @@ def main() -> None:
         "tanh": rb.NonlinearMSE(step=lambda k: 0.1, solver="online", random_state=1).fit(X2, np.arange(40) % 2),
         "plain-model": model_of(average, running=False, provenance={"source": "trees.csv", "command": "train trees.csv"}),
     }  # fmt: skip
+    models |= with_recipe()
     for name, model in models.items():
         path = HERE / f"{rb.__version__}-{name}.safetensors"
         rb.save(model, path, data=(X, y) if name in ("average", "plain-model") else None)

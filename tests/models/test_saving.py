@@ -171,6 +171,31 @@ def test_certificates_come_back(path):
     assert rb.verify(loaded.certificate_, X, y)
 
 
+def test_certificates_of_each_class_come_back(path):
+    X, y = [[0.0], [1.0], [2.0], [9.0]], [0, 1, 2, 2]
+    model = rb.Perceptron(certify=True, multiclass="ovr").fit(X, y)
+    loaded = there_and_back(model, path)
+    assert loaded.certificate_ == model.certificate_
+    assert len(loaded.certificate_) == 3
+    assert loaded.stop_ == model.stop_
+
+
+@pytest.mark.parametrize("name", ["\ud800", "\0", "\u2028", '"', "\\", "\\u0041", "", "a" * 10_000, "\U0001f332"])
+def test_names_of_any_letters_come_back(name, path):
+    model = model_of(trained("perceptron"), names=[name, "b", "c", "d", "e"])
+    assert there_and_back(model, path).feature_names == (name, "b", "c", "d", "e")
+
+
+def test_more_names_than_a_file_can_hold_are_refused(path, monkeypatch):
+    monkeypatch.setattr("rosenblatt.models.container.MOST_HEADER", 9_000)
+    rb.save(trained("linear-mse"), path)
+    with pytest.raises(ValueError, match=r"room for .* of names and metadata"):
+        rb.save(model_of(trained("linear-mse"), names=["x" * 2000] * 5), path)
+    monkeypatch.setattr("rosenblatt.models.container.MOST_BYTES", 9_100)
+    with pytest.raises(ValueError, match="GB at most"):
+        rb.save(trained("linear-mse"), path)
+
+
 def test_parameters_of_all_kinds_come_back(path):
     X, y = rows(2)
     init = np.arange(6.0)

@@ -123,7 +123,7 @@ def read(path: str | os.PathLike[str], parse: Callable[[dict[str, Any], dict[str
         raise ModelError(source, f"holds parts that do not fit together ({type(wrong).__name__}: {why:.200})") from None
 
 
-def _bytes_of(path: str | os.PathLike[str]) -> bytearray:
+def _bytes_of(path: str | os.PathLike[str]) -> memoryview:
     """A file's bytes in memory of our own: one that shrinks while it is mapped would end the process."""
     require(b"\0" not in os.fsencode(path), "is no name of a file")
     with Path(path).open("rb", buffering=0) as file:
@@ -131,20 +131,19 @@ def _bytes_of(path: str | os.PathLike[str]) -> bytearray:
         require(stat.S_ISREG(about.st_mode), "is not a file but a directory or a device")
         require(about.st_size > 0, "is an empty file, not a model")
         require(about.st_size <= MOST_BYTES, f"has more than {MOST_BYTES >> 30} GB, which no model has")
-        raw = bytearray(about.st_size)
-        view, filled = memoryview(raw), 0
-        while filled < len(raw) and (more := file.readinto(view[filled:])):
+        raw, filled = np.empty(about.st_size, np.uint8).data, 0  # memory that nobody fills with zeros first
+        while filled < len(raw) and (more := file.readinto(raw[filled:])):
             filled += more
         require(filled == len(raw), "was cut off while it was read")
     return raw
 
 
-def unpack(raw: bytearray) -> Parts:
+def unpack(raw: bytearray | memoryview) -> Parts:
     """The metadata and the arrays, which are views of `raw`."""
     require(len(raw) >= 8, "is too short to be a model")
     length = _header_length(raw)
     require(2 <= length <= min(MOST_HEADER, len(raw) - 8), "is not a model, or was cut off: its header has no right length")
-    header = strict_json(raw[8 : 8 + length], "header")
+    header = strict_json(bytes(raw[8 : 8 + length]), "header")
     require(isinstance(header, dict), "is not a model: its header is no object")
     meta = header.pop("__metadata__", None)
     require(isinstance(meta, dict) and set(meta) == {"rosenblatt"}, "is not a model that Rosenblatt wrote")
@@ -170,14 +169,14 @@ def _header_length(raw: Any) -> int:
     return int.from_bytes(raw[:8], "little")
 
 
-def _check_seal(raw: bytearray, length: int) -> None:
+def _check_seal(raw: bytearray | memoryview, length: int) -> None:
     found = _SEAL.search(raw, 8, 8 + length)
     require(found is not None, "is damaged: it has no SHA-256")
     assert found is not None
-    require(_digest(raw, found.start(1)) == found[1].decode(), "is damaged: its SHA-256 is not that of its contents")
+    require(_digest(raw, found.start(1)) == bytes(found[1]).decode(), "is damaged: its SHA-256 is not that of its contents")
 
 
-def _arrays(header: dict[str, Any], raw: bytearray, base: int) -> dict[str, Any]:
+def _arrays(header: dict[str, Any], raw: bytearray | memoryview, base: int) -> dict[str, Any]:
     """Every array, after its entry was checked; together they fill the file to its end."""
     require(len(header) <= MOST_TENSORS, f"has more than {MOST_TENSORS} arrays")
     places = [(*_entry(name, entry), name) for name, entry in header.items()]
