@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 from typing import Any
 
-from rosenblatt.models import container
-from rosenblatt.models.files import load
+from trained import trained
 
+from rosenblatt.models import container
+from rosenblatt.models.files import load, save
+
+KINDS = ("average", "vote", "soft-margin", "linear-mse")
 SEAL = re.compile(rb'\\"sha256\\":\\"([0-9a-f]{64})\\"')
+
+
+def saved_files(folder: Path) -> dict[str, bytes]:
+    """The bytes of a few saved models."""
+    for name in KINDS:
+        save(trained(name, 4 if name == "soft-margin" else 2), folder / name)
+    return {name: (folder / name).read_bytes() for name in KINDS}
 
 
 def resealed(raw: bytes) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import rosenblatt as rb
 from rosenblatt.estimators.registry import ALGORITHMS
 
 LABELS = np.array(["d", "a", "c", "b"])
@@ -51,3 +52,8 @@ def assert_same(one: Any, other: Any, X: Any) -> None:
         for a, b in pairs:
             assert np.array_equal(a, b), name
             assert np.asarray(a).dtype == np.asarray(b).dtype, name
+
+
+def there_and_back(model: Any, path: Any, **options: Any) -> Any:
+    rb.save(model, path, **options)
+    return rb.load(path)

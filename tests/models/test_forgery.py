@@ -1,0 +1,210 @@
+"""Forged model files, with a digest that fits: what does not fit together is refused in one sentence, and nothing crashes."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import struct
+
+import numpy as np
+import pytest
+from sealing import KINDS, loaded, packed, parts_of, resealed, saved_files
+from trained import rows
+
+import rosenblatt as rb
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return saved_files(tmp_path_factory.mktemp("models"))
+
+
+def junk(rng: np.random.Generator) -> object:
+    choices = [
+        None,
+        True,
+        -1,
+        0,
+        3,
+        10**30,
+        0.5,
+        "",
+        "x",
+        [],
+        {},
+        [1, 2],
+        {"array": "coef"},
+        {"float": "inf"},
+        {"list": 3},
+        [[]] * 3,
+    ]
+    return choices[int(rng.integers(0, len(choices)))]
+
+
+def forged(meta: dict, arrays: dict, rng: np.random.Generator) -> None:
+    """Change something somewhere, in place."""
+    if rng.random() < 0.5:
+        place = meta
+        while True:
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            key = keys[int(rng.integers(0, len(keys)))]
+            inner = place[key]
+            if isinstance(inner, dict | list) and len(inner) and rng.random() < 0.8:
+                place = inner
+                continue
+            if isinstance(place, dict) and rng.random() < 0.3:
+                del place[key]
+            else:
+                place[key] = junk(rng)
+            return
+    name = str(rng.choice(sorted(arrays)))
+    array, how = np.array(arrays[name]), int(rng.integers(0, 7))
+    if how == 0:
+        del arrays[name]
+    elif how == 1 and array.size:
+        array.flat[int(rng.integers(0, array.size))] = rng.choice([-1, 0, 1, 100])
+        arrays[name] = array
+    elif how == 2 and array.dtype.kind == "f" and array.size:
+        array.flat[int(rng.integers(0, array.size))] = rng.choice([np.nan, np.inf, 1e308])
+        arrays[name] = array
+    elif how == 3:
+        arrays[name] = array[:-1]
+    elif how == 4:
+        arrays[name] = array.astype(rng.choice(["f8", "f4", "i8", "u1", "?"]))
+    elif how == 5:
+        arrays[name] = array[None] if array.ndim < 3 else array[0]
+    else:
+        arrays[str(rng.choice(["coef", "fitted.x", "vote.9.start", "vote.x", "classes", "unheard-of"]))] = array
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_forged_files_with_a_right_digest_are_refused_or_usable(name, files, monkeypatch):
+    """Kernels do not check indices, so that what gets through must be in range: predicting ends, well or with a ValueError."""
+    rng = np.random.default_rng(4)
+    X = rows(2)[0]
+    refused = 0
+    for _ in range(300):
+        meta, arrays = parts_of(files[name])
+        meta, arrays = copy.deepcopy(meta), dict(arrays)
+        forged(meta, arrays, rng)
+        try:
+            with np.errstate(all="ignore"):
+                model = loaded(packed(meta, arrays), monkeypatch)
+        except rb.ModelError:
+            refused += 1
+            continue
+        with contextlib.suppress(ValueError, TypeError):
+            model.predict(X)
+    assert refused > 100
+
+
+def bend(meta, arrays, **changes):
+    for name, value in changes.items():
+        if name in meta:
+            meta[name] = value
+        else:
+            arrays[name] = value
+    return packed(meta, arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "words"),
+    [
+        ("linear-mse", {"coef": np.zeros((2, 5))}, "has 2 planes where its classes need 1"),
+        ("linear-mse", {"coef": np.zeros(5)}, "no matrix of floats"),
+        ("linear-mse", {"coef": np.zeros((1, 5), np.int64)}, "no matrix of floats"),
+        ("linear-mse", {"intercept": np.zeros(2)}, "planes where its classes need"),
+        ("linear-mse", {"coef": np.full((1, 5), np.nan)}, "numbers in coef that are not finite"),
+        ("linear-mse", {"intercept": np.array([np.inf])}, "numbers in intercept that are not finite"),
+        ("linear-mse", {"classes": {"text": ["b", "a"], "dtype": "U1"}}, "not sorted, or there twice"),
+        ("linear-mse", {"classes": {"text": ["a", "a"], "dtype": "U1"}}, "not sorted, or there twice"),
+        ("linear-mse", {"classes": {"text": ["a", "bcd"], "dtype": "U1"}}, "longer than they should be"),
+        ("linear-mse", {"classes": {"text": ["a", "b"], "dtype": "U9999999"}}, "longer than they should be"),
+        ("linear-mse", {"classes": {"text": ["a", 3], "dtype": "U1"}}, "no labels"),
+        ("linear-mse", {"kind": "os.system"}, "unknown kind"),
+        ("linear-mse", {"kind": "Perceptron"}, "do not fit together"),
+        ("linear-mse", {"names": ["a"]}, "more or fewer names"),
+        ("linear-mse", {"names": [1, 2, 3, 4, 5]}, "names that are no text"),
+        ("linear-mse", {"pairs": True}, "pairs of fewer than three"),
+        ("linear-mse", {"votes": {"x0": []}}, "both a plane and a vote"),
+        ("linear-mse", {"parameters": {"ridge": {"run": "me"}}}, "parameter of an unknown kind"),
+        ("linear-mse", {"parameters": {"exec": 1}}, "unexpected keyword"),
+        ("linear-mse", {"stop": {"reason": 1}}, "does not say why"),
+        ("linear-mse", {"n_iter": -1}, "no whole numbers"),
+        ("linear-mse", {"recipe": []}, "a recipe that is none"),
+        ("linear-mse", {"recipe.x": np.zeros(1)}, "arrays of a recipe without"),
+        ("linear-mse", {"strange": np.zeros(1)}, "has an array strange that no model has"),
+        ("vote", {"vote.0.moved": np.full(3, 99)}, "do not fit together|moves along vectors"),
+        ("vote", {"vote.0.ballots": np.zeros(0)}, "more or fewer ballots"),
+        ("vote", {"vote.0.start": np.zeros((1, 4))}, "vectors of another width"),
+        ("average", {"run.counts": np.array([-1])}, "other counts"),
+        ("average", {"run.w": np.zeros(3)}, "weights of another shape"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_in_a_sentence_though_the_digest_is_right(name, changes, words, files, monkeypatch):
+    meta, arrays = parts_of(files[name])
+    with pytest.raises(rb.ModelError, match=words):
+        loaded(bend(meta, arrays, **changes), monkeypatch)
+
+
+def test_indices_of_votes_out_of_range_are_refused(files, monkeypatch):
+    for part, value in (("moved", -1), ("moved", 1 << 40), ("plus", 1), ("plus", -1), ("minus", 1), ("minus", -2)):
+        meta, arrays = parts_of(files["vote"])
+        array = np.array(arrays[f"vote.0.{part}"]).astype(np.int64)
+        array[-1] = value
+        arrays[f"vote.0.{part}"] = array.astype(arrays[f"vote.0.{part}"].dtype)
+        if arrays[f"vote.0.{part}"][-1] != value:
+            continue
+        with pytest.raises(rb.ModelError, match=r"moves (along vectors|classes) it has not"):
+            loaded(packed(meta, arrays), monkeypatch)
+
+
+def test_a_newer_format_is_said_to_be_newer(files, monkeypatch):
+    raw = files["average"].replace(rb"{\"format\":1,", rb"{\"format\":2,")
+    with pytest.raises(rb.ModelError, match="written by a newer Rosenblatt, in format 2"):
+        loaded(resealed(raw), monkeypatch)
+
+
+def test_headers_that_safetensors_might_read_are_refused(files, monkeypatch):
+    """Names that are there twice, gaps, overlaps, trailing bytes: each sealed anew."""
+    raw = files["average"]
+    length = int.from_bytes(raw[:8], "little")
+    text, data = raw[8 : 8 + length].rstrip(), raw[8 + length :]
+
+    def rebuilt(header: bytes, rest: bytes = data) -> bytes:
+        header += b" " * (-len(header) % 8)
+        return resealed(struct.pack("<Q", len(header)) + header + rest)
+
+    assert loaded(rebuilt(text), monkeypatch).classes_.tolist() == ["a", "d"]
+    entry = b'"coef":{"dtype":"F64","shape":[1,5],"data_offsets":'
+    assert entry in text
+    for header, rest, words in (
+        (text[:-1] + b',"x":{"dtype":"F64","shape":[0],"data_offsets":[0,0]},"x":{}}', data, "a name twice"),
+        (text, data + b"\0" * 8, "something after its last array"),
+        (text, data[:-8], "beyond its end"),
+        (text.replace(entry, b'"coef":{"dtype":"F64","shape":[1,4],"data_offsets":'), data, "another size than its shape"),
+        (text.replace(entry, b'"coef":{"dtype":"F64","shape":[1,5,1,1],"data_offsets":'), data, "impossible sizes"),
+        (text.replace(entry, b'"coef":{"dtype":"F64","shape":[true,5],"data_offsets":'), data, "impossible sizes"),
+        (text.replace(entry, b'"coef":{"dtype":"F64","shape":[1,5.0],"data_offsets":'), data, "impossible sizes"),
+        (text.replace(entry, b'"coef":{"dtype":"F64","shape":[-1,-5],"data_offsets":'), data, "impossible sizes"),
+        (text.replace(entry, b'"coef":{"dtype":"C64","shape":[1,5],"data_offsets":'), data, "of a type that no model has"),
+        (text.replace(entry, b'"c f":{"dtype":"F64","shape":[1,5],"data_offsets":'), data, "impossible name"),
+        (b"[" * 100_000, b"", "nested too deeply"),
+        (b"[1]", b"", "no object"),
+        (b"{}", b"", "not a model that Rosenblatt wrote"),
+        (b'{"__metadata__":{"a":"b"}}', b"", "not a model that Rosenblatt wrote"),
+        (b'{"a":NaN}', b"", "NaN is no number"),
+        (b'{"a":"\xff"}', b"", "not text"),
+    ):  # fmt: skip
+        with pytest.raises(rb.ModelError, match=words):
+            loaded(rebuilt(header, rest), monkeypatch)
+
+
+def test_truth_values_are_true_or_false(files, monkeypatch):
+    raw = bytearray(files["vote"])
+    length = int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8 : 8 + length])
+    raw[8 + length + header["vote.0.ends"]["data_offsets"][0]] = 2
+    with pytest.raises(rb.ModelError, match="other values than true and false"):
+        loaded(resealed(bytes(raw)), monkeypatch)
