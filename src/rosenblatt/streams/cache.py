@@ -134,9 +134,9 @@ class Cache:
         """Some rows as an array or a SciPy CSR array, whose values stay on disk."""
         return rows_as_matrix(self.rows, start, min(stop, self.header.rows))
 
-    def stretches(self) -> Iterator[tuple[int, int]]:
-        """The rows from first to last, as many at a time as may be in memory."""
-        n, size = self.header.rows, self._neighbours
+    def stretches(self, part: int = 1) -> Iterator[tuple[int, int]]:
+        """The rows from first to last, as many at a time as may be in memory, or a part of that many."""
+        n, size = self.header.rows, max(1, self._neighbours // part)
         return ((start, min(start + size, n)) for start in range(0, n, size))
 
     @property
@@ -192,11 +192,14 @@ class Cache:
 
 
 def reusable(path: str | Path, key: str) -> Cache | None:
-    """The cache at `path` if it was made from the same things in the same way; None where there is none, or another."""
+    """The cache at `path`, every number checked, if its key is the same; None where there is none, or another."""
     if not Path(path).exists():
         return None
     cache = Cache.open(path)
-    return cache if cache.header.key == key else None
+    if cache.header.key != key:
+        return None
+    cache.check()
+    return cache
 
 
 def key_of(source: str | Path, *parts: Any) -> str:

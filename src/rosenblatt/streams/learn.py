@@ -98,7 +98,7 @@ def confusion_from_cache(predict: Callable[[Any], Any], cache: Cache, labels: An
     known = cache.classes if labels is None else np.union1d(np.asarray(labels), cache.classes)
     own, k = np.searchsorted(known, cache.classes), len(known)
     counts = np.zeros(k * k, np.int64)
-    for start, stop in cache.stretches():
+    for start, stop in cache.stretches(part=4):  # scores and what `predict` copies take room, too
         given = np.asarray(predict(cache.chunk(start, stop)))
         places = np.minimum(np.searchsorted(known, given), k - 1)
         strange = given[known[places] != given].tolist()
