@@ -69,14 +69,14 @@ STORIES = {
     "two": lambda: story(),
     "three": lambda: story(k=3),
     "flat": lambda: story(d=2, k=3),
-    "average": lambda: story(rb.Perceptron(keep="average", random_state=0)),
-    "vote": lambda: story(rb.Perceptron(keep="vote", random_state=0)),
-    "pocket": lambda: story(rb.Perceptron(keep="pocket", random_state=0)),
-    "batch": lambda: story(rb.Perceptron(update="batch")),
-    "no log": lambda: story(rb.Perceptron(log=False, random_state=0)),
+    "average": lambda: story(rb.Perceptron(keep="average", random_state=0, max_passes=5)),
+    "vote": lambda: story(rb.Perceptron(keep="vote", random_state=0, max_passes=5)),
+    "pocket": lambda: story(rb.Perceptron(keep="pocket", random_state=0, max_passes=5)),
+    "batch": lambda: story(rb.Perceptron(update="batch", max_passes=5)),
+    "no log": lambda: story(rb.Perceptron(log=False, random_state=0, max_passes=5)),
     "direct": lambda: story(rb.LinearMSE()),
     "pairs": lambda: story(rb.SoftMargin(multiclass="ovo"), k=3),
-    "many": lambda: story(k=15, n=150),
+    "many": lambda: story(rb.Perceptron(random_state=0, max_passes=1), k=15, n=60),
     "no rows": lambda: story(X=None, y=None),
     "nothing but weights": lambda: story(X=None, y=None, X_test=None, y_test=None),
     "certified": certified,
@@ -166,7 +166,8 @@ def test_an_update_margin_widens_the_bound():
 @pytest.mark.parametrize("which", FIGURES)
 def test_text_stays_inside_its_picture(which, width):
     chart = draw(
-        story(rb.Perceptron(keep="average", random_state=0), d=20, k=3, feature_names=["a long name " * 5] * 20), which
+        story(rb.Perceptron(keep="average", random_state=0, max_passes=3), d=20, k=3, feature_names=["a long name " * 5] * 20),
+        which,
     )
     for text in ElementTree.fromstring(svg(chart, width)).iter("{http://www.w3.org/2000/svg}text"):
         if text.get("transform"):

@@ -123,7 +123,7 @@ def _class_table(grid: Grid) -> str:
         "Class by class",
         ("class", "rows", "recall", "precision", "most taken for"),
         rows,
-        texts=(0, 5),
+        texts=(0, 4),
         folded=len(grid.names) > OPEN,
     )
 

@@ -28,7 +28,8 @@ def save_with_matplotlib(chart: Chart, path: Any) -> None:
     figure = Figure(figsize=(7.2, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    axes.set_title(chart.title, loc="left", fontweight="bold", color=LIGHT["ink"], **_PLAIN)
+    above = any(isinstance(each, Bars) for each in chart.marks)  # names of bars stand between title and plot
+    axes.set_title(chart.title, loc="left", pad=28.0 if above else 10.0, fontweight="bold", color=LIGHT["ink"], **_PLAIN)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(length=0, colors=LIGHT["quiet"])
     if isinstance(mark, Scale):
@@ -96,17 +97,13 @@ def _mark(axes: Any, mark: Mark) -> None:
                 color=tone, fontsize=9, **_PLAIN,
             )  # fmt: skip
     elif isinstance(mark, Marker):
+        from matplotlib.patheffects import withStroke
+
         axes.plot([mark.x], [mark.y], "o", color="white", markeredgecolor=tone, markeredgewidth=2.2, markersize=9)
         axes.annotate(
-            mark.text,
-            (mark.x, mark.y),
-            (0, 10),
-            textcoords="offset points",
-            ha="center",
-            color=tone,
-            fontweight="bold",
-            **_PLAIN,
-        )
+            mark.text, (mark.x, mark.y), (0, 10), textcoords="offset points", ha="center", color=tone, fontweight="bold",
+            path_effects=[withStroke(linewidth=3.5, foreground="white")], **_PLAIN,
+        )  # fmt: skip
 
 
 def _names(axes: Any, chart: Chart) -> None:

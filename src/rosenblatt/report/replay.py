@@ -94,7 +94,7 @@ def errors_along(log: UpdateLog, updates: Any, visits: Any, sets: list[Judges], 
     size = kinds * max(1, HELD // max(1, kinds * heads * width))
     held = Hypotheses(min(size, kinds * len(updates)), heads, width, sp.issparse(sets[0].X))
     found: list[Any] = []
-    with one_blas_thread():
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         for weights, bias in _along(log, updates, visits, average):
             held.add(weights, bias)
             if held.full:
@@ -141,7 +141,7 @@ def _wrong(scores: Any, codes: Any, ties_are_wrong: bool) -> Any:
         margins = scores[:, :, 0] * (2.0 * codes - 1.0)[:, None]
         if ties_are_wrong:
             return ~(margins > 0.0)
-        return (scores[:, :, 0] > 0.0) != (codes == 1)[:, None]
+        return ((scores[:, :, 0] > 0.0) != (codes == 1)[:, None]) | (codes < 0)[:, None]
     if not ties_are_wrong:
         return scores.argmax(axis=2) != codes[:, None]
     own = np.take_along_axis(scores, codes[:, None, None].astype(np.intp), axis=2)

@@ -58,14 +58,10 @@ def _told(facts: Facts) -> Passes | None:
 def find_pocket(facts: Facts) -> Found | None:
     """The pocket of the run, where it is cheap to find."""
     log = getattr(facts.story.estimator, "log_", None)
-    if (
-        log is None
-        or log.is_compact
-        or not log.passes
-        or log.problem.labels.weights.size
-        or isinstance(log.problem.labels, Rest)
-    ):
+    if log is None or log.is_compact or not log.passes or log.problem.labels.weights.size:
         return None
+    if isinstance(log.problem.labels, Rest) or log.problem.n_rows != facts.story.X.shape[0]:
+        return None  # each class has a pocket of its own; or the errors shown are of a sample
     work = log.n_updates * log.problem.n_rows * min(density(log.problem.matrix()), 200.0) * len(log.start.bias)
     if work > POCKET_WORK:
         return None
@@ -83,7 +79,7 @@ def passes(facts: Facts) -> Chart | None:
     seen = errors_per_pass(facts)
     if seen is None:
         return None
-    found = find_pocket(facts)
+    found = find_pocket(facts) if facts.has_rows else None
     marks: list[Mark] = []
     scale = seen.total / seen.rows if seen.rows else 1.0
     errors = seen.errors * scale

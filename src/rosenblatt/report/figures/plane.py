@@ -107,7 +107,8 @@ def from_the_side(facts: Facts) -> Side:
     X = facts.story.X[shown].astype(np.float64)
     with one_blas_thread():
         distance = np.asarray(X @ normal) + shift / norm
-        direction = principal(X, normal)
+        largest = float(abs(X).max())
+        direction = principal(X / largest if largest > 0.0 else X, normal)  # squares neither overflow nor vanish
         across = np.asarray(X @ direction)
     return Side(distance, across - across.mean(), shown, normal, direction, (a, b))
 
