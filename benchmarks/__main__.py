@@ -16,9 +16,12 @@ from rich.table import Table
 
 import rosenblatt
 
-from . import defaults, epochs, errors, margins, memory, pocket, proofs, squares, startup
+from . import commands, defaults, epochs, errors, margins, memory, parsing, pocket, proofs, squares, startup, streams
 
-PARTS = ("epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "startup")
+PARTS = (
+    "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "streams", "commands",
+    "startup",
+)  # fmt: skip
 console = Console(width=150)
 
 
@@ -27,8 +30,9 @@ console = Console(width=150)
 @click.option("--repeats", default=7, show_default=True, help="Turns each contestant takes; medians are reported.")
 @click.option("--quick", is_flag=True, help="A tenth of the rows: to see that it works, not how fast it is.")
 @click.option(
-    "--json", "path", type=click.Path(path_type=Path), default=Path("benchmarks/results/latest.json"), show_default=True
-)
+    "--json", "path", type=click.Path(path_type=Path), default=Path("benchmarks/results/latest.json"), show_default=True,
+    help="Where the numbers go; -: nowhere.",
+)  # fmt: skip
 def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
     """Measure Rosenblatt beside its peers in one process, on a quiet machine.
 
@@ -55,13 +59,21 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
             found[part] = _memory(memory.measure(quick))
         elif part == "defaults":
             found[part] = _defaults(defaults.measure(3, quick))
+        elif part == "parsing":
+            found[part] = _ratios(parsing.measure(repeats, quick), "peer")
+        elif part == "streams":
+            found[part] = _ratios(streams.measure(3, quick), "memory")
+            found["memory of streams"] = _held(streams.memory(4e8 if quick else 5e9))
+        elif part == "commands":
+            found[part] = _commands(commands.measure(repeats))
         else:
             found[part] = startup.measure(3)
             for name, seconds in found[part].items():
                 console.print(f"{name:35} {seconds:6.2f} s")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=1))
-    console.print(f"\nwritten to {path}")
+    if str(path) != "-":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found, indent=1))
+        console.print(f"\nwritten to {path}")
 
 
 def _machine() -> dict[str, str]:
@@ -135,6 +147,31 @@ def _errors(rows: Any) -> list[dict[str, Any]]:
         kept.append(row)
         shape = f"{row['shape'][0]:,} x {row['shape'][1]:,}"
         table.add_row(row["set"], shape, str(row["errors"]), str(row["lower"]), row["proof"], f"{row['seconds']:.1f}")
+    console.print(table)
+    return kept
+
+
+def _commands(rows: Any) -> list[dict[str, Any]]:
+    table = Table("command", "seconds (wall)", "at most")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        required = row["required"]
+        late = required is not None and row["seconds"] > required
+        cells = (row["work"], f"{row['seconds']:.3f}", "" if required is None else f"{required:g}")
+        table.add_row(*cells, style="red" if late else "")
+    console.print(table)
+    return kept
+
+
+def _held(rows: Any) -> list[dict[str, Any]]:
+    table = Table("from a cache", "GB", "MB held at most", "allowed", "seconds")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        style = "red" if row["megabytes"] > row["required"] else ""
+        cells = (f"{row['gigabytes']:g}", f"{row['megabytes']:.0f}", str(row["required"]), f"{row['seconds']:.1f}")
+        table.add_row(row["work"], *cells, style=style)
     console.print(table)
     return kept
 

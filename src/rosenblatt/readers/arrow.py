@@ -126,7 +126,15 @@ def _data(source: str, batch: Any, names: list[str], layout: Layout, options: Op
         return values
 
     labels = None if layout.label is None else column(layout.label, label=True)
-    return Data(source, Table(layout.names, tuple(column(i) for i in layout.features)), labels, layout.label_name)
+    return Data(
+        source,
+        Table(layout.names, tuple(column(i) for i in layout.features)),
+        labels,
+        layout.label_name,
+        None,
+        layout.text,
+        layout.categorical,
+    )
 
 
 def _sampled(column: Any) -> Any:

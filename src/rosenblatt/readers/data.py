@@ -72,6 +72,8 @@ class Data:
     labels: Any | None  # as they stand in the file, float64 or object array of str; None: the file has none
     label_name: str | None = None  # the column of a table that they come from
     note: str | None = None  # what a person should know of how the file was read
+    text: tuple[str, ...] = ()  # columns that were said to be text, by name
+    categorical: tuple[str, ...] = ()  # or names
 
     @property
     def n_rows(self) -> int:

@@ -174,4 +174,5 @@ class _Reader:
         """What has been read since the last time."""
         table, labels = self.columns.take()
         layout = self.layout
-        return Data(self.source.name, table, labels, None if layout.label is None else layout.names[layout.label], layout.note)
+        name = None if layout.label is None else layout.names[layout.label]
+        return Data(self.source.name, table, labels, name, layout.note, layout.text, layout.categorical)

@@ -80,7 +80,8 @@ class _Columns:
         features = tuple(self._column(name, rows, False) for name in self.layout.names)
         label = self.layout.label_name
         labels = None if label is None else self._column(label, rows, True)
-        return Data(self.source, Table(self.layout.names, features), labels, label)
+        said = (self.layout.text, self.layout.categorical)
+        return Data(self.source, Table(self.layout.names, features), labels, label, None, *said)
 
     def _column(self, name: str, rows: list[Row], label: bool) -> Any:
         cells = [row.get(name) for _, _, row in rows]

@@ -33,6 +33,8 @@ class Layout:
     features: tuple[int, ...]  # the columns of the table, in its order
     label: int | None
     note: str | None
+    text: tuple[str, ...] = ()  # columns that were said to be text, by name
+    categorical: tuple[str, ...] = ()  # or names
 
     def place(self, column: int) -> str:
         """What messages call a column, after the word column."""
@@ -72,7 +74,8 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
             kinds.append(TEXT if c in fixed or 2 * numbers < known else NUMBER)
     if options.header is None:
         notes.append("the first line is names" if header else "there is no line of names")
-    return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None)
+    text, categorical = (tuple(names[c] for c in sorted(said)) for said in (free, fixed))
+    return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None, text, categorical)
 
 
 def find_column(source: str, names: Sequence[str], said: str, what: str) -> int:

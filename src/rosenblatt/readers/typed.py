@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +31,8 @@ class Layout:
     names: tuple[str, ...]  # of the features
     label_name: str | None
     written: frozenset[int]  # columns that are text or names whatever their cells look like
+    text: tuple[str, ...] = ()  # those that were said to be text, by name
+    categorical: tuple[str, ...] = ()  # or names
 
 
 def lay_out(source: str, names: Sequence[str], options: Options, sample: Callable[[int], Any]) -> Layout:
@@ -44,8 +46,9 @@ def lay_out(source: str, names: Sequence[str], options: Options, sample: Callabl
     if not features:
         raise DataError(source, "there is no column besides the labels")
     text = {find_column(source, names, key, "of text") for key in options.text}
-    written = frozenset(text | {find_column(source, names, key, "of categories") for key in options.categorical})
-    return Layout(label, features, tuple(names[i] for i in features), names[label], written)
+    fixed = {find_column(source, names, key, "of categories") for key in options.categorical}
+    said = (tuple(names[i] for i in sorted(which)) for which in (text, fixed))
+    return Layout(label, features, tuple(names[i] for i in features), names[label], frozenset(text | fixed), *said)
 
 
 def check_names(source: str, names: Sequence[str]) -> None:
@@ -119,4 +122,4 @@ def joined(parts: list[Data]) -> Data:
     tables = [cast(Table, part.features) for part in parts]
     columns = tuple(np.concatenate([table.columns[j] for table in tables]) for j in range(len(tables[0].names)))
     labels = None if head.labels is None else np.concatenate([part.labels for part in parts])
-    return Data(head.source, Table(tables[0].names, columns), labels, head.label_name, head.note)
+    return replace(head, features=Table(tables[0].names, columns), labels=labels)

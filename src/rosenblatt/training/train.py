@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import time
 import warnings
@@ -128,10 +129,11 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
 
 
 def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
-    said = request.options
+    parts = iter(chunks)
+    head = next(parts)
     return Recipe.learn(
-        chunks, degree=request.degree, scale=request.scale, text=said.text, categorical=said.categorical,
-        first=0 if said.zero_based else None,
+        itertools.chain([head], parts), degree=request.degree, scale=request.scale, text=head.text,
+        categorical=head.categorical, first=0 if request.options.zero_based else None,
     )  # fmt: skip
 
 
