@@ -24,6 +24,11 @@ def run(
     asked: dict[str, Any], *, output: str | None, stream: bool, cache: str | None, report: str | None, plots: tuple[str, ...],
     as_json: bool,
 ) -> None:  # fmt: skip
+    if stream:
+        from ..streams.lean import without_pandas
+
+        with without_pandas():
+            from ..estimators import linear, online  # noqa: F401  which load scikit-learn
     request = Request(**asked)
     target = _target(request.data, output)
     figures = [_figure(plot) for plot in plots]

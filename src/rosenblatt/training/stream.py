@@ -20,6 +20,7 @@ from ..readers.data import Data, DataError, Sparse, typed_labels
 from ..readers.read import chunks
 from ..readers.sources import Source
 from ..recipes.recipe import Recipe
+from ..scores import linear_scores
 from ..streams.cache import Cache, key_of, reusable, temporary_caches
 from ..streams.learn import confusion_from_cache, fit_from_cache, refused
 from ..streams.writer import CacheWriter
@@ -177,7 +178,13 @@ def _text(labels: Any) -> Any:
 
 
 def _confusion(estimator: Any, cache: Cache) -> Confusion:
-    return Confusion(confusion_from_cache(estimator.predict, cache, estimator.classes_)[1])
+    def predict(rows: Any) -> Any:
+        # Not the estimator's own, which would validate rows that the cache has checked, and hold copies of them.
+        scores = linear_scores(rows, estimator.coef_, estimator.intercept_)
+        codes = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return estimator.classes_[codes]
+
+    return Confusion(confusion_from_cache(predict, cache, estimator.classes_)[1])
 
 
 def sample_of(cache: Cache) -> tuple[Any, Any]:
@@ -186,7 +193,10 @@ def sample_of(cache: Cache) -> tuple[Any, Any]:
     starts: Iterable[int] = range(0, n, TOGETHER)
     if n > SAMPLE:
         starts = np.linspace(0, n - TOGETHER, SAMPLE // TOGETHER).astype(int).tolist()
-    parts = [(cache.chunk(start, start + TOGETHER), cache.codes[start : start + TOGETHER]) for start in starts]
+    parts = []
+    for start in starts:
+        parts.append((cache.chunk(start, start + TOGETHER).copy(), cache.codes[start : start + TOGETHER].copy()))
+        cache.drop(0, n)  # all: the pages around these are mapped as well
     codes = np.concatenate([codes for _, codes in parts])
     if cache.header.sparse:
         import scipy.sparse as sp
@@ -194,5 +204,4 @@ def sample_of(cache: Cache) -> tuple[Any, Any]:
         rows = sp.vstack([rows for rows, _ in parts], format="csr")
     else:
         rows = np.concatenate([rows for rows, _ in parts])
-    cache.drop(0, n)
     return rows, cache.classes[codes]
