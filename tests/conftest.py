@@ -1,4 +1,4 @@
-"""Certificates and proofs are checked once, in the run that measures coverage: little of them is compiled."""
+"""Certificates, proofs and reports are checked once, in the run that measures coverage: little of them is compiled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-HERE = ("certificates", "proofs")
+HERE = ("certificates", "proofs", "report")
 
 # Whether a test is in time depends on what else runs; the suite has a limit of its own.
 settings.register_profile("rosenblatt", deadline=None)

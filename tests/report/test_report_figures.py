@@ -21,6 +21,7 @@ from rosenblatt.report.figures.passes import errors_per_pass, find_pocket
 from rosenblatt.report.figures.plane import from_the_side, principal, regions, stratified
 from rosenblatt.report.replay import count_errors, judges
 from rosenblatt.report.story import Story
+from rosenblatt.report.svg import svg
 
 MODELS = {
     "online": lambda: rb.Perceptron(random_state=0, max_passes=6),
@@ -105,6 +106,26 @@ def test_the_pocket_is_marked_where_it_was_found():
     assert sentence in chart.caption
 
 
+def test_where_the_pocket_is_dear_to_find_its_errors_are_marked(monkeypatch):
+    import rosenblatt.report.figures.passes as passes
+
+    monkeypatch.setattr(passes, "POCKET_WORK", 0.0)
+    told = story(rb.Perceptron(keep="pocket", random_state=0, max_passes=6))
+    chart, kept = draw(told, "passes"), told.estimator.pocket_errors_
+    assert [mark.y for mark in chart.marks if isinstance(mark, Rule)] == [kept]
+    assert f"the fewest errors of all, {kept:.0f}." in chart.caption
+    assert f"pocket: {kept:.0f} errors" in svg(chart)
+
+
+def test_rows_far_out_are_counted_instead_of_drawn():
+    X, y = rows(1000)
+    X[7] *= 1e4
+    chart = draw(Story("far", rb.LinearMSE().fit(X, y), X=X, y=y), "plane")
+    drawn = sum(len(mark.x) for mark in chart.marks if isinstance(mark, Points))
+    assert drawn < 1000
+    assert f"{1000 - drawn} row" in chart.caption
+
+
 def test_a_history_stands_in_for_a_log():
     told = story(rb.LinearMSE(), history=[(1, 30, 12), (2, 50, 7), (3, 61, 9)])
     line = next(mark for mark in draw(told, "passes").marks if isinstance(mark, Line))
@@ -156,6 +177,17 @@ def test_the_confusion_matrix_counts_rows(k):
         expected[label, told.estimator.predict([x])[0]] += 1
     assert confusion_counts(Facts(told)).tolist() == expected.tolist()
     assert next(mark for mark in draw(told, "confusion").marks if isinstance(mark, Grid)).counts == expected.tolist()
+
+
+def test_of_many_classes_those_with_the_most_mistakes_are_shown():
+    told = story(rb.LinearMSE(), k=40, n=200, X_test=None, y_test=None)
+    counts = confusion_counts(Facts(told))
+    chart = draw(told, "confusion")
+    shown = [int(name) for name in chart.marks[0].names]
+    mistakes = [counts[c].sum() + counts[:, c].sum() - 2 * counts[c, c] for c in range(40)]
+    assert sorted(mistakes)[-30:] == sorted(mistakes[c] for c in shown)
+    assert chart.marks[0].counts[3][5] == counts[shown[3], shown[5]]
+    assert "Of 40 classes, the 30 with the most mistakes are shown." in chart.caption
 
 
 def test_labels_the_model_does_not_know_are_left_out_and_told():

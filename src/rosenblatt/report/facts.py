@@ -13,7 +13,7 @@ from ..threads import one_blas_thread
 from .story import Story
 
 # Multiply-adds that a vote may cost before it is counted on some of the rows only.
-VOTES = 3e9
+VOTES = 1.5e9
 
 
 class Facts:

@@ -35,7 +35,7 @@ def proof(story: Story) -> Iterator[str]:
     bound = bound_of_run(story)
     if bound is not None:
         made = story.estimator.n_updates_
-        share = made / bound if bound else 0.0
+        share = made / bound
         yield f'<div class="meter" aria-hidden="true"><i style="width:{min(100.0, 100.0 * share):.2f}%"></i></div>'
         yield f"<p>{clean(sentence(made, bound))}</p>"
     yield "</section>"
@@ -76,4 +76,5 @@ def bound_of_run(story: Story) -> float | None:
     if log is not None and (log.problem.labels.weights.size or isinstance(log.problem.labels, Rest) or log.start.w.any()):
         return None
     share = Fraction(float(model.margin)) / Fraction(float(model.step)) * (2 if len(model.classes_) == 2 else 1)
-    return as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared)
+    bound = as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared)
+    return bound if bound < np.inf else None

@@ -10,6 +10,8 @@ from ..charts import Chart, Grid
 from ..facts import Facts
 from ..words import count, cut, percent, plural
 
+MOST = 30  # classes that a picture has room for
+
 
 def confusion_counts(facts: Facts) -> Any | None:
     """Rows are true classes, columns predicted ones; labels that the model does not know are left out."""
@@ -26,8 +28,18 @@ def confusion(facts: Facts) -> Chart | None:
         return None
     assert facts.judged is not None
     where, codes, _, total = facts.judged
-    grid = Grid(facts.names, counts.tolist(), "is", "taken for")
+    shown = hardest(counts)
+    names = [facts.names[c] for c in shown]
+    grid = Grid(names, counts[np.ix_(shown, shown)].tolist(), "is", "taken for")
     return Chart("confusion", f"Confusion, {where} rows", _caption(facts, counts, where, codes, total), (grid,), tall=True)
+
+
+def hardest(counts: Any) -> Any:
+    """The classes that are shown: all, or those that take part in the most mistakes, in their order."""
+    if len(counts) <= MOST:
+        return np.arange(len(counts))
+    mistakes = counts.sum(axis=0) + counts.sum(axis=1) - 2 * np.diag(counts)
+    return np.sort(np.argsort(-mistakes, kind="stable")[:MOST])
 
 
 def _caption(facts: Facts, counts: Any, where: str, codes: Any, total: int) -> str:
@@ -41,6 +53,8 @@ def _caption(facts: Facts, counts: Any, where: str, codes: Any, total: int) -> s
     unknown = int((codes < 0).sum())
     if unknown:
         text += f" {plural(unknown, 'row')} with a label the model has never seen are left out."
+    if len(counts) > MOST:
+        text += f" Of {len(counts)} classes, the {MOST} with the most mistakes are shown."
     if len(codes) < total:
         text += f" Votes take time: counted on an even sample of {count(len(codes))} of {count(total)} rows."
     return text

@@ -62,7 +62,7 @@ def learning(facts: Facts) -> Chart | None:
     main = curve.last if curve.average is None else curve.average
     if curve.average is not None:
         n = len(curve.names) - 1
-        marks.append(_line(curve, curve.last[:, n], "quiet", f"weights as they are, {curve.names[n]}", unit, thin=True))
+        marks.append(_line(curve, curve.last[:, n], "quiet", f"current weights, {curve.names[n]}", unit, thin=True))
     for n, name in enumerate(curve.names):
         label = name if curve.average is None else f"average, {name}"
         marks.append(_line(curve, main[:, n], name, label, unit))
