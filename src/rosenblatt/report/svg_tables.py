@@ -8,6 +8,7 @@ from .words import count, cut, percent
 
 MOST_NUMBERED = 12  # classes, up to which cells have their counts written in
 MOST_SHARED = 4  # and their shares
+BROAD = 1.12  # how much broader letters are in the broadest of common fonts
 WIDEST = 26  # letters of a name beside its bar
 STRONGEST = 0.46  # how much of a cell's tone is mixed into the card at most, so that text stays readable on it
 
@@ -16,7 +17,7 @@ def bars_that_lie(scale: Scale, width: int) -> tuple[float, list[str]]:
     """Wide: name, bar, side in a line. Narrow: name and side above the bar."""
     wide = width >= 480
     most = max(abs(value) for value in scale.values)
-    names = max(len(cut(name, WIDEST)) for name in scale.names) * LETTER * 1.1 + 6
+    names = max(len(cut(name, WIDEST)) for name in scale.names) * LETTER * BROAD + 6
     sides = max(len(side) for side in scale.sides) * LETTER + 8
     pitch = 25 if wide else 35
     parts = []
@@ -31,7 +32,7 @@ def bars_that_lie(scale: Scale, width: int) -> tuple[float, list[str]]:
             texts += words(left + length + 6, y + 16, side, tone=tone)
             box = f'x="{place(left)}" y="{y + 6}" width="{place(length)}" height="13"'
         else:
-            fits = cut(name, max(8, int((width - sides) / LETTER)))
+            fits = cut(name, max(8, int((width - sides * BROAD) / (LETTER * BROAD))))
             texts = words(0, y + 12, fits, tone="ink") + words(width, y + 12, side, tone=tone, anchor="end")
             box = f'x="0" y="{y + 18}" width="{place(max(2.0, share * width))}" height="7"'
         parts.append(f'<g>{told(title)}<rect class="{kind} fill" {box} rx="2"/>{texts}</g>')
@@ -47,10 +48,10 @@ def grid(table: Grid, width: int) -> tuple[float, list[str]]:
     gutter = min(14, longest) * letter + 26
     cell = min((width - gutter) / k, 150.0 if k <= MOST_SHARED else 56.0)
     tall = min(cell, 76.0) if k <= MOST_SHARED else cell
-    upright = longest * letter <= cell
-    shown = max(3, int(cell / letter)) if k <= MOST_SHARED else 10
+    upright = longest * letter * BROAD <= cell
+    shown = max(3, int(cell / (letter * BROAD)) - 1) if k <= MOST_SHARED else 10
     turned = not upright and k > MOST_SHARED
-    head = 20 + (min(longest, 10) * letter + 6 if turned else 18)
+    head = 20 + (min(longest, 10) * letter * BROAD + 8 if turned else 18)
     class_of_text = "small" if small or k > 7 else ""
     parts = [
         words(gutter + cell * k / 2, 12, table.columns_label, anchor="middle"),
