@@ -225,27 +225,23 @@ def _all_asking(problem: Problem, rule: Any, run: Underway) -> Tape:
 def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
     """The moves that all rows ask for, found in fixed stretches, and how many were looked at: the same for any n_jobs."""
     size, n_jobs = max(64, int(SHARE / (problem.density * state.bias.size + 1))), n_jobs if problem.pages is None else 1
-    stretches = list(_stretches(problem, min(size, _rows_at_a_time(problem, "cyclic"))))
+    size, n = min(size, _rows_at_a_time(problem, "cyclic")), problem.n_visited
 
-    def look(order: Any) -> Tape:
+    def look(start: int) -> tuple[Any, Tape]:
+        stop = min(start + size, n)
+        order = np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
         tape = _tape(len(order))
         mine = state._replace(scores=np.zeros_like(state.scores))
         visited, used, why = find(problem.rows, problem.labels, order, rule, mine, tape)
         if why == OVERFLOW:
             raise out_of_range(problem, int(order[visited]))
-        return Tape(*(column[:used].copy() for column in tape))
+        return order, Tape(*(column[:used].copy() for column in tape))
 
-    looked_at, found = 0, in_order(look, stretches, n_jobs if len(stretches) > 1 else 1)
-    for order, asked in zip(stretches, found, strict=True):
+    looked_at = 0
+    for order, asked in in_order(look, range(0, n, size), n_jobs if n > size else 1):
         looked_at += len(order)
         yield looked_at, asked
         _give_back(problem, "cyclic", order)
-
-
-def _stretches(problem: Problem, size: int) -> Iterator[Any]:
-    for start in range(0, problem.n_visited, size):
-        stop = min(start + size, problem.n_visited)
-        yield np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
 
 
 def _verified(problem: Problem, rule: Any, run: Underway, h: int) -> bool:
