@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+DISK = Path("/var/tmp") if Path("/var/tmp").is_dir() else None  # the system's temporary folder is often in memory
 ROWS = 1 << 14  # that are made at a time
 WORKS: dict[str, dict[str, int]] = {
     "CSR, 100 of 100k columns": {"stored": 100, "columns": 100_000, "classes": 2},
@@ -55,7 +56,7 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
     from .measure import interleave
 
     for work, shape in WORKS.items():
-        with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
+        with tempfile.TemporaryDirectory(dir=DISK) as folder:
             write(Path(folder) / "cache", 4e7 if quick else 4e8, **shape)
             cache = Cache.open(Path(folder) / "cache")
             parts: list[Any] = [np.array(part) for part in cache.rows[:3]]
@@ -80,7 +81,7 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
 def memory(size: float) -> Iterator[dict[str, Any]]:
     """The most that a process holds, in megabytes, by algorithm; the second time, when all is compiled."""
     for work, shape in WORKS.items():
-        with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
+        with tempfile.TemporaryDirectory(dir=DISK) as folder:
             write(Path(folder) / "cache", size, **shape)
             for name in ("average", "batch", "pa", "linear-mse"):
                 if name == "linear-mse" and shape["columns"] > 3000:

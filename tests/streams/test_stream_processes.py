@@ -15,6 +15,7 @@ from caches import cached, noisy
 from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.readers.data import Sparse
 from rosenblatt.streams.cache import Cache
+from rosenblatt.streams.temporary import temporary_caches
 from rosenblatt.streams.writer import CacheWriter
 
 FIT = """
@@ -95,3 +96,35 @@ def test_a_killed_writer_leaves_a_whole_cache_or_none(tmp_path: Path) -> None:
     assert found > 0
     cached(tmp_path / "cache", *noisy())
     assert [path.name for path in tmp_path.iterdir()] == ["cache"], "what killed writers left is cleared away by the next"
+
+
+STREAM = """
+import sys, time
+import numpy as np
+from rosenblatt.streams.temporary import temporary_caches
+from rosenblatt.streams.writer import CacheWriter
+with temporary_caches(sys.argv[1], 2) as (first, second):
+    with CacheWriter(first, sparse=False) as writer:
+        writer.append(np.ones((2, 2)), [0, 1])
+        writer.close([0, 1])
+    with CacheWriter(second, sparse=False) as writer:
+        writer.append(np.ones((2, 2)), [0, 1])
+        print("ready", flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_temporary_caches_of_a_killed_process_are_cleared_away_and_those_of_a_living_one_are_not(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.write_text("1")
+    with subprocess.Popen([sys.executable, "-c", STREAM, str(data)], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with temporary_caches(data):
+            assert len(list(tmp_path.iterdir())) == 3
+        assert len(list(tmp_path.iterdir())) == 2
+        other.send_signal(signal.SIGKILL)
+    with temporary_caches(data):
+        assert len(list(tmp_path.iterdir())) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]

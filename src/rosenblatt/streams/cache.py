@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import mmap
 import os
-import secrets
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from ..kernels.rows import CSR, Dense
 from ..kernels.schemes import Argmax, Binary, Rest
 from ..problem import Pages, Problem, Rows, read_only, rows_as_matrix
 from .header import CacheError, Header, bytes_per_row, read_header
-from .writer import remove_cache, remove_stale
+from .writer import remove_cache
 
 # Bytes of rows that are in memory at a time.
 STRETCH = 1 << 24
@@ -207,24 +204,3 @@ def key_of(source: str | Path, *parts: Any) -> str:
     state = os.stat(source)
     body = json.dumps([os.path.abspath(source), state.st_size, state.st_mtime_ns, parts], sort_keys=True)
     return hashlib.sha256(body.encode()).hexdigest()
-
-
-@contextmanager
-def temporary_caches(beside: str | Path | None = None, count: int = 1) -> Iterator[list[Path]]:
-    """Names for caches that are deleted in the end, whatever happens: in the folder of the file `beside`, where one may write
-    there (a temporary folder is often in memory), else in the system's temporary folder.
-    """
-    folder = None if beside is None else Path(beside).resolve().parent
-    if folder is None or not os.access(folder, os.W_OK):
-        folder = Path(tempfile.gettempdir())
-    remove_stale(folder / TEMPORARY)
-    names = [folder / f".{TEMPORARY}.{secrets.token_hex(6)}.part" for _ in range(count)]
-    try:
-        yield names
-    finally:
-        for name in names:
-            with contextlib.suppress(OSError):
-                remove_cache(name)
-
-
-TEMPORARY = "rosenblatt-stream"

@@ -42,7 +42,7 @@ class CacheWriter:
         remove_stale(self.path)
         self._folder = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
         self._folder.mkdir(parents=False)
-        self._lock = _locked(self._folder)
+        self._lock = locked(self._folder)
         names = ("values", "indices", "indptr", "codes") if sparse else ("values", "codes")
         self._files = {name: open(self._folder / f"{name}.bin", "wb") for name in names}  # noqa: SIM115
         if sparse:
@@ -214,7 +214,7 @@ def remove_stale(path: Path) -> None:
     """Delete what writers of this cache left that were killed."""
     for folder in path.parent.glob(f".{_escaped(path.name)}.{'[0-9a-f]' * 12}.part"):
         with contextlib.suppress(OSError):
-            lock = _locked(folder)
+            lock = locked(folder)
             if lock is not None:
                 remove_cache(folder)
                 os.close(lock)
@@ -224,7 +224,7 @@ def _escaped(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
-def _locked(folder: Path) -> int | None:
+def locked(folder: Path) -> int | None:
     """A lock on the folder, which ends with the process; OSError where another has it."""
     if fcntl is None:
         return None
