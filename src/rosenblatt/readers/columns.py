@@ -49,6 +49,8 @@ class Columns:
         self.window, self.layout, self.options, self.whole = window, layout, options, whole
         self.numbers = [c for c, kind in enumerate(layout.kinds) if kind == NUMBER]
         self.texts = [c for c, kind in enumerate(layout.kinds) if kind not in (NUMBER, LEFT_OUT)]
+        self._places = {c: place for place, c in enumerate(self.numbers)}
+        self._used = [(c, kind == NUMBER) for c, kind in enumerate(layout.kinds) if kind != LEFT_OUT]
         self._recurring = set(self.texts)  # text columns of which a stretch has few different cells
         self._taken = 0
         self._clear()
@@ -59,26 +61,21 @@ class Columns:
         self._words: dict[int, list[Any]] = {c: [] for c in self.texts}
 
     def add_rows(self, rows: list[tuple[int, list[bytes]]]) -> None:
-        """Rows of cells, with where each row starts in the window."""
+        """Rows of cells, with where each row starts in the window; the first cell that is wrong, row by row, is reported."""
         if not rows:
             return
-        numbers: list[list[float]] = []
+        numbers: list[Any] = []
         words: dict[int, list[str | None]] = {c: [] for c in self.texts}
         for at, cells in rows:
-            converted = {
-                c: self._number(cells[c], c, at) if c in self._values else self._word(cells[c], c, at) for c in self._order
-            }
-            numbers.append([converted[c] for c in self.numbers])  # type: ignore[misc]
-            for c in self.texts:
-                words[c].append(converted[c])  # type: ignore[arg-type]
+            for c, is_number in self._used:
+                if is_number:
+                    numbers.append(self._number(cells[c], c, at))
+                else:
+                    words[c].append(self._word(cells[c], c, at))
         for c in self.texts:
             self._words[c].append(_objects(words[c]))
-        self._add_numbers(np.array(numbers).T, len(rows))
+        self._add_numbers(np.array(numbers).reshape(len(rows), -1).T, len(rows))
         self.rows += len(rows)
-
-    @property
-    def _order(self) -> list[int]:
-        return sorted([*self.numbers, *self.texts])
 
     def scratch(self, rows: int) -> Scratch:
         """What the kernel is told of the columns, and where it puts what it finds."""
@@ -103,7 +100,7 @@ class Columns:
         words: list[Any] = []
         try:
             for c, row, start, stop in scratch.odd[: scratch.done[1]].tolist():
-                scratch.numbers[self.numbers.index(c), row] = self._number(bytes(self.window.buffer[start:stop]), c, start)
+                scratch.numbers[self._places[c], row] = self._number(bytes(self.window.buffer[start:stop]), c, start)
             for place, c in enumerate(self.texts):
                 if c in self._recurring and scratch.counts[place] <= DIFFERENT:
                     different = self._decoded(c, scratch.firsts[place, : scratch.counts[place]])

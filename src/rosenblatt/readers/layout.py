@@ -63,9 +63,9 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     else:
         label = _label_of_wanted(source, names, options)
         names, features = _wanted(source, names, options.wanted, label, header)
-    kinds = []
+    kinds, used = [], {label, *features}
     for c in range(len(names)):
-        if c != label and c not in features:
+        if c not in used:
             kinds.append(LEFT_OUT)
         elif c in free:
             kinds.append(FREE)
@@ -176,9 +176,10 @@ def _wanted(
     source: str, names: tuple[str, ...], wanted: tuple[str, ...], label: int | None, header: bool
 ) -> tuple[tuple[str, ...], list[int]]:
     """The names of the columns and where the wanted ones are; in a file without names, by their number."""
-    absent = [name for name in wanted if name not in names]
+    where = {name: c for c, name in enumerate(names)}
+    absent = [name for name in wanted if name not in where]
     if not absent:
-        return names, [names.index(name) for name in wanted]
+        return names, [where[name] for name in wanted]
     rest = [c for c in range(len(names)) if c != label]
     if not header and len(rest) == len(wanted):
         renamed = dict(zip(rest, wanted, strict=True))
