@@ -20,8 +20,8 @@ from .sources import Source, format_of
 from .window import BLOCK, Window
 
 SMALL = 1 << 18  # bytes of a file that is parsed without the kernel
-FIRST_ROWS, FIRST_CELLS = 100, 10_000  # at least so many rows, and so many cells, decide what the columns are,
-FIRST_BYTES = 1 << 20  # if they are among so many bytes
+# At least so many rows and so many cells decide what the columns are; or ten times the cells, or so many bytes.
+FIRST_ROWS, FIRST_CELLS, FIRST_BYTES = 100, 10_000, 1 << 20
 COMMENT = ord("|")  # C4.5's files, such as UCI's adult.test, may begin with a remark
 
 
@@ -65,7 +65,8 @@ class _Reader:
             try:
                 for record in records(text, delimiter):
                     found.append(record)
-                    if len(found) > FIRST_ROWS and len(found) * len(record[1]) > FIRST_CELLS:
+                    seen = len(found) * len(record[1])
+                    if seen > (FIRST_CELLS if len(found) > FIRST_ROWS else 10 * FIRST_CELLS):
                         break
             except UnclosedError as unclosed:
                 if not found and not window.fill(more=True):

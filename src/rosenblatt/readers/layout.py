@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from .cells import MISSING
 from .data import DataError
 from .options import Options
-from .tokens import NOT_FINITE
-from .tokens import NUMBER as NUMBER_TEXT
+from .tokens import NOT_FINITE, number
 
 NUMBER, TEXT, FREE, LEFT_OUT = 0, 1, 2, 3  # FREE: text where nothing counts as missing
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
@@ -98,7 +97,7 @@ def _there(names: Sequence[str], said: str, options: Options) -> bool:
 
 
 def is_number(cell: bytes) -> bool:
-    return NUMBER_TEXT.fullmatch(cell) is not None
+    return number(cell) is not None
 
 
 def _counts(cells: Sequence[bytes]) -> tuple[int, int]:

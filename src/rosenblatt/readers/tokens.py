@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+OF_NUMBERS = b"0123456789+-.eE"  # without these, Python's float would take nan, inf, 1_000 and digits of other scripts
 NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 SHOWN = 40
 
@@ -15,7 +15,12 @@ def number(token: bytes) -> float | None:
     >>> number(b"1E-02"), number(b".5"), number(b"nan"), number(b"1_0"), number(b"1e400")
     (0.01, 0.5, None, None, inf)
     """
-    return float(token) if NUMBER.fullmatch(token) else None
+    if token.translate(None, OF_NUMBERS):
+        return None
+    try:
+        return float(token)
+    except ValueError:
+        return None
 
 
 def shown(token: bytes) -> str:
