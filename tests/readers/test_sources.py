@@ -22,6 +22,8 @@ from reading_files import source_of
 
 from rosenblatt.readers import window
 from rosenblatt.readers.data import DataError
+from rosenblatt.readers.delimited import delimited_chunks
+from rosenblatt.readers.options import Options
 from rosenblatt.readers.sources import Source, format_of
 from rosenblatt.readers.window import blocks
 
@@ -236,15 +238,37 @@ class Endless(io.RawIOBase):
 def test_a_line_without_end_is_refused_in_bounded_memory(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from reading_files import READ
 
-    monkeypatch.setattr(window, "LONGEST_LINE", 4 << 20)
+    monkeypatch.setattr(window, "LONGEST_LINE", 10 << 20)
     stream = Endless()
     tracemalloc.start()
     with (
         Source("endless", stream=stream) as source,
-        pytest.raises(DataError, match="endless, line 3: the line is longer than 4 MB"),
+        pytest.raises(DataError, match="endless, line 3: the line is longer than 10 MB"),
     ):
         READ[kind](source)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert stream.given < 40 << 20
-    assert peak < 80 << 20
+    assert stream.given < 11 << 20
+    assert peak < 50 << 20
+
+
+@each
+def test_what_unpacks_to_very_much_is_refused_in_bounded_memory(extension: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "LONGEST_LINE", 9 << 20)
+    packed = COMPRESS[extension](b"1" * (40 << 20))
+    tracemalloc.start()
+    with source_of(packed) as source, pytest.raises(DataError, match="line 1: the line is longer than 9 MB"):
+        list(blocks(source))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 35 << 20
+
+
+def test_a_quote_that_is_not_closed_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "LONGEST_LINE", 3 << 20)
+    content = b"a,b\n" * 5 + b'a,"b\n' + b"a,b\n" * (1 << 20)
+    with (
+        source_of(content) as source,
+        pytest.raises(DataError, match=r"line 6: a quote is opened that is not closed within 3 MB"),
+    ):
+        list(delimited_chunks(source, Options(label="0"), 1 << 20))

@@ -17,7 +17,8 @@ COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard"}
 MAGIC = {"gzip": b"\x1f\x8b\x08", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zstandard": b"\x28\xb5\x2f\xfd"}
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows b"BZh9": a block, or the end of an empty file
 MAGIC_BYTES = 16
-PIECE = 1024  # of a zstandard file at once: a piece becomes at most 32 MB
+UNPACKED = 1 << 20  # bytes that are decompressed at once
+PIECE = 256  # bytes of a zstandard file at once, which become at most 8 MB
 
 
 def display_name(path: str | Path) -> str:
@@ -95,7 +96,7 @@ class Source(io.RawIOBase):
 
     def _take(self, room: memoryview) -> int:
         try:
-            return int(self._stream.readinto(room) or 0)
+            return int(self._stream.readinto(room if self.compression is None else room[:UNPACKED]) or 0)
         except DataError:
             raise
         except EOFError:

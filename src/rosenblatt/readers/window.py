@@ -37,7 +37,7 @@ class Window:
         """Read on; False where nothing is left. `more`: the lines there are do not suffice, so read others beside them."""
         before = self.stop
         if more:
-            self._widen()
+            self._widen(quoted=True)
         while True:
             self._read()
             self.stop = self.buffer.rfind(b"\n", 0, self._filled) + 1
@@ -72,15 +72,17 @@ class Window:
             sentence = "there is a NUL byte: this is no text file, or one in UTF-16"
             raise DataError(self.source.name, sentence, self.line_at(nul))
 
-    def _widen(self) -> None:
+    def _widen(self, quoted: bool = False) -> None:
+        """Twice the room, up to the longest line; `quoted`: for a record whose quote is still open."""
         if self._filled > LONGEST_LINE:
-            nul = self.buffer.find(b"\0", self.stop, self._filled) >= 0
-            sentence = (
-                "there is a NUL byte: this is no text file" if nul else f"the line is longer than {LONGEST_LINE >> 20} MB"
-            )
-            raise DataError(self.source.name, sentence, self.line_at(self.stop))
+            longest = f"{LONGEST_LINE >> 20} MB"
+            if self.buffer.find(b"\0", self.stop, self._filled) >= 0:
+                raise DataError(self.source.name, "there is a NUL byte: this is no text file", self.line_at(self.stop))
+            if quoted:
+                raise DataError(self.source.name, f"a quote is opened that is not closed within {longest}", self.line)
+            raise DataError(self.source.name, f"the line is longer than {longest}", self.line_at(self.stop))
         if self._filled + 1 == len(self.buffer):
-            self.buffer.extend(bytes(len(self.buffer)))
+            self.buffer.extend(bytes(max(1, min(len(self.buffer), LONGEST_LINE + 2 - len(self.buffer)))))
 
     def use(self, n: int) -> None:
         """The first n bytes, whole lines, are done with."""
