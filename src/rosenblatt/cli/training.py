@@ -39,7 +39,7 @@ def run(
         if stream:
             from ..training.stream import train_stream
 
-            outcome = train_stream(request, cache, watch)
+            outcome = train_stream(request, cache, watch, target)
         else:
             from ..training.train import train
 

@@ -21,8 +21,9 @@ from ..readers.read import chunks
 from ..readers.sources import Source
 from ..recipes.recipe import Recipe
 from ..scores import linear_scores
-from ..streams.cache import Cache, key_of, reusable, temporary_caches
+from ..streams.cache import Cache, key_of, reusable
 from ..streams.learn import confusion_from_cache, fit_from_cache, refused
+from ..streams.temporary import temporary_caches
 from ..streams.writer import CacheWriter
 from ..watching import Progress
 from .labels import codes_of
@@ -45,14 +46,14 @@ class Caches(NamedTuple):
     notes: tuple[str, ...]
 
 
-def train_stream(request: Request, kept: str | None = None, watch: Any = None) -> Outcome:
-    """Learn in constant memory; `kept`: where the cache stays, to be used again."""
+def train_stream(request: Request, kept: str | None = None, watch: Any = None, beside: str = "model") -> Outcome:
+    """Learn in constant memory; `kept`: where the cache stays, to be used again; else it is beside the model until the end."""
     started = time.perf_counter()
     estimator = request.make()
     _check(request, refused(estimator))
     history: list[tuple[int, int, int]] = []
     with contextlib.ExitStack() as stack:
-        caches = _caches(request, kept, watch, stack)
+        caches = _caches(request, kept, beside, watch, stack)
         warned = stack.enter_context(heard(history, watch))
         before = time.perf_counter()
         fit_from_cache(estimator, caches.train)
@@ -80,12 +81,12 @@ def _check(request: Request, reason: str | None) -> None:
         raise ValueError(f"--stream is for files, and {request.data} is made in memory: leave out --stream")
 
 
-def _caches(request: Request, kept: str | None, watch: Any, stack: contextlib.ExitStack) -> Caches:
+def _caches(request: Request, kept: str | None, beside: str, watch: Any, stack: contextlib.ExitStack) -> Caches:
     tested = request.test is not None or request.share is not None
     said = {**asdict(request.options), "test": request.test and key_of(request.test)}
     key = key_of(request.data, said, request.degree, request.scale, request.share, request.seed, 1)
     if kept is None:
-        train, test = stack.enter_context(temporary_caches(request.data, 2))
+        train, test = stack.enter_context(temporary_caches(beside, 2))
     else:
         train, test = Path(kept), Path(f"{kept}.test")
         found = reusable(train, key)
