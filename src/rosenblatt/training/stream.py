@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ from .train import Outcome, heard, labelled, learn_recipe, provenance, reading_f
 
 # Bytes of the file that are read at a time: their rows take a few times as much.
 CHUNK = 1 << 22
+IN_ORDER = "Rows were visited in the order of the file: shuffle it before, if it is sorted."
 # Rows that a report is drawn from.
 SAMPLE, TOGETHER = 5000, 50
 
@@ -49,6 +50,9 @@ class Caches(NamedTuple):
 def train_stream(request: Request, kept: str | None = None, watch: Any = None, beside: str = "model") -> Outcome:
     """Learn in constant memory; `kept`: where the cache stays, to be used again; else it is beside the model until the end."""
     started = time.perf_counter()
+    in_order = "order" in request.choice.options and "order" not in request.parameters
+    if in_order:  # any other order jumps about in the cache
+        request = replace(request, parameters={**request.parameters, "order": "cyclic"})
     estimator = request.make()
     _check(request, refused(estimator))
     history: list[tuple[int, int, int]] = []
@@ -63,7 +67,7 @@ def train_stream(request: Request, kept: str | None = None, watch: Any = None, b
         return Outcome(
             request, caches.recipe, estimator, caches.train.shape[0], _confusion(estimator, caches.train), test,
             history=tuple(history), seconds=seconds, total_seconds=time.perf_counter() - started,
-            notes=(*caches.notes, *dict.fromkeys(str(each.message) for each in warned)), sample=(X, y),
+            notes=(*caches.notes, *[IN_ORDER] * in_order, *dict.fromkeys(str(each.message) for each in warned)), sample=(X, y),
             provenance=caches.provenance,
         )  # fmt: skip
 
