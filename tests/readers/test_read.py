@@ -15,7 +15,7 @@ import pytest
 
 from rosenblatt.readers.data import DataError
 from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, digest, first_column, format_of, opened, read
+from rosenblatt.readers.read import chunks, digest, format_of, opened, read
 from rosenblatt.readers.sources import Source
 from rosenblatt.readers.typed import looks_like_labels
 
@@ -54,8 +54,6 @@ def test_formats_by_name_and_by_first_line(tmp_path, name, ending):
     assert data.n_rows == 2
     assert len(data.labels) == 2
     with opened(path) as source:
-        assert first_column(source) == (kind == "svmlight")
-        assert first_column(source, Options(zero_based=True)) == 0
         assert read(source).n_rows == 2
         assert digest(source) == hashlib.sha256(path.read_bytes()).hexdigest()
     assert sum(part.n_rows for part in chunks(path, Options(), 5)) == 2

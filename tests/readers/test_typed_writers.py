@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rosenblatt.readers.data import Sparse
 from rosenblatt.readers.options import Options
 from rosenblatt.readers.read import read
-from rosenblatt.readers.typed_writers import write_arrow, write_jsonl, write_npz
+from rosenblatt.readers.typed_writers import arrow_table, arrow_writer, write_jsonl, write_npz
 
 NUMBERS = np.array([1.0, -0.0, 0.1, 5e-324, 1.7e308, 2.0**60, np.nan])
 WORDS = np.array(["a", "", 'é "quoted"', "line\nbreak", None, "\u2028", "z"], object)
@@ -34,7 +34,9 @@ def test_tables(tmp_path, ending, labels):
         if ending == "jsonl":
             write_jsonl(stream, ("n", "w"), (NUMBERS, WORDS), labels, "class")
         else:
-            write_arrow(stream, ("n", "w"), (NUMBERS, WORDS), labels, "class", kind=ending)
+            table = arrow_table(("n", "w"), (NUMBERS, WORDS), labels, "class")
+            with arrow_writer(stream, table.schema, ending) as writer:
+                writer.write_table(table)
     data = read(path, Options(missing="mean"))
     assert (data.features.names, data.label_name) == (("n", "w"), "class")
     same(data.features.columns[0], NUMBERS)

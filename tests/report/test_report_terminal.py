@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
-from rosenblatt.report.terminal import LEVELS, bar, confusion_lines, sparkline, summary_table, thinned
+from rosenblatt.report.terminal import LEVELS, bar, confusion_lines, sparkline, thinned
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=200), st.integers(1, 60))
@@ -28,14 +25,3 @@ def test_a_bar_is_as_wide_as_asked(share, width):
 def test_confusion_lines_tell_the_three_commonest_mistakes():
     lines = confusion_lines(["a", "b", "c", "d", "e"], [[5, 1, 2, 3, 4], *[[0, 1, 0, 0, 0]] * 4])
     assert lines[0].endswith("4 as e, 3 as d, 2 as c")
-
-
-def test_a_summary_is_plain_where_nobody_looks_and_never_markup():
-    out = io.StringIO()
-    Console(file=out, width=80).print(summary_table([("rows", "[red]426[/]", ""), ("test error", "4.9 %", "bold")], "Run"))
-    assert out.getvalue().split("\n")[0].strip() == "Run"
-    assert "[red]426[/]" in out.getvalue()
-    assert "\x1b" not in out.getvalue()
-    framed = io.StringIO()
-    Console(file=framed, width=80, force_terminal=True).print(summary_table([("rows", "426", "bold")], "Run"))
-    assert "╭" in framed.getvalue()

@@ -69,5 +69,7 @@ def _print(confusion: Any, area: float, names: list[str]) -> None:
         shares = (confusion.precision[k], confusion.recall[k], confusion.f1[k])
         table.add_row(Text(name), *cells, *(f"{share:.4f}" for share in shares))
     out().print(table)
-    if not wide:
-        out().print(f"the confusion matrix of {len(names)} classes is in --json")
+    if not wide:  # too many columns for a matrix: of each class, what it is taken for
+        from ..report.terminal import confusion_lines
+
+        click.echo("\n" + "\n".join(confusion_lines(names, confusion.counts.tolist())))

@@ -22,7 +22,7 @@ CHUNK = 1 << 24
 
 
 def label_rows(model: Model, data: str, options: Options, write: Any, with_scores: bool, as_json: bool) -> None:
-    met = rows = 0
+    met = rows = strange = 0
     comparable = True
     for chunk in chunks(data, options, CHUNK):
         scores = model.scores(chunk)
@@ -36,6 +36,9 @@ def label_rows(model: Model, data: str, options: Options, write: Any, with_score
             except DataError:  # labels that are not the model's: nothing to compare
                 comparable = False
         rows += chunk.n_rows
+        strange = max(strange, 0 if model.recipe is None else model.recipe.strangers(chunk))
+    if strange:
+        note(f"{data} has {strange:,} {'column' if strange == 1 else 'columns'} that the model does not know, left out")
     if comparable and rows:
         note(f"{met / rows:.2%} of the labels in {data} were met ({met:,} of {rows:,})")
 

@@ -38,11 +38,11 @@ IDX = re.compile(r"-idx\d-\w+$")
 
 @contextlib.contextmanager
 def opened(path: str | Path | Source) -> Iterator[Any]:
-    """What `read`, `chunks`, `first_column` and `digest` take: a `Source`, or the name of an example.
+    """What `read`, `chunks` and `digest` take: a `Source`, or the name of an example.
 
     >>> with opened("example:iris") as source:
-    ...     read(source).n_rows, first_column(source)
-    (150, 0)
+    ...     read(source).n_rows
+    150
     """
     if isinstance(path, Source) or is_example(path):
         yield path
@@ -153,14 +153,6 @@ def _begins_like_svmlight(text: bytes) -> bool:
     # A row of zeros is its label alone, and says nothing.
     first = next((at for at, line in enumerate(lines) if len(line.partition(b"#")[0].split()) > 1), len(lines))
     return looks_like_svmlight(b"\n".join(lines[first:]))
-
-
-def first_column(source: Source | str, options: Options | None = None) -> int:
-    """What the first column without a name is called: `Recipe.learn(first=...)` takes it; svmlight counts from 1."""
-    options = options or Options()
-    if isinstance(source, str) or options.zero_based:
-        return 0
-    return int(format_of(source, options) == "svmlight")
 
 
 def digest(source: Source | str) -> str:

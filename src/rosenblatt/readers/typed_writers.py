@@ -35,21 +35,6 @@ def write_npz(stream: BinaryIO, X: Any, labels: Any = None) -> None:
         np.savez_compressed(stream, allow_pickle=False, X=np.asarray(X), **arrays)
 
 
-def write_arrow(
-    stream: BinaryIO,
-    names: Sequence[str],
-    columns: Any,
-    labels: Any = None,
-    label_name: str = "label",
-    *,
-    kind: str = "parquet",
-) -> None:
-    """Write a table as `write_jsonl` does, of the kind parquet or arrow; needs pyarrow."""
-    table = arrow_table(names, columns, labels, label_name)
-    with arrow_writer(stream, table.schema, kind) as writer:
-        writer.write_table(table)
-
-
 def arrow_table(names: Sequence[str], columns: Any, labels: Any = None, label_name: str = "label") -> Any:
     """A chunk as a `pyarrow.Table`."""
     pa = _pyarrow()

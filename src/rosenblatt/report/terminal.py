@@ -1,10 +1,9 @@
-"""Small pictures for the terminal: plain strings, and a table of a run's numbers through rich where one is looking."""
+"""Small pictures for the terminal, as plain strings."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from .words import cut
 
@@ -70,39 +69,3 @@ def confusion_lines(names: Sequence[str], counts: Sequence[Sequence[int]], width
         line = f"{cut(names[c], 20):<{longest}}  {bar(share, width)}  {100 * share:5.1f} % of {total:>{digits},}"
         lines.append(f"{line}   {mistakes}".rstrip())
     return lines
-
-
-def summary_table(rows: Sequence[tuple[str, str, str]], title: str = "") -> Any:
-    """(name, value, style) lines as something rich prints: framed on a terminal, plain text elsewhere.
-
-    Values are never read as markup, so that names from files stay what they are.
-    """
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(justify="right", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value, style in rows:
-        grid.add_row(Text(name, style="dim"), Text(value, style=style))
-    return _Summary(grid, title)
-
-
-class _Summary:
-    def __init__(self, grid: Any, title: str) -> None:
-        self.grid, self.title = grid, title
-
-    def __rich_console__(self, console: Any, options: Any) -> Any:
-        from rich import box
-        from rich.panel import Panel
-        from rich.text import Text
-
-        if not console.is_terminal:
-            if self.title:
-                yield Text(self.title)
-            yield self.grid
-            return
-        title = Text(f" {self.title} ", style="bold") if self.title else None
-        yield Panel(
-            self.grid, title=title, title_align="left", box=box.ROUNDED, border_style="dim", expand=False, padding=(0, 1)
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..report.terminal import sparkline
 from .metrics import Confusion
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ def _work(outcome: Outcome) -> str:
         parts.append(f"{updates:,} updates")
     if outcome.bound is not None:
         parts.append(f"of at most {outcome.bound:,.1f} that R^2/gamma^2 allows")
-    return ", ".join(parts)
+    each = [last for _, _, last in outcome.history]
+    return ", ".join(parts) + (f"  {sparkline(each)} pass by pass" if len(each) > 2 else "")
 
 
 def _errors(confusion: Confusion) -> str:
