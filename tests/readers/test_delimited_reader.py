@@ -125,6 +125,14 @@ def test_what_is_said(kernel: bool) -> None:
 
 
 @both
+def test_a_name_that_was_said_is_in_the_first_line(kernel: bool) -> None:
+    content = b"text,kind\nhello,a\nthere,b\nyou,c\n"
+    assert read("csv", content, kernel, label="1").n_rows == 4
+    assert read("csv", content, kernel, label="kind").n_rows == 3
+    assert read("csv", content, kernel, label="-1", text=("text",)).features.names == ("text",)
+
+
+@both
 def test_missing(kernel: bool) -> None:
     content = b"a,b,label\n1,u,0\n,v,1\n3,?,0\nNA,w,1\n"
     data = read("csv", content, kernel, missing="mean")

@@ -1,7 +1,8 @@
 """What the columns of a table are, from its first rows and what a person said: names, the labels, numbers or text.
 
-Header    The first row is names where some columns hold numbers below it and it has none in half of them or more; or, where no
-          column holds numbers, where it holds a usual name of a label, or something new over a column whose values recur.
+Header    The first row is names where it holds one that was said; where some columns hold numbers below it and it has none in
+          half of them or more; or, where no column holds numbers, where it holds a usual name of a label, or something new
+          over a column whose values recur.
 Labels    The column that was said; else one with a usual name; else the last, else the first, if it looks like labels: text
           or whole numbers of which few are distinct and some recur.
 Kinds     A column is numbers where all its cells are; text where most are not. In between, a cell is an error.
@@ -43,7 +44,7 @@ class Layout:
 def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     """`rows` are the first of a file, at least one, all of one length."""
     below = [_counts([row[c] for row in rows[1:]]) for c in range(len(rows[0]))]
-    header = _has_header(rows, below, options.wanted) if options.header is None else options.header
+    header = _has_header(rows, below, options) if options.header is None else options.header
     body = rows[1:] if header else rows
     if not body:
         raise DataError(source, "there are no rows in it, only names")
@@ -106,11 +107,15 @@ def _counts(cells: Sequence[bytes]) -> tuple[int, int]:
     return len(known), sum(is_number(cell) or NOT_FINITE.fullmatch(cell) is not None for cell in known)
 
 
-def _has_header(rows: Cells, below: list[tuple[int, int]], wanted: Sequence[str] | None) -> bool:
+def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> bool:
     first, body = rows[0], rows[1:]
     if not body:
         return False
-    if wanted is not None and {cell.decode("utf-8", "replace") for cell in first} >= set(wanted):
+    names = {cell.decode("utf-8", "replace") for cell in first}
+    said = {options.label or "", *options.ignore, *options.text, *options.categorical}
+    if any(name in names and not is_number(name.encode()) for name in said if name):
+        return True
+    if options.wanted is not None and names >= set(options.wanted):
         return True
     numeric = [c for c, (known, numbers) in enumerate(below) if 0 < known == numbers]
     if numeric:
