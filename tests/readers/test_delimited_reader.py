@@ -232,6 +232,25 @@ def test_a_record_longer_than_a_block(kernel: bool) -> None:
 
 
 @both
+def test_quotes_in_the_first_record(kernel: bool) -> None:
+    assert outcome("csv", b'"a,b\n1,2\n', kernel) == "file, line 1: a quote is opened that is not closed"
+    assert outcome("csv", b'"a"b,c\n1,2\n', kernel) == "file, line 1, column 4: there is something after a closing quote"
+    long = b'"' + b"line\n" * 250_000 + b'",x\n'  # more than is looked at to see what the columns are
+    assert read("csv", long + b"a,x\nb,y\n", kernel and COMPILED, label="1", header=False).n_rows == 3
+    unclosed = ROWS + b'1,"u\n' + b"1,u,0\n" * 5
+    assert outcome_of_chunks("csv", unclosed, kernel, 7) == "file, line 202: a quote is opened that is not closed"
+
+
+@both
+def test_many_cells_that_are_not_plain_numbers(kernel: bool) -> None:
+    """More than a kernel can leave to Python at a time."""
+    rows = ["1,2"] * 200 + ["NA,0"] * 5000 + [f"{'3' * 30},1"] * 100
+    data = read("csv", "\n".join(rows).encode(), kernel, missing="mean", label="1", header=False)
+    assert int(np.isnan(data.features.columns[0]).sum()) == 5000
+    assert data.features.columns[0][-1] == float("3" * 30)
+
+
+@both
 def test_text_with_few_and_with_many_different_cells(kernel: bool) -> None:
     """More different cells than a kernel tells from each other, and long ones that differ late."""
     n = 1500

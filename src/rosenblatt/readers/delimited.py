@@ -56,9 +56,9 @@ class _Reader:
         window = self.window
         if window.buffer[0] == COMMENT:
             window.use(window.buffer.index(b"\n") + 1)
-        kind = self.options.format or format_of(self.source.path)
+        kind, some = self.options.format or format_of(self.source.path), FIRST_BYTES
         while True:
-            whole_lines = window.buffer.rfind(b"\n", 0, FIRST_BYTES) + 1
+            whole_lines = window.buffer.rfind(b"\n", 0, some) + 1
             text = bytes(memoryview(window.buffer)[: min(window.stop, whole_lines) or window.stop])
             delimiter = sniff(text, kind)
             found: list[tuple[int, list[bytes], int]] = []
@@ -69,10 +69,13 @@ class _Reader:
                     if seen > (FIRST_CELLS if len(found) > FIRST_ROWS else 10 * FIRST_CELLS):
                         break
             except UnclosedError as unclosed:
-                if not found and not window.fill(more=True):
+                if not found:  # one record is longer than that
+                    some *= 2
+                    while window.stop < some and window.fill(more=True):
+                        pass
+                    if len(text) < window.stop:
+                        continue
                     raise self._unclosed(unclosed.at) from None
-                if not found:
-                    continue
             except MisquotedError as wrong:
                 if not found:
                     raise self._misquoted(wrong.at) from None
