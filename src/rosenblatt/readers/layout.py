@@ -159,9 +159,16 @@ def _like_labels(cells: Sequence[bytes]) -> bool:
     distinct = set(cells)
     if any(cell in MISSING for cell in distinct):
         return False
-    if all(map(is_number, distinct)):
-        return all(float(cell).is_integer() for cell in distinct) and len(distinct) <= max(2, min(50, len(cells) // 4))
-    return len(distinct) <= max(20, len(cells) // 10) and len(distinct) < max(3, len(cells))
+    numbers = all(map(is_number, distinct))
+    if numbers and not all(float(cell).is_integer() for cell in distinct):
+        return False
+    return few_enough(len(distinct), len(cells), numbers)
+
+
+def few_enough(distinct: int, rows: int, numbers: bool) -> bool:
+    """Whether so many different cells among the first rows could be classes: some recur, and numbers may be counts instead."""
+    most = min(50, rows // 4) if numbers else max(20, rows // 10)
+    return distinct <= max(2, min(most, rows // 2))
 
 
 def _label_of_wanted(source: str, names: Sequence[str], options: Options) -> int | None:

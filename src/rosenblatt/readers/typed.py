@@ -14,12 +14,11 @@ from typing import Any, cast
 import numpy as np
 
 from .data import Data, DataError, Table
-from .layout import LABEL_NAMES, find_column
+from .layout import LABEL_NAMES, few_enough, find_column
 from .options import Options
 from .sentences import listed
 
 SAMPLE = 1_000  # rows
-MOST_CLASSES = 1_000
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,12 @@ def looks_like_labels(cells: Any) -> bool:
     """Whether the first cells of a column could be classes: none missing, few different ones, whole if they are numbers."""
     if not len(cells):
         return False
-    if cells.dtype.kind == "f":
-        if not (np.isfinite(cells).all() and (cells == np.round(cells)).all()):
-            return False
-    elif any(cell is None or len(cell) > 100 for cell in cells):
+    numbers = cells.dtype.kind == "f"
+    if numbers and not (np.isfinite(cells).all() and (cells == np.round(cells)).all()):
         return False
-    return len(set(cells.tolist())) <= min(MOST_CLASSES, max(2, len(cells) // 2))
+    if not numbers and any(cell is None or len(cell) > 100 for cell in cells):
+        return False
+    return few_enough(len(set(cells.tolist())), len(cells), numbers)
 
 
 def _label(source: str, names: Sequence[str], options: Options, ignored: set[int], sample: Callable[[int], Any]) -> int:
