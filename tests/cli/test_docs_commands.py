@@ -9,13 +9,21 @@ from pathlib import Path
 from commands import rosenblatt
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
-NO = ("doctor",)
 
 
-def test_commands_of_the_page(tmp_path, monkeypatch):
+def test_commands_of_the_page_and_what_they_print(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^\$ rosenblatt (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(commands) > 12
-    for command in commands:
-        found = rosenblatt(*shlex.split(command))
-        assert found.code == 0, (command, found.err)
+    blocks = re.findall(r"^```console\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    count = 0
+    for block in blocks:
+        for command, printed in re.findall(r"^\$ rosenblatt (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            found = rosenblatt(*shlex.split(command))
+            assert found.code == 0, (command, found.err)
+            if printed:
+                assert _timeless(found.out) == _timeless(printed)
+            count += 1
+    assert count > 12
+
+
+def _timeless(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if not line.startswith("time ")]

@@ -140,3 +140,70 @@ def test_what_cannot_be_done_is_one_line(tmp_path, monkeypatch, arguments, sente
     assert found.err.startswith("rosenblatt: ")
     assert found.err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_nothing_that_is_read_is_overwritten(tmp_path):
+    data = tmp_path / "rows.csv"
+    data.write_text("a,label\n" + "".join(f"{i},{'yes' if i > 9 else 'no'}\n" for i in range(20)))
+    before = data.read_bytes()
+    model = tmp_path / "m"
+    assert rosenblatt("train", data, "-o", model).code == 0
+    for arguments in (
+        ["train", data, "-o", data], ["train", "example:iris", "--test", data, "--report", data],
+        ["predict", model, data, "-o", data], ["predict", model, data, "-o", model], ["convert", data, data],
+        ["certify", data, "-o", data],
+    ):  # fmt: skip
+        refused = rosenblatt(*arguments)
+        assert refused.code == 2, arguments
+    assert data.read_bytes() == before
+    assert rb.load(model).kind == "Perceptron"
+
+
+def test_proofs_name_the_rows_of_the_file(tmp_path):
+    data = tmp_path / "rows.csv"
+    rows = [(i, "yes" if i > 50 else "no") for i in range(100)]
+    rows[90] = (7, "yes")  # the point of row 7
+    data.write_text("a,label\n" + "".join(f"{a},{label}\n" for a, label in rows))
+    for seed in range(4):
+        told = rosenblatt("train", data, "--seed", seed, "-o", tmp_path / "m", "--json").json
+        if told["verdict"] == "inseparable" and "the same point" in told["proof"]:
+            assert "rows 7 and 90" in told["proof"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (["x,label"] + [f"{i},{i * 0.37!r}" for i in range(80)], "80 different numbers: these are quantities"),
+        (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column 'b' has no value in any row"),
+    ],
+)
+def test_files_that_are_not_for_classes(tmp_path, lines, sentence):
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join(lines))
+    found = rosenblatt("train", data, "--missing", "mean", "--label", "label", "--holdout", 0, "-o", tmp_path / "m")
+    assert found.code == 2
+    assert sentence in found.err
+
+
+def test_fractions_and_leading_zeros_are_names(tmp_path):
+    data = tmp_path / "rows.csv"
+    for pair in (("1.5", "2.5"), ("01", "02"), ("True", "False")):
+        data.write_text("a,label\n" + "".join(f"{i},{pair[i > 9]}\n" for i in range(20)))
+        assert rosenblatt("train", data, "--holdout", 0, "-o", tmp_path / "m").code == 0
+        assert set(rosenblatt("predict", tmp_path / "m", data).out.split()) == set(pair)
+
+
+def test_columns_far_out_are_refused_before_memory_is(tmp_path):
+    data = tmp_path / "rows.svm"
+    data.write_text("1 3:2\n-1 2147483647:1\n")
+    for more in ((), ("--stream",)):
+        found = rosenblatt("train", data, "--holdout", 0, *more, "-o", tmp_path / "m")
+        assert found.code == 2
+        assert "is the largest column a mistake?" in found.err
+
+
+def test_many_folds_and_few_rows(tmp_path):
+    assert "more folds than there are rows" in rosenblatt("train", "example:iris", "--cv", 200).err
+    data = tmp_path / "rows.csv"
+    data.write_text("a,label\n1,x\n2,y\n3,x\n4,y\n")
+    assert "No row was held out" in rosenblatt("train", data, "-o", tmp_path / "m").out

@@ -57,6 +57,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as wrong:
+            from .failing import usage
+
+            raise usage(wrong, ctx) from None
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except (Exception, KeyboardInterrupt) as wrong:

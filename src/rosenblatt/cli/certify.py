@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -34,12 +35,16 @@ def command(
     """
     from ..certificates.files import certificate_to_dict, save_certificate
     from ..proofs.certify import certify
+    from ..readers.options import Options
     from .console import bar, out, print_json
     from .training import check_writable
     from .whole import rows_and_labels
 
-    check_writable(output)
-    found = rows_and_labels(data, options_of(given), degree)
+    as_json = as_json or output == "-"
+    output = None if output == "-" else output
+    check_writable(output, data)
+    said = options_of(given)
+    found = rows_and_labels(data, said, degree)
     with bar("proving"):
         certificate = certify(found.X, found.y, fit_intercept, time_limit)
     if output is not None:
@@ -49,6 +54,8 @@ def command(
     else:
         out().print(str(certificate), markup=False, soft_wrap=True)
         if output is not None:
-            out().print(f"written to {output}; `rosenblatt verify {output} {data}` checks it", markup=False, soft_wrap=True)
+            check = shlex.join(["rosenblatt", "verify", output, data])
+            more = " (with the options that were given here)" if said != Options() or degree > 1 else ""
+            out().print(f"written to {output}; `{check}`{more} checks it", markup=False, soft_wrap=True)
     if certificate.verdict != "separable":
         raise click.exceptions.Exit(NO if certificate.verdict == "inseparable" else UNDECIDED)

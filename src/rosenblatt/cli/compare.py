@@ -13,7 +13,9 @@ from .options import about_data, as_json, data_argument, holdout, options_of, se
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
     if value is None:
         return None
-    names = [name.strip() for name in value.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+    if not names:
+        raise click.BadParameter("name at least one algorithm")
     for name in names:
         if name not in ALGORITHMS:
             raise click.BadParameter(f"no algorithm is called {name!r}; there are {', '.join(ALGORITHMS)}")

@@ -31,7 +31,10 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
     """
     from .console import note, print_json
     from .converting import convert
+    from .training import check_writable
 
+    if out != "-":
+        check_writable(out, data)
     rows, columns, target = convert(data, out, to, options_of(given))
     if as_json:
         if out == "-":

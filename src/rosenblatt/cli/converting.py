@@ -112,15 +112,23 @@ class _Conversion:
         """(names, columns, name of the labels, labels) of each chunk."""
         # Numbers as names would look like a row of them.
         names = None if recipe is None else tuple(f"x{name}" if name.isdigit() else name for name in recipe.feature_names)
+        means = self._means() if recipe is None and self.options.missing == "mean" else {}
         for data in self._counted():
             label = data.label_name or "label"
             if recipe is None:
                 assert isinstance(data.features, Table)
-                yield data.features.names, data.features.columns, label, data.labels
+                columns = [_filled(*pair, means) for pair in zip(data.features.names, data.features.columns, strict=True)]
+                yield data.features.names, columns, label, data.labels
                 continue
             rows = recipe.rows(data)
             assert names is not None
             yield names, list((_dense(rows) if isinstance(rows, Sparse) else rows).T), label, data.labels
+
+    def _means(self) -> dict[str, float]:
+        """Of the columns of numbers."""
+        recipe = learn_recipe(Request(data=self.path, options=self.options, scale="none"), self.pieces())
+        means = recipe.numbers.means
+        return {} if means is None else dict(zip(recipe.number_names, means.tolist(), strict=True))
 
     def _delimited(self, file: Any, recipe: Recipe | None) -> None:
         for number, (names, columns, label, labels) in enumerate(self._tables(recipe)):
@@ -151,6 +159,11 @@ def _plain(labels: Any) -> Any:
         return labels
     whole = np.isfinite(labels).all() and (labels == np.round(labels)).all() and (abs(labels) < 2**53).all()
     return labels.astype(np.int64) if whole else labels
+
+
+def _filled(name: str, column: Any, means: dict[str, float]) -> Any:
+    """Numbers that are missing become the mean; names stay missing."""
+    return np.where(np.isnan(column), means[name], column) if name in means and column.dtype.kind == "f" else column
 
 
 def _joined(parts: list[Any], width: int) -> Any:

@@ -29,7 +29,7 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     if found.data.note and not as_json:
         note(found.data.note)
     with bar("examining"):
-        diagnosis = doctor(found.X, found.y, time_limit=time_limit)
+        diagnosis = doctor(found.X, found.y, time_limit=time_limit, feature_names=list(found.recipe.feature_names))
     if as_json:
         print_json(diagnosis.to_dict())
     else:

@@ -42,6 +42,8 @@ def command(model: str, kind: str | None, table: str, output: str | None) -> Non
         sys.stdout.buffer.write(written)
         return
     from ..models.atomic import write_atomically
+    from .training import check_writable
 
+    check_writable(output, model, ending=LANGUAGES[kind])
     write_atomically(output, lambda file: file.write(written))
     click.echo(f"{output}: {len(written):,} bytes", err=True)

@@ -22,6 +22,14 @@ class Failure(click.ClickException):
         click.echo(f"rosenblatt: {self.message}", file=file, err=file is None)
 
 
+def usage(wrong: click.UsageError, ctx: click.Context) -> click.ClickException:
+    """A wrong command line, in one line."""
+    if isinstance(wrong, click.exceptions.NoArgsIsHelpError):
+        return wrong
+    about = (wrong.ctx or ctx).command_path
+    return Failure(f"{one_line(click.ClickException(wrong.format_message())).rstrip('.')} ({about} --help has examples)")
+
+
 def failure(wrong: BaseException) -> click.ClickException | click.exceptions.Exit:
     if os.environ.get("ROSENBLATT_DEBUG"):
         traceback.print_exception(wrong)
@@ -33,6 +41,8 @@ def failure(wrong: BaseException) -> click.ClickException | click.exceptions.Exi
         return click.exceptions.Exit(141)
     if isinstance(wrong, MemoryError):
         return Failure(f"there is not enough memory{_detail(wrong)}; `train --stream` learns from files of any size")
+    if isinstance(wrong, FileNotFoundError) and wrong.filename:
+        return Failure(f"{wrong.filename}: there is no such file")
     if isinstance(wrong, OSError) and wrong.strerror:
         named = f"{wrong.filename}: " if wrong.filename else ""
         return Failure(f"{named}{wrong.strerror.lower()}")

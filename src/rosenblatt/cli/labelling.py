@@ -10,6 +10,7 @@ import numpy as np
 
 from ..readers.data import DataError
 from ..readers.read import chunks
+from ..readers.sources import display_name
 from ..training.labels import codes_of
 from .console import note
 
@@ -26,7 +27,7 @@ def label_rows(model: Model, data: str, options: Options, write: Any, with_score
     comparable = True
     for chunk in chunks(data, options, CHUNK):
         scores = model.scores(chunk)
-        codes = model.codes_of(scores)
+        codes = model.winners(scores)
         write(_lines(model.classes[codes].tolist(), scores if with_scores else None, model.classes.tolist(), as_json))
         if chunk.labels is None:
             comparable = False
@@ -38,9 +39,9 @@ def label_rows(model: Model, data: str, options: Options, write: Any, with_score
         rows += chunk.n_rows
         strange = max(strange, 0 if model.recipe is None else model.recipe.strangers(chunk))
     if strange:
-        note(f"{data} has {strange:,} {'column' if strange == 1 else 'columns'} that the model does not know, left out")
+        note(f"left out: {strange:,} of the columns of {display_name(data)}, which the model does not know")
     if comparable and rows:
-        note(f"{met / rows:.2%} of the labels in {data} were met ({met:,} of {rows:,})")
+        note(f"{met / rows:.2%} of the labels in {display_name(data)} were met ({met:,} of {rows:,})")
 
 
 def _lines(labels: list[Any], scores: Any, classes: list[Any], as_json: bool) -> Iterator[str]:
@@ -61,5 +62,5 @@ def codes_and_scores(model: Model, data: str, options: Options) -> tuple[Any, An
     for chunk in chunks(data, options, CHUNK):
         true.append(codes_of(chunk, model.classes))
         scores.append(model.scores(chunk))
-        predicted.append(model.codes_of(scores[-1]))
+        predicted.append(model.winners(scores[-1]))
     return np.concatenate(true), np.concatenate(predicted), np.concatenate(scores)

@@ -62,7 +62,7 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     )
     recipe = model.recipe
     if recipe is None:
-        return options_of(given)
+        return options_of(given, wanted=model.names) if model.names else options_of(given, width=model.n_features)
     given.update(text=recipe.text, categorical=recipe.categorical)
     return options_of(given, wanted=recipe.wanted)
 

@@ -25,7 +25,8 @@ class _NumberOr(click.ParamType):  # type: ignore[type-arg]
         try:
             return self.number(value)
         except ValueError:
-            self.fail(f"{value!r} is not a number{''.join(f' and not {word}' for word in self.words)}", param, ctx)
+            kind = "whole number" if self.number is int else "number"
+            self.fail(f"{value!r} is not a {kind}{''.join(f' and not {word}' for word in self.words)}", param, ctx)
 
 
 COUNT = _NumberOr(int, {})

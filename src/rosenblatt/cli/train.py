@@ -26,7 +26,7 @@ from .parameters import parameters, taken
 @click.option("--cv", type=click.IntRange(2), metavar="K", help="Test by K-fold cross-validation.")
 @click.option("--certify/--no-certify", default=None, help="Prove whether the rows can be separated.  [default: if quick]")
 @click.option("--stream", is_flag=True, help="Learn from a file larger than memory, through a cache on disk.")
-@click.option("--cache", metavar="FILE", help="Keep the cache of --stream here, and use it again.")
+@click.option("--cache", metavar="FOLDER", help="Keep the cache of --stream here (and FOLDER.test), and use it again.")
 @click.option("--report", metavar="FILE.html", help="Write a report: one file with all figures.")
 @click.option(
     "--plot", multiple=True, metavar="[FIGURE:]FILE", help="Write a figure as PNG, SVG or PDF, for example margins:m.png."

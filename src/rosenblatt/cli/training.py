@@ -32,8 +32,9 @@ def run(
     request = Request(**asked)
     target = _target(request.data, output)
     figures = [_figure(plot) for plot in plots]
-    for path in (target, report, *(path for _, path in figures)):
-        check_writable(path)
+    for path in (target, *(path for _, path in figures)):
+        check_writable(path, request.data, request.test)
+    check_writable(report, request.data, request.test, ending=".html")
     exact = request.choice.name == "Perceptron" and request.choice.options | dict(request.parameters)
     with bar("learning", "mistakes" if exact and not exact["margin"] else "corrections") as watch:
         if stream:
@@ -90,10 +91,17 @@ def _target(data: str, output: str | None) -> str:
     return path
 
 
-def check_writable(path: str | None) -> None:
-    """Say before the work, not after it, that what it leaves cannot be written."""
-    if path is None or path == "-":
+def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> None:
+    """Say before the work, not after it, that what it leaves cannot be written, or would replace what it is made from."""
+    if path is None:
         return
+    if path == "-":
+        raise Failure("- is standard output, where the summary goes: name a file")
+    if ending and not path.lower().endswith(ending):
+        raise Failure(f"{path}: the name of such a file ends with {ending}")
+    for given in inputs:
+        if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
+            raise Failure(f"{path}: this is what is read; name another file to write")
     folder = Path(path).parent
     if not folder.is_dir():
         raise Failure(f"{path}: there is no folder {folder}")

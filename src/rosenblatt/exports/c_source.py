@@ -27,7 +27,7 @@ def to_c(model: Model) -> str:
     scores = 1 if k == 2 else k
     longest = max(len(term) for term in formula.terms) if formula.factors is not None else 1
     lines = [
-        "/* A linear model, written by Rosenblatt. C99; compile with -std=c99 or -ffp-contract=off for the same bits. */",
+        "/* A linear model, written by Rosenblatt, in C99. Sums go from the first term to the last. */",
         "#include <math.h>",
         "",
         f"#define ROSENBLATT_INPUTS {len(formula.inputs)}",

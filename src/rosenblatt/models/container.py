@@ -13,6 +13,7 @@ import json
 import os
 import re
 import stat
+import sys
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
@@ -125,6 +126,11 @@ def read(path: str | os.PathLike[str], parse: Callable[[dict[str, Any], dict[str
 
 def _bytes_of(path: str | os.PathLike[str]) -> memoryview:
     """A file's bytes in memory of our own: one that shrinks while it is mapped would end the process."""
+    if os.fspath(path) == "-":
+        piped = sys.stdin.buffer.read(MOST_BYTES + 1)
+        require(piped, "is empty, not a model")
+        require(len(piped) <= MOST_BYTES, f"has more than {MOST_BYTES >> 30} GB, which no model has")
+        return memoryview(bytearray(piped))
     require(b"\0" not in os.fsencode(path), "is no name of a file")
     with Path(path).open("rb", buffering=0) as file:
         about = os.fstat(file.fileno())

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..readers.data import Sparse
+from ..readers.data import Data, DataError, Sparse, Table
 from ..scores import linear_scores, votes_of_pairs
 from ..stopping import Stop
 from .ballots import Ballot
@@ -22,7 +22,7 @@ from .container import Parts, all_finite
 from .sparse import SparseRows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A fitted classifier as plain arrays: it predicts, and remembers where it comes from.
 
@@ -54,6 +54,9 @@ class Model:
     provenance: dict[str, Any] = field(default_factory=dict)
     more: Parts | None = field(default=None, repr=False)  # what the estimator needs besides, to be as it was
 
+    def __repr__(self) -> str:
+        return f"<Model: {self.kind}, {self.n_features:,} features, classes {', '.join(map(str, self.classes[:8].tolist()))}>"
+
     @property
     def n_features(self) -> int:
         """Of the rows that the weights meet: after the recipe, where there is one."""
@@ -74,7 +77,7 @@ class Model:
 
     def scores(self, X: Any) -> Any:
         """Rows x heads: one head for two classes, over 0 for the second; else one for each class."""
-        rows = self._rows(X if self.recipe is None else self.recipe.rows(X))
+        rows = self._rows(self._plain(X) if self.recipe is None else self.recipe.rows(X))
         if self.coef is None:
             return np.concatenate([vote.scores(rows) for vote in self._votes], axis=1)
         scores = linear_scores(rows, self.coef, self.intercept)
@@ -86,9 +89,9 @@ class Model:
 
     def labels_of(self, scores: Any) -> Any:
         """The classes that scores stand for."""
-        return self.classes[self.codes_of(scores)]
+        return self.classes[self.winners(scores)]
 
-    def codes_of(self, scores: Any) -> Any:
+    def winners(self, scores: Any) -> Any:
         """Their positions among `classes`."""
         if len(self.classes) == 1:
             return np.zeros(len(scores), np.intp)
@@ -103,6 +106,23 @@ class Model:
     @cached_property
     def _votes(self) -> list[Any]:
         return [ballot.vote() for ballot in self.ballots or ()]
+
+    def _plain(self, X: Any) -> Any:
+        """The rows of a file for a model without a recipe: its columns by name, where it knows names, else by position."""
+        if not isinstance(X, Data):
+            return X
+        features = X.features
+        if isinstance(features, Sparse):
+            return features.cut(self.n_features)
+        if not isinstance(features, Table):
+            return features
+        known = self.names is not None and set(self.names) <= set(features.names)
+        names = self.names if known and self.names is not None else features.names
+        columns = [features.columns[features.names.index(name)] for name in names]
+        for name, column in zip(names, columns, strict=True):
+            if column.dtype.kind != "f":
+                raise DataError(X.source, f"column {name!r} is not numbers, which is all that this model reads")
+        return np.column_stack(columns)
 
     def _rows(self, X: Any) -> Any:
         """Rows that can be scored, of the right width, all finite."""

@@ -150,8 +150,12 @@ class Columns:
             return math.nan
         if value is not None or NOT_FINITE.fullmatch(cell):
             raise self._error(c, at, f"{shown(cell)} is not finite")
-        name = self.layout.names[c]
-        raise self._error(c, at, f"{shown(cell)} is not a number: say --categorical {name!r} if it is not meant to be one")
+        hint = (
+            ""
+            if self.options.wanted is not None
+            else f": say --categorical {self.layout.names[c]!r} if it is not meant to be one"
+        )
+        raise self._error(c, at, f"{shown(cell)} is not a number{hint}")
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
         if cell in MISSING and self.layout.kinds[c] != FREE:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+ZERO_FIRST = re.compile(r"[+-]?0\d")
 
 
 class DataError(ValueError):
@@ -14,7 +17,7 @@ class DataError(ValueError):
     def __init__(self, source: str, sentence: str, line: int | None = None, column: int | str | None = None) -> None:
         places = [] if line is None else [f"line {line:,}"]
         if column is not None:
-            places.append(f"column {column}")
+            places.append(f"column {str(column).removeprefix('column ')}")
         super().__init__(f"{', '.join([source, *places])}: {sentence}")
         self.source, self.sentence, self.line, self.column = source, sentence, line, column
 
@@ -38,6 +41,14 @@ class Sparse:
         kept = np.repeat(wanted, lengths)
         indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
         return Sparse(self.values[kept], self.indices[kept], indptr, self.width)
+
+    def cut(self, width: int) -> Sparse:
+        """The first columns; there may be fewer."""
+        if self.width <= width:
+            return Sparse(self.values, self.indices, self.indptr, width)
+        kept = self.indices < width
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        return Sparse(self.values[kept], self.indices[kept], ends[self.indptr].astype(np.int64), width)
 
     def to_scipy(self) -> Any:
         import scipy.sparse as sp
@@ -86,17 +97,19 @@ class Data:
 
 
 def typed_labels(labels: Any) -> Any:
-    """Labels as whole numbers where all are, as floats where all are numbers, else as text.
+    """Labels as whole numbers where all are, else as text: fractions and numbers such as 01 are names.
 
     >>> typed_labels(np.array(["1", "-1.0", "1"], object)).tolist(), typed_labels(np.array(["1", "b"], object)).tolist()
     ([1, -1, 1], ['1', 'b'])
+    >>> typed_labels(np.array([1.5, 2.0])).tolist(), typed_labels(np.array(["01", "02"], object)).tolist()
+    (['1.5', '2.0'], ['01', '02'])
     """
     distinct, codes = np.unique(np.asarray(labels).astype(str) if labels.dtype.kind == "O" else labels, return_inverse=True)
     try:
         numbers = distinct.astype(np.float64)
     except ValueError:
         return distinct[codes]
-    if not np.isfinite(numbers).all():
-        return distinct[codes]
-    whole = numbers == np.round(numbers)
-    return (numbers.astype(np.int64) if whole.all() and (abs(numbers) < 2**53).all() else numbers)[codes]
+    whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and (abs(numbers) < 2**53).all()
+    if not whole or any(ZERO_FIRST.match(label) for label in distinct.tolist() if isinstance(label, str)):
+        return distinct.astype(str)[codes]
+    return numbers.astype(np.int64)[codes]

@@ -54,8 +54,12 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     fixed = {find_column(source, names, said, "of categories") for said in options.categorical if _there(names, said, options)}
     notes = []
     label: int | None
-    if options.wanted is None:
+    if options.wanted is None and options.label is None and len(names) - len(left_out) == options.width:
+        label, features = None, [c for c in range(len(names)) if c not in left_out]
+    elif options.wanted is None:
         label, why = _label(source, names, body, options.label, left_out)
+        if label in left_out:
+            raise DataError(source, f"the column of labels, {names[label]!r}, cannot be ignored")
         features = [c for c in range(len(names)) if c != label and c not in left_out]
         if not features:
             raise DataError(source, "there is no column beside the labels")
@@ -71,7 +75,8 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
             kinds.append(FREE)
         else:
             known, numbers = below[c] if header else map(sum, zip(below[c], _counts(rows[0][c : c + 1]), strict=True))
-            kinds.append(TEXT if c in fixed or 2 * numbers < known else NUMBER)
+            # Labels stay as they are written: 01 is not 1.
+            kinds.append(TEXT if c == label or c in fixed or 2 * numbers < known else NUMBER)
     if options.header is None:
         notes.append("the first line is names" if header else "there is no line of names")
     text, categorical = (tuple(names[c] for c in sorted(said)) for said in (free, fixed))

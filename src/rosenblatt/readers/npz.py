@@ -146,7 +146,7 @@ class _Stream(NamedTuple):
 
 
 def _bounded(source: Source) -> bytes:
-    raw = source.read(MOST_BYTES + 1) if source.compression is None else b"".join(_pieces(source))
+    raw = b"".join(_pieces(source))
     if len(raw) > MOST_BYTES:
         raise DataError(source.name, f"the archive takes more than {MOST_BYTES >> 30} GB")
     return raw

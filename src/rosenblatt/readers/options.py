@@ -17,3 +17,4 @@ class Options:
     zero_based: bool = False  # svmlight: whether columns are counted from 0
     columns: int | None = None  # svmlight: how many there are; None: as many as the largest index says
     wanted: tuple[str, ...] | None = None  # the columns that a model reads; labels may then be absent
+    width: int | None = None  # how many columns a model without names reads: a table of just so many has no labels

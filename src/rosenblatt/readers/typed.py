@@ -40,14 +40,22 @@ def lay_out(source: str, names: Sequence[str], options: Options, sample: Callabl
     if options.wanted is not None:
         return _as_wanted(source, names, options)
     ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
-    label = _label(source, names, options, ignored, sample)
+    unlabelled = options.label is None and len(names) - len(ignored) == options.width
+    label = None if unlabelled else _label(source, names, options, ignored, sample)
     features = tuple(i for i in range(len(names)) if i != label and i not in ignored)
     if not features:
         raise DataError(source, "there is no column besides the labels")
     text = {find_column(source, names, key, "of text") for key in options.text}
     fixed = {find_column(source, names, key, "of categories") for key in options.categorical}
     said = (tuple(names[i] for i in sorted(which)) for which in (text, fixed))
-    return Layout(label, features, tuple(names[i] for i in features), names[label], frozenset(text | fixed), *said)
+    return Layout(
+        label,
+        features,
+        tuple(names[i] for i in features),
+        None if label is None else names[label],
+        frozenset(text | fixed),
+        *said,
+    )
 
 
 def check_names(source: str, names: Sequence[str]) -> None:

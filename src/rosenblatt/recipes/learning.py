@@ -97,6 +97,9 @@ def _from_tables(
         tally.add(as_matrix(table, data.source, numbers))
     tally.finish()
     _check(head, tally)
+    for j, name in enumerate(numbers):
+        if not tally.counts[j]:
+            raise DataError(head.source, f"column {name!r} has no value in any row: leave it out with --ignore")
     finished = tuple(strand.finish() for strand in strings.values())
     done, notes = _numbers(tally, scale)
     notes = (*_notes_on_strings(finished, strings), *_notes_on_ids(numbers, ids), *_notes_on_gaps(numbers, tally), *notes)

@@ -62,5 +62,5 @@ class Request:
 
 
 def _listed(own: Mapping[str, Any]) -> str:
-    hidden = {"keep", "warm_start", "log", "verbose", "random_state", "certify"}
+    hidden = {"keep", "update", "warm_start", "log", "verbose", "random_state", "certify"}
     return ", ".join(f"--{name.replace('_', '-')}" for name in own if name not in hidden)

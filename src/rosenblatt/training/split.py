@@ -59,6 +59,8 @@ def folds(codes: Any, count: int, seed: int = 0) -> Any:
     """The fold of each row, 0 to count - 1; every class is spread over all of them as evenly as its size allows."""
     if count < 2:
         raise ValueError(f"--cv must be at least 2, got {count}")
+    if count > len(codes):
+        raise ValueError(f"--cv {count} is more folds than there are rows, which are {len(codes):,}")
     rng = np.random.default_rng(seed)
     fold = np.empty(len(codes), np.int64)
     rare = np.bincount(codes).min()

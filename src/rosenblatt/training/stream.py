@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..readers.data import Data, DataError, Sparse, typed_labels
+from ..readers.data import Data, Sparse, typed_labels
 from ..readers.read import chunks
 from ..readers.sources import Source
 from ..recipes.recipe import Recipe
@@ -30,7 +30,7 @@ from .labels import codes_of
 from .metrics import Confusion
 from .request import Request
 from .split import Holdout
-from .train import Outcome, heard, labelled, learn_recipe, provenance, reading_for
+from .train import Outcome, check_classes, check_width, heard, labelled, learn_recipe, provenance, reading_for
 
 # Bytes of the file that are read at a time: their rows take a few times as much.
 CHUNK = 1 << 22
@@ -112,10 +112,11 @@ def _reopened(train: Cache, test: Cache | None) -> Caches:
 
 def _built(request: Request, train: Path, test: Path | None, key: str, watch: Any) -> Caches:
     classes: dict[Any, int] = {}
-    recipe = learn_recipe(request, _training_rows(request, classes, watch))
+    first_chunk: list[Data] = []
+    recipe = learn_recipe(request, _training_rows(request, classes, first_chunk, watch))
     known = np.unique(typed_labels(np.array(list(classes), object)))
-    if len(known) < 2:
-        raise DataError(request.data, f"all rows have the label {known.tolist()[0]!r}: there is nothing to tell apart")
+    assert first_chunk
+    check_classes(first_chunk[0], known)
     sparse, first = None, None
     with contextlib.ExitStack() as stack:
         writers: list[CacheWriter | None] = [None, None]
@@ -156,12 +157,14 @@ def _built(request: Request, train: Path, test: Path | None, key: str, watch: An
     return Caches(Cache.open(train), tested, recipe, origin, told)
 
 
-def _training_rows(request: Request, classes: dict[Any, int], watch: Any) -> Iterator[Data]:
+def _training_rows(request: Request, classes: dict[Any, int], first: list[Data], watch: Any) -> Iterator[Data]:
     with Source(request.data) as source:
         for chunk, held in _parts(request, source, watch, "looking"):
             training = chunk.take(~held)
             for label in np.unique(_text(training.labels)).tolist():
                 classes[label] = 1
+            first[:] = first or [training]
+            check_width(training, len(classes))
             yield training
 
 

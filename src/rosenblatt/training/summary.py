@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..report.terminal import sparkline
+from ..report.words import plural
 from .metrics import Confusion
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def _data(outcome: Outcome) -> str:
     sizes = outcome.train.counts.sum(axis=1)
     each = [f"{label} ({size:,})" for label, size in zip(outcome.classes.tolist(), sizes, strict=True)]
     listed = ", ".join(each[:LISTED]) + (", ..." if len(each) > LISTED else "")
-    return f"{outcome.rows:,} rows to learn from, {outcome.recipe.width:,} features, {len(each)} classes: {listed}"
+    features = plural(outcome.recipe.width, "feature")
+    return f"{plural(outcome.rows, 'row')} to learn from, {features}, {len(each):,} classes: {listed}"
 
 
 def _title(outcome: Outcome) -> str:
@@ -117,9 +119,9 @@ def _work(outcome: Outcome) -> str:
     passes, updates = getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None)
     parts = []
     if isinstance(passes, int):
-        parts.append(f"{passes:,} {'pass' if passes == 1 else 'passes'}")
+        parts.append(plural(passes, "pass", "passes"))
     if updates is not None:
-        parts.append(f"{updates:,} updates")
+        parts.append(plural(updates, "update"))
     if outcome.bound is not None:
         parts.append(f"of at most {outcome.bound:,.1f} that R^2/gamma^2 allows")
     each = [last for _, _, last in outcome.history]
@@ -140,7 +142,8 @@ def _margin(outcome: Outcome) -> str:
     assert margin is not None
     if margin > 0.0:
         return f"{margin:.6g}: the nearest row is that far from the plane"
-    return f"none: {outcome.train.errors:,} rows are not on their own side, one by {abs(margin):.3g}"
+    wrong = outcome.train.errors
+    return f"none: {plural(wrong, 'row is', 'rows are')} not on their own side, one by {abs(margin):.3g}"
 
 
 def _seconds(seconds: float) -> str:

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 # A proof is tried without being asked for up to so many values, for so many seconds.
 QUICK_VALUES, QUICK_SECONDS = 1 << 20, 1.0
+NONE_HELD = "No row was held out to test on: every class has too few."
+# Weights of a model, at most: 2 GB of them.
+MOST_WEIGHTS = 1 << 28
+# Numbers with fractions are classes where there are no more than so many.
+QUANTITIES = 50
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Prepared:
     X_test: Any = None
     codes_test: Any = None
     notes: tuple[str, ...] = ()
+    places: Any = None  # of the rows to learn from, in the file; None: all of it
 
     @property
     def codes(self) -> Any:
@@ -111,21 +117,49 @@ def labelled(data: Data) -> Data:
 
 def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     """Features of the rows to learn from, and of those to test on: the test file, or rows held out."""
+    places = None
     if test is None and request.share is not None:
         held = Holdout(request.share, request.seed).mask(data.labels)
-        data, test = data.take(~held), data.take(held)
+        data, test, places = data.take(~held), data.take(held), np.flatnonzero(~held)
+    check_width(data, len(np.unique(_text(data.labels))))
     recipe = learn_recipe(request, [data])
     if test is None and request.test is not None:
         test = read(request.test, reading_for(recipe, request.options, data.label_name))
     y = typed_labels(data.labels)
     classes = np.unique(y)
-    if len(classes) < 2:
-        raise DataError(data.source, f"all rows have the label {classes.tolist()[0]!r}: there is nothing to tell apart")
-    notes = tuple(note for note in (data.note, *recipe.notes) if note)
+    check_classes(data, classes)
+    none = NONE_HELD if places is not None and len(places) == data.n_rows and test is not None and not test.n_rows else None
+    notes = tuple(note for note in (data.note, *recipe.notes, none) if note)
     X = as_matrix(recipe.rows(data))
     if test is None or test.n_rows == 0:
         return Prepared(recipe, classes, X, y, notes=notes)
-    return Prepared(recipe, classes, X, y, as_matrix(recipe.rows(test)), codes_of(test, classes), notes)
+    return Prepared(recipe, classes, X, y, as_matrix(recipe.rows(test)), codes_of(test, classes), notes, places)
+
+
+def check_width(data: Data, classes: int) -> None:
+    """A column far out would make all weights before it."""
+    width, heads = int(data.features.shape[1]), 1 if classes <= 2 else classes
+    if width * heads > MOST_WEIGHTS:
+        sentence = f"{width:,} columns and {classes:,} classes are {width * heads:,} weights, over {MOST_WEIGHTS:,}"
+        raise DataError(data.source, f"{sentence}: is the largest column a mistake?")
+
+
+def check_classes(data: Data, classes: Any) -> None:
+    if len(classes) < 2:
+        raise DataError(data.source, f"all rows have the label {classes.tolist()[0]!r}: there is nothing to tell apart")
+    if len(classes) > QUANTITIES and classes.dtype.kind == "U" and all(map(_is_number, classes.tolist())):
+        raise DataError(data.source, f"the labels are {len(classes):,} different numbers: these are quantities, not classes")
+
+
+def _is_number(label: str) -> bool:
+    try:
+        return math.isfinite(float(label))
+    except ValueError:
+        return False
+
+
+def _text(labels: Any) -> Any:
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
 def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
@@ -215,11 +249,18 @@ def proof_of(request: Request, prepared: Prepared) -> Certificate | None:
     values = X.nnz if hasattr(X, "nnz") else X.size
     if request.certify is False or (request.certify is None and values * max(1, len(prepared.classes) - 1) > QUICK_VALUES):
         return None
+    from ..certificates.statements import Inseparable
     from ..proofs.certify import certify
 
     fit_intercept = bool(request.parameters.get("fit_intercept", True))
     certificate = certify(X, prepared.y, fit_intercept, None if request.certify else QUICK_SECONDS)
-    return None if certificate.verdict == "undecided" and not request.certify else certificate
+    if certificate.verdict == "undecided" and not request.certify:
+        return None
+    if isinstance(certificate, Inseparable) and prepared.places is not None:
+        # It is about the rows learnt from; whoever reads it looks for them in the file.
+        clash = tuple(pair._replace(row=int(prepared.places[pair.row])) for pair in certificate.clash)
+        return replace(certificate, clash=clash)
+    return certificate
 
 
 def margin_of(estimator: LinearClassifier, prepared: Prepared) -> float | None:
