@@ -136,6 +136,8 @@ def _same_table(theirs: Any, ours: Any) -> float:
     worst = 0.0
     for other, column in zip(theirs, [*ours.features.columns, ours.labels], strict=True):
         values = np.asarray(other)
+        if column.dtype == object and values.dtype.kind in "iuf":  # labels, which stay as they are written
+            column = column.astype(np.float64)
         if column.dtype == object:
             worst = worst if np.array_equal(values.astype(object), column) else float("inf")
         else:

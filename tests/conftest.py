@@ -1,4 +1,4 @@
-"""Certificates, proofs and reports are checked once, in the run that measures coverage: little of them is compiled."""
+"""Where little is compiled, or much data goes by, a test runs once: compiled, as everything does, and not again as Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-HERE = ("certificates", "proofs", "report")
+ONCE = ("certificates", "cli", "exports", "models", "proofs", "real", "recipes", "report", "streams", "training")
 
 # Whether a test is in time depends on what else runs; the suite has a limit of its own.
 settings.register_profile("rosenblatt", deadline=None)
@@ -16,5 +16,6 @@ settings.load_profile("rosenblatt")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(item.fspath).parent.name in HERE and item.get_closest_marker("slow") is None:
+        path = Path(item.fspath)
+        if path.parent.name in ONCE or path.name == "test_scikit_learn.py":
             item.add_marker(pytest.mark.once)

@@ -33,7 +33,7 @@ def test_a9a_at_84_percent(tmp_path):
 def test_adult_with_its_categories(tmp_path):
     refused = rosenblatt("train", data_file("uci/adult.data"), "-o", tmp_path / "m")
     assert refused.code == 2
-    assert "line 15, column 6" in refused.err
+    assert "line 15, column 13" in refused.err
     target = tmp_path / "m.safetensors"
     train, test = data_file("uci/adult.data"), data_file("uci/adult.test")
     told = rosenblatt("train", train, "--missing", "mean", "--test", test, "-o", target, "--json").json

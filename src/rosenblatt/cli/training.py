@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +46,8 @@ def run(
             from ..training.train import train
 
             outcome = train(request, watch)
-    if target is not None:
-        save(model_of(outcome), target)
-    written = {} if target is None else {"model": target}
+    save(model_of(outcome), target)
+    written = {"model": target}
     if report is not None or figures:
         from .reporting import write_figure_of, write_report_of
 
@@ -122,6 +122,8 @@ def _figure(plot: str) -> tuple[str, str]:
         name = name if name in FIGURES else "plane"
     if Path(path).suffix.lower() not in ENDINGS:
         raise Failure(f"{path}: a figure is written as {', '.join(ENDINGS)}, by the ending of its name")
+    if not path.lower().endswith(".svg") and find_spec("matplotlib") is None:
+        raise Failure(f"{path}: pictures need matplotlib: pip install 'rosenblatt[plot]'; .svg does not")
     if name not in FIGURES:
         raise Failure(f"no figure is called {name!r}; there are {', '.join(FIGURES)}")
     return name, path
