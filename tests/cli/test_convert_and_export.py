@@ -114,3 +114,5 @@ def test_kind_must_be_said(model):
     found = rosenblatt("export", model / "m.safetensors")
     assert found.code == 2
     assert "--onnx, --json, --c or --sql" in found.err
+    assert rosenblatt("export", model / "m.safetensors", "--c", "--sql").code == 2
+    assert rosenblatt("export", model / "m.safetensors", "--onnx", "-o", model / "m.sql").code == 2

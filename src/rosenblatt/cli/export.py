@@ -11,13 +11,13 @@ from .options import model_argument
 
 @click.command("export")
 @model_argument
-@click.option("--onnx", "kind", flag_value="onnx", help="ONNX: scores and labels in double precision.")
-@click.option("--json", "kind", flag_value="json", help="JSON: everything needed to score rows in any language.")
-@click.option("--c", "kind", flag_value="c", help="C99: one file without dependencies.")
-@click.option("--sql", "kind", flag_value="sql", help="SQL: a SELECT over a table with the model's columns.")
+@click.option("--onnx", is_flag=True, help="ONNX: scores and labels in double precision.")
+@click.option("--json", is_flag=True, help="JSON: everything needed to score rows in any language.")
+@click.option("--c", is_flag=True, help="C99: one file without dependencies.")
+@click.option("--sql", is_flag=True, help="SQL: a SELECT over a table with the model's columns.")
 @click.option("--table", metavar="NAME", default="rows", show_default=True, help="SQL: the table's name.")
 @click.option("-o", "--output", metavar="FILE", help="Where it goes.  [default: standard output; its ending tells the kind]")
-def command(model: str, kind: str | None, table: str, output: str | None) -> None:
+def command(model: str, table: str, output: str | None, **asked: bool) -> None:
     """Turn a model into ONNX, JSON, C or SQL, with scores equal to ours.
 
     \b
@@ -31,10 +31,12 @@ def command(model: str, kind: str | None, table: str, output: str | None) -> Non
     from ..exports.export import LANGUAGES, export
     from ..models.files import load_model
 
+    kinds = [kind for kind, wanted in asked.items() if wanted]
     ending = Path(output or "").suffix.lower()
-    kind = kind or next((language for language, end in LANGUAGES.items() if end == ending), None)
-    if kind is None:
-        raise click.UsageError("say which: --onnx, --json, --c or --sql")
+    kinds = kinds or [language for language, end in LANGUAGES.items() if end == ending]
+    if len(kinds) != 1:
+        raise click.UsageError("say which one: --onnx, --json, --c or --sql")
+    kind = kinds[0]
     if kind == "onnx" and output is None and sys.stdout.isatty():
         raise click.UsageError("ONNX is not text: give --output FILE")
     written = export(load_model(model), kind, table=table)
