@@ -14,6 +14,8 @@ from reading_files import outcome, outcome_of_chunks, read
 
 from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.readers.cells import records, sniff
+from rosenblatt.readers.delimited import read_delimited
+from rosenblatt.readers.sources import Source
 
 often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
@@ -269,3 +271,13 @@ def test_the_delimiter() -> None:
     assert sniff(b"a\tb, c, d\ne\tf\n", "") == b"\t"
     assert sniff(b"1 2 3\n4 5 6\n", "data") == b" "
     assert sniff(b"one\ntwo\n", "csv") == b","
+
+
+@pytest.mark.parametrize("text", [b"a,b,label,\n1,2,x,\n3,4,y,\n5,6,x,\n", b"1,2,x,\n3,4,y,\n5,6,x,\n7,8,y,\n"])
+def test_a_delimiter_at_the_end_of_every_line_makes_no_column(tmp_path, text):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(text)
+    with Source(path) as source:
+        data = read_delimited(source)
+    assert len(data.features.names) == 2
+    assert set(data.labels) == {"x", "y"}

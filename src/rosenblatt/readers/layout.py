@@ -50,6 +50,8 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
         raise DataError(source, "there are no rows in it, only names")
     names = _names(source, rows[0] if header else None, len(rows[0]))
     left_out = {find_column(source, names, said, "to ignore") for said in options.ignore}
+    if len(names) > 2 and not any(row[-1] for row in rows):  # every line ends with a delimiter
+        left_out.add(len(names) - 1)
     free = {find_column(source, names, said, "of text") for said in options.text if _there(names, said, options)}
     fixed = {find_column(source, names, said, "of categories") for said in options.categorical if _there(names, said, options)}
     notes = []
