@@ -207,3 +207,42 @@ def test_many_folds_and_few_rows(tmp_path):
     data = tmp_path / "rows.csv"
     data.write_text("a,label\n1,x\n2,y\n3,x\n4,y\n")
     assert "No row was held out" in rosenblatt("train", data, "-o", tmp_path / "m").out
+
+
+def test_outputs_of_one_name_and_figures_that_cannot_be_are_told_before_anything_is_written(tmp_path):
+    both = tmp_path / "same.html"
+    assert "the same name" in rosenblatt("train", "example:iris", "-o", both, "--report", both).err
+    plot = f"learning:{tmp_path / 'l.svg'}"
+    found = rosenblatt("train", "example:iris", "-a", "linear-mse", "-o", tmp_path / "m", "--plot", plot)
+    assert (found.code, found.err) == (2, "rosenblatt: linear-mse has nothing to draw as 'learning': choose another figure\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_pairs_of_classes_are_named(tmp_path):
+    target = tmp_path / "m.safetensors"
+    assert rosenblatt("train", "example:iris", "-a", "soft-margin", "--multiclass", "ovo", "-o", target).code == 0
+    heavy = rosenblatt("show", target, "--json", "--features", 1).json["heaviest"]
+    pairs = ["versicolor (not setosa)", "virginica (not setosa)", "virginica (not versicolor)"]
+    assert [each["class"] for each in heavy] == pairs
+    assert heavy[1]["feature"].startswith("petal")
+    assert heavy[1]["weight"] > 0  # virginicas have the large petals
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "npz", "parquet"])
+def test_large_whole_numbers_and_truth_values_stay_apart(tmp_path, ending):
+    labels = [2**53, 2**53 + 1, 5] * 8
+    path = tmp_path / f"rows.{ending}"
+    rows = [[float(i % 3), float(i)] for i in range(24)]
+    if ending == "npz":
+        np.savez(path, X=np.array(rows), y=np.array(labels))
+    elif ending == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"a": [row[0] for row in rows], "b": [row[1] for row in rows], "label": labels}), path)
+    else:
+        form = '{{"a": {}, "b": {}, "label": {}}}' if ending == "jsonl" else "{},{},{}"
+        lines = [form.format(a, b, y) for (a, b), y in zip(rows, labels, strict=True)]
+        path.write_text("\n".join(([] if ending == "jsonl" else ["a,b,label"]) + lines) + "\n")
+    told = rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json
+    assert sorted(told["classes"]) == sorted([str(2**53), str(2**53 + 1), "5"])

@@ -59,7 +59,7 @@ def test_prediction_wants_columns_and_no_labels(tmp_path):
     path = write(tmp_path, '{"new": [1], "b": 2, "a": 1}')
     data = read(path, Options(wanted=("a", "b"), label="y"))
     assert data.labels is None
-    assert read(path, Options(wanted=("a",), label="1")).labels.tolist() == [2.0]
+    assert read(path, Options(wanted=("a",), label="1")).labels.tolist() == ["2"]
     assert read(path, Options(wanted=("a",), label="a")).labels is None
     assert [column.tolist() for column in data.features.columns] == [[1.0], [2.0]]
     with pytest.raises(DataError, match="there is no column 'c', which the model reads"):
@@ -173,4 +173,4 @@ def test_what_was_written_is_read(tmp_path_factory, rows):
     data = read(write(tmp_path_factory.getbasetemp(), "\n".join(lines)))
     assert data.features.columns[0].tolist() == [a for a, _, _ in rows]
     assert data.features.columns[1].tolist() == [b for _, b, _ in rows]
-    assert data.labels.tolist() == [y for _, _, y in rows]
+    assert data.labels.tolist() == [str(y) for _, _, y in rows]

@@ -35,10 +35,10 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
 
     if out != "-":
         check_writable(out, data)
+    elif as_json:
+        raise click.UsageError("--json and OUT would both go to standard output")
     rows, columns, target = convert(data, out, to, options_of(given))
     if as_json:
-        if out == "-":
-            raise click.UsageError("--json and OUT would both go to standard output")
         print_json({"rows": rows, "columns": columns, "format": target, "written": out})
     else:
         note(f"{rows:,} rows, {columns:,} columns -> {'standard output' if out == '-' else out} ({target})")

@@ -143,7 +143,7 @@ class _Conversion:
         with contextlib.ExitStack() as stack:
             writer: Any = None
             for names, columns, label, labels in self._tables(recipe):
-                table = arrow_table(names, columns, _plain(labels), label)
+                table = arrow_table(names, columns, labels, label)  # one type in all chunks
                 if writer is None:
                     writer = stack.enter_context(arrow_writer(file, table.schema, self.target))
                 writer.write_table(table)

@@ -9,11 +9,11 @@ from rosenblatt import __version__
 from ..models.atomic import write_atomically
 from ..report.draw import draw
 from ..report.page import write_report
-from ..report.save import save_chart
 from ..report.story import Story
 from ..training.summary import facts
 
 if TYPE_CHECKING:
+    from ..report.charts import Chart
     from ..training.train import Outcome
 
 
@@ -48,5 +48,8 @@ def write_report_of(outcome: Outcome, path: str, command: str) -> None:
     write_atomically(path, lambda file: file.write(page))
 
 
-def write_figure_of(outcome: Outcome, name: str, path: str) -> None:
-    save_chart(draw(story_of(outcome), name), path)
+def chart_of(outcome: Outcome, name: str) -> Chart:
+    try:
+        return draw(story_of(outcome), name)
+    except ValueError:
+        raise ValueError(f"{outcome.request.algorithm} has nothing to draw as {name!r}: choose another figure") from None

@@ -67,10 +67,14 @@ def heaviest(model: Any, count: int) -> list[dict[str, Any]]:
     """The features of the largest weights of each plane, and the class that they speak for."""
     if model.coef is None or count == 0:
         return []
+    import itertools
+
     import numpy as np
 
     names, classes, found = model.feature_names or range(1, model.n_features + 1), model.classes.tolist(), []
-    heads = [classes[1]] if len(model.coef) == 1 else classes if len(model.coef) == len(classes) else range(len(model.coef))
+    heads = [classes[1]] if len(model.coef) == 1 else classes
+    if model.pairs:  # a plane between each two, over 0 for the second
+        heads = [f"{other} (not {one})" for one, other in itertools.combinations(classes, 2)]
     for head, weights in zip(heads, model.coef, strict=True):
         for j in np.argsort(-abs(weights), kind="stable")[:count].tolist():
             if weights[j] != 0.0:

@@ -53,6 +53,8 @@ def command(data: str, model: str | None, output: str | None, report: str | None
     if model is not None and output is not None:
         raise click.UsageError("the model's name is given twice: as an argument and with --output")
     stream, cache, wants_json = given.pop("stream"), given.pop("cache"), given.pop("as_json")
+    if cache == "":
+        raise click.UsageError("--cache needs the name of a folder")
     if cache and not stream:
         raise click.UsageError("--cache is where --stream keeps its rows: give --stream too")
     options, said = options_of(given), taken(given)

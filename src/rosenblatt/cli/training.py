@@ -30,12 +30,19 @@ def run(
 
         with without_pandas():
             from ..estimators import linear, online  # noqa: F401  which load scikit-learn
+    if cache is not None:
+        from ..streams.writer import check_place
+
+        check_place(Path(cache))
     request = Request(**asked)
     target = _target(request.data, output)
     figures = [_figure(plot) for plot in plots]
     for path in (target, *(path for _, path in figures)):
         check_writable(path, request.data, request.test)
     check_writable(report, request.data, request.test, ending=".html")
+    outputs = [target, *([report] if report else []), *(path for _, path in figures)]
+    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
+        raise Failure("two of the files that would be written have the same name")
     exact = request.choice.name == "Perceptron" and request.choice.options | dict(request.parameters)
     with bar("learning", "mistakes" if exact and not exact["margin"] else "corrections") as watch:
         if stream:
@@ -46,17 +53,23 @@ def run(
             from ..training.train import train
 
             outcome = train(request, watch)
+    charts = []
+    if figures:
+        from .reporting import chart_of
+
+        charts = [(name, path, chart_of(outcome, name)) for name, path in figures]  # before anything is written
     save(model_of(outcome), target)
     written = {"model": target}
-    if report is not None or figures:
-        from .reporting import write_figure_of, write_report_of
+    if report is not None:
+        from .reporting import write_report_of
 
-        if report is not None:
-            write_report_of(outcome, report, command_line())
-            written["report"] = report
-        for name, path in figures:
-            write_figure_of(outcome, name, path)
-            written[f"plot of {name}"] = path
+        write_report_of(outcome, report, command_line())
+        written["report"] = report
+    for name, path, chart in charts:
+        from ..report.save import save_chart
+
+        save_chart(chart, path)
+        written[f"plot of {name}"] = path
     if as_json:
         print_json(as_dict(outcome) | {"written": written})
     else:

@@ -46,7 +46,8 @@ class Hypothesis:
         if largest == 0.0:
             raise ValueError(f"all weights are zero, and have no margin in the {space} space")
         shift = -int(np.frexp(largest)[1])
-        planes, intercepts = np.ldexp(self.planes, shift), np.ldexp(self.intercepts, shift)
+        with np.errstate(over="ignore"):
+            planes, intercepts = np.ldexp(self.planes, shift), np.ldexp(self.intercepts, shift)
         norm = float(np.linalg.norm(np.append(planes, np.ldexp(weight_0, shift) if counts else 0.0)))
         out = np.empty(X.shape[0])
         with one_blas_thread(), np.errstate(over="ignore", under="ignore"):

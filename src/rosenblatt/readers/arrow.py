@@ -115,7 +115,10 @@ def _seekable(source: Source) -> Any:
 
 def _data(source: str, batch: Any, names: list[str], layout: Layout, options: Options, done: int) -> Data:
     def column(at: int, *, label: bool = False) -> Any:
-        values = _cells(source, names[at], batch.column(names[at]), at in layout.written)
+        found = batch.column(names[at])
+        # Labels stay as they are written; a float may be NaN, which is a label that is missing.
+        written = at in layout.written or (label and not str(found.type).startswith(("float", "double", "half")))
+        values = _cells(source, names[at], found, written)
         missing = np.isnan(values) if values.dtype.kind == "f" else np.array([cell is None for cell in values], bool)
         if missing.any() and (label or options.missing != "mean"):
             raise missing_cell(source, names[at], None, done + int(missing.argmax()) + 1, label=label)

@@ -24,7 +24,7 @@ BLOCK = 1 << 20  # bytes that are read at once
 SAMPLE_BYTES = 1 << 24  # of the first rows, where they are long
 MOST_COLUMNS = 100_000
 Row = tuple[int, int, dict[str, Any]]  # line, bytes, the object
-NUMBER, STRING = {float, bool, type(None)}, {str, type(None)}
+NUMBER, STRING = {float, int, bool, type(None)}, {str, type(None)}
 
 
 def read_jsonl(source: Source, options: Options) -> Data:
@@ -93,7 +93,7 @@ class _Columns:
             raise DataError(
                 self.source, "a value is an object or a list: only numbers, strings, true, false and null", line, name
             )
-        if name in self.written:
+        if label or name in self.written:  # labels stay as they are written
             return _strings([_written(cell) for cell in cells])
         number = self.kinds.get(name) is not str
         if not types <= (NUMBER if number else STRING):
@@ -133,12 +133,17 @@ def _strings(cells: list[Any]) -> Any:
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=float, parse_constant=_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=_whole, parse_constant=_constant)
     for first_line, block in blocks(source, BLOCK):
         for line, raw in enumerate(block.split(b"\n"), first_line):
             if not raw.strip():
                 continue
             yield line, len(raw) + 1, _parsed(source.name, decoder, raw, line)
+
+
+def _whole(text: str) -> float | int:
+    """Long numbers may be labels, of which two neighbours must not become one float; of others a float is all that is used."""
+    return int(text) if 16 <= len(text) <= 20 else float(text)
 
 
 def _parsed(source: str, decoder: json.JSONDecoder, raw: bytes, line: int) -> dict[str, Any]:

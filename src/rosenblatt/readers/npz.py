@@ -203,6 +203,10 @@ def _labels(source: str, y: Any) -> Any | None:
         except (UnicodeError, ValueError):
             raise DataError(source, "y has labels that are not text") from None
         return found
+    if y.dtype.kind in "iu" and len(y) and max(abs(int(y.min())), abs(int(y.max()))) >= 2**53:
+        found = np.empty(len(y), object)  # floats would make one of two neighbours
+        found[:] = [str(label) for label in y.tolist()]
+        return found
     with np.errstate(over="ignore"):
         labels = y.astype(np.float64)
     if not np.isfinite(labels).all():

@@ -89,7 +89,8 @@ class Recipe:
         data = as_data(X)
         if self.kind != "table" or not isinstance(data.features, Table):
             return self._matrix_rows(data)
-        absent = [name for name in self.names if name not in data.features.names]
+        known = set(data.features.names)
+        absent = [name for name in self.names if name not in known]
         if absent:
             there = listed(data.features.names)
             raise DataError(data.source, f"there is no column {absent[0]!r}, which the model reads; there are {there}")

@@ -45,7 +45,8 @@ class Facts:
     def planes(self) -> tuple[Any, Any] | None:
         """(weights, intercepts): one plane for two classes, else one for each class; None where there is no such thing."""
         coef = getattr(self.model, "coef_", None)
-        if coef is None or len(coef) != (1 if self.k == 2 else self.k):
+        pairs = getattr(self.model, "multiclass", "") == "ovo" and self.k > 2
+        if coef is None or pairs or len(coef) != (1 if self.k == 2 else self.k):
             return None  # a vote without its rows, or planes between pairs of classes
         return np.asarray(coef, np.float64), np.broadcast_to(np.asarray(self.model.intercept_, np.float64), (len(coef),))
 

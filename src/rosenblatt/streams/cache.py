@@ -16,7 +16,7 @@ import numpy as np
 from ..kernels.rows import CSR, Dense
 from ..kernels.schemes import Argmax, Binary, Rest
 from ..problem import Pages, Problem, Rows, read_only, rows_as_matrix
-from .header import CacheError, Header, bytes_per_row, read_header
+from .header import NAME, CacheError, Header, bytes_per_row, read_header
 from .writer import remove_cache
 
 # Bytes of rows that are in memory at a time.
@@ -86,6 +86,10 @@ class Cache:
                 fine = bool((np.diff(places) >= 0).all() and places[0] >= 0 and places[-1] <= header.stored)
                 indices = self.rows.indices[places[0] : places[-1]] if fine else np.zeros(0)
                 fine = fine and (not len(indices) or (indices.min() >= 0 and indices.max() < header.columns))
+                if fine:
+                    within = np.diff(indices, prepend=-1) > 0
+                    within[(places[:-1] - places[0])[np.diff(places) > 0]] = True  # a row begins anew
+                    fine = bool(within.all())
             fine = fine and codes.min() >= 0 and codes.max() < len(header.classes)
             if fine and "signs" in self._parts:
                 fine = bool((self._parts["signs"].array[start:stop] == 2 * codes - 1).all())
@@ -190,7 +194,7 @@ class Cache:
 
 def reusable(path: str | Path, key: str) -> Cache | None:
     """The cache at `path`, every number checked, if its key is the same; None where there is none, or another."""
-    if not Path(path).exists():
+    if not (Path(path) / NAME).exists():
         return None
     cache = Cache.open(path)
     if cache.header.key != key:
@@ -200,7 +204,11 @@ def reusable(path: str | Path, key: str) -> Cache | None:
 
 
 def key_of(source: str | Path, *parts: Any) -> str:
-    """A key that changes when the file does (by size and time of change) or any of the `parts` (anything JSON can hold)."""
+    """A key that changes when the file does or any of the `parts` (anything JSON can hold).
+
+    The file by its place, size and times; that of its last change, which nobody can set back, is among them.
+    """
     state = os.stat(source)
-    body = json.dumps([os.path.abspath(source), state.st_size, state.st_mtime_ns, parts], sort_keys=True)
+    about = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
+    body = json.dumps([os.path.abspath(source), about, parts], sort_keys=True)
     return hashlib.sha256(body.encode()).hexdigest()

@@ -159,5 +159,4 @@ def best_marks(entries: list[Entry]) -> dict[str, Any]:
         "test": min((entry.test.errors for entry in done if entry.test is not None), default=None),
         "train": min((entry.train.errors for entry in done if entry.train is not None), default=None),
         "margin": max((entry.margin for entry in done if entry.margin is not None), default=-np.inf),
-        "seconds": min((entry.seconds for entry in done), default=None),
     }

@@ -30,7 +30,9 @@ def _plain(labels: Any) -> Any:
 
 
 def _code(label: Any, classes: Any) -> int | None:
-    if classes.dtype.kind in "biuf":
+    if classes.dtype.kind == "b" and str(label).lower() in ("true", "false"):
+        label = str(label).lower() == "true"
+    elif classes.dtype.kind in "biuf":
         try:
             label = float(label)
         except ValueError:

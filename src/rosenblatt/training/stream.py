@@ -93,9 +93,9 @@ def _caches(request: Request, kept: str | None, beside: str, watch: Any, stack: 
         train, test = stack.enter_context(temporary_caches(beside, 2))
     else:
         train, test = Path(kept), Path(f"{kept}.test")
-        found = reusable(train, key)
-        if found is not None and (not tested or reusable(test, key) is not None):
-            return _reopened(found, Cache.open(test) if tested else None)
+        found, held = reusable(train, key), reusable(test, key) if tested else None
+        if found is not None and (held is not None or not tested):
+            return _reopened(found, held)
     return _built(request, train, test if tested else None, key, watch)
 
 
@@ -103,9 +103,6 @@ def _reopened(train: Cache, test: Cache | None) -> Caches:
     notes = train.notes
     arrays = {name: np.array(values, dtype) for name, (dtype, values) in notes["arrays"].items()}
     recipe = Recipe.from_parts(notes["recipe"], arrays)
-    for cache in (train, test):
-        if cache is not None:
-            cache.check()
     used = f"the cache {train.path} was used again"
     return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used))
 

@@ -147,7 +147,8 @@ def check_width(data: Data, classes: int) -> None:
 def check_classes(data: Data, classes: Any) -> None:
     if len(classes) < 2:
         raise DataError(data.source, f"all rows have the label {classes.tolist()[0]!r}: there is nothing to tell apart")
-    if len(classes) > QUANTITIES and classes.dtype.kind == "U" and all(map(_is_number, classes.tolist())):
+    many = len(classes) > min(QUANTITIES, max(2, data.n_rows // 2))
+    if many and classes.dtype.kind == "U" and all(map(_is_number, classes.tolist())):
         raise DataError(data.source, f"the labels are {len(classes):,} different numbers: these are quantities, not classes")
 
 
@@ -252,7 +253,8 @@ def proof_of(request: Request, prepared: Prepared) -> Certificate | None:
     from ..certificates.statements import Inseparable
     from ..proofs.certify import certify
 
-    fit_intercept = bool(request.parameters.get("fit_intercept", True))
+    said = request.parameters
+    fit_intercept = bool(said.get("fit_intercept", True)) and said.get("intercept") != "none"
     certificate = certify(X, prepared.y, fit_intercept, None if request.certify else QUICK_SECONDS)
     if certificate.verdict == "undecided" and not request.certify:
         return None
@@ -271,7 +273,8 @@ def margin_of(estimator: LinearClassifier, prepared: Prepared) -> float | None:
         return None
     from ..proofs.margins import margin
 
-    return float(margin(estimator, prepared.X, prepared.y, space="geometric"))
+    found = float(margin(estimator, prepared.X, prepared.y, space="geometric"))
+    return found if math.isfinite(found) else None
 
 
 def bound_of(outcome: Outcome) -> float | None:
@@ -283,9 +286,8 @@ def bound_of(outcome: Outcome) -> float | None:
     if own["multiclass"] == "ovr" and len(outcome.classes) > 2:
         return None
     if outcome.certificate is not None and outcome.certificate.verdict == "separable" and own["margin"] == 0.0:
-        if own["intercept_scaling"] == 1.0:
-            return float(outcome.certificate.mistake_bound.upper)  # type: ignore[union-attr]
-        return None
+        upper = float(outcome.certificate.mistake_bound.upper)  # type: ignore[union-attr]
+        return upper if own["intercept_scaling"] == 1.0 and math.isfinite(upper) else None
     if outcome.margin is None or outcome.margin <= 0.0:
         return None
     from ..proofs.margins import mistake_bound
