@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ..models.atomic import write_atomically
-from ..readers.data import Data, Sparse, Table, typed_labels
+from ..readers.data import Data, Sparse, Table, as_text, typed_labels
 from ..readers.read import EXTENSIONS, chunks, read
 from ..readers.sources import format_of
 from ..readers.typed_writers import arrow_table, arrow_writer, write_jsonl, write_npz
@@ -85,7 +85,7 @@ class _Conversion:
 
     def _classes(self) -> Any:
         """All labels, typed."""
-        seen = {label for data in self.pieces() for label in np.unique(_text(labelled(data).labels)).tolist()}
+        seen = {str(label) for data in self.pieces() for label in np.unique(as_text(labelled(data).labels)).tolist()}
         return np.unique(typed_labels(np.array(sorted(seen), object)))
 
     def _svmlight(self, file: Any, recipe: Recipe | None) -> None:
@@ -147,10 +147,6 @@ class _Conversion:
                 if writer is None:
                     writer = stack.enter_context(arrow_writer(file, table.schema, self.target))
                 writer.write_table(table)
-
-
-def _text(labels: Any) -> Any:
-    return labels.astype(str)
 
 
 def _plain(labels: Any) -> Any:

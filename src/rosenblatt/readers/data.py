@@ -96,6 +96,11 @@ class Data:
         return replace(self, features=features, labels=None if self.labels is None else self.labels[wanted])
 
 
+def as_text(labels: Any) -> Any:
+    """Labels in one type that sorts: strings, or the floats of formats that have no others."""
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
+
+
 def typed_labels(labels: Any) -> Any:
     """Labels as whole numbers where all are, else as text: fractions and numbers such as 01 are names.
 
@@ -104,7 +109,7 @@ def typed_labels(labels: Any) -> Any:
     >>> typed_labels(np.array([1.5, 2.0])).tolist(), typed_labels(np.array(["01", "02"], object)).tolist()
     (['1.5', '2.0'], ['01', '02'])
     """
-    distinct, codes = np.unique(np.asarray(labels).astype(str) if labels.dtype.kind == "O" else labels, return_inverse=True)
+    distinct, codes = np.unique(as_text(labels), return_inverse=True)
     try:
         numbers = distinct.astype(np.float64)
     except ValueError:

@@ -130,10 +130,15 @@ def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> 
         return 2 * named >= len(numeric)
     if any(cell in MISSING or is_number(cell) for cell in first) or len(set(first)) < len(first):
         return False
-    if any(cell.decode("utf-8", "replace").casefold() in LABEL_NAMES for cell in first):
+    if any(_named(cell) for cell in first):
         return True
     columns = ({row[c] for row in body} for c in range(len(first)))
     return any(len(values) <= len(body) // 2 and name not in values for name, values in zip(first, columns, strict=True))
+
+
+def _named(cell: bytes) -> bool:
+    """Whether it is a usual name of labels."""
+    return cell.decode("utf-8", "replace").casefold() in LABEL_NAMES
 
 
 def _names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:

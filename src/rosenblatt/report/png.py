@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale
@@ -41,7 +42,9 @@ def save_with_matplotlib(chart: Chart, path: Any) -> None:
         for each in chart.marks:
             _mark(axes, each)
         _names(axes, chart)
-    figure.savefig(path, dpi=160, metadata=_no_date(str(path)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # a letter that the font has not is a box; .svg shows it
+        figure.savefig(path, dpi=160, metadata=_no_date(str(path)))
 
 
 def _no_date(path: str) -> dict[str, None]:

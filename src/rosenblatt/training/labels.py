@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..readers.data import Data, DataError
+from ..readers.data import Data, DataError, as_text
 
 
 def codes_of(data: Data, classes: Any) -> Any:
     """The class code of each row; a label that is none of the classes is refused, by name."""
     if data.labels is None:
         raise DataError(data.source, "there are no labels to compare with")
-    distinct, places = np.unique(_plain(data.labels), return_inverse=True)
+    distinct, places = np.unique(as_text(data.labels), return_inverse=True)
     known = [_code(label, classes) for label in distinct.tolist()]
     if None in known and distinct.dtype.kind == "U" and all(label.endswith(".") for label in distinct.tolist()):
         known = [_code(label[:-1], classes) for label in distinct.tolist()]  # as in UCI's adult.test
@@ -23,10 +23,6 @@ def codes_of(data: Data, classes: Any) -> Any:
         names = ", ".join(map(str, classes[:8].tolist())) + (", ..." if len(classes) > 8 else "")
         raise DataError(data.source, f"the label {stranger!r} of row {row:,} is none of the model's classes: {names}")
     return np.array(known, np.int64)[places]
-
-
-def _plain(labels: Any) -> Any:
-    return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
 def _code(label: Any, classes: Any) -> int | None:

@@ -34,6 +34,8 @@ class Request:
         given = [name for name in ("test", "holdout", "cv") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"--{given[0]} and --{given[1]} are two ways to test: give one")
+        if self.data == "-" and self.test == "-":
+            raise ValueError("DATA and --test cannot both be standard input")
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"no algorithm is called {self.algorithm!r}; there are {', '.join(ALGORITHMS)}")
         own = self.choice.options

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..readers.data import as_text
+
 MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
@@ -28,7 +30,7 @@ class Holdout:
 
     def mask(self, labels: Any) -> Any:
         held = np.zeros(len(labels), bool)
-        distinct, codes = np.unique(labels.astype(str) if labels.dtype.kind == "O" else labels, return_inverse=True)
+        distinct, codes = np.unique(as_text(labels), return_inverse=True)
         by_class = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(distinct)))
         for label, end, size in zip(distinct.tolist(), ends, np.diff(ends, prepend=0), strict=True):

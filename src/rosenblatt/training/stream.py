@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..readers.data import Data, Sparse, typed_labels
+from ..readers.data import Data, Sparse, as_text, typed_labels
 from ..readers.read import chunks
 from ..readers.sources import Source
 from ..recipes.recipe import Recipe
@@ -158,8 +158,8 @@ def _training_rows(request: Request, classes: dict[Any, int], first: list[Data],
     with Source(request.data) as source:
         for chunk, held in _parts(request, source, watch, "looking"):
             training = chunk.take(~held)
-            for label in np.unique(_text(training.labels)).tolist():
-                classes[label] = 1
+            for label in np.unique(as_text(training.labels)).tolist():
+                classes[str(label)] = 1
             first[:] = first or [training]
             check_width(training, len(classes))
             yield training
@@ -176,10 +176,6 @@ def _parts(request: Request, source: Source, watch: Any, doing: str) -> Iterator
         if watch is not None:
             share = f", {source.position / source.size:.0%}" if source.size else ""
             watch(Progress(0, text=f"{doing}: {rows:,} rows{share}"))
-
-
-def _text(labels: Any) -> Any:
-    return labels.astype(str)
 
 
 def _confusion(estimator: Any, cache: Cache) -> Confusion:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..labels import classes_and_codes
-from ..readers.data import Data, DataError, Sparse, typed_labels
+from ..readers.data import Data, DataError, Sparse, as_text, typed_labels
 from ..readers.options import Options
 from ..readers.read import digest as digest_of
 from ..readers.read import is_example, opened, read
@@ -121,10 +121,12 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     if test is None and request.share is not None:
         held = Holdout(request.share, request.seed).mask(data.labels)
         data, test, places = data.take(~held), data.take(held), np.flatnonzero(~held)
-    check_width(data, len(np.unique(_text(data.labels))))
+    check_width(data, len(np.unique(as_text(data.labels))))
     recipe = learn_recipe(request, [data])
     if test is None and request.test is not None:
         test = read(request.test, reading_for(recipe, request.options, data.label_name))
+    if recipe.width == 0:
+        raise DataError(data.source, "there are labels and no columns beside them")
     y = typed_labels(data.labels)
     classes = np.unique(y)
     check_classes(data, classes)
@@ -157,10 +159,6 @@ def _is_number(label: str) -> bool:
         return math.isfinite(float(label))
     except ValueError:
         return False
-
-
-def _text(labels: Any) -> Any:
-    return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
 def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
