@@ -1,4 +1,4 @@
-"""Scores of a linear model that keep their sign where a plain product would overflow; and the votes of pairs of classes."""
+"""Scores of a linear model that keep their sign where a plain product would overflow, who wins, and the votes of pairs."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def _scaled(X: Any, coef: Any, intercept: Any) -> Any:
     longest, heaviest = np.maximum(abs(rows).max(axis=1, keepdims=True), 1.0), max(float(abs(coef).max()), 1.0)
     small = (rows / longest) @ (coef / heaviest).T + intercept / longest / heaviest
     return small * np.minimum(longest * heaviest, LARGE / (coef.shape[1] + 1))
+
+
+def winners(scores: Any) -> Any:
+    """The class code of every row of scores, rows x heads; a tie goes to the smaller one."""
+    return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 def votes_of_pairs(scores: Any, n_classes: int) -> Any:

@@ -12,26 +12,27 @@ import click
 from .failing import Failure
 
 
-@click.command("bench", context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.command("bench", context_settings={"ignore_unknown_options": True})
 @click.option("--full", is_flag=True, help="All rows, as the README's tables have them: minutes to an hour.")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PART]...")
 def command(full: bool, arguments: tuple[str, ...]) -> None:
     """Measure Rosenblatt beside its peers on this machine; close other programs first.
+
+    The parts: epochs, pocket, margins, squares, proofs, errors, memory, defaults, parsing, streams, commands, startup.
+    --repeats N says how many turns each contestant takes, --json FILE keeps the numbers.
 
     \b
     Examples:
       rosenblatt bench                 # small: epochs, parsing, startup
       rosenblatt bench epochs --full
-      rosenblatt bench --help          # all parts
     """
     given = list(arguments)
-    if not {"-h", "--help"} & set(given):
-        if not any(not argument.startswith("-") for argument in given):
-            given = ["epochs", "parsing", "startup", *given]
-        if not full:
-            given.append("--quick")
-        if "--json" not in given:
-            given += ["--json", "-"]
+    if not any(not argument.startswith("-") for argument in given):
+        given = ["epochs", "parsing", "startup", *given]
+    if not full:
+        given.append("--quick")
+    if "--json" not in given:
+        given += ["--json", "-"]
     _benchmarks().main.main(args=given, prog_name="rosenblatt bench", standalone_mode=True)
 
 

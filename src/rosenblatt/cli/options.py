@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..readers.options import FORMATS, Options
+
 if TYPE_CHECKING:
     from ..models.model import Model
-    from ..readers.options import Options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-FORMATS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz", "idx")
 
 
 def _several(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -46,8 +46,6 @@ def about_data(command: Command) -> Command:
 
 def options_of(given: dict[str, Any], **more: Any) -> Options:
     """Take what `about_data` added out of a command's arguments."""
-    from ..readers.options import Options
-
     names = ("format", "label", "header", "ignore", "text", "categorical", "missing", "zero_based")
     return Options(**{name: given.pop(name) for name in names}, **more)
 

@@ -35,7 +35,6 @@ def story_of(outcome: Outcome, command: str = "") -> Story:
         feature_names=outcome.recipe.feature_names,
         class_names=[str(label) for label in outcome.classes.tolist()],
         certificate=outcome.certificate,
-        history=outcome.history if getattr(outcome.estimator, "log_", None) is None else (),
         command=command,
         version=__version__,
         notes=notes,

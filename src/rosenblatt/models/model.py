@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..readers.data import Data, DataError, Sparse, Table
-from ..scores import linear_scores, votes_of_pairs
+from ..scores import linear_scores, votes_of_pairs, winners
 from ..stopping import Stop
 from .ballots import Ballot
 from .container import Parts, all_finite
@@ -70,11 +70,6 @@ class Model:
         """One for each weight, or None where nobody named them."""
         return self.names if self.recipe is None else self.recipe.feature_names
 
-    @property
-    def linear(self) -> bool:
-        """Whether it is planes, and no vote."""
-        return self.coef is not None
-
     def scores(self, X: Any) -> Any:
         """Rows x heads: one head for two classes, over 0 for the second; else one for each class."""
         rows = self._rows(self._plain(X) if self.recipe is None else self.recipe.rows(X))
@@ -95,7 +90,7 @@ class Model:
         """Their positions among `classes`."""
         if len(self.classes) == 1:
             return np.zeros(len(scores), np.intp)
-        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return winners(scores)
 
     def estimator(self) -> Any:
         """As a fitted scikit-learn estimator, without the recipe."""

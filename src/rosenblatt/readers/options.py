@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FORMATS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz", "idx")
+
 
 @dataclass(frozen=True)
 class Options:

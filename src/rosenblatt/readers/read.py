@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from .data import Data, DataError, Table
-from .options import Options
+from .options import FORMATS, Options
 from .sources import COMPRESSED, Source
 from .sources import format_of as extension
 
-FORMATS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz", "idx")
 EXTENSIONS = {
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "tsv": "tsv", "tab": "tsv",
     "json": "jsonl", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet",

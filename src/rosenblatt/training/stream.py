@@ -20,7 +20,7 @@ from ..readers.data import Data, Sparse, as_text, typed_labels
 from ..readers.read import chunks
 from ..readers.sources import Source
 from ..recipes.recipe import Recipe
-from ..scores import linear_scores
+from ..scores import linear_scores, winners
 from ..streams.cache import Cache, key_of, reusable
 from ..streams.learn import confusion_from_cache, fit_from_cache, refused
 from ..streams.temporary import temporary_caches
@@ -181,9 +181,7 @@ def _parts(request: Request, source: Source, watch: Any, doing: str) -> Iterator
 def _confusion(estimator: Any, cache: Cache) -> Confusion:
     def predict(rows: Any) -> Any:
         # Not the estimator's own, which would validate rows that the cache has checked, and hold copies of them.
-        scores = linear_scores(rows, estimator.coef_, estimator.intercept_)
-        codes = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return estimator.classes_[codes]
+        return estimator.classes_[winners(linear_scores(rows, estimator.coef_, estimator.intercept_))]
 
     return Confusion(confusion_from_cache(predict, cache, estimator.classes_)[1])
 

@@ -130,7 +130,7 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     y = typed_labels(data.labels)
     classes = np.unique(y)
     check_classes(data, classes)
-    none = NONE_HELD if places is not None and len(places) == data.n_rows and test is not None and not test.n_rows else None
+    none = NONE_HELD if places is not None and len(places) == len(held) else None
     notes = tuple(note for note in (data.note, *recipe.notes, none) if note)
     X = as_matrix(recipe.rows(data))
     if test is None or test.n_rows == 0:
