@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rosenblatt import __version__
@@ -29,7 +30,7 @@ def story_of(outcome: Outcome, command: str = "") -> Story:
         rows = {"X": outcome.sample[0], "y": outcome.sample[1]}
         notes.append(f"The figures are drawn from {len(outcome.sample[1]):,} of the {outcome.rows:,} rows that were streamed.")
     return Story(
-        title=outcome.request.data.removeprefix("example:"),
+        title=Path(outcome.request.data.removeprefix("example:")).name,
         estimator=outcome.estimator,
         summary=facts(outcome),
         feature_names=outcome.recipe.feature_names,
