@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-ONCE = ("certificates", "cli", "exports", "models", "proofs", "real", "recipes", "report", "streams", "training")
+ONCE = ("certificates", "cli", "exports", "mail", "models", "proofs", "real", "recipes", "report", "streams", "training")
 
 # Whether a test is in time depends on what else runs; the suite has a limit of its own.
 settings.register_profile("rosenblatt", deadline=None)

@@ -1,0 +1,1 @@
+"""Text to sparse rows: hashed, or by a vocabulary."""
