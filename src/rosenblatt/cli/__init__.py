@@ -7,13 +7,13 @@ interrupted.
 
 from __future__ import annotations
 
-import difflib
-import importlib
 from typing import Any
 
 import click
 
 from rosenblatt import __version__
+
+from .lazy import Lazy
 
 # With their help, so that listing the commands imports none of them.
 COMMANDS = {
@@ -33,26 +33,8 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f".{name}", __name__).command
-        return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}."
-            raise click.UsageError(f"no command {args[0]!r}: {hint}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+class Commands(Lazy):
+    listed, package = COMMANDS, __name__
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
