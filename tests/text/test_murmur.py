@@ -1,14 +1,18 @@
-"""The hash is scikit-learn's, bit for bit."""
+"""The hash is scikit-learn's, bit for bit: compiled, and with NumPy alone."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from rosenblatt.kernels.compile import kernel
 from rosenblatt.kernels.murmur import murmur3
+from rosenblatt.text.murmur import murmur3_of, murmur3_windows
+
+SEEDS = st.integers(0, 2**32 - 1)
 
 
 @kernel
@@ -16,7 +20,35 @@ def hashed(text, seed):
     return murmur3(text, np.uintp(0), np.uintp(text.shape[0]), np.uint32(seed))
 
 
-@given(st.binary(max_size=40), st.integers(0, 2**32 - 1))
+def expected(tokens, seed):
+    return [murmurhash3_32(token, seed=seed, positive=True) for token in tokens]
+
+
+@given(st.binary(max_size=40), SEEDS)
 def test_it_is_the_hash_of_scikit_learn(raw, seed):
     text = np.frombuffer(raw + b"\0", np.uint8)[: len(raw)]
     assert hashed(text, np.uint32(seed)) == murmurhash3_32(raw, seed=seed, positive=True)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=40), SEEDS)
+def test_many_tokens_have_the_hashes_of_each(tokens, seed):
+    hashes = murmur3_of(tokens, seed)
+    assert hashes.dtype == np.uint32
+    assert hashes.tolist() == expected(tokens, seed)
+
+
+def test_one_token_among_many_may_be_long():
+    tokens = [bytes([k]) * k for k in range(30)] + [bytes(range(256)) * 40, bytes(range(256)) * 4 + b"!"]
+    assert murmur3_of(tokens).tolist() == expected(tokens, 0)
+
+
+@given(st.binary(max_size=40), st.integers(0, 20), SEEDS)
+def test_windows_have_the_hashes_of_each(raw, width, seed):
+    hashes = murmur3_windows(np.frombuffer(raw, np.uint8), width, seed)
+    assert hashes.dtype == np.uint32
+    assert hashes.tolist() == expected([raw[k : k + width] for k in range(len(raw) - width + 1)], seed)
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9])
+def test_no_tokens_and_empty_ones_are_hashed(count):
+    assert murmur3_of([b""] * count, 7).tolist() == expected([b""] * count, 7)
