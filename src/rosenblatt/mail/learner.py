@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+MUCH = 1 << 23  # columns from which on it pays to import Numba
 
 
 class Learner:
     """One weight and one variance for each column; a message is the set of its columns, and has length 1.
 
     Score      s = sum of w_j over its columns / sqrt(their number); over 0 leans to spam
-    Update     AROW, where y s < 1:  see `rules/arow.py`
+    Update     AROW, where y s < 1:  see `rules/arow.py`. ham_weight scales 1/r of ham.
+
+    Sums are sequential and in float64; each move is computed in float64 and rounded once. The plain way below is the
+    definition; where Numba is loaded already, or there is much to learn, `kernels/confidence.py` does the same.
+    Columns are sorted, each once: uint32.
     """
 
     def __init__(self, bits: int, r: float = 1.0, ham_weight: float = 1.0) -> None:
@@ -20,19 +28,79 @@ class Learner:
         self.variances: Any = np.ones(1 << bits, np.float32)
 
     def score(self, columns: Any) -> float:
+        if "numba" in sys.modules:
+            return float(self.score_many(*_one(columns))[0])
+        return self._score(columns)
+
+    def learn(self, columns: Any, spam: bool) -> float:
+        """Learn a message; returns the score that it had before."""
+        if "numba" in sys.modules:
+            return float(self.learn_many(*_one(columns), np.array([spam]))[0])
+        return self._learn(columns, spam)
+
+    def score_many(self, indptr: Any, columns: Any) -> Any:
+        """The scores of many messages; the columns of message i are columns[indptr[i]:indptr[i + 1]]."""
+        indptr, columns, scores = self._checked(indptr, columns)
+        if not _pays(columns):
+            scores[:] = [self._score(columns[start:stop]) for start, stop in pairwise(indptr)]
+        else:
+            from ..kernels.confidence import score_sets
+
+            score_sets(indptr, columns, self.weights, scores)
+        return scores
+
+    def learn_many(self, indptr: Any, columns: Any, spam: Any) -> Any:
+        """Learn many messages, one after the other; returns the score that each had just before it was learnt."""
+        indptr, columns, scores = self._checked(indptr, columns)
+        spam = np.ascontiguousarray(spam, dtype=np.bool_)
+        if spam.shape != scores.shape:
+            raise ValueError(f"spam must have one entry for each of {len(scores)} messages, got {spam.shape}")
+        if not _pays(columns):
+            each = zip(pairwise(indptr), spam, strict=True)
+            scores[:] = [self._learn(columns[start:stop], bool(label)) for (start, stop), label in each]
+        else:
+            from ..kernels.confidence import learn_sets
+
+            learn_sets(indptr, columns, spam, *self._rates(), self.weights, self.variances, scores)
+        return scores
+
+    # --- the definition ---------------------------------------------------------------------------------------------------
+
+    def _score(self, columns: Any) -> float:
         if not len(columns):
             return 0.0
         return float(np.cumsum(self.weights[columns], dtype=np.float64)[-1]) / float(np.sqrt(len(columns)))
 
-    def learn(self, columns: Any, spam: bool) -> float:
-        """Learn a message; returns the score that it had before."""
-        score, y = self.score(columns), 1.0 if spam else -1.0
+    def _learn(self, columns: Any, spam: bool) -> float:
+        score, y = self._score(columns), 1.0 if spam else -1.0
         if len(columns) and y * score < 1.0:
             x = 1.0 / float(np.sqrt(len(columns)))
             s = self.variances[columns].astype(np.float64)
             v = float(np.cumsum(s)[-1]) * x * x
-            beta = 1.0 / (v + (self.r if spam else self.r / self.ham_weight))
+            beta = 1.0 / (v + self._rates()[0 if spam else 1])
             alpha = (1.0 - y * score) * beta
             self.weights[columns] += (alpha * y * x) * s
             self.variances[columns] = s - beta * (s * x) ** 2
         return score
+
+    def _rates(self) -> tuple[float, float]:
+        """r of spam and of ham."""
+        return float(self.r), float(self.r) / float(self.ham_weight)
+
+    def _checked(self, indptr: Any, columns: Any) -> tuple[Any, Any, Any]:
+        """(indptr, columns, room for the scores) as the kernels want them: they would read whatever memory is asked of them."""
+        indptr = np.ascontiguousarray(indptr, dtype=np.int64)
+        columns = np.ascontiguousarray(columns, dtype=np.uint32)
+        if indptr.ndim != 1 or not len(indptr) or indptr[0] < 0 or indptr[-1] > len(columns) or (np.diff(indptr) < 0).any():
+            raise ValueError(f"indptr must rise from 0 to the number of columns, {len(columns)}")
+        if len(columns) and int(columns.max()) >> self.bits:
+            raise IndexError(f"columns must be under 2**{self.bits}, got {int(columns.max())}")
+        return indptr, columns, np.zeros(len(indptr) - 1)
+
+
+def _one(columns: Any) -> tuple[Any, Any]:
+    return np.array([0, len(columns)]), columns
+
+
+def _pays(columns: Any) -> bool:
+    return "numba" in sys.modules or len(columns) >= MUCH
