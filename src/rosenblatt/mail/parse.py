@@ -1,14 +1,101 @@
-"""Raw mail to a `Message`: never an exception, whatever the bytes."""
+"""Raw mail to a `Message`: never an exception, whatever the bytes, in linear time and within `Limits`."""
 
 from __future__ import annotations
 
 import re
 
+from .charsets import cut, to_utf8, valid
+from .content import content_of
+from .headers import Said, content_headers, end_of_head
+from .html import strip
+from .limits import LIMITS, Limits
+from .links import links_of
 from .message import Message
+from .parts import Part, parts_of
+from .transfer import from_transfer, without_uuencoded
+
+_MBOX = re.compile(rb"\s*+(?:>?From [^\n]*+\n)?")
+_HTML = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body)[\s>]", re.I)
+_TEXT_NAMES = (b"txt", b"text", b"htm", b"html", b"shtml", b"xhtml", b"eml")
 
 
-def parse(raw: bytes) -> Message:
-    """The fields of a raw mail."""
-    head, _, body = raw.partition(b"\n\n")
-    found = re.search(rb"^subject:[ \t]*(.*)$", head, re.M | re.I)
-    return Message(subject=found[1] if found else b"", headers=head[:2000], body=body[:3000])
+def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
+    """The fields of a raw mail.
+
+    >>> parse(b"Subject: =?utf-8?q?caf=C3=A9?=\\nContent-Type: text/html\\n\\n<p>Cheap <b>pills</b>").subject.decode()
+    'café'
+    """
+    raw = raw[: limits.mail]
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    begin = _MBOX.match(raw)
+    start = begin.end() if begin else 0
+    stop, body = end_of_head(raw, start, len(raw), limits)
+    head = raw[start:stop]
+    said = Said(head, limits)
+    gathered = _Gathered(limits)
+    for part in parts_of(raw, body, content_of(*content_headers(head, limits)), limits):
+        gathered.add(part)
+    return Message(
+        cut(said.subject, limits.field),
+        cut(said.sender, limits.field),
+        cut(said.reply_to, limits.field),
+        cut(said.to, limits.field),
+        cut(said.received, limits.field),
+        cut(said.lines, limits.field),
+        cut(b"\n".join(gathered.texts()), limits.text),
+        valid(b"\n".join(dict.fromkeys(gathered.links))[: limits.field]),
+        cut(b"\n".join(gathered.attachments), limits.field),
+    )
+
+
+class _Gathered:
+    """What the parts of one mail say, so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.room = limits, limits.text
+        self.pieces: list[tuple[bytes, int, bool]] = []  # text, group of alternatives, whether it was HTML
+        self.links: list[bytes] = []
+        self.attachments: list[bytes] = []
+
+    def add(self, part: Part) -> None:
+        content = part.content
+        suffix = content.name.rpartition(b".")[2].strip().lower() if b"." in content.name else b""
+        is_text = content.type.startswith(b"text/")
+        if content.attached or content.name or not is_text:
+            self._attach(content.type, suffix, content.name)
+        if (is_text or suffix in _TEXT_NAMES) and self.room > 0:
+            self._read(part, content.type == b"text/html" or suffix.endswith((b"htm", b"html")))
+
+    def _attach(self, kind: bytes, suffix: bytes, name: bytes) -> None:
+        if len(self.attachments) < self.limits.attachments:
+            said = b" ".join((kind, suffix[:20], name[-100:]))
+            self.attachments.append(to_utf8(b" ".join(said.split())))
+
+    def _read(self, part: Part, html: bool) -> None:
+        limit = self.limits.source
+        body = part.body[: 3 * limit]  # an encoded letter has three at most
+        text = to_utf8(from_transfer(body, part.content.encoding)[:limit], part.content.charset)
+        if html or _HTML.match(text, 0, 1000):
+            html = True
+            text, links = strip(text)
+        else:
+            if b"begin " in text:
+                names: list[bytes] = []
+                text = without_uuencoded(text, names)
+                for name in names:
+                    self._attach(b"x-uuencode", name.rpartition(b".")[2].lower(), name)
+            links = links_of(text, self.limits.links)
+        self.links += links[: self.limits.links - len(self.links)]
+        self.room -= len(text)
+        self.pieces.append((text, part.group, html))
+
+    def texts(self) -> list[bytes]:
+        """In their order, without a plain alternative that says what the HTML beside it says."""
+        rich = {group: set(text.split()) for text, group, html in self.pieces if html and group}
+        return [text for text, group, html in self.pieces if html or group not in rich or _says_more(text, rich[group])]
+
+
+def _says_more(text: bytes, words: set[bytes]) -> bool:
+    own = set(text.split())
+    return 4 * len(own - words) > len(own)

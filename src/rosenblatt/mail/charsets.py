@@ -1,0 +1,99 @@
+"""Bytes in any charset, or in none that exists, to UTF-8: never an exception.
+
+Only codecs of a fixed list are ever asked for. Python has codecs that are no charsets (zlib, base64), that take quadratic time
+(idna, punycode) or run over files (mbcs), and remembers every name that it was asked for and did not know.
+"""
+
+from __future__ import annotations
+
+import re
+from encodings.aliases import aliases
+
+# What a charset's name stands for, where mail programs and browsers take it for more than it says (encoding.spec.whatwg.org).
+_WIDER = {
+    "ascii": "utf_8", "latin_1": "cp1252", "iso8859_1": "cp1252", "iso8859_9": "cp1254", "iso8859_11": "cp874",
+    "tis_620": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
+    "iso2022_jp": "iso2022_jp_2", "utf_8_sig": "utf_8",
+}  # fmt: skip
+_NO_CHARSETS = {
+    "base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec", "idna", "punycode",
+    "mbcs", "oem", "undefined", "unicode_escape", "raw_unicode_escape", "unicode_internal", "string_escape",
+}  # fmt: skip
+_MORE = (
+    "koi8_u",
+    "koi8_r",
+    "koi8_t",
+    "mac_roman",
+    "mac_cyrillic",
+    "cp874",
+    "cp932",
+    "cp949",
+    "cp950",
+    "cp720",
+    "utf_8_sig",
+    "gb18030",
+)
+_NAMES = {name: codec for name, codec in aliases.items() if codec not in _NO_CHARSETS}
+_NAMES |= {codec: codec for codec in (*_NAMES.values(), *_MORE)}
+_NAMES |= {
+    "gb_2312_80": "gb2312",
+    "x_gbk": "gbk",
+    "x_sjis": "shift_jis",
+    "ks_c_5601_1987": "euc_kr",
+    "x_mac_roman": "mac_roman",
+}
+CODECS = {name.replace("_", ""): _WIDER.get(codec, codec) for name, codec in _NAMES.items()}
+
+# In these, bytes under 128 are not always ASCII.
+_SHIFTING = {codec for codec in CODECS.values() if codec.startswith(("utf_7", "utf_16", "utf_32", "iso2022", "hz"))}
+_SHIFTING |= {"cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"}
+_WIDE = {codec for codec in _SHIFTING if codec.startswith(("utf_16", "utf_32"))}
+
+_PUNCTUATION = bytes(c for c in range(256) if not chr(c).isalnum() or c > 127)
+_HIGH = bytes(range(128, 256))
+# Letters that nobody sees, put between those of a word to hide it: soft hyphen, zero widths, joiners, byte-order mark.
+_UNSEEN = re.compile(rb"\xc2\xad|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf")
+
+
+def codec_of(charset: bytes) -> str:
+    """Python's name of a charset; "" for one that does not exist."""
+    return CODECS.get(charset[:40].translate(None, _PUNCTUATION).lower().decode("ascii"), "")
+
+
+def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
+    """The declared charset, else UTF-8, else Windows-1252; without NULs and letters that are not seen.
+
+    >>> [to_utf8(*mail).decode() for mail in ((b"\\xefle", b"ISO-8859-1"), (b"\\xefle", b"no-such"), (b"+AO8-le", b"utf-7"))]
+    ['ïle', 'ïle', 'ïle']
+    """
+    codec = codec_of(charset) if charset else ""
+    if codec not in _SHIFTING:
+        if data.isascii():
+            return data.replace(b"\0", b"") if b"\0" in data else data
+    elif codec in _WIDE and b"\0" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        codec = ""  # text of two or four bytes a letter has a NUL in every space: this one says so to hide
+    text = _guessed(data) if codec in ("", "utf_8") else data.decode(codec, "replace").encode("utf-8", "replace")
+    return _UNSEEN.sub(b"", text.replace(b"\0", b""))
+
+
+def _guessed(data: bytes) -> bytes:
+    """Valid UTF-8 as it is; with few bytes wrong, those replaced; else as Windows-1252."""
+    text = data.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    if wrong and 8 * wrong > len(data) - len(data.translate(None, _HIGH)):
+        text = data.decode("cp1252", "replace")
+    return text.encode()
+
+
+def valid(text: bytes) -> bytes:
+    """Without what is no UTF-8, such as a letter that was cut."""
+    return text if text.isascii() else text.decode("utf-8", "ignore").encode()
+
+
+def cut(text: bytes, limit: int) -> bytes:
+    """At most so many bytes of UTF-8, ending with a whole letter."""
+    if len(text) <= limit:
+        return text
+    while limit > 0 and text[limit] & 0xC0 == 0x80:
+        limit -= 1
+    return text[: max(limit, 0)]

@@ -1,0 +1,104 @@
+"""The parts of a mail (RFC 2046): which stretches of it are text, and which hang on it. By a list of work, not by calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .content import Content, content_of
+from .headers import content_headers, end_of_head, subject_of
+from .limits import LIMITS, Limits
+from .transfer import from_transfer
+
+# A boundary that was not told: the first line that could be one and has headers after it.
+_LOST = re.compile(rb"^--([^\n]{1,200}?)[ \t]*\n(?=content-)", re.M | re.I)
+_CODED = (b"base64", b"quoted")
+
+
+class Part(NamedTuple):
+    content: Content
+    body: bytes  # not decoded
+    group: int  # parts of one group are alternatives; 0 is none
+
+
+class _Work(NamedTuple):
+    raw: bytes
+    start: int
+    end: int
+    depth: int
+    group: int
+    default: bytes
+    content: Content | None  # already known, and `start` is the body's
+
+
+def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) -> Iterator[Part]:
+    """The leaves of a mail whose body begins at `start`, in their order, `limits.parts` at most and the rest as text."""
+    work = [_Work(raw, start, len(raw), 0, 0, b"text/plain", content)]
+    budget, groups = limits.parts, 0
+    while work:
+        here = work.pop()
+        raw, start, end, content = here.raw, here.start, here.end, here.content or Content()
+        if here.content is None:
+            stop, body = end_of_head(raw, start, end, limits)
+            content = content_of(*content_headers(raw[start:stop], limits), default=here.default)
+            start = body
+        kind = content.type
+        deep = here.depth >= limits.depth
+        if kind.startswith(b"multipart/") and not deep and budget > 0:
+            pieces, rest = _pieces(raw, start, end, content.boundary, budget)
+            budget -= len(pieces)
+            if pieces:
+                group = here.group
+                if kind == b"multipart/alternative" and not group:
+                    groups += 1
+                    group = groups
+                default = b"message/rfc822" if kind == b"multipart/digest" else b"text/plain"
+                if rest < end:  # more parts than are looked at
+                    work.append(_Work(raw, rest, end, here.depth + 1, 0, default, Content()))
+                work += [_Work(raw, *piece, here.depth + 1, group, default, None) for piece in reversed(pieces)]
+                continue
+            content = Content()
+        elif kind in (b"message/rfc822", b"message/global") and not deep:
+            if content.encoding.startswith(_CODED):
+                raw = from_transfer(raw[start:end], content.encoding)
+                start, end = 0, len(raw)
+            stop, _ = end_of_head(raw, start, end, limits)
+            if subject := subject_of(raw[start:stop], limits):
+                yield Part(Content(charset=b"utf-8"), subject, 0)
+            work.append(_Work(raw, start, end, here.depth + 1, here.group, b"text/plain", None))
+            continue
+        elif kind.startswith((b"multipart/", b"message/")):
+            content = Content()
+        yield Part(content, raw[start:end], here.group)
+
+
+def _pieces(raw: bytes, start: int, end: int, boundary: bytes, limit: int) -> tuple[list[tuple[int, int]], int]:
+    """Where the parts between the lines of a boundary begin and end, and where looking for them ended."""
+    found = _between(raw, start, end, b"--" + boundary.rstrip(), limit) if boundary.strip() else ([], end)
+    if not found[0] and (lost := _LOST.search(raw, start, min(end, start + 10_000))):
+        found = _between(raw, start, end, b"--" + lost[1], limit)
+    return found
+
+
+def _between(raw: bytes, start: int, end: int, line: bytes, limit: int) -> tuple[list[tuple[int, int]], int]:
+    pieces: list[tuple[int, int]] = []
+    opened = -1
+    at = start if raw.startswith(line, start, end) else raw.find(b"\n" + line, start, end) + 1
+    while at > 0 or (at == start == 0 and raw.startswith(line)):
+        after = at + len(line)
+        closing = raw[after : after + 2] == b"--"
+        stop = raw.find(b"\n", after, end)
+        stop = end if stop < 0 else stop
+        if not raw[after + 2 * closing : stop].strip():  # else a longer line that only begins like it
+            if opened >= 0:
+                pieces.append((opened, max(at - 1, opened)))
+            if closing:
+                return pieces, end
+            opened = min(stop + 1, end)
+            if len(pieces) >= limit:
+                return pieces, opened
+        at = raw.find(b"\n" + line, after, end) + 1
+    if opened >= 0:
+        pieces.append((opened, end))
+    return pieces, end

@@ -1,0 +1,46 @@
+"""Content-Transfer-Encoding: base64, quoted-printable and uuencode to bytes, whatever is wrong with them."""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+_JUNK = bytes(c for c in range(256) if c not in _ALPHABET)
+_BEGIN = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n", re.M)
+_END = b"\nend"
+
+
+def from_base64(data: bytes) -> bytes:
+    """Up to the first padding; junk between is left out, and so is a last letter that is not whole.
+
+    >>> from_base64(b"aGVs!bG8"), from_base64(b"aGVsbG8=c3BhbQ==")
+    (b'hello', b'hello')
+    """
+    letters = data.translate(None, _JUNK).partition(b"=")[0]
+    if len(letters) % 4 == 1:
+        letters = letters[:-1]
+    return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
+
+
+def from_quoted_printable(data: bytes) -> bytes:
+    return binascii.a2b_qp(data)
+
+
+def from_transfer(data: bytes, encoding: bytes) -> bytes:
+    """Bytes as they were sent; an encoding that is not known changes nothing."""
+    if encoding.startswith(b"quoted"):
+        return from_quoted_printable(data) if b"=" in data else data
+    if encoding.startswith(b"base64"):
+        return from_base64(data)
+    return data
+
+
+def without_uuencoded(text: bytes, names: list[bytes]) -> bytes:
+    """Text without the files that are written into it, whose names are added to `names`."""
+    kept, at = [], 0
+    while (begin := _BEGIN.search(text, at)) and (end := text.find(_END, begin.end() - 1)) >= 0:
+        kept.append(text[at : begin.start()])
+        names.append(begin[1])
+        at = end + len(_END)
+    return b"".join((*kept, text[at:])) if kept else text
