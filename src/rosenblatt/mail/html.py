@@ -8,7 +8,7 @@ Characters  references become what they stand for; control characters and those 
 Kept        the title, and what stands for a picture (alt)
 Hidden      text that styles hide (display:none, size 0, white on white) is left in: what hides it is not looked at
 
-Bytes that are not UTF-8 become U+FFFD before anything else.
+Bytes that are not UTF-8 become U+FFFD before anything else. `plain` is the definition; `kernels/html.py` does the same.
 
 Reference   WHATWG, HTML Living Standard, 13.2.5 (tokenization), without the states inside scripts and titles.
 """
@@ -16,6 +16,7 @@ Reference   WHATWG, HTML Living Standard, 13.2.5 (tokenization), without the sta
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 from .references import decoded
@@ -46,6 +47,9 @@ ENDS = {name: re.compile(rb"</" + name + rb"[ />]", re.I) for name in RAW}
 REFRESH = re.compile(rb" *+[0-9.;]")
 URL = re.compile(rb"url *+= *+", re.I)
 
+# Bytes from which compiled code is worth its import (about a second), and from which it is faster where it is there already.
+IMPORT_FROM, COMPILED_FROM = 1 << 21, 64
+
 
 def strip(html: bytes) -> tuple[bytes, list[bytes]]:
     """The text of an HTML document, and the addresses of its links, pictures and forms, in order, both as UTF-8.
@@ -53,16 +57,26 @@ def strip(html: bytes) -> tuple[bytes, list[bytes]]:
     >>> strip(b"<h1>V<!-- x -->iagra &amp; more</h1>Only <a href='http://a.example/?b&amp;c'>here</a>")
     (b'Viagra & more\\nOnly here', [b'http://a.example/?b&c'])
     """
-    try:
-        html.decode()
-    except UnicodeDecodeError:
-        html = html.decode("utf-8", "replace").encode()
+    if len(html) >= (COMPILED_FROM if "numba" in sys.modules else IMPORT_FROM):
+        from .compiled_html import COMPILED, compiled
+
+        if COMPILED:
+            return compiled(html)
     return plain(html)
 
 
+def repaired(html: bytes) -> bytes:
+    """With U+FFFD in place of what is not UTF-8."""
+    try:
+        html.decode()
+    except UnicodeDecodeError:
+        return html.decode("utf-8", "replace").encode()
+    return html
+
+
 def plain(html: bytes) -> tuple[bytes, list[bytes]]:
-    """The definition, for valid UTF-8."""
-    html = html.translate(BLANKS)  # from here on a new line is that of a block
+    """The definition."""
+    html = repaired(html).translate(BLANKS)  # from here on a new line is that of a block
     pieces: list[bytes] = []
     addresses: list[bytes] = []
     at, loud = 0, -2  # loud: where the next comment's end "--!>" is, looked for once
