@@ -19,9 +19,9 @@ from rosenblatt.mail.references import decoded, names
 
 SCRAPS = [
     *b"""< <a <b> </b> </ </> <p> </p> <br/> <td> <script> </script> </scriptx </SCRIPT <style> </style <!-- --> <!--> --!>
-    <!---> <!----!> <!doctype <![CDATA[ ]]> <?xml ?> & &# &#x &amp; &amp &lt; &notit; &copy=1 &nLt; &#65 &#x41; &#0; &#128; &#xD800;
-    &#99999999999; &#x110000; &nbsp; &shy; &ZeroWidthSpace; &NewLine; &CounterClockwiseContourIntegral; href= src= alt= content=
-    <meta <img url= 0;url= = == " ' > / // word Word x=y 1 ; -- - ! ?""".split(),
+    <!---> <!----!> <!doctype <![CDATA[ ]]> <?xml ?> & &# &#x &amp; &amp &lt; &notit; &copy=1 &nLt; &#65 &#x41; &#0; &#128;
+    &#xD800; &#99999999999; &#x110000; &nbsp; &shy; &ZeroWidthSpace; &NewLine; &CounterClockwiseContourIntegral; href= src= alt=
+    content= <meta <img url= 0;url= = == " ' > / // word Word x=y 1 ; -- - ! ?""".split(),
     *(c.encode() for c in "\u00e9\u200b\u200f\u00a0\u2060\ufeff\u2061\U0001f600"),
     *(b"\xc2", b"\xe2\x80", b"\xff", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf0\x9f\x98"),
     *(bytes([c]) for c in b"\0\x01\x7f \n\t\r\v\f"),
