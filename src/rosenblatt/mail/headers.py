@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from .charsets import cut
+from .content import content_of
 from .limits import LIMITS, Limits
 from .received import hosts_of
 from .shapes import date_shape, id_shape, results_of, signature_of, type_shape
@@ -13,7 +14,6 @@ from .words import decoded
 # A name and a colon, or a line that carries on; mbox writes "From " lines, quoted or not, among them.
 _HEAD = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n|\Z)|[ \t]++[^\n]++(?:\n|\Z)|>?From [^\n]*+(?:\n|\Z))*+")
 _HEADERS = re.compile(rb"^([!-9;-~]++)[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)", re.M)
-_FOLD = re.compile(rb"\s*\n\s*")
 _CONTENT = re.compile(
     rb"^content-(type|transfer-encoding|disposition)[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)", re.M | re.I
 )
@@ -41,6 +41,7 @@ _SHAPES = {
     b"authentication-results": results_of,
     b"received-spf": results_of,
 }
+_CONTENT_NAMES = (b"content-type", b"content-transfer-encoding", b"content-disposition")
 _VALUE_KEPT = 200
 _NAMES_KEPT = 4096
 
@@ -61,8 +62,12 @@ def headers_of(head: bytes, limits: Limits = LIMITS) -> list[tuple[bytes, bytes]
     for name, value in _HEADERS.findall(head):
         if len(value) > limits.value:
             value = value[: limits.value]
-        found.append((name.lower(), _FOLD.sub(b" ", value) if b"\n" in value else value))
+        found.append((name.lower(), unfolded(value) if b"\n" in value else value))
     return found
+
+
+def unfolded(value: bytes) -> bytes:
+    return b" ".join([line.strip() for line in value.split(b"\n")])
 
 
 def content_headers(head: bytes, limits: Limits = LIMITS) -> tuple[bytes, bytes, bytes]:
@@ -75,19 +80,20 @@ def content_headers(head: bytes, limits: Limits = LIMITS) -> tuple[bytes, bytes,
 
 def subject_of(head: bytes, limits: Limits = LIMITS) -> bytes:
     found = _SUBJECT.search(head)
-    return decoded(_FOLD.sub(b" ", found[1][: limits.value])).strip() if found else b""
+    return decoded(unfolded(found[1][: limits.value])).strip() if found else b""
 
 
 class Said:
     """The fields that a mail's headers fill."""
 
-    __slots__ = ("lines", "received", "reply_to", "sender", "subject", "to")
+    __slots__ = ("content", "lines", "received", "reply_to", "sender", "subject", "to")
 
     def __init__(self, head: bytes, limits: Limits = LIMITS) -> None:
         self.subject = self.sender = self.reply_to = b""
         to: list[bytes] = []
         received: list[bytes] = []
         lines: list[bytes] = []
+        content = dict.fromkeys(_CONTENT_NAMES, b"")
         for name, value in headers_of(head, limits):
             if name == b"received":
                 received.append(hosts_of(value))
@@ -99,6 +105,8 @@ class Said:
                 self.reply_to = self.reply_to or decoded(value).strip()
             elif name in (b"to", b"cc"):
                 to.append(decoded(value).strip())
+            elif name in content:
+                content[name] = content[name] or value
             elif not _kept(name):
                 continue
             if name in _NAME_ONLY:
@@ -108,6 +116,7 @@ class Said:
             else:
                 lines.append(name + b": " + cut(decoded(value).strip(), _VALUE_KEPT))
         self.to, self.received, self.lines = b"\n".join(filter(None, to)), b"\n".join(filter(None, received)), b"\n".join(lines)
+        self.content = content_of(*content.values())
 
 
 _kept_names: dict[bytes, bool] = {}

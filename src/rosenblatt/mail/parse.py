@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from .charsets import cut, to_utf8, valid
-from .content import content_of
-from .headers import Said, content_headers, end_of_head
+from .headers import Said, end_of_head
 from .html import strip
 from .limits import LIMITS, Limits
 from .links import links_of
@@ -14,7 +13,12 @@ from .message import Message
 from .parts import Part, parts_of
 from .transfer import from_transfer, without_uuencoded
 
-_MBOX = re.compile(rb"\s*+(?:>?From [^\n]*+\n)?")
+# Before the headers: the line of an mbox, and empty lines if what follows can only be headers.
+_BEFORE = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\n)*+(?:>?From [^\n]*+\n|(?=(?:"
+    rb"return-path|received|from|to|subject|date|message-id|mime-version):))",
+    re.I,
+)
 _HTML = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body)[\s>]", re.I)
 _TEXT_NAMES = (b"txt", b"text", b"htm", b"html", b"shtml", b"xhtml", b"eml")
 
@@ -28,13 +32,13 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
     raw = raw[: limits.mail]
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    begin = _MBOX.match(raw)
+    begin = _BEFORE.match(raw)
     start = begin.end() if begin else 0
     stop, body = end_of_head(raw, start, len(raw), limits)
     head = raw[start:stop]
     said = Said(head, limits)
     gathered = _Gathered(limits)
-    for part in parts_of(raw, body, content_of(*content_headers(head, limits)), limits):
+    for part in parts_of(raw, body, said.content, limits):
         gathered.add(part)
     return Message(
         cut(said.subject, limits.field),
@@ -43,7 +47,7 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
         cut(said.to, limits.field),
         cut(said.received, limits.field),
         cut(said.lines, limits.field),
-        cut(b"\n".join(gathered.texts()), limits.text),
+        valid(b"\n".join(gathered.texts())[: limits.text]),
         valid(b"\n".join(dict.fromkeys(gathered.links))[: limits.field]),
         cut(b"\n".join(gathered.attachments), limits.field),
     )
@@ -53,7 +57,7 @@ class _Gathered:
     """What the parts of one mail say, so far."""
 
     def __init__(self, limits: Limits) -> None:
-        self.limits, self.room = limits, limits.text
+        self.limits, self.room = limits, 4 * limits.text  # some of it may be said twice
         self.pieces: list[tuple[bytes, int, bool]] = []  # text, group of alternatives, whether it was HTML
         self.links: list[bytes] = []
         self.attachments: list[bytes] = []
@@ -88,12 +92,23 @@ class _Gathered:
             links = links_of(text, self.limits.links)
         self.links += links[: self.limits.links - len(self.links)]
         self.room -= len(text)
-        self.pieces.append((text, part.group, html))
+        self.pieces.append((text[: self.limits.text], part.group, html))
 
     def texts(self) -> list[bytes]:
-        """In their order, without a plain alternative that says what the HTML beside it says."""
-        rich = {group: set(text.split()) for text, group, html in self.pieces if html and group}
-        return [text for text, group, html in self.pieces if html or group not in rich or _says_more(text, rich[group])]
+        """In their order; of alternatives HTML first, which is what is shown, and plain text only if it says something else."""
+        rich: dict[int, list[bytes]] = {}
+        for text, group, html in self.pieces:
+            if html and group:
+                rich.setdefault(group, []).append(text)
+        found: list[bytes] = []
+        words = {group: set(b" ".join(texts).split()) for group, texts in rich.items()}
+        for text, group, html in self.pieces:
+            if group in words:
+                found += rich.pop(group, ())
+                if html or not _says_more(text, words[group]):
+                    continue
+            found.append(text)
+        return found
 
 
 def _says_more(text: bytes, words: set[bytes]) -> bool:

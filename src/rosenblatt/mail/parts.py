@@ -35,7 +35,8 @@ class _Work(NamedTuple):
 def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) -> Iterator[Part]:
     """The leaves of a mail whose body begins at `start`, in their order, `limits.parts` at most and the rest as text."""
     work = [_Work(raw, start, len(raw), 0, 0, b"text/plain", content)]
-    budget, groups = limits.parts, 0
+    groups = 0
+    lines = _Lines(limits.parts)
     while work:
         here = work.pop()
         raw, start, end, content = here.raw, here.start, here.end, here.content or Content()
@@ -45,9 +46,8 @@ def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) 
             start = body
         kind = content.type
         deep = here.depth >= limits.depth
-        if kind.startswith(b"multipart/") and not deep and budget > 0:
-            pieces, rest = _pieces(raw, start, end, content.boundary, budget)
-            budget -= len(pieces)
+        if kind.startswith(b"multipart/") and not deep:
+            pieces, rest = lines.pieces(raw, start, end, content.boundary)
             if pieces:
                 group = here.group
                 if kind == b"multipart/alternative" and not group:
@@ -73,32 +73,43 @@ def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) 
         yield Part(content, raw[start:end], here.group)
 
 
-def _pieces(raw: bytes, start: int, end: int, boundary: bytes, limit: int) -> tuple[list[tuple[int, int]], int]:
-    """Where the parts between the lines of a boundary begin and end, and where looking for them ended."""
-    found = _between(raw, start, end, b"--" + boundary.rstrip(), limit) if boundary.strip() else ([], end)
-    if not found[0] and (lost := _LOST.search(raw, start, min(end, start + 10_000))):
-        found = _between(raw, start, end, b"--" + lost[1], limit)
-    return found
+class _Lines:
+    """Looks for the lines of boundaries, as long as there is something left of what may be looked at."""
+
+    def __init__(self, parts: int) -> None:
+        self.parts, self.lines = parts, 100 * parts  # lines: also those that only begin like a boundary
+
+    def pieces(self, raw: bytes, start: int, end: int, boundary: bytes) -> tuple[list[tuple[int, int]], int]:
+        """Where the parts between the lines of a boundary begin and end, and where looking for them ended."""
+        found = self._between(raw, start, end, b"--" + boundary.rstrip()) if boundary.strip() else ([], end)
+        if not found[0] and (lost := _LOST.search(raw, start, min(end, start + 10_000))):
+            found = self._between(raw, start, end, b"--" + lost[1])
+        return found
+
+    def _between(self, raw: bytes, start: int, end: int, line: bytes) -> tuple[list[tuple[int, int]], int]:
+        pieces: list[tuple[int, int]] = []
+        opened = -1
+        at = start if raw.startswith(line, start, end) else _next(raw, line, start, end)
+        while at >= 0 and self.parts > 0 and self.lines > 0:
+            self.lines -= 1
+            after = at + len(line)
+            closing = raw[after : after + 2] == b"--"
+            stop = raw.find(b"\n", after, end)
+            stop = end if stop < 0 else stop
+            if not raw[after + 2 * closing : stop].strip():  # else a longer line that only begins like it
+                if opened >= 0:
+                    pieces.append((opened, max(at - 1, opened)))
+                    self.parts -= 1
+                if closing and pieces:
+                    return pieces, end
+                opened = min(stop + 1, end)
+            at = _next(raw, line, after, end)
+        if opened >= 0 and at < 0:
+            pieces.append((opened, end))
+            self.parts -= 1
+        return pieces, end if at < 0 else opened
 
 
-def _between(raw: bytes, start: int, end: int, line: bytes, limit: int) -> tuple[list[tuple[int, int]], int]:
-    pieces: list[tuple[int, int]] = []
-    opened = -1
-    at = start if raw.startswith(line, start, end) else raw.find(b"\n" + line, start, end) + 1
-    while at > 0 or (at == start == 0 and raw.startswith(line)):
-        after = at + len(line)
-        closing = raw[after : after + 2] == b"--"
-        stop = raw.find(b"\n", after, end)
-        stop = end if stop < 0 else stop
-        if not raw[after + 2 * closing : stop].strip():  # else a longer line that only begins like it
-            if opened >= 0:
-                pieces.append((opened, max(at - 1, opened)))
-            if closing:
-                return pieces, end
-            opened = min(stop + 1, end)
-            if len(pieces) >= limit:
-                return pieces, opened
-        at = raw.find(b"\n" + line, after, end) + 1
-    if opened >= 0:
-        pieces.append((opened, end))
-    return pieces, end
+def _next(raw: bytes, line: bytes, start: int, end: int) -> int:
+    at = raw.find(b"\n" + line, start, end)
+    return at + 1 if at >= 0 else -1

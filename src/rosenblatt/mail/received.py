@@ -6,7 +6,7 @@ import re
 
 # Starts only where a word does, so that a long word is looked at once.
 _HOST = re.compile(rb"(?<![\w.-])(?:(?:[\w-]++\.)++[A-Za-z][\w-]++(?![\w.-])|\d{1,3}(?:\.\d{1,3}){3}(?![\w.-]))")
-_LEFT_OUT = re.compile(rb"\s(?:id|for|with|via)\s++[^\s;()]++|;[^;]*$")
+_AFTER = (b" with ", b" id ", b" for ", b" via ", b";")  # in this order, after the host that received it
 
 
 def hosts_of(value: bytes) -> bytes:
@@ -15,4 +15,9 @@ def hosts_of(value: bytes) -> bytes:
     >>> hosts_of(b"from yahoo.com ([61.50.141.181]) by lugh.tuatha.org (8.9.3/8.9.3) with ESMTP id QAA01654.xy; Fri")
     b'yahoo.com 61.50.141.181 lugh.tuatha.org'
     """
-    return b" ".join(dict.fromkeys(_HOST.findall(_LEFT_OUT.sub(b"", value).lower())))
+    by, end = max(value.find(b"by "), 0), len(value)
+    for word in _AFTER:
+        found = value.find(word, by, end)
+        if found >= 0:
+            end = found
+    return b" ".join(dict.fromkeys(_HOST.findall(value[:end].lower())))

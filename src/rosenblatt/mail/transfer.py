@@ -32,7 +32,11 @@ def from_transfer(data: bytes, encoding: bytes) -> bytes:
     if encoding.startswith(b"quoted"):
         return from_quoted_printable(data) if b"=" in data else data
     if encoding.startswith(b"base64"):
-        return from_base64(data)
+        data = data.strip()
+        blank = data.find(b"\n\n")
+        if blank < 0 or b" " not in data[blank : blank + 200]:
+            return from_base64(data)
+        return from_base64(data[:blank]) + data[blank:]  # a mailing list wrote its own lines under it
     return data
 
 
