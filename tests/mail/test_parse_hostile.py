@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from hostile import SHAPES
 
 from rosenblatt.mail.limits import LIMITS
 from rosenblatt.mail.parse import parse
-
-from .hostile import SHAPES
 
 SIZE = 3 << 20  # more than is looked at
 
