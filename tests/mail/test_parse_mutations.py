@@ -25,9 +25,9 @@ SMALL = Limits(mail=4000, head=500, value=100, depth=2, parts=3, source=300, tex
 PIECES = st.sampled_from(
     [
         b"Content-Type: ", b"multipart/mixed; boundary=b", b"text/html", b"; charset=", b"utf-16", b"message/rfc822", b"From ",
-        b"Content-Transfer-Encoding: base64", b"quoted-printable", b"Subject: ", b"\n", b"\n\n", b"--b", b"--b--", b"=?utf-8?q?",
-        b"=?utf-8?b?", b"?=", b" ", b";", b'"', b"\0", b"\r", b"=", b"\xe9", b"<", b"http://", b"www.", b"begin 644 a\n",
-        b"name*0*=", b"''%41",
+        b"Content-Transfer-Encoding: base64", b"quoted-printable", b"Subject: ", b"\n", b"\n\n", b"--b", b"--b--",
+        b"=?utf-8?q?", b"=?utf-8?b?", b"?=", b" ", b";", b'"', b"\0", b"\r", b"=", b"\xe9", b"<", b"http://", b"www.",
+        b"begin 644 a\n", b"name*0*=", b"''%41",
     ]
 )  # fmt: skip
 

@@ -12,10 +12,11 @@ import pytest
 
 from mutations import corpus
 from rosenblatt.mail.charsets import to_utf8
-from rosenblatt.mail.headers import Said, end_of_head
+from rosenblatt.mail.headers import end_of_head
 from rosenblatt.mail.limits import LIMITS
 from rosenblatt.mail.parse import parse
 from rosenblatt.mail.parts import parts_of
+from rosenblatt.mail.said import Said
 from rosenblatt.mail.transfer import from_transfer
 
 WIDE = LIMITS._replace(mail=1 << 30, value=1 << 20, field=1 << 20)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from .charsets import cut, to_utf8, valid
-from .headers import Said, end_of_head
+from .headers import end_of_head
 from .html import strip
 from .limits import LIMITS, Limits
 from .links import links_of
 from .message import Message
 from .parts import Part, parts_of
+from .said import Said
 from .transfer import from_transfer, without_uuencoded
 
 # Before the headers: the line of an mbox, and empty lines if what follows can only be headers.
@@ -20,6 +21,7 @@ _BEFORE = re.compile(
     re.I,
 )
 _HTML = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body)[\s>]", re.I)
+_KINDS = 20
 _TEXT_NAMES = (b"txt", b"text", b"htm", b"html", b"shtml", b"xhtml", b"eml")
 
 
@@ -46,8 +48,8 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
         cut(said.reply_to, limits.field),
         cut(said.to, limits.field),
         cut(said.received, limits.field),
-        cut(said.lines, limits.field),
-        valid(b"\n".join(gathered.texts())[: limits.text]),
+        cut(b"\n".join((said.lines, *gathered.kinds)), limits.field),
+        valid(b"\n".join(gathered.texts()).strip()[: limits.text]),
         valid(b"\n".join(dict.fromkeys(gathered.links))[: limits.field]),
         cut(b"\n".join(gathered.attachments), limits.field),
     )
@@ -61,9 +63,13 @@ class _Gathered:
         self.pieces: list[tuple[bytes, int, bool]] = []  # text, group of alternatives, whether it was HTML
         self.links: list[bytes] = []
         self.attachments: list[bytes] = []
+        self.kinds: list[bytes] = []  # of the parts, and how they are written
 
     def add(self, part: Part) -> None:
         content = part.content
+        if len(self.kinds) < _KINDS:
+            kind = b" ".join((b"part:", content.type[:80], content.charset[:40].lower(), content.encoding[:20]))
+            self.kinds.append(to_utf8(b" ".join(kind.split())))
         suffix = content.name.rpartition(b".")[2].strip().lower() if b"." in content.name else b""
         is_text = content.type.startswith(b"text/")
         if content.attached or content.name or not is_text:
