@@ -15,7 +15,7 @@ from rosenblatt.cli import main
 
 
 def test_the_public_names_are_these_and_sorted() -> None:
-    names = "Diagnosis Finding Inseparable LinearMSE MaxMargin MinimumErrors Model ModelError NonlinearMSE NotSeparable "
+    names = "AROW Diagnosis Finding Inseparable LinearMSE MaxMargin MinimumErrors Model ModelError NonlinearMSE NotSeparable "
     names += "PassiveAggressive Perceptron Separable SoftMargin Stop Undecided UpdateLog certify doctor load "
     names += "load_certificate losses margin minimum_errors mistake_bound radius save save_certificate verify "
     assert rb.__all__ == names.split()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .certificates.statements import Inseparable, Separable, Undecided
     from .certificates.verify import verify
     from .direct.separability import NotSeparable
+    from .estimators.arow import AROW
     from .estimators.linear_mse import LinearMSE
     from .estimators.max_margin import MaxMargin
     from .estimators.nonlinear_mse import NonlinearMSE
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AROW",
     "Diagnosis",
     "Finding",
     "Inseparable",
@@ -64,6 +66,7 @@ __all__ = [
 
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
+    "AROW": "estimators.arow",
     "Diagnosis": "proofs.doctor.diagnosis",
     "Finding": "proofs.doctor.diagnosis",
     "Inseparable": "certificates.statements",

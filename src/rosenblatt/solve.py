@@ -63,8 +63,8 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
     """Visit row after row; the weights move at once."""
     run = Underway(problem, plan, start, sums)
     size = max(64, min(ORDER, int(WORK / (problem.density * run.state.bias.size + 1))))
-    ahead = _looking_ahead(problem, plan.order, run.state.w)
-    most = _rows_at_a_time(problem, plan.order)
+    ahead = looking_ahead(problem, plan.order, run.state.w)
+    most = rows_at_a_time(problem, plan.order)
     rng = np.random.default_rng(plan.seed)
     tape = _tape(TAPE + len(run.state.counts))
     fixed = (
@@ -86,7 +86,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
                 run.check_cancelled()
                 run.record(tape, used)
                 run.clock += visited
-                _give_back(problem, plan.order, order[at : at + visited])
+                give_back(problem, plan.order, order[at : at + visited])
                 at += visited
                 if why > FULL:
                     run.retire_at_limit()
@@ -110,13 +110,13 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
     raise AssertionError("unreachable")
 
 
-def _rows_at_a_time(problem: Problem, order: str) -> int:
+def rows_at_a_time(problem: Problem, order: str) -> int:
     if problem.pages is None:
         return ORDER
     return problem.pages.neighbours if order == "cyclic" else problem.pages.scattered
 
 
-def _give_back(problem: Problem, order: str, done: Any) -> None:
+def give_back(problem: Problem, order: str, done: Any) -> None:
     """Give back the memory of the rows that were visited, where they lie on disk."""
     if problem.pages is None or not len(done):
         return
@@ -131,7 +131,7 @@ def _clean(rule: Any) -> str:
     return "separated" if rule.margin < np.inf else "vanished"
 
 
-def _looking_ahead(problem: Problem, order: str, w: Any) -> int:
+def looking_ahead(problem: Problem, order: str, w: Any) -> int:
     """How many rows ahead memory is asked for.
 
     The processor sees by itself how rows go on in memory order, but short ones too late; and rows that are asked for pass by
@@ -187,7 +187,7 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
 def _batch_step(problem: Problem, rule: Any, run: Underway, mean: float, before: Any) -> tuple[int, float]:
     """(rows that asked for the step, its length): their moves are summed in order while others are still looked for."""
     asking, first, factor, delta = 0, 0, 0.0, zero_sums(run.state)
-    for looked_at, asked in _asking(problem, rule, run.state, run.plan.n_jobs):
+    for looked_at, asked in rows_asking(problem, rule, run.state, run.plan.n_jobs):
         if len(asked.rows):
             if not asking:
                 first, factor = int(asked.rows[0]), run.steps(int(run.state.counts[0]) + 1) * mean
@@ -218,14 +218,14 @@ def _one_mistake(problem: Problem, rule: Any, run: Underway, rng: np.random.Gene
 
 
 def _all_asking(problem: Problem, rule: Any, run: Underway) -> Tape:
-    found = [asked for _, asked in _asking(problem, rule, run.state, run.plan.n_jobs)]
+    found = [asked for _, asked in rows_asking(problem, rule, run.state, run.plan.n_jobs)]
     return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
+def rows_asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
     """The moves that all rows ask for, found in fixed stretches, and how many were looked at: the same for any n_jobs."""
     size, n_jobs = max(64, int(SHARE / (problem.density * state.bias.size + 1))), n_jobs if problem.pages is None else 1
-    size, n = min(size, _rows_at_a_time(problem, "cyclic")), problem.n_visited
+    size, n = min(size, rows_at_a_time(problem, "cyclic")), problem.n_visited
 
     def look(start: int) -> tuple[Any, Tape]:
         stop = min(start + size, n)
@@ -241,7 +241,7 @@ def _asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[
     for order, asked in in_order(look, range(0, n, size), n_jobs if n > size else 1):
         looked_at += len(order)
         yield looked_at, asked
-        _give_back(problem, "cyclic", order)
+        give_back(problem, "cyclic", order)
 
 
 def _verified(problem: Problem, rule: Any, run: Underway, h: int) -> bool:
@@ -249,7 +249,7 @@ def _verified(problem: Problem, rule: Any, run: Underway, h: int) -> bool:
     one, state = problem, run.state
     if isinstance(problem.labels, Rest):
         one, state = one_against_rest(problem, h), pick_heads(run.state, problem.rows, [h], flat=True)
-    return not any(len(asked.rows) for _, asked in _asking(one, rule, state, run.plan.n_jobs))
+    return not any(len(asked.rows) for _, asked in rows_asking(one, rule, state, run.plan.n_jobs))
 
 
 def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> Result:

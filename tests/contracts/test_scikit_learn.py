@@ -18,7 +18,7 @@ import rosenblatt as rb
 from rosenblatt.estimators.registry import ALGORITHMS
 
 ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
-DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.online}
+DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.online and name != "arow"}
 
 # A batch step adds all rows at once, so a weight of 2 is a row given twice. For all others it is not.
 ORDER_DEPENDENT = {
@@ -41,7 +41,7 @@ def schemes_of(algorithm):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [estimator for algorithm in ONLINE.values() for estimator in schemes_of(algorithm)],
+    [estimator for algorithm in [*ONLINE.values(), ALGORITHMS["arow"]] for estimator in schemes_of(algorithm)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):

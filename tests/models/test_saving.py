@@ -19,6 +19,8 @@ STREAMS = {
     "average without a log": rb.Perceptron(keep="average", log=False),
     "one against the rest": rb.Perceptron(keep="average", multiclass="ovr"),
     "passive-aggressive": rb.PassiveAggressive(keep="average"),
+    "arow": rb.AROW(),
+    "arow, heads against each other": rb.AROW(r=0.3, multiclass="argmax"),
     "tanh": rb.NonlinearMSE(solver="online"),
     "least squares": rb.LinearMSE(),
     "ridge": rb.LinearMSE(ridge=1.0),
@@ -118,7 +120,7 @@ def test_a_stream_of_one_class_goes_on(path):
     assert_same(model.partial_fit(X, y), loaded.partial_fit(X, y), X)
 
 
-@pytest.mark.parametrize("name", ["perceptron", "average", "vote", "pa-1", "nonlinear-mse"])
+@pytest.mark.parametrize("name", ["perceptron", "average", "vote", "pa-1", "nonlinear-mse", "arow"])
 def test_a_warm_start_goes_on_from_the_file(name, path):
     X, y = rows(4)
     model = trained(name, 4, warm_start=True, random_state=3)

@@ -13,7 +13,7 @@ from rosenblatt.estimators.registry import ALGORITHMS
 
 LABELS = np.array(["d", "a", "c", "b"])
 KEPT = ("n_iter_", "n_updates_", "stop_", "n_features_in_", "mse_", "rank_", "solver_", "loss_", "gradient_norm_")
-ARRAYS = ("classes_", "coef_", "intercept_", "saturated_", "feature_names_in_")
+ARRAYS = ("classes_", "coef_", "intercept_", "saturated_", "variances_", "feature_names_in_")
 LISTS = ("support_", "multipliers_", "margin_", "gap_", "dual_gap_", "objective_", "pocket_errors_")
 
 

@@ -27,6 +27,8 @@ MODELS = {
     "some weights": rb.Perceptron("average", update="batch-mean", class_weight={1: 2.5}, max_passes=3, order="cyclic"),
     "threads": rb.Perceptron("average", order="cyclic", multiclass="ovr", n_jobs=2, max_passes=3),
     "passive-aggressive": rb.PassiveAggressive(keep="average", order="cyclic", max_passes=3),
+    "arow": rb.AROW(order="cyclic", max_passes=3),
+    "arow, permuted": rb.AROW(multiclass="argmax", max_passes=3, random_state=3, class_weight="balanced"),
     "permuted": rb.Perceptron(order="permuted", max_passes=3, random_state=3),
     "permuted average": rb.Perceptron("average", order="permuted", max_passes=3, random_state=3, log=False),
     "random": rb.PassiveAggressive(order="random", max_passes=3, random_state=3),

@@ -230,7 +230,7 @@ class OnlineClassifier(LinearClassifier):
             seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
-            watch=together(_report if self.verbose else None, watcher()),
+            watch=together(report if self.verbose else None, watcher()),
             **options,
         )
 
@@ -315,7 +315,7 @@ class OnlineClassifier(LinearClassifier):
         return object.__getattribute__(self, name)  # raises what it would have raised
 
 
-def _report(progress: Progress) -> None:
+def report(progress: Progress) -> None:
     if not progress.ended_pass:
         return
     heads = f"classes {progress.heads[0]} to {progress.heads[-1]}, " if progress.heads else ""

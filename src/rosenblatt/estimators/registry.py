@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .linear import LinearClassifier
 
 HOMES = {
+    "AROW": "arow",
     "LinearMSE": "linear_mse",
     "MaxMargin": "max_margin",
     "NonlinearMSE": "nonlinear_mse",
@@ -61,6 +62,7 @@ ALGORITHMS = {
     "pa": Algorithm("Passive-aggressive", "PassiveAggressive", {"variant": "PA"}),
     "pa-1": Algorithm("Passive-aggressive I", "PassiveAggressive", {"variant": "PA-I"}),
     "pa-2": Algorithm("Passive-aggressive II", "PassiveAggressive", {"variant": "PA-II"}),
+    "arow": Algorithm("Adaptive regularization (AROW)", "AROW"),
     "max-margin": Algorithm("Widest margin", "MaxMargin"),
     "soft-margin": Algorithm("Soft margin", "SoftMargin"),
     "linear-mse": Algorithm("Linear least squares", "LinearMSE"),

@@ -15,3 +15,10 @@ def step(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
 @operation
 def loss(rule: Any, margin: Any) -> Any:
     """What a row of weight 1 at this margin costs, where a rule descends on a loss: its derivative is -tau."""
+
+
+@operation
+def gain(rule: Any, margin: Any, spread: Any, weight: Any) -> Any:
+    """(alpha, beta, least) of a rule that keeps variances, for a row of this margin and weight whose score has this variance:
+    how far the weights move along s x, how much the variances s lose along (s x)^2, and the share of it that any s keeps at
+    least; alpha is NaN where a number overflowed."""

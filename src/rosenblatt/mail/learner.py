@@ -18,7 +18,7 @@ class Learner:
     Update     AROW, where y s < 1:  see `rules/arow.py`. ham_weight scales 1/r of ham.
 
     Sums are sequential and in float64; each move is computed in float64 and rounded once. The plain way below is the
-    definition; where Numba is loaded already, or there is much to learn, `kernels/confidence.py` does the same.
+    definition; where Numba is loaded already, or there is much to learn, `kernels/sets.py` does the same.
     Columns are sorted, each once: uint32.
     """
 
@@ -44,7 +44,7 @@ class Learner:
         if not _pays(columns):
             scores[:] = [self._score(columns[start:stop]) for start, stop in pairwise(indptr)]
         else:
-            from ..kernels.confidence import score_sets
+            from ..kernels.sets import score_sets
 
             score_sets(indptr, columns, self.weights, scores)
         return scores
@@ -59,7 +59,7 @@ class Learner:
             each = zip(pairwise(indptr), spam, strict=True)
             scores[:] = [self._learn(columns[start:stop], bool(label)) for (start, stop), label in each]
         else:
-            from ..kernels.confidence import learn_sets
+            from ..kernels.sets import learn_sets
 
             learn_sets(indptr, columns, spam, *self._rates(), self.weights, self.variances, scores)
         return scores

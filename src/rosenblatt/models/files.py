@@ -147,7 +147,7 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRe
     return model
 
 
-_ESTIMATOR = ("fitted", "run", "stream", "moments", "solutions")
+_ESTIMATOR = ("belief", "fitted", "run", "stream", "moments", "solutions")
 _GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_ESTIMATOR)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ballots, machines, runs
+from . import ballots, beliefs, machines, runs
 from .container import require
 from .model import Model
 from .provenance import provenance_now, provenance_of_data
@@ -29,6 +29,7 @@ class Kind:
 
 
 KINDS = {
+    "AROW": Kind("arow", ()),
     "LinearMSE": Kind("linear_mse", ("mse_", "rank_", "solver_")),
     "MaxMargin": Kind("max_margin", ("support_", "multipliers_", "margin_", "gap_", "solver_")),
     "NonlinearMSE": Kind("nonlinear_mse", ("loss_", "gradient_norm_", "saturated_", "_auto", "pocket_errors_"), online=True),
@@ -125,6 +126,9 @@ def _more(estimator: Any, named: bool, arrays: dict[str, Any]) -> dict[str, Any]
         more["fixed"] = bool(fitted["_classes_fixed"])
         more["run"], kept = runs.to_parts(estimator._run, estimator.keep, fitted.get("coef_"))
         arrays.update(kept)
+    elif "_belief" in fitted:
+        more["belief"], kept = beliefs.to_parts(estimator)
+        arrays.update(kept)
     elif fitted.get("warm_start") and "_solutions" in fitted:
         more["solutions"], kept = machines.to_parts(estimator)
         arrays.update(kept)
@@ -174,6 +178,9 @@ def _restore(estimator: Any, model: Model, more: dict[str, Any], arrays: dict[st
         fitted["_classes_fixed"], fitted["log_"] = more["fixed"] is True, None
         if model.ballots is not None:
             fitted["_votes"] = [ballot.vote() for ballot in model.ballots]
+    elif model.kind == "AROW":
+        kept = {name: array for name, array in arrays.items() if name.startswith("belief.")}
+        beliefs.restore(estimator, more["belief"], kept)
     elif model.kind == "LinearMSE":
         _restore_moments(estimator, model, more, arrays)
     elif model.kind == "SoftMargin" and "solutions" in more:

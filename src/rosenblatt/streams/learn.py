@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..estimators.arow import AROW
 from ..estimators.linear_mse import LinearMSE
 from ..estimators.nonlinear_mse import NonlinearMSE
 from ..estimators.online import OnlineClassifier
@@ -25,7 +26,7 @@ COLUMNS = 3000  # of least squares: their products are kept, and are 72 MB then
 def refused(estimator: Any) -> str | None:
     """Why this estimator, with its parameters, does not learn from a cache, in one sentence; None: it does."""
     name = type(estimator).__name__
-    if isinstance(estimator, LinearMSE):
+    if isinstance(estimator, AROW | LinearMSE):
         return None
     if not isinstance(estimator, OnlineClassifier):
         return f"{name} goes back to rows here and there until it is done, so it needs them in memory: leave out --stream"
