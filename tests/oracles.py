@@ -195,6 +195,44 @@ def passive_aggressive_argmax(P: Any, codes: Any, k: int, passes: Any, *, varian
     return run
 
 
+def arow(P: Any, y: Any, passes: Any, *, r: float = 1.0, c: Any = None, full: bool = False) -> tuple[Any, Any, Any, list[Any]]:
+    """(w, S, mistakes and other updates, rows that moved): figure 1 of Crammer et al. (2009), S a matrix, kept diagonal unless
+    `full`. A weight c divides r."""
+    w, S, made, moved = np.zeros(P.shape[1]), np.eye(P.shape[1]), [0, 0], []
+    for order in passes:
+        before = len(moved)
+        for i in order:
+            x, m = P[i], y[i] * (w @ P[i])
+            if m < 1:
+                beta = 1 / (x @ S @ x + r / (1.0 if c is None else c[i]))
+                w = w + (1 - m) * beta * y[i] * (S @ x)
+                S = S - beta * np.outer(S @ x, S @ x)
+                S = S if full else np.diag(np.diag(S))
+                made[int(m > 0)] += 1
+                moved.append(i)
+        if len(moved) == before:
+            break
+    return w, S, made, moved
+
+
+def arow_argmax(P: Any, codes: Any, k: int, passes: Any, *, r: float = 1.0) -> tuple[Any, Any, int]:
+    """(W, S, updates): the diagonal rule on the row's differences, +x at its class and -x at its best rival."""
+    d, updates = P.shape[1], 0
+    W, S = np.zeros((k, d)), np.ones((k, d))
+    for order in passes:
+        for i in order:
+            x, scores, label = P[i], W @ P[i], codes[i]
+            rival = rival_of(scores, label)
+            m = scores[label] - scores[rival]
+            if m < 1:
+                z = np.zeros((k, d))
+                z[label], z[rival] = x, -x
+                beta = 1 / ((S * z * z).sum() + r)
+                W, S = W + (1 - m) * beta * S * z, S - beta * (S * z) ** 2
+                updates += 1
+    return W, S, updates
+
+
 # --- readings ----------------------------------------------------------------------------------------------------------
 
 

@@ -60,7 +60,8 @@ class AROW(LinearClassifier):
     variances_ : one for each weight in `coef_`, from 1 (nothing known) towards 0 (sure).
     classes_ : the labels, sorted. A tie is predicted as the smaller one.
     n_iter_, n_updates_ : passes, and updates over all heads.
-    stop_ : why it ended: "separated" where a pass found every row at a margin of 1, "passes" or "chunk".
+    stop_ : why it ended: "passes" or "chunk"; "separated" where a pass found every row at a margin of 1, which only rounding
+        brings about, as each update leaves its own row a little short of it.
 
     Examples
     --------
