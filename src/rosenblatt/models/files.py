@@ -193,10 +193,13 @@ def _recipe(told: Any, arrays: dict[str, Any], load_recipe: LoadRecipe | None) -
         require(not arrays, "has arrays of a recipe without the recipe")
         return None
     require(isinstance(told, dict), "has a recipe that is none")
-    if load_recipe is None:
+    if load_recipe is None:  # by name: a mail filter is above models, and knows them
         from importlib import import_module
 
-        load_recipe = import_module("rosenblatt.recipes.recipe").Recipe.from_parts
+        mail = told.get("kind") == "mail"
+        home, name = ("mail.recipe", "MailRecipe") if mail else ("recipes.recipe", "Recipe")
+        load_recipe = getattr(import_module(f"rosenblatt.{home}"), name).from_parts
+    assert load_recipe is not None
     return load_recipe(told, {name.removeprefix("recipe."): array for name, array in arrays.items()})
 
 

@@ -146,7 +146,7 @@ def _more(estimator: Any, named: bool, arrays: dict[str, Any]) -> dict[str, Any]
 
 def estimator_of(model: Model) -> Any:
     """The estimator that `model_of` was given, without its log."""
-    if model.more is None:
+    if model.more is None or "filter" in model.more[0]:
         raise ValueError(f"this model of a {model.kind} was saved for prediction only: there is no estimator to go on with")
     more, arrays = model.more
     estimator = class_of(model.kind)(**model.parameters)

@@ -1,0 +1,299 @@
+"""The filter: taught with mails and whether they are spam, asked about others.
+
+Problem    say of a mail whether it is spam, and take back what was learnt from a mail as if it had never been seen
+Update     a mail's fields go to the log, on disk before `learn` returns, and its columns to the learner
+Guarantee  the state is the replay of the log: that of a fresh filter that learns the remaining mails in order, bit for bit
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from .errors import FilterError, FoldedError
+from .features import columns_of
+from .identity import digest
+from .log import Log
+from .message import Message
+from .parse import parse
+from .reasons import extremes, listed, names_in, reasons_of
+from .settings import Settings
+from .spool import Spool
+from .store import Store
+from .verdict import Reason, Verdict
+
+__all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Settings", "Unlearned"]
+
+# A transaction has so many messages, or as many as come in so many seconds.
+BATCH, SECONDS = 200, 0.5
+
+
+class Learned(NamedTuple):
+    new: int = 0
+    known: int = 0  # learnt before, with the same label: nothing changed
+    moved: int = 0  # learnt before with the other label, which was taken back
+    kept: int = 0  # learnt before with the other label, and left as they are: their texts were folded away
+
+
+class Unlearned(NamedTuple):
+    known: bool  # it had been learnt; else nothing changed
+    exact: bool = True  # the filter is now that of the other messages alone
+
+
+class _Mail(NamedTuple):
+    digest: bytes
+    spam: bool
+    packed: bytes
+    message: Message
+
+
+class Filter:
+    """A spam filter that lives in a directory.
+
+    Any number of processes may have it open, and threads share one. `classify` never waits for a disk or a replay; what others
+    have learnt it knows after `refresh`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Filter.open(tempfile.mkdtemp(), create=True, settings={"bits": 18}) as taught:
+    ...     taught.learn([(b"Subject: cheap pills\\n\\nBuy now", True), (b"Subject: lunch\\n\\nAt noon?", False)])
+    ...     taught.learn([(b"Subject: lunch\\n\\nAt noon?", False)])
+    ...     taught.unlearn(b"Subject: lunch\\n\\nAt noon?")
+    ...     taught.classify(b"Subject: pills\\n\\nBuy cheap").score > 0
+    Learned(new=2, known=0, moved=0, kept=0)
+    Learned(new=0, known=1, moved=0, kept=0)
+    Unlearned(known=True, exact=True)
+    True
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @classmethod
+    def open(cls, home: str | os.PathLike[str], create: bool = False, settings: Mapping[str, Any] | None = None) -> Filter:
+        """The filter in a directory.
+
+        create : make one where there is none.
+        settings : of `Settings`, by name. Where the filter has others it is changed to these, and replays its log where that
+            changes its weights: exactly as if it had had them from the beginning.
+        """
+        return cls(Store(home, create, dict(settings or {})))
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Filter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def settings(self) -> Settings:
+        return self.store.state.settings
+
+    def change(self, **settings: Any) -> None:
+        """Other settings, as if they had been there from the beginning."""
+        self.store.change(settings)
+
+    def refresh(self) -> bool:
+        """Take in what other processes have taught this filter; whether there was something. Cheap where there was not."""
+        return self.store.refresh()
+
+    def save(self) -> None:
+        """Write the snapshot now; otherwise that happens now and then, and at the end."""
+        self.store.save()
+
+    # --- learning ------------------------------------------------------------------------------------------------------------
+
+    def learn(
+        self, mails: Iterable[tuple[bytes, bool]], mix: bool = False, progress: Callable[[int], object] | None = None
+    ) -> Learned:
+        """Learn raw mails, each with whether it is spam.
+
+        What was known with the same label changes nothing; what was known with the other label is moved to this one, as
+        `relearn` does. They are learnt as they come, a batch in each transaction; when this returns they are on disk.
+
+        mix : learn them in the order of their digests instead, after all of them were read: for mailboxes of spam, then of ham.
+        progress : called with the number of mails that have been read.
+        """
+        told = dict.fromkeys(Learned._fields, 0)
+        spool = Spool(self.store.home) if mix else None
+        try:
+            fresh = self._unknown(mails, told, spool, progress)
+            if spool is not None:
+                for mail in fresh:
+                    spool.add(mail.digest, mail.spam, mail.packed)
+                fresh = (_Mail(*row, Message.unpack(row[2])) for row in spool.mixed())
+            self._learn_batches(fresh, told)
+        finally:
+            if spool is not None:
+                spool.close()
+            self._settle()
+        return Learned(**told)
+
+    def relearn(self, raw: bytes, spam: bool) -> Learned:
+        """Move a mail to the other side, or learn it: unlearn and learn in one transaction. Refuses where the text is gone."""
+        learned = self.learn([(raw, spam)])
+        if learned.kept:
+            raise self._folded()
+        return learned
+
+    def unlearn(self, raw: bytes) -> Unlearned:
+        """Take a mail back: the filter is then the one that never saw it. Where its text has been folded away that cannot be: a
+        `FoldedError` says so, and nothing has changed."""
+        store, name = self.store, digest(raw)
+        with store.writing:
+            with store.log.writing():
+                known = store.log.find(name)
+                if known is None:
+                    return Unlearned(known=False)
+                if known.folded:
+                    raise self._folded()
+                store.log.remove(known.seq)
+            store.stale = True
+            self._settle()
+        return Unlearned(known=True)
+
+    def compact(self, keep: int = 0) -> int:
+        """Fold the texts of all but the newest `keep` messages into the base: they stay known, but can no longer be unlearnt.
+        Happens by itself above `max_messages` and `max_bytes`. Returns how many were folded."""
+        if keep < 0:
+            raise ValueError(f"keep must be 0 or more messages, got {keep}")
+        return self.store.fold(keep)
+
+    def _folded(self) -> FoldedError:
+        return FoldedError(
+            self.store.home,
+            "this message cannot be taken back: its text was folded away with the oldest ones, and nothing has changed",
+        )
+
+    def _unknown(
+        self,
+        mails: Iterable[tuple[bytes, bool]],
+        told: dict[str, int],
+        spool: Spool | None,
+        progress: Callable[[int], object] | None,
+    ) -> Iterator[_Mail]:
+        """Those that may have to be learnt, read and packed; others are not even parsed."""
+        log = self.store.log
+        for number, (raw, spam) in enumerate(mails, 1):
+            name, spam = digest(raw), bool(spam)
+            with self.store.writing, log.told("cannot be read"):
+                known = log.find(name)
+            waiting = None if spool is None else spool.find(name)
+            if (known is not None and known.spam == spam and waiting is None) or waiting == spam:
+                told["known"] += 1
+            else:
+                if waiting is not None:
+                    told["moved"] += 1
+                message = parse(raw)
+                yield _Mail(name, spam, message.pack(), message)
+            if progress is not None:
+                progress(number)
+
+    def _learn_batches(self, mails: Iterable[_Mail], told: dict[str, int]) -> None:
+        batch: list[_Mail] = []
+        until = time.monotonic() + SECONDS
+        for mail in mails:
+            batch.append(mail)
+            if len(batch) >= BATCH or time.monotonic() > until:
+                self._learn_batch(batch, told)
+                batch, until = [], time.monotonic() + SECONDS
+        if batch:
+            self._learn_batch(batch, told)
+
+    def _learn_batch(self, batch: list[_Mail], told: dict[str, int]) -> None:
+        store, log, counts, added = self.store, self.store.log, dict.fromkeys(told, 0), []
+        with store.writing:
+            columns = [columns_of(mail.message, self.settings.bits) for mail in batch]
+            with log.writing():
+                state = store.state
+                alone = (log.generation(), log.last()) == (state.generation, state.seq)
+                for at, mail in enumerate(batch):
+                    known = log.find(mail.digest)
+                    if known is not None and known.spam == mail.spam:
+                        counts["known"] += 1
+                    elif known is not None and known.folded:
+                        counts["kept"] += 1
+                    else:
+                        if known is not None:
+                            log.remove(known.seq)
+                            alone = False
+                        counts["new" if known is None else "moved"] += 1
+                        added.append((log.add(mail.digest, mail.spam, mail.packed), at))
+            if alone and not store.stale:
+                for seq, at in added:
+                    with store.lock:
+                        state.learn(seq, batch[at].digest, batch[at].spam, columns[at])
+            else:
+                store.stale = True
+        for name, count in counts.items():
+            told[name] += count
+
+    def _settle(self) -> None:
+        """After learning: the state is the log's, files are not far behind, and the log is not too long."""
+        store = self.store
+        with store.writing:
+            if store.stale:
+                store.catch_up()
+            store.fold_if_due()
+            store.save_if_due()
+
+    # --- asking --------------------------------------------------------------------------------------------------------------
+
+    def classify(self, raw: bytes) -> Verdict:
+        return self._verdict(columns_of(parse(raw), self.settings.bits))
+
+    def classify_many(self, raws: Iterable[bytes]) -> Iterator[Verdict]:
+        """One verdict after the other, as the mails come."""
+        return map(self.classify, raws)
+
+    def _verdict(self, columns: Any) -> Verdict:
+        with self.store.lock:
+            state = self.store.state
+            score, calibration = state.learner.score(columns), state.calibration()
+        return Verdict(calibration.label(score), score, calibration.probability(score))
+
+    def explain(self, raw: bytes, n: int | None = None) -> list[Reason]:
+        """What each feature of a mail added to its score, the weightiest first; all of them add up to it."""
+        message, bits = parse(raw), self.settings.bits
+        columns = columns_of(message, bits)
+        with self.store.lock:
+            weights = self.store.state.learner.weights[columns]
+        return reasons_of(message, columns, weights, bits, n)
+
+    def top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
+        """The most spammy and the most hammy features, with names from the texts in the log, the newest first."""
+        with self.store.lock:
+            weights, bits = self.store.state.learner.weights, self.settings.bits
+            spammy, hammy = extremes(weights, n)
+            weights = {column: float(weights[column]) for column in (*spammy.tolist(), *hammy.tolist())}
+        log = Log(self.store.home)
+        try:
+            with log.reading():
+                names = names_in(log.newest_first(), [*weights], bits)
+        finally:
+            log.close()
+        return listed(spammy, weights, names), listed(hammy, weights, names)
+
+    def stats(self) -> dict[str, Any]:
+        """What the filter has learnt, and what it takes on disk."""
+        store, state = self.store, self.store.state
+        with store.writing, store.log.reading():
+            folded = store.log.folded()
+        with store.lock:
+            calibration = state.calibration()
+        return {
+            "home": str(store.home),
+            "messages": state.count,
+            "spam": state.spam,
+            "ham": state.count - state.spam,
+            "folded": folded,
+            "bytes": sum(entry.stat().st_size for entry in os.scandir(store.home) if entry.is_file()),
+            "settings": state.settings,
+            "calibration": calibration,
+        }

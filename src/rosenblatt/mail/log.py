@@ -1,0 +1,294 @@
+"""The log of a filter: every message that it was taught, in order, in one SQLite file; the filter is the replay of it.
+
+A transaction is on disk before it is acknowledged (WAL, synchronous=FULL). Messages are numbered by `seq`, which only grows and
+is never used twice. What takes something back is a `change` with a number of its own, and says from which message on the replay
+is another one: so a state that reached message s after change g is still right if no later change reaches back to s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import struct
+import time
+import uuid
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import FilterError
+from .message import Message
+from .settings import Settings
+
+NAME = "log.sqlite"
+APPLICATION = 0x526F736D  # "Rosm"
+VERSION = 1
+PATIENCE = 30.0  # seconds to wait for another process that writes
+
+NOTHING = "there is no filter here; learning something makes one"
+
+_SCHEMA = """
+CREATE TABLE messages (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest BLOB NOT NULL UNIQUE,
+    spam INTEGER NOT NULL,
+    learned_at INTEGER NOT NULL,
+    fields BLOB                         -- Message.pack(), NULL: folded into the base
+);
+CREATE TABLE changes (generation INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
+CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Base(NamedTuple):
+    """The file that the oldest messages were folded into, and up to which."""
+
+    name: str
+    seq: int
+
+
+class Known(NamedTuple):
+    seq: int
+    spam: bool
+    folded: bool
+
+
+class Log:
+    """One connection to the log; whoever uses it from several threads takes turns."""
+
+    def __init__(self, home: Path, create: bool = False, settings: Settings | None = None) -> None:
+        self.home, self.path, self.is_open = home, home / NAME, True
+        with self.told("cannot be opened"):
+            if create:
+                _private(self.path)
+            elif not self.path.is_file():
+                raise FilterError(home, NOTHING)
+            self.db = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode=rw", PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+            )
+        try:
+            with self.told("cannot be opened"):
+                self._set_up(settings if create else None)
+        except BaseException:
+            self.db.close()
+            raise
+
+    def _set_up(self, settings: Settings | None) -> None:
+        db = self.db
+        application, version = self._pragma("application_id"), self._pragma("user_version")
+        if application == 0 and version == 0 and db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+            if settings is None:
+                raise FilterError(self.home, NOTHING)
+            self._create(settings)
+            application, version = self._pragma("application_id"), self._pragma("user_version")
+        if application != APPLICATION:
+            raise FilterError(self.home, f"{NAME} is not the log of a mail filter, or damaged")
+        if version != VERSION:
+            raise FilterError(
+                self.home, f"{NAME} was written by another Rosenblatt, in version {version}, and this one reads {VERSION}"
+            )
+        db.execute("PRAGMA synchronous=FULL")
+        self.uuid = str(self._told("uuid"))
+
+    def _create(self, settings: Settings) -> None:
+        self.db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        self.db.execute("PRAGMA journal_mode=WAL")
+        with self.writing():
+            if self._pragma("application_id") == 0:  # else another process was quicker
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    self.db.execute(statement)
+                self._tell("uuid", str(uuid.uuid4()))
+                self._tell("settings", asdict(settings))
+                self._tell("base", None)
+                self.db.execute(f"PRAGMA application_id={APPLICATION}")
+                self.db.execute(f"PRAGMA user_version={VERSION}")
+
+    def close(self) -> None:
+        self.is_open = False
+        with contextlib.suppress(sqlite3.Error):
+            self.db.close()
+
+    # --- transactions and what can be wrong ----------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction: all of it is on disk afterwards, or nothing."""
+        yield from self._transaction("BEGIN IMMEDIATE", "cannot be written")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """One look at the log, whatever others write meanwhile."""
+        yield from self._transaction("BEGIN", "cannot be read")
+
+    def _transaction(self, begin: str, doing: str) -> Iterator[None]:
+        with self.told(doing):
+            self.db.execute(begin)
+            try:
+                yield
+                self.db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    if self.db.in_transaction:
+                        self.db.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def told(self, doing: str) -> Iterator[None]:
+        """Whatever SQLite or a damaged row raises, in a sentence."""
+        try:
+            yield
+        except FilterError:
+            raise
+        except sqlite3.Error as error:
+            raise FilterError(self.home, f"{NAME} {_reason(error, doing)}") from error
+        except OSError as error:
+            raise FilterError(self.home, f"{NAME} {doing}: {(error.strerror or str(error)).lower()}") from error
+        except (zlib.error, struct.error) as error:
+            raise FilterError(self.home, f"{NAME} is damaged: a message cannot be unpacked") from error
+
+    # --- what it says --------------------------------------------------------------------------------------------------------
+
+    def _pragma(self, name: str) -> int:
+        return int(self.db.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _told(self, key: str) -> Any:
+        row = self.db.execute("SELECT value FROM settings WHERE key = ?", (key,)).fetchone()
+        try:
+            return json.loads(row[0])
+        except (TypeError, ValueError):
+            raise FilterError(self.home, f"{NAME} is damaged: it does not say its {key}") from None
+
+    def _tell(self, key: str, value: Any) -> None:
+        self.db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
+
+    def settings(self) -> Settings:
+        told = self._told("settings")
+        try:
+            return Settings(**told)
+        except (TypeError, ValueError) as error:
+            raise FilterError(
+                self.home, f"{NAME} is damaged, or of a newer Rosenblatt: its settings cannot be used ({error})"
+            ) from None
+
+    def base(self) -> Base | None:
+        told = self._told("base")
+        try:
+            return None if told is None else Base(str(told["name"]), int(told["seq"]))
+        except (TypeError, ValueError, LookupError):
+            raise FilterError(self.home, f"{NAME} is damaged: it does not say its base") from None
+
+    def others_wrote(self) -> int:
+        """A number that is another one as soon as another connection has written."""
+        with self.told("cannot be read"):
+            return self._pragma("data_version")
+
+    def generation(self) -> int:
+        return int(self.db.execute("SELECT coalesce(max(generation), 0) FROM changes").fetchone()[0])
+
+    def last(self) -> int:
+        return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()[0])
+
+    def reaches(self, generation: int, seq: int) -> bool:
+        """Whether a state that reached `seq` after that change is still right."""
+        return (
+            0 <= generation <= self.generation()
+            and self.db.execute("SELECT 1 FROM changes WHERE generation > ? AND seq <= ?", (generation, seq)).fetchone() is None
+        )
+
+    def digest_at(self, seq: int) -> bytes | None:
+        row = self.db.execute("SELECT digest FROM messages WHERE seq = ?", (seq,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def find(self, digest: bytes) -> Known | None:
+        row = self.db.execute("SELECT seq, spam, fields IS NULL FROM messages WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else Known(int(row[0]), bool(row[1]), bool(row[2]))
+
+    def replay(self, after: int, upto: int | None = None) -> Iterator[tuple[int, bytes, bool, Message]]:
+        """The messages after one of them, in order."""
+        upto = self.last() if upto is None else upto
+        for seq, digest, spam, packed in self.db.execute(
+            "SELECT seq, digest, spam, fields FROM messages WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto)
+        ):
+            yield seq, digest, bool(spam), self._unpacked(seq, packed)
+
+    def newest_first(self) -> Iterator[Message]:
+        for seq, packed in self.db.execute("SELECT seq, fields FROM messages WHERE fields IS NOT NULL ORDER BY seq DESC"):
+            yield self._unpacked(seq, packed)
+
+    def _unpacked(self, seq: int, packed: Any) -> Message:
+        if not isinstance(packed, bytes):
+            raise FilterError(self.home, f"{NAME} is damaged: message {seq:,} has no text")
+        return Message.unpack(packed)
+
+    def foldable(self, keep: int) -> tuple[int, int]:
+        """The last message with a text that is not among the newest so many, and the number of those up to it."""
+        texts = "FROM messages WHERE fields IS NOT NULL"
+        row = self.db.execute(f"SELECT seq {texts} ORDER BY seq DESC LIMIT 1 OFFSET ?", (keep,)).fetchone()
+        if row is None:
+            return 0, 0
+        return int(row[0]), int(self.db.execute(f"SELECT count(*) {texts} AND seq <= ?", row).fetchone()[0])
+
+    def folded(self) -> int:
+        """Messages whose texts are gone."""
+        base = self.base()
+        return (
+            0
+            if base is None
+            else int(self.db.execute("SELECT count(*) FROM messages WHERE seq <= ?", (base.seq,)).fetchone()[0])
+        )
+
+    def size(self) -> int:
+        """Bytes in use, without reading them."""
+        return (self._pragma("page_count") - self._pragma("freelist_count")) * self._pragma("page_size")
+
+    # --- what changes it, each within `writing` ------------------------------------------------------------------------------
+
+    def add(self, digest: bytes, spam: bool, packed: bytes) -> int:
+        row = (digest, int(spam), int(time.time()), packed)
+        return int(
+            self.db.execute("INSERT INTO messages(digest, spam, learned_at, fields) VALUES (?, ?, ?, ?)", row).lastrowid or 0
+        )
+
+    def remove(self, seq: int) -> None:
+        self.db.execute("DELETE FROM messages WHERE seq = ?", (seq,))
+        self._changed(seq)
+
+    def change(self, settings: Settings, replayed: bool) -> None:
+        self._tell("settings", asdict(settings))
+        self._changed(0 if replayed else self.last() + 1)  # a change that reaches back to nothing is noticed all the same
+
+    def fold(self, base: Base) -> None:
+        """The texts up to the base's last message are no longer needed."""
+        self.db.execute("UPDATE messages SET fields = NULL WHERE seq <= ?", (base.seq,))
+        self._tell("base", base._asdict())
+
+    def shrink(self) -> None:
+        """Give pages back to the disk that are no longer used."""
+        with self.told("cannot be written"):
+            self.db.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def _changed(self, seq: int) -> None:
+        self.db.execute("INSERT INTO changes(seq) VALUES (?)", (seq,))
+
+
+def _private(path: Path) -> None:
+    """An empty file that only its owner reads, where there is none; SQLite's files beside it get the same permissions."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _reason(error: sqlite3.Error, doing: str) -> str:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_FULL"):
+        return f"{doing}: the disk is full; what was learnt before is there"
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return f"{doing}: another process has kept it for {PATIENCE:.0f} seconds"
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return f"is damaged ({error})"
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return f"{doing}: permission is denied, or the disk is read-only"
+    return f"{doing}: {error}"

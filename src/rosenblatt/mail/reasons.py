@@ -1,0 +1,58 @@
+"""Why: what each feature of a mail added to its score, and the features that say most."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from .features import columns_of, named_columns
+from .message import Message
+from .verdict import Reason
+
+PATIENCE = 3.0  # seconds to look for names in the log
+
+
+def reasons_of(message: Message, columns: Any, weights: Any, bits: int, n: int | None) -> list[Reason]:
+    """Every feature of a mail and what it added, the largest first; all of them add up to the score."""
+    names, share = named_columns(message, bits), 1.0 / sqrt(max(1, len(columns)))
+    order = np.argsort(-abs(weights), kind="stable")[: len(columns) if n is None else n]
+    return [Reason(_name(names, int(columns[at])), float(weights[at]) * share) for at in order.tolist()]
+
+
+def extremes(weights: Any, n: int) -> tuple[Any, Any]:
+    """The columns of the n largest weights over 0 and of the n smallest under 0, the largest first."""
+    found = []
+    for side in (-weights, weights):
+        some = np.argpartition(side, min(n, len(side) - 1))[:n]
+        some = some[side[some] < 0]
+        found.append(some[np.lexsort((some, side[some]))])
+    return found[0], found[1]
+
+
+def names_in(messages: Iterable[Message], wanted: Any, bits: int) -> dict[int, str]:
+    """What columns stand for, from messages that have them; nothing for those that no message has."""
+    names: dict[int, str] = {}
+    missing, until = np.sort(np.asarray(wanted)), time.monotonic() + PATIENCE
+    for message in messages:
+        if not len(missing) or time.monotonic() > until:
+            break
+        columns = columns_of(message, bits)
+        at = np.minimum(np.searchsorted(columns, missing), max(0, len(columns) - 1))
+        there = columns[at] == missing if len(columns) else np.zeros(len(missing), bool)
+        if there.any():
+            told = named_columns(message, bits)
+            names.update((column, told[column]) for column in missing[there].tolist() if column in told)
+            missing = missing[~there]
+    return names
+
+
+def listed(columns: Any, weights: Any, names: dict[int, str]) -> list[Reason]:
+    return [Reason(_name(names, column), float(weights[column])) for column in columns.tolist()]
+
+
+def _name(names: dict[int, str], column: int) -> str:
+    return names.get(column) or f"column {column}"

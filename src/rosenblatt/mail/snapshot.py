@@ -1,0 +1,104 @@
+"""The state of a filter in one of the library's model files, so that opening a filter does not replay its whole log.
+
+The weights are an AROW model's, with a recipe that takes raw mails: `rb.load(path).predict([raw])` works on it. Beside them are
+the variances, the scores that the calibration comes from, and which log the state is the replay of, up to which message.
+A snapshot is never the truth: one that is damaged, of another log or out of date is the same as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..models.atomic import write_atomically
+from ..models.container import ModelError, pack, read, require
+from ..models.files import from_parts, to_parts
+from ..models.model import Model
+from ..models.provenance import provenance_now
+from .learner import Learner
+from .recipe import MailRecipe
+from .settings import Settings
+from .state import KEPT, State
+
+NAME = "filter.safetensors"
+CLASSES = ("ham", "spam")
+VARIANCES, SCORES, LABELS = "fitted.variances", "fitted.scores", "fitted.labels"
+
+
+def save(state: State, log: str, path: Path, names: tuple[tuple[int, str], ...] = ()) -> None:
+    """Whole or not at all; a `WriteError` says why not."""
+    with contextlib.suppress(OSError):  # what is learnt from mail is its owner's only; the next line says what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    write_atomically(path, pack(*to_parts(model_of(state, log, names), "model")))
+
+
+def load(path: Path, log: str, settings: Settings) -> State | None:
+    """The state in a file; None where there is none that can be used with this log and these settings."""
+    try:
+        state: State = read(path, lambda meta, arrays: _state_of(from_parts(meta, arrays), log, settings))
+    except ModelError:
+        return None
+    return state
+
+
+def model_of(state: State, log: str, names: tuple[tuple[int, str], ...] = ()) -> Model:
+    settings, (scores, labels) = state.settings, state.kept()
+    filtered = {
+        "log": log,
+        "seq": state.seq,
+        "last": state.last.hex(),
+        "generation": state.generation,
+        "count": state.count,
+        "spam": state.spam,
+    } | settings.replayed()
+    return Model(
+        kind="AROW",
+        parameters={"r": settings.r},
+        classes=np.array(CLASSES),
+        coef=state.learner.weights[None],
+        intercept=np.zeros(1, np.float32),
+        recipe=MailRecipe(settings.bits, settings.features, names),
+        n_iter=1,
+        provenance=provenance_now() | {"messages": {"ham": state.count - state.spam, "spam": state.spam}},
+        more=({"filter": filtered}, {VARIANCES: state.learner.variances, SCORES: scores, LABELS: labels}),
+    )
+
+
+def _state_of(model: Model, log: str, settings: Settings) -> State:
+    require(model.kind == "AROW" and model.more is not None and model.coef is not None, "is no filter")
+    assert model.more is not None
+    assert model.coef is not None
+    told, arrays = model.more[0]["filter"], model.more[1]
+    require(told["log"] == log, "belongs to another log")
+    for name, value in settings.replayed().items():
+        require(type(told[name]) is type(value) and told[name] == value, f"was made with another {name}")
+    for name in ("seq", "generation", "count", "spam"):
+        require(type(told[name]) is int and 0 <= told[name] < 1 << 62, f"has no {name}")
+    width, variances, scores, labels = 1 << settings.bits, arrays[VARIANCES], arrays[SCORES], arrays[LABELS]
+    require(model.coef.shape == (1, width) and model.coef.dtype == np.float32, "has weights of another shape")
+    require(variances.shape == (width,) and variances.dtype == np.float32, "has variances of another shape")
+    require(scores.dtype == np.float32 and labels.dtype == np.bool_, "has scores of another type")
+    require(scores.shape == labels.shape == (min(told["count"], KEPT),), "has another number of scores")
+    learner = Learner.__new__(Learner)  # its arrays are there: nothing of their size is made
+    learner.bits, learner.r, learner.ham_weight = settings.bits, settings.r, settings.ham_weight
+    learner.weights, learner.variances = model.coef[0], variances
+    state = State(settings, learner)
+    state.seq, state.last, state.generation = told["seq"], bytes.fromhex(told["last"]), told["generation"]
+    state.count, state.spam, state.held = told["count"], told["spam"], len(scores)
+    state.scores, state.labels = scores.copy(), labels.copy()
+    return state
+
+
+def remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def arrays_of(state: State) -> dict[str, Any]:
+    """All that a state is, for whoever compares two of them."""
+    scores, labels = state.kept()
+    return {"weights": state.learner.weights, "variances": state.learner.variances, "scores": scores, "labels": labels}

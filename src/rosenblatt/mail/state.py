@@ -1,0 +1,75 @@
+"""The state of a filter: its learner, and what it had thought of each message before it learnt it.
+
+Both are functions of the messages in their order and of nothing else: whether they came one by one or many at once, when
+somebody asked for a verdict, and what was loaded from a file in between leave no trace. So two filters with the same log are
+equal bit for bit, and so are their verdicts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .calibration import Calibration, calibrate
+from .learner import Learner
+from .settings import Settings
+
+# Scores are kept of the last messages; the calibration looks at a window of them that moves in steps, so that it is not done
+# again for every message: after 5,000 messages every 64, at most every 1,024.
+KEPT, LARGEST_STEP = 20_000, 1024
+
+
+def calibrated_at(count: int) -> int:
+    """After how many messages the calibration was done that holds after `count`."""
+    return count - count % min(LARGEST_STEP, 1 << max(0, count.bit_length() - 7))
+
+
+class State:
+    def __init__(self, settings: Settings, learner: Learner | None = None) -> None:
+        self.settings = settings
+        self.learner = Learner(settings.bits, settings.r, settings.ham_weight) if learner is None else learner
+        self.seq, self.last, self.generation = 0, b"", 0  # the newest message, its digest, the log's last change
+        self.count, self.spam = 0, 0
+        self.scores: Any = np.zeros(64, np.float32)
+        self.labels: Any = np.zeros(64, np.bool_)
+        self.held = 0  # scores that are kept
+        self._calibration: tuple[int, Calibration] | None = None
+
+    def learn(self, seq: int, digest: bytes, spam: bool, columns: Any) -> None:
+        score = self.learner.learn(columns, spam)
+        if self.held == len(self.scores):
+            self._make_room()
+        self.scores[self.held], self.labels[self.held] = score, spam
+        self.held, self.count, self.spam = self.held + 1, self.count + 1, self.spam + spam
+        self.seq, self.last = seq, digest
+
+    def _make_room(self) -> None:
+        kept = min(self.held, KEPT)
+        room = min(max(64, 2 * len(self.scores)), 2 * KEPT)
+        for name in ("scores", "labels"):
+            old = getattr(self, name)
+            new = np.zeros(room, old.dtype)
+            new[:kept] = old[self.held - kept : self.held]
+            setattr(self, name, new)
+        self.held = kept
+
+    def kept(self) -> tuple[Any, Any]:
+        """The scores and labels that a snapshot keeps."""
+        here = slice(max(0, self.held - KEPT), self.held)
+        return self.scores[here], self.labels[here]
+
+    def calibration(self) -> Calibration:
+        at, known = calibrated_at(self.count), self._calibration
+        if known is None or known[0] != at:
+            stop = self.held - (self.count - at)
+            here = slice(max(0, stop - (KEPT - LARGEST_STEP)), stop)
+            known = self._calibration = (
+                at,
+                calibrate(self.scores[here].astype(np.float64), self.labels[here], self.settings.ham_loss),
+            )
+        return known[1]
+
+    def recalibrate(self, settings: Settings) -> None:
+        """Other settings that leave the weights alone."""
+        self.settings, self._calibration = settings, None

@@ -1,0 +1,226 @@
+"""A filter's home on disk: the log, the state that is its replay, and the files that spare replaying all of it.
+
+    log.sqlite            the truth
+    filter.safetensors    the state after some message, not many ago
+    base-SEQ.safetensors  the state after the messages whose texts were folded away; part of the truth, where there is one
+
+Every number in the state follows from the log: whoever finds that the log went on, or that a message was taken back, replays
+what is new, or from the last file on that the change does not reach.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from . import features, snapshot
+from .errors import FilterError
+from .features import columns_of
+from .log import NAME as LOG
+from .log import Base, Log
+from .settings import Settings
+from .state import State
+
+# Messages that are replayed at every start, at most; and the share of time that saving may take of one who learns on and on.
+BACKLOG = 64
+SAVING = 0.05
+FEWEST = 1000  # texts that are never folded because of their bytes
+FEATURES = int(getattr(features, "VERSION", 1))
+
+
+class Store:
+    """Two locks: `writing` for whoever changes the log or makes a new state, for as long as it takes; `lock` for the moment
+    that it takes to score or learn one message, so that a verdict never waits for a disk or a replay."""
+
+    def __init__(self, home: str | os.PathLike[str], create: bool, settings: dict[str, Any]) -> None:
+        self.home = Path(home)
+        asked = Settings(features=FEATURES).changed(settings)
+        if create:
+            self._make_home()
+        self.log = Log(self.home, create, asked)
+        self.writing, self.lock = threading.RLock(), threading.Lock()
+        self.saved = 0  # messages in the newest file that is right
+        self._next_save, self.stale, self._seen = 0.0, False, -1
+        try:
+            with self.log.reading():
+                kept = self.log.settings()
+            wanted = replace(kept.changed(settings), features=self._newer_features(kept))
+            if wanted != kept:
+                self._change(wanted)
+            self.state = self._best(None)
+            self.catch_up()
+            self.save_if_due()
+        except BaseException:
+            self.log.close()
+            raise
+
+    def _make_home(self) -> None:
+        try:
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise FilterError(self.home, f"cannot be made a filter's home: {(error.strerror or str(error)).lower()}") from error
+
+    def close(self) -> None:
+        with self.writing:
+            if self.log.is_open:
+                if not self.stale:
+                    self.save_if_due(at_end=True)
+                self.log.close()
+
+    # --- from the log to the state -------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        """Catch up with what other processes have learnt; whether there was something. Does not wait for who is writing here:
+        that one will have caught up."""
+        if not self.writing.acquire(blocking=False):
+            return False
+        try:
+            seen = self.log.others_wrote()
+            if seen == self._seen and not self.stale:
+                return False
+            before = self.state, self.state.seq, self.state.generation
+            self.catch_up()
+            return before != (self.state, self.state.seq, self.state.generation)
+        finally:
+            self.writing.release()
+
+    def catch_up(self) -> None:
+        with self.writing:
+            self._seen = self.log.others_wrote()
+            with self.log.reading():
+                settings, generation = self.log.settings(), self.log.generation()
+                self._check_features(settings)
+                state = self.state
+                if settings.replayed() != state.settings.replayed() or not self.log.reaches(state.generation, state.seq):
+                    state = self._best(None)
+                self._replay(state, None, live=state is self.state)
+            with self.lock:
+                if settings != state.settings:
+                    state.recalibrate(settings)
+                state.generation, self.state = generation, state
+            self.stale = False
+
+    def _replay(self, state: State, upto: int | None, live: bool) -> None:
+        waiting: contextlib.AbstractContextManager[Any] = self.lock if live else contextlib.nullcontext()
+        for seq, digest, spam, message in self.log.replay(state.seq, upto):
+            columns = columns_of(message, state.settings.bits)
+            with waiting:
+                state.learn(seq, digest, spam, columns)
+
+    def _best(self, upto: int | None) -> State:
+        """The newest state on disk that is a replay of this log, not beyond `upto`; or the state before all messages."""
+        settings, base = self.log.settings(), self.log.base()
+        first = 0 if base is None else base.seq
+        for name in (snapshot.NAME, *([] if base is None else [base.name])):
+            state = snapshot.load(self.home / name, self.log.uuid, settings)
+            if state is not None and state.seq >= first and (upto is None or state.seq <= upto) and self._right(state):
+                if upto is None:
+                    self.saved = state.count
+                return state
+        if base is not None:
+            self._check_features(settings)
+            raise FilterError(
+                self.home, f"{base.name} is damaged or gone, which holds what was learnt before the oldest text in {LOG}"
+            )
+        if upto is None:
+            self.saved = 0
+        return State(settings)
+
+    def _right(self, state: State) -> bool:
+        """That the log is the one that the state comes from, and not an old copy of it that went another way."""
+        return self.log.reaches(state.generation, state.seq) and (state.seq == 0 or self.log.digest_at(state.seq) == state.last)
+
+    def _newer_features(self, kept: Settings) -> int:
+        """Where features are made otherwise now, all messages are replayed with the new ones, once."""
+        if kept.features < FEATURES and self.log.base() is None:
+            return FEATURES
+        self._check_features(kept)
+        return FEATURES
+
+    def _check_features(self, settings: Settings) -> None:
+        told = f"its features are of version {settings.features}, and this Rosenblatt has {FEATURES}"
+        if settings.features > FEATURES:
+            raise FilterError(self.home, f"was used by a newer Rosenblatt: {told}")
+        if settings.features < FEATURES:
+            raise FilterError(self.home, f"{told}; the texts of {self.log.folded():,} messages were folded away: learn anew")
+
+    def _change(self, wanted: Settings) -> None:
+        """Other settings, for all messages from the first on."""
+        with self.log.writing():
+            kept = self.log.settings()
+            replayed = kept.replayed() != wanted.replayed()
+            base = self.log.base()
+            if replayed and base is not None:
+                different = next(name for name, value in wanted.replayed().items() if kept.replayed()[name] != value)
+                folded = self.log.folded()
+                raise FilterError(
+                    self.home,
+                    f"{different} cannot be changed: the texts of {folded:,} messages were folded away and cannot be replayed",
+                )
+            self.log.change(wanted, replayed)
+
+    def change(self, asked: dict[str, Any]) -> None:
+        with self.writing:
+            with self.log.reading():
+                kept = self.log.settings()
+            wanted = kept.changed(asked)
+            if wanted != kept:
+                self._change(wanted)
+                self.catch_up()
+                self.save_if_due()
+
+    # --- from the state to files ---------------------------------------------------------------------------------------------
+
+    def save_if_due(self, at_end: bool = False) -> None:
+        """A start must not replay much; one who learns all the time must not save all the time."""
+        started = time.monotonic()
+        if self.state.count - self.saved <= BACKLOG or (started < self._next_save and not at_end):
+            return
+        with contextlib.suppress(OSError):  # nothing is lost but time at the next start
+            self.save()
+        ended = time.monotonic()
+        self._next_save = ended + (ended - started) / SAVING
+
+    def save(self) -> None:
+        with self.writing:
+            snapshot.save(self.state, self.log.uuid, self.home / snapshot.NAME)
+            self.saved = self.state.count
+
+    def fold(self, keep: int) -> int:
+        """Fold all but the newest messages into the base; how many texts were dropped."""
+        with self.writing:
+            self.catch_up()
+            with self.log.reading():
+                old, generation = self.log.base(), self.log.generation()
+                last, count = self.log.foldable(keep)
+                if not count:
+                    return 0
+                state = self._best(last)
+                self._replay(state, last, live=False)
+            state.generation = generation
+            base = Base(f"base-{last}.safetensors", last)
+            try:
+                snapshot.save(state, self.log.uuid, self.home / base.name)
+            except OSError as error:
+                raise FilterError(self.home, f"was not compacted: {error}") from error
+            with self.log.writing():
+                if (self.log.base(), self.log.reaches(generation, last)) != (old, True):
+                    return 0  # another process has changed what was to be folded
+                self.log.fold(base)
+            self.log.shrink()
+            if old is not None:
+                snapshot.remove(self.home / old.name)
+            return count
+
+    def fold_if_due(self) -> None:
+        """Above one of the limits, the older half is folded."""
+        with self.log.reading():
+            settings, base, size = self.log.settings(), self.log.base(), self.log.size()
+        texts = self.state.seq - (0 if base is None else base.seq)  # or fewer, where some were taken back
+        if texts > settings.max_messages or (size > settings.max_bytes and texts > FEWEST):
+            self.fold(texts // 2)

@@ -1,0 +1,65 @@
+"""Mails and filters for the tests of the store, and when two filters are equal."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rosenblatt.mail.filter import Filter
+from rosenblatt.mail.snapshot import arrays_of
+
+BITS = 12
+WORDS = [
+    "cheap",
+    "pills",
+    "free",
+    "money",
+    "offer",
+    "lunch",
+    "meeting",
+    "report",
+    "invoice",
+    "train",
+    "holiday",
+    "family",
+    "winner",
+    "click",
+    "here",
+    "agenda",
+]
+
+
+def mail(number: int) -> bytes:
+    """A small mail of its own; every third of them sounds like spam."""
+    draw = random.Random(number)
+    words = WORDS[:6] if number % 3 == 0 else WORDS[5:]
+    text = " ".join(draw.choices(words, k=12))
+    return f"Subject: {draw.choice(words)} {number}\nMessage-ID: <{number}@example.org>\n\n{text}\n".encode()
+
+
+def is_spam(number: int) -> bool:
+    return number % 3 == 0
+
+
+def mails(numbers: Any) -> list[tuple[bytes, bool]]:
+    return [(mail(number), is_spam(number)) for number in numbers]
+
+
+def fresh(home: Path, learnt: list[tuple[bytes, bool]], **settings: Any) -> Filter:
+    found = Filter.open(home, create=True, settings={"bits": BITS} | settings)
+    found.learn(learnt)
+    return found
+
+
+def assert_equal(one: Filter, other: Filter, asked: Any = range(900, 910)) -> None:
+    """Weights, variances, scores, calibration and verdicts, bit for bit."""
+    mine, theirs = (arrays_of(each.store.state) for each in (one, other))
+    for name, array in mine.items():
+        assert np.array_equal(array, theirs[name]), name
+    a, b = one.store.state, other.store.state
+    assert (a.count, a.spam, a.calibration()) == (b.count, b.spam, b.calibration())
+    for number in asked:
+        assert one.classify(mail(number)) == other.classify(mail(number))

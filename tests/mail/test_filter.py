@@ -1,0 +1,361 @@
+"""What a filter is taught, taken back and asked; the state is the replay of the log, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
+
+from rosenblatt.mail import store
+from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Settings, Unlearned
+
+
+def remaining(steps: list[tuple[str, int]]) -> list[tuple[bytes, bool]]:
+    """What is left of a sequence of steps, the plain way: a list of numbers and labels."""
+    left: dict[int, bool] = {}
+    for step, number in steps:
+        if step == "unlearn":
+            left.pop(number, None)
+        else:
+            spam = is_spam(number) if step == "learn" else not is_spam(number)
+            if left.get(number) != spam:
+                left.pop(number, None)  # one that moves goes to the end
+                left[number] = spam
+    return [(mail(number), spam) for number, spam in left.items()]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["learn", "learn", "learn", "other", "unlearn", "open", "save"]), st.integers(0, 12))
+)
+
+
+@settings(max_examples=20)
+@given(STEPS)
+def test_unlearning_leaves_the_filter_that_never_saw_the_message(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("filter")
+    found = fresh(folder / "a", [])
+    try:
+        for step, number in steps:
+            if step == "unlearn":
+                found.unlearn(mail(number))
+            elif step == "learn":
+                found.learn([(mail(number), is_spam(number))])
+            elif step == "other":
+                found.relearn(mail(number), not is_spam(number))
+            elif step == "save":
+                found.save()
+            else:
+                found.close()
+                found = Filter.open(folder / "a")
+        left = remaining([(step, number) for step, number in steps if step not in ("open", "save")])
+        with fresh(folder / "b", left) as other:
+            assert_equal(found, other)
+    finally:
+        found.close()
+
+
+def test_learning_twice_changes_nothing_and_another_label_moves(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(10))) as found:
+        assert found.learn(mails(range(12))) == Learned(new=2, known=10)
+        assert found.learn([(mail(3), False), (mail(4), False)]) == Learned(known=1, moved=1)
+        assert found.unlearn(mail(50)) == Unlearned(known=False)
+        assert found.unlearn(mail(4)) == Unlearned(known=True, exact=True)
+        left = [pair for number, pair in enumerate(mails(range(12))) if number not in (3, 4)]
+        with fresh(tmp_path / "b", [*left, (mail(3), False)]) as other:
+            assert_equal(found, other)
+        told = found.stats()
+        assert (told["messages"], told["spam"], told["ham"], told["folded"]) == (11, 3, 8, 0)
+
+
+def test_a_batch_may_hold_a_mail_twice(tmp_path: Path) -> None:
+    for mix in (False, True):
+        with fresh(tmp_path / str(mix), []) as found:
+            learned = found.learn([(mail(1), True), (mail(2), False), (mail(1), True), (mail(1), False)], mix=mix)
+            assert learned == Learned(new=2, known=1, moved=1)
+            assert (found.stats()["spam"], found.stats()["ham"]) == (0, 2)
+
+
+def test_mixed_learning_does_not_depend_on_the_order_given(tmp_path: Path) -> None:
+    given = mails(range(0, 60, 3)) + mails(n for n in range(60) if n % 3)
+    seen: list[int] = []
+    with fresh(tmp_path / "a", []) as one, fresh(tmp_path / "b", []) as other:
+        assert one.learn(iter(given), mix=True, progress=seen.append) == Learned(new=60)
+        assert other.learn(reversed(given), mix=True) == Learned(new=60)
+        assert_equal(one, other)
+        labels = one.store.state.kept()[1]
+        assert 3 < labels[:30].sum() < 17  # 20 spam of 60: some in either half
+        assert one.learn(given, mix=True) == Learned(known=60)
+    assert seen == list(range(1, 61))
+
+
+def test_a_filter_comes_back_from_its_files_and_without_them(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(200))) as found, fresh(tmp_path / "b", mails(range(200))) as other:
+        assert_equal(found, other)
+    snapshot = tmp_path / "a" / "filter.safetensors"
+    assert snapshot.is_file()  # more than a few messages
+    with Filter.open(tmp_path / "a") as found, Filter.open(tmp_path / "b") as other:
+        assert found.store.saved == 200
+        assert_equal(found, other)
+    for damaged in (b"", b"\0" * 100, snapshot.read_bytes()[:-1], snapshot.read_bytes()[:-9] + bytes(9)):
+        snapshot.write_bytes(damaged)
+        with Filter.open(tmp_path / "a") as found, Filter.open(tmp_path / "b") as other:
+            assert_equal(found, other)
+    snapshot.unlink()
+    with Filter.open(tmp_path / "a") as found, Filter.open(tmp_path / "b") as other:
+        assert_equal(found, other)
+
+
+def test_a_snapshot_of_another_log_or_of_its_future_is_not_believed(tmp_path: Path) -> None:
+    fresh(tmp_path / "a", mails(range(100))).close()
+    fresh(tmp_path / "b", mails(range(100, 200))).close()
+    (tmp_path / "b" / "filter.safetensors").replace(tmp_path / "a" / "filter.safetensors")
+    with Filter.open(tmp_path / "a") as found, fresh(tmp_path / "c", mails(range(100))) as other:
+        assert_equal(found, other)
+    old = (tmp_path / "a" / "log.sqlite").read_bytes()
+    with Filter.open(tmp_path / "a") as found:
+        found.learn(mails(range(200, 300)))
+    (tmp_path / "a" / "log.sqlite").write_bytes(old)  # from a backup
+    with Filter.open(tmp_path / "a") as found, fresh(tmp_path / "d", mails(range(100))) as other:
+        assert_equal(found, other)
+        found.learn(mails(range(300, 400)))
+        found.close()
+        with Filter.open(tmp_path / "a") as again:
+            other.learn(mails(range(300, 400)))
+            assert_equal(again, other)
+
+
+def test_few_messages_do_not_write_a_snapshot(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(store.BACKLOG))):
+        pass
+    assert not (tmp_path / "a" / "filter.safetensors").exists()
+    with fresh(tmp_path / "a", mails(range(100))) as found:
+        assert found.store.saved == 100
+        found.learn(mails(range(100, 130)))
+    with Filter.open(tmp_path / "a") as found:
+        assert (found.store.saved, found.store.state.count) == (100, 130)
+        found.unlearn(mail(125))  # behind the snapshot, which stays right
+        assert (found.store.saved, found.store.state.count) == (100, 129)
+        found.unlearn(mail(5))
+        with fresh(tmp_path / "b", mails(n for n in range(130) if n not in (5, 125))) as other:
+            assert_equal(found, other)
+
+
+def test_folding(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(50))) as found, fresh(tmp_path / "b", mails(range(50))) as other:
+        assert found.compact(keep=60) == 0
+        assert found.compact(keep=20) == 30
+        assert_equal(found, other)
+        assert found.learn(mails(range(50))) == Learned(known=50)
+        with pytest.raises(FoldedError, match="folded away"):
+            found.unlearn(mail(7))
+        with pytest.raises(FoldedError, match="folded away"):
+            found.relearn(mail(7), True)
+        assert found.learn([(mail(7), True), (mail(51), True)]) == Learned(new=1, kept=1)
+        other.learn([(mail(51), True)])
+        found.unlearn(mail(40))
+        other.unlearn(mail(40))
+        assert_equal(found, other)
+        assert found.compact(keep=5) == 15
+        assert [path.name for path in (tmp_path / "a").glob("base-*")] == ["base-46.safetensors"]
+        assert found.stats()["folded"] == 45
+    with Filter.open(tmp_path / "a") as found, Filter.open(tmp_path / "b") as other:
+        assert_equal(found, other)
+        with pytest.raises(FilterError, match="ham_weight cannot be changed: the texts of 45 messages were folded away"):
+            found.change(ham_weight=3.0)
+        found.change(ham_loss=0.2)
+        other.change(ham_loss=0.2)
+        assert_equal(found, other)
+    base = tmp_path / "a" / "base-46.safetensors"
+    base.write_bytes(base.read_bytes()[:-1])
+    with pytest.raises(FilterError, match=r"base-46.safetensors is damaged or gone"):
+        Filter.open(tmp_path / "a")
+
+
+def test_a_long_log_is_folded_by_itself(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(30)), max_messages=40) as found, fresh(tmp_path / "b", mails(range(60))) as other:
+        assert found.stats()["folded"] == 0
+        found.learn(mails(range(30, 60)))
+        assert found.stats()["folded"] == 30
+        assert_equal(found, other)
+
+
+def test_settings_hold_from_the_beginning(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(40))) as found, fresh(tmp_path / "b", mails(range(40)), ham_weight=4.0) as other:
+        found.change(ham_weight=4.0)
+        assert found.settings == other.settings == Settings(bits=BITS, ham_weight=4.0)
+        assert_equal(found, other)
+    with (
+        Filter.open(tmp_path / "a", settings={"bits": 10, "ham_loss": 0.25}) as found,
+        fresh(tmp_path / "c", mails(range(40)), bits=10, ham_weight=4.0, ham_loss=0.25) as other,
+    ):
+        assert_equal(found, other)
+    with Filter.open(tmp_path / "a") as found:
+        assert found.settings == Settings(bits=10, ham_weight=4.0, ham_loss=0.25)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"bits": 7}, "bits must be from 8 to 26, got 7"),
+        ({"bits": "22"}, "bits must be a number of type int, got '22'"),
+        ({"r": 0.0}, "r must be from 1e-6 to 1e6, got 0.0"),
+        ({"ham_weight": float("nan")}, "ham_weight must be from 1e-6 to 1e6, got nan"),
+        ({"ham_loss": 1.0}, "ham_loss must be a share from 0 to below 1, got 1.0"),
+        ({"max_messages": 0}, "max_messages must be 2 or more, got 0"),
+        ({"colour": 1}, "a filter has no setting 'colour'; there are bits, "),
+        ({"features": 1}, "a filter has no setting 'features'; there are bits, "),
+    ],
+)
+def test_settings_that_cannot_be(tmp_path: Path, asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        Filter.open(tmp_path / "a", create=True, settings=asked)
+    assert not (tmp_path / "a").exists()
+
+
+def test_newer_features_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh(tmp_path / "a", mails(range(100))).close()
+    with fresh(tmp_path / "b", mails(range(100))) as found:
+        found.compact(keep=50)
+    monkeypatch.setattr(store, "FEATURES", store.FEATURES + 1)
+    with Filter.open(tmp_path / "a") as found:
+        assert found.settings.features == store.FEATURES
+        assert found.store.state.count == 100
+    with pytest.raises(FilterError, match="the texts of 50 messages were folded away"):
+        Filter.open(tmp_path / "b")
+    monkeypatch.undo()
+    with pytest.raises(FilterError, match="was used by a newer Rosenblatt"):
+        Filter.open(tmp_path / "a")
+
+
+def test_only_the_owner_reads(tmp_path: Path) -> None:
+    with fresh(tmp_path / "new" / "a", mails(range(100))) as found:
+        found.compact(keep=3)
+        for entry in os.scandir(tmp_path / "new" / "a"):
+            assert stat.S_IMODE(entry.stat().st_mode) == 0o600, entry.name
+    assert stat.S_IMODE((tmp_path / "new" / "a").stat().st_mode) == 0o700
+
+
+def test_reasons_add_up_to_the_score(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(60))) as found:
+        reasons = found.explain(mail(66))
+        assert sum(reason.weight for reason in reasons) == pytest.approx(found.classify(mail(66)).score, rel=1e-9)
+        sizes = [abs(reason.weight) for reason in reasons]
+        assert sizes == sorted(sizes, reverse=True)
+        assert found.explain(mail(66), 5) == reasons[:5]
+        assert found.explain(b"") == []
+        spammy, hammy = found.top(8)
+        weights = np.sort(found.store.state.learner.weights)
+        assert [reason.weight for reason in spammy] == weights[::-1][:8].tolist()
+        assert [reason.weight for reason in hammy] == weights[:8].tolist()
+        assert len(found.top(10**6)[0]) == (weights > 0).sum()
+    with fresh(tmp_path / "b", []) as found:
+        assert found.top(5) == ([], [])
+
+
+def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
+    import rosenblatt as rb
+
+    with fresh(tmp_path / "a", mails(range(100))) as found:
+        model = rb.load(tmp_path / "a" / "filter.safetensors")
+        asked = [mail(number) for number in range(900, 930)]
+        scores = [found.classify(raw).score for raw in asked]
+        assert model.scores(asked)[:, 0] == pytest.approx(scores, rel=1e-12)
+        assert model.predict(asked).tolist() == ["spam" if score > 0 else "ham" for score in scores]
+        assert model.predict([asked[0].decode()]).tolist() == model.predict(asked[0]).tolist()
+        with pytest.raises(ValueError, match="X must be raw mails, as bytes or text, got int"):
+            model.predict([3])
+        with pytest.raises(ValueError, match="saved for prediction only"):
+            model.estimator()
+        rb.save(model, tmp_path / "again.safetensors")
+        assert rb.load(tmp_path / "again.safetensors").predict(asked).tolist() == model.predict(asked).tolist()
+
+
+def test_two_open_filters_see_what_the_other_learns(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(20))) as one, Filter.open(tmp_path / "a") as other:
+        assert not other.refresh()
+        one.learn(mails(range(20, 30)))
+        assert other.refresh()
+        assert not other.refresh()
+        assert_equal(one, other)
+        other.learn(mails(range(30, 40)))
+        one.learn(mails(range(40, 45)))  # without having looked
+        other.refresh()
+        assert_equal(one, other)
+        one.unlearn(mail(2))
+        other.learn(mails(range(45, 50)))
+        other.change(ham_weight=2.0)
+        one.refresh()
+        assert_equal(one, other)
+        one.change(ham_loss=0.3)
+        other.refresh()
+        assert_equal(one, other)
+        one.compact(keep=10)
+        other.learn([(mail(3), False), (mail(60), True)])
+        one.refresh()
+        assert_equal(one, other)
+        with fresh(
+            tmp_path / "b", [*mails(n for n in range(50) if n != 2), (mail(60), True)], ham_weight=2.0, ham_loss=0.3
+        ) as third:
+            assert_equal(one, third)
+
+
+def test_threads_learn_and_ask_at_once(tmp_path: Path) -> None:
+    failed: list[BaseException] = []
+
+    def run(work: Any) -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+
+    with fresh(tmp_path / "a", mails(range(10))) as found:
+
+        def teach(first: int) -> None:
+            for number in range(first, first + 25):
+                found.learn([(mail(number), is_spam(number))])
+                if number % 10 == 0:
+                    found.unlearn(mail(number))
+
+        def ask() -> None:
+            for number in range(200):
+                found.classify(mail(number))
+                found.refresh()
+
+        works = [lambda: teach(100), lambda: teach(200), lambda: teach(110), ask, ask]
+        threads = [threading.Thread(target=run, args=(work,)) for work in works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed
+        assert len(set(found.store.log.db.execute("SELECT digest FROM messages").fetchall())) == found.store.state.count
+        found.close()
+        (tmp_path / "a" / "filter.safetensors").unlink(missing_ok=True)
+        with Filter.open(tmp_path / "a") as replayed:
+            assert_equal(found, replayed)
+
+
+def test_classifying_does_not_wait_for_who_writes(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(10))) as found:
+        done = threading.Event()
+        with found.store.writing:
+
+            def ask() -> None:
+                found.refresh()
+                found.classify(mail(1))
+                done.set()
+
+            thread = threading.Thread(target=ask)
+            thread.start()
+            assert done.wait(10)
+        thread.join()
