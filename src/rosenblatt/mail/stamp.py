@@ -1,0 +1,59 @@
+"""The header that a filtered mail gets; the rest of the mail stays as it is, byte for byte."""
+
+from __future__ import annotations
+
+from .head import STAMP, headers, without_stamps
+
+WIDTH = 76  # columns that lines are folded at, where there is a blank
+LONGEST = 900  # columns of a word that is not cut: RFC 5322 allows lines of 998
+
+
+def stamped(raw: bytes, value: str) -> bytes:
+    """The mail with one header `X-Rosenblatt: value` after its last one, and without any such header that was there.
+
+    It is written in the line ends of the mail. Where the last header has no line end, it comes before that one; a mail without
+    headers gets it first, and a blank line after it unless there is one. White space and control characters of the value become
+    single blanks, and what is not ASCII is escaped as in Python (`\\u20ac`).
+
+    >>> stamped(b"Subject: hi\\n\\nthere", "ham; score=-1.5")
+    b'Subject: hi\\nX-Rosenblatt: ham; score=-1.5\\n\\nthere'
+    """
+    raw = without_stamps(raw)
+    start, at = headers(raw)
+    if at > start and not raw.endswith((b"\r", b"\n"), 0, at):
+        at = _last_field(raw, start, at)
+    line_end = _line_end(raw, at)
+    parted = at > start or raw[at : at + 1] in (b"\r", b"\n") or _is_unfinished(raw, at)
+    return raw[:at] + _field(value, line_end) + (b"" if parted else line_end) + raw[at:]
+
+
+def _is_unfinished(raw: bytes, at: int) -> bool:
+    """Whether headers, which a stamp comes before, go on at `at`."""
+    return headers(raw[at:])[1] > 0
+
+
+def _last_field(raw: bytes, start: int, end: int) -> int:
+    """Where the last header begins that is no line of the one before it."""
+    at = end
+    for line in reversed(raw[start:end].splitlines(keepends=True)):
+        at -= len(line)
+        if not line.startswith((b" ", b"\t")):
+            break
+    return at
+
+
+def _line_end(raw: bytes, at: int) -> bytes:
+    """That of the line before `at`, or else of the first line."""
+    before = raw[max(at - 2, 0) : at] or next(iter(raw[:100_000].splitlines(keepends=True)), b"")[-2:]
+    return before if before == b"\r\n" else before[-1:] if before[-1:] in (b"\r", b"\n") else b"\n"
+
+
+def _field(value: str, line_end: bytes) -> bytes:
+    text = "".join(c if c.isprintable() else " " for c in value).encode("ascii", "backslashreplace")
+    lines = [STAMP + b":"]
+    for word in text.split():
+        for piece in (word[k : k + LONGEST] for k in range(0, len(word), LONGEST)):
+            if len(lines[-1]) + 1 + len(piece) > WIDTH and not lines[-1].endswith(b":"):
+                lines.append(b"")
+            lines[-1] += b" " + piece
+    return line_end.join(lines) + line_end

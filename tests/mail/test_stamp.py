@@ -1,0 +1,95 @@
+"""A stamped mail is the mail, byte for byte, and one header of ours that every parser sees."""
+
+from __future__ import annotations
+
+import email
+import re
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.mail.test_identity import ANY
+from tests.real.data import data_file
+
+from rosenblatt.mail.head import headers, without_stamps
+from rosenblatt.mail.stamp import stamped
+
+VALUES = st.one_of(
+    st.text(max_size=300),
+    st.lists(st.sampled_from(["spam;", "score=1.5", "\u20ac", "a" * 70, "b" * 2000]), max_size=9).map(" ".join),
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"Subject: x\n\nbody", b"Subject: x\nX-Rosenblatt: ham\n\nbody"),
+        (b"Subject: x\r\nTo: y\r\n z\r\n\r\nbody", b"Subject: x\r\nTo: y\r\n z\r\nX-Rosenblatt: ham\r\n\r\nbody"),
+        (b"From me\nSubject: x\n\nbody", b"From me\nSubject: x\nX-Rosenblatt: ham\n\nbody"),
+        (b"Subject: x\nno blank line", b"Subject: x\nX-Rosenblatt: ham\nno blank line"),
+        (b"Subject: x\nTo: y\n cut", b"Subject: x\nX-Rosenblatt: ham\nTo: y\n cut"),
+        (b"Subject: cut", b"X-Rosenblatt: ham\nSubject: cut"),
+        (b"\nbody", b"X-Rosenblatt: ham\n\nbody"),
+        (b"no header\r\n", b"X-Rosenblatt: ham\r\n\r\nno header\r\n"),
+        (b"", b"X-Rosenblatt: ham\n\n"),
+        (b"From me\nbody", b"From me\nX-Rosenblatt: ham\n\nbody"),
+        (b"X-Rosenblatt: forged;\n a=b\nSubject: x\nx-ROSENBLATT :\tforged\n\nbody", b"Subject: x\nX-Rosenblatt: ham\n\nbody"),
+        (
+            b"Subject: x\ngarbage\nX-Rosenblatt: forged\n\nX-Rosenblatt: said\n",
+            b"Subject: x\nX-Rosenblatt: ham\ngarbage\n\nX-Rosenblatt: said\n",
+        ),
+        (b"X-Rosenblatt-Other: stays\n\n", b"X-Rosenblatt-Other: stays\nX-Rosenblatt: ham\n\n"),
+    ],
+)
+def test_where_it_goes(raw, expected):
+    assert stamped(raw, "ham") == expected
+
+
+@given(ANY, VALUES)
+def test_the_rest_is_the_mail(raw, value):
+    """Taken out again, it leaves the same bytes; a mail without headers keeps the blank line that it got."""
+    clean = without_stamps(raw)
+    assert without_stamps(clean) == clean
+    left = without_stamps(stamped(raw, value))
+    start, end = headers(clean)
+    if left != clean:
+        assert start == end
+        assert left in [clean[:start] + line_end + clean[start:] for line_end in (b"\n", b"\r\n", b"\r")]
+
+
+@given(ANY, VALUES, VALUES)
+def test_the_last_stamp_stays(raw, value, other):
+    once = stamped(raw, value)
+    assert stamped(once, value) == once
+    assert stamped(stamped(raw, other), value) == once
+
+
+@given(ANY, VALUES)
+def test_the_standard_library_sees_it_and_the_same_body(raw, value):
+    clean = without_stamps(raw)
+    start, end = headers(clean)
+    # The others, which begin with white space or a cut "From " line, it takes for headers and leaves out.
+    assume(end > start or not clean[start:].startswith((b" ", b"\t", b"From ")))
+    before, after = email.message_from_bytes(clean), email.message_from_bytes(stamped(raw, value))
+    found = after.get_all("X-Rosenblatt")
+    assert len(found) == 1
+    said = "".join(c if c.isprintable() else " " for c in value).encode("ascii", "backslashreplace").decode()
+    assert "".join(str(found[0]).split()) == "".join(said.split())
+    assert [item for item in after.items() if item[0] != "X-Rosenblatt"] == before.items()
+    assert after.get_payload() == before.get_payload()
+
+
+@given(VALUES)
+def test_lines_are_short_and_ascii(value):
+    lines = stamped(b"\r\n", value).split(b"\r\n")
+    assert all(len(line) <= 998 and (len(line) <= 76 or line.count(b" ") <= 2) for line in lines)
+    assert all(re.fullmatch(rb"[ -~]*", line) and (line.strip() or not line) for line in lines)
+
+
+def test_real_mails_keep_their_bytes():
+    folder = data_file("mail/spamassassin/LICENSE").parent
+    for path in (*sorted(folder.glob("*/*"))[::5], *sorted((folder.parent / "edge_cases").iterdir())):
+        raw = path.read_bytes()
+        start, end = headers(raw)
+        if end > start:
+            assert re.sub(rb"X-Rosenblatt: spam; score=1\r?\n", b"", stamped(raw, "spam; score=1"), count=1) == raw
