@@ -25,6 +25,17 @@ def _one_boundary(n: int) -> bytes:
     return b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" * (n // 48)
 
 
+def _prefixes(n: int) -> bytes:
+    """Every line may be one of every boundary."""
+    heads = b"".join(b"Content-Type: multipart/mixed; boundary=%s\n\n--%s\n" % ((b"b" * i,) * 2) for i in range(1, 30))
+    return heads + (b"--" + b"b" * 40 + b"\n") * (n // 43)
+
+
+def _quoted_messages(n: int) -> bytes:
+    head = b"Content-Type: message/rfc822\nContent-Transfer-Encoding: quoted-printable\n\n"
+    return head * 30 + b"=3D=3D" * (n // 6)
+
+
 def _attachment(n: int) -> bytes:
     return (
         MIXED
@@ -50,6 +61,8 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "nested": _nested,
     "messages in messages": _messages,
     "the same boundary again": _one_boundary,
+    "boundaries that begin alike": _prefixes,
+    "quoted messages": _quoted_messages,
     "attachment": _attachment,
     "parts": _repeated(MIXED, b"--b\n\nx\n", b"--b--\n"),
     "parts of headers": _repeated(MIXED, b'--b\nContent-Type: text/plain; name="' + b"x; y=" * 800 + b"\n\nx\n"),

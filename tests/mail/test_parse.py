@@ -106,6 +106,7 @@ def test_encoded_words(value: bytes, text: str) -> None:
         (b"iso-8859-1", b"na\xefve \x93x\x94", "naïve “x”"),
         (b"windows-1251", b"\xcf\xf0\xe8\xe2\xe5\xf2", "Привет"),
         (b"US-ASCII", b"na\xefve", "naïve"),
+        (b"", b"\x81\x8d\x8f", "\x81\x8d\x8f"),
         (b"utf-8", b"na\xc3\xafve", "naïve"),
         (b"utf-8", b"na\xefve", "naïve"),
         (b"", b"na\xc3\xafve", "naïve"),

@@ -6,6 +6,7 @@ Only codecs of a fixed list are ever asked for. Python has codecs that are no ch
 
 from __future__ import annotations
 
+import codecs
 import re
 from encodings.aliases import aliases
 
@@ -49,6 +50,8 @@ _SHIFTING = {codec for codec in CODECS.values() if codec.startswith(("utf_7", "u
 _SHIFTING |= {"cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"}
 _WIDE = {codec for codec in _SHIFTING if codec.startswith(("utf_16", "utf_32"))}
 
+# Five bytes have no letter in Windows-1252; there they are control characters, as in browsers, so that none is lost.
+_WINDOWS = "".join(bytes((c,)).decode("cp1252", "ignore") or chr(c) for c in range(256))
 _PUNCTUATION = bytes(c for c in range(256) if not chr(c).isalnum() or c > 127)
 _HIGH = bytes(range(128, 256))
 # Letters that nobody sees, put between those of a word to hide it: soft hyphen, zero widths, joiners, byte-order mark.
@@ -72,7 +75,12 @@ def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
             return data.replace(b"\0", b"") if b"\0" in data else data
     elif codec in _WIDE and b"\0" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         codec = ""  # text of two or four bytes a letter has a NUL in every space: this one says so to hide
-    text = _guessed(data) if codec in ("", "utf_8") else data.decode(codec, "replace").encode("utf-8", "replace")
+    if codec in ("", "utf_8"):
+        text = _guessed(data)
+    elif codec == "cp1252":
+        text = _windows(data)
+    else:
+        text = data.decode(codec, "replace").encode("utf-8", "replace")
     return _UNSEEN.sub(b"", text.replace(b"\0", b""))
 
 
@@ -81,8 +89,12 @@ def _guessed(data: bytes) -> bytes:
     text = data.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     if wrong and 8 * wrong > len(data) - len(data.translate(None, _HIGH)):
-        text = data.decode("cp1252", "replace")
+        return _windows(data)
     return text.encode()
+
+
+def _windows(data: bytes) -> bytes:
+    return codecs.charmap_decode(data, "strict", _WINDOWS)[0].encode()
 
 
 def valid(text: bytes) -> bytes:

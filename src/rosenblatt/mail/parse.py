@@ -31,7 +31,7 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
     >>> parse(b"Subject: =?utf-8?q?caf=C3=A9?=\\nContent-Type: text/html\\n\\n<p>Cheap <b>pills</b>").subject.decode()
     'café'
     """
-    raw = raw[: limits.mail]
+    raw = bytes(raw[: limits.mail])
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     begin = _BEFORE.match(raw)
