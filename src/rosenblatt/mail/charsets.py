@@ -80,7 +80,10 @@ def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
     elif codec == "cp1252":
         text = _windows(data)
     else:
-        text = data.decode(codec, "replace").encode("utf-8", "replace")
+        try:
+            text = data.decode(codec, "replace").encode("utf-8", "replace")
+        except (LookupError, UnicodeError):  # another Python may lack a codec
+            text = _guessed(data)
     return _UNSEEN.sub(b"", text.replace(b"\0", b""))
 
 
