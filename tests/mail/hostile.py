@@ -116,5 +116,6 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "uuencoded files": _repeated(b"\n", b"begin 644 a.exe\nend\n"),
     "nested tags": _typed(b"text/html", b"<b>"),
     "open tags": _typed(b"text/html", b"<a "),
+    "html parts": _repeated(MIXED, b"--b\nContent-Type: text/html\n\n" + b"<i id=x><!-- -->&amp" * 12_000 + b"\n"),
     "html": _typed(b"text/html", b"<a href=http://x>&amp;</a>\n"),
 }

@@ -227,6 +227,12 @@ def test_headers_end_where_a_line_is_none() -> None:
     assert parse(b"\nNo subject: x\n\nbody").body == b"\nNo subject: x\n\nbody"[1:]
 
 
+def test_only_the_line_of_an_mbox_is_dropped() -> None:
+    assert parse(b"From x\nSubject: y\n\nbody").subject == b"y"
+    assert parse(b">From x\nSubject: y\n>From z\nTo: a\n\nFrom x\n").body == b"From x"
+    assert parse(b"from me to you\n\nbody").body == b"from me to you\n\nbody"
+
+
 def test_limits_hold_and_hide_nothing() -> None:
     small = LIMITS._replace(parts=3, depth=2, text=100, field=20, links=2, attachments=1)
     many = parse(mixed(*(b"\npart%d" % n for n in range(9))), small).body

@@ -16,11 +16,11 @@ from .transfer import from_transfer, without_uuencoded
 
 # Before the headers: the line of an mbox, and empty lines if what follows can only be headers.
 _BEFORE = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\n)*+(?:>?From [^\n]*+\n|(?=(?:"
-    rb"return-path|received|from|to|subject|date|message-id|mime-version):))",
-    re.I,
+    rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\n)*+(?:>?From [^\n]*+\n|(?=(?i:"
+    rb"return-path|received|from|to|subject|date|message-id|mime-version):))"
 )
 _HTML = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body)[\s>]", re.I)
+_HTML_TYPES = (b"text/html", b"text/xhtml", b"application/xhtml+xml")
 _KINDS = 20
 _TEXT_NAMES = (b"txt", b"text", b"htm", b"html", b"shtml", b"xhtml", b"eml")
 
@@ -59,7 +59,8 @@ class _Gathered:
     """What the parts of one mail say, so far."""
 
     def __init__(self, limits: Limits) -> None:
-        self.limits, self.room = limits, 4 * limits.text  # some of it may be said twice
+        self.limits = limits
+        self.room, self.source = 4 * limits.text, 2 * limits.source  # text that may be kept, some of it said twice; read
         self.pieces: list[tuple[bytes, int, bool]] = []  # text, group of alternatives, whether it was HTML
         self.links: list[bytes] = []
         self.attachments: list[bytes] = []
@@ -71,11 +72,11 @@ class _Gathered:
             kind = b" ".join((b"part:", content.type[:80], content.charset[:40].lower(), content.encoding[:20]))
             self.kinds.append(to_utf8(b" ".join(kind.split())))
         suffix = content.name.rpartition(b".")[2].strip().lower() if b"." in content.name else b""
-        is_text = content.type.startswith(b"text/")
+        is_text = content.type.startswith(b"text/") or content.type in _HTML_TYPES
         if content.attached or content.name or not is_text:
             self._attach(content.type, suffix, content.name)
-        if (is_text or suffix in _TEXT_NAMES) and self.room > 0:
-            self._read(part, content.type == b"text/html" or suffix.endswith((b"htm", b"html")))
+        if (is_text or suffix in _TEXT_NAMES) and self.room > 0 and self.source > 0:
+            self._read(part, content.type in _HTML_TYPES or suffix.endswith((b"htm", b"html")))
 
     def _attach(self, kind: bytes, suffix: bytes, name: bytes) -> None:
         if len(self.attachments) < self.limits.attachments:
@@ -83,9 +84,10 @@ class _Gathered:
             self.attachments.append(to_utf8(b" ".join(said.split())))
 
     def _read(self, part: Part, html: bool) -> None:
-        limit = self.limits.source
+        limit = min(self.limits.source, self.source)
         body = part.body[: 3 * limit]  # an encoded letter has three at most
         text = to_utf8(from_transfer(body, part.content.encoding)[:limit], part.content.charset)
+        self.source -= len(text)
         if html or _HTML.match(text, 0, 1000):
             html = True
             text, links = strip(text)
