@@ -52,7 +52,7 @@ def test_heads_against_each_other_are_the_paper_on_differences_of_rows(container
 @containers
 def test_one_vs_rest_is_the_paper_for_each_class(container):
     X, codes = noisy(50, 4, 3, seed=2)
-    model = rb.AROW(0.3, order="cyclic", max_passes=3).fit(CONTAINERS[container](X), codes)
+    model = rb.AROW(0.3, order="cyclic", max_passes=3, multiclass="ovr").fit(CONTAINERS[container](X), codes)
     runs = [arow(augment(X), np.where(codes == h, 1, -1), cyclic(50, 3), r=0.3) for h in range(3)]
     np.testing.assert_allclose(planes(model), [w for w, *_ in runs], rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(model.variances_, [np.diag(S)[1:] for _, S, *_ in runs], rtol=1e-8)

@@ -53,8 +53,8 @@ def test_chunks_may_be_dense_or_sparse_in_turn(multiclass):
 def test_a_late_class_of_one_against_the_rest_is_as_if_it_had_been_known():
     """What was learnt about two classes is what their two heads would have learnt; only the new head has missed rows."""
     X, y = good(2, 40)
-    late = rb.AROW().partial_fit(X, y)
-    known = rb.AROW().partial_fit(X, y, classes=[0, 1, 2])
+    late = rb.AROW(multiclass="ovr").partial_fit(X, y)
+    known = rb.AROW(multiclass="ovr").partial_fit(X, y, classes=[0, 1, 2])
     more, labels = good(3, 9)
     late.partial_fit(more, labels)
     known.partial_fit(more, labels)
@@ -215,7 +215,7 @@ def test_whoever_waits_hears_of_every_pass(capsys):
 
 def test_an_interrupted_fit_leaves_the_model_as_it_was():
     X, y = good(3)
-    model = rb.AROW(random_state=0).fit(X, y)
+    model = rb.AROW(multiclass="ovr", random_state=0).fit(X, y)
     before = dict(vars(model))
 
     def stop(progress: Any) -> None:

@@ -48,6 +48,7 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "vote_count": (click.Choice(["lifetime", "survivals"]), "What a vote weighs."),
     "class_weight": (click.Choice(["balanced"]), "Weigh classes against their number of rows."),
     "C": (NUMBER, "Cost of errors (soft margin), aggressiveness (PA)."),
+    "r": (NUMBER, "AROW: the larger, the smaller the steps."),
     "variant": (click.Choice(["PA", "PA-I", "PA-II"]), "Passive-aggressive variant."),
     "loss": (click.Choice(["hinge", "squared_hinge"]), "Soft margin: the loss."),
     "ridge": (NUMBER, "Least squares: what the squared length of w costs."),
