@@ -13,7 +13,6 @@ import os
 import sqlite3
 import struct
 import time
-import uuid
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -95,6 +94,8 @@ class Log:
         self.uuid = str(self._told("uuid"))
 
     def _create(self, settings: Settings) -> None:
+        import uuid
+
         self.db.execute("PRAGMA auto_vacuum=INCREMENTAL")
         self.db.execute("PRAGMA journal_mode=WAL")
         with self.writing():
@@ -147,8 +148,10 @@ class Log:
             raise FilterError(self.home, f"{NAME} {_reason(error, doing)}") from error
         except OSError as error:
             raise FilterError(self.home, f"{NAME} {doing}: {(error.strerror or str(error)).lower()}") from error
-        except (zlib.error, struct.error) as error:
-            raise FilterError(self.home, f"{NAME} is damaged: a message cannot be unpacked") from error
+        except (zlib.error, struct.error, TypeError, ValueError, OverflowError) as error:
+            raise FilterError(
+                self.home, f"{NAME} is damaged: it holds what nobody has written ({type(error).__name__})"
+            ) from error
 
     # --- what it says --------------------------------------------------------------------------------------------------------
 
@@ -282,13 +285,13 @@ def _private(path: Path) -> None:
 
 
 def _reason(error: sqlite3.Error, doing: str) -> str:
-    name = getattr(error, "sqlite_errorname", "") or ""
+    name, told = getattr(error, "sqlite_errorname", "") or "", " ".join(str(error).split())
     if name.startswith("SQLITE_FULL"):
         return f"{doing}: the disk is full; what was learnt before is there"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"{doing}: another process has kept it for {PATIENCE:.0f} seconds"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"is damaged ({error})"
+        return f"is damaged ({told})"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return f"{doing}: permission is denied, or the disk is read-only"
-    return f"{doing}: {error}"
+    return f"{doing}: {told}"

@@ -209,13 +209,19 @@ class Store:
             except OSError as error:
                 raise FilterError(self.home, f"was not compacted: {error}") from error
             with self.log.writing():
-                if (self.log.base(), self.log.reaches(generation, last)) != (old, True):
-                    return 0  # another process has changed what was to be folded
+                there = (self.home / base.name).is_file()
+                if not there or self.log.base() != old or not self.log.reaches(generation, last):
+                    return 0  # another process was quicker, or has taken back what was to be folded
                 self.log.fold(base)
+                self._remove_bases({base.name, "" if old is None else old.name})
             self.log.shrink()
-            if old is not None:
-                snapshot.remove(self.home / old.name)
             return count
+
+    def _remove_bases(self, keep: set[str]) -> None:
+        """Those that nobody uses, in a transaction; the one before stays until the next fold: somebody may be reading it."""
+        for path in self.home.glob("base-*.safetensors"):
+            if path.name not in keep:
+                snapshot.remove(path)
 
     def fold_if_due(self) -> None:
         """Above one of the limits, the older half is folded."""

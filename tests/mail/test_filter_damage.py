@@ -1,0 +1,143 @@
+"""Logs that are damaged, disks that are full, homes that are none: one sentence that names the home, and nothing lost."""
+
+from __future__ import annotations
+
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_filters import assert_equal, fresh, mail, mails
+
+from rosenblatt.mail import log
+from rosenblatt.mail.filter import Filter, FilterError, Learned
+
+HERE = Path(__file__).parent
+
+
+def use(home: Path) -> None:
+    """Everything that a person might do."""
+    with Filter.open(home) as found:
+        found.classify(mail(1))
+        found.learn(mails(range(100, 103)))
+        found.learn([(mail(2), True)], mix=True)
+        found.unlearn(mail(4))
+        found.top(3)
+        found.stats()
+        found.compact(keep=10)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_log_is_a_sentence(tmp_path: Path, seed: int, whole: bytes) -> None:
+    draw, raw = random.Random(seed), bytearray(whole)
+    if seed % 4 == 0:
+        del raw[draw.randrange(len(raw)) :]
+    elif seed % 4 == 1:
+        start = draw.randrange(len(raw))
+        raw[start : start + 300] = draw.randbytes(len(raw[start : start + 300]))
+    else:
+        for _ in range(draw.choice((1, 10, 500))):
+            raw[draw.randrange(len(raw))] = draw.randrange(256)
+    (tmp_path / "log.sqlite").write_bytes(raw)
+    try:
+        use(tmp_path)
+    except FilterError as error:
+        told = str(error)
+        assert told.startswith(f"{tmp_path}: ")
+        assert "\n" not in told
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    home = tmp_path_factory.mktemp("whole")
+    fresh(home, mails(range(60))).close()
+    return (home / "log.sqlite").read_bytes()
+
+
+def test_homes_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(FilterError, match="there is no filter here"):
+        Filter.open(tmp_path / "nowhere")
+    (tmp_path / "log.sqlite").touch()
+    with pytest.raises(FilterError, match="there is no filter here"):
+        Filter.open(tmp_path)
+    (tmp_path / "log.sqlite").write_bytes(b"From me@example.org\n\nThis is a mailbox.\n" * 100)
+    with pytest.raises(FilterError, match=r"log.sqlite is damaged \(file is not a database\)"):
+        Filter.open(tmp_path, create=True)
+    (tmp_path / "file").touch()
+    with pytest.raises(FilterError, match="cannot be made a filter's home"):
+        Filter.open(tmp_path / "file", create=True)
+    (tmp_path / "other").mkdir()
+    with sqlite3.connect(tmp_path / "other" / "log.sqlite") as db:
+        db.execute("CREATE TABLE mine (x)")
+    db.close()
+    with pytest.raises(FilterError, match="is not the log of a mail filter"):
+        Filter.open(tmp_path / "other", create=True)
+    fresh(tmp_path / "newer", []).close()
+    with sqlite3.connect(tmp_path / "newer" / "log.sqlite") as db:
+        db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(FilterError, match="another Rosenblatt, in version 99"):
+        Filter.open(tmp_path / "newer")
+
+
+def test_another_process_keeps_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "PATIENCE", 0.05)
+    with fresh(tmp_path, mails(range(5))) as found:
+        other = sqlite3.connect(tmp_path / "log.sqlite", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(FilterError, match="another process has kept it"):
+            found.learn(mails(range(5, 8)))
+        found.classify(mail(3))
+        with Filter.open(tmp_path) as second:  # who only reads does not wait
+            assert second.stats()["messages"] == 5
+        other.close()
+        assert found.learn(mails(range(8))) == Learned(new=3, known=5)
+
+
+def test_a_mailbox_that_fails_half_way_leaves_whole_batches(tmp_path: Path) -> None:
+    def failing() -> object:
+        yield from mails(range(450))
+        raise OSError("the mailbox is gone")
+
+    with fresh(tmp_path / "a", []) as found:
+        with pytest.raises(OSError, match=r"^the mailbox is gone$"):
+            found.learn(failing())  # type: ignore[arg-type]
+        learnt = found.stats()["messages"]
+        assert 0 < learnt < 450
+        with fresh(tmp_path / "b", mails(range(learnt))) as other:
+            assert_equal(found, other)
+        with pytest.raises(OSError, match=r"^the mailbox is gone$"):
+            found.learn(failing(), mix=True)  # type: ignore[arg-type]
+        assert found.stats()["messages"] == learnt
+
+
+def full(home: str, size: int) -> None:
+    """Learn until files may not grow: in a process of its own."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    done = 0
+    try:
+        with Filter.open(home, create=True, settings={"bits": 16}) as found:
+            for number in range(5000):
+                found.learn(mails([number]))
+                done += 1
+    except FilterError as error:
+        sys.stdout.write(f"{done} {error}\n")
+
+
+@pytest.mark.parametrize("size", [100, 9_000, 50_000, 300_000])
+def test_a_full_disk_loses_nothing(tmp_path: Path, size: int) -> None:
+    called = f"from test_filter_damage import full; full({str(tmp_path / 'a')!r}, {size})"
+    child = f"import sys; sys.path.insert(0, {str(HERE)!r}); {called}"
+    ran = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    done, told = ran.stdout.strip().split(" ", 1)
+    assert told.startswith(f"{tmp_path / 'a'}: log.sqlite cannot be ")
+    with Filter.open(tmp_path / "a", create=True, settings={"bits": 16}) as found:
+        assert found.stats()["messages"] == int(done)
+        with fresh(tmp_path / "b", mails(range(int(done))), bits=16) as other:
+            assert_equal(found, other)

@@ -1,0 +1,33 @@
+"""kill -9 at any moment: what was acknowledged is there, once, and the filter is the replay of its log."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+def test_killed_two_hundred_times(tmp_path: Path) -> None:
+    beside = HERE.parents[1].parent / "shared" / "data"
+    source = Path(os.environ.get("ROSENBLATT_DATA", beside)) / "mail" / "spamassassin"
+    command = [
+        sys.executable,
+        str(HERE / "killed_while_learning.py"),
+        str(tmp_path),
+        "200",
+        str(source) if source.is_dir() else "",
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    kills, acknowledged, messages, bases = map(int, ran.stdout.split())
+    assert kills == 200
+    assert acknowledged > 200
+    assert messages > 20
+    assert bases <= 3  # the one that is used, the one before, and one that was not used yet
