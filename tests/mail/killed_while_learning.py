@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import select
 import signal
 import sys
 import time
@@ -77,13 +76,14 @@ def killed(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.
         finally:
             os._exit(1)  # only by an error
     os.close(say)
-    if draw.random() < 0.8:  # most of them when they have begun, others while they open the filter
-        select.select([hear], [], [], 10)
-    time.sleep(draw.uniform(0.0, 0.04))
+    heard, wanted = b"", draw.randrange(12) - 2  # some are killed while they open the filter, most in the middle of something
+    while heard.count(b"\n") < wanted:
+        heard += os.read(hear, 1)
+    time.sleep(draw.uniform(0.0, 0.01))
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the child ended by itself"
     with os.fdopen(hear) as said:
-        return [line for line in said.read().split("\n") if line]
+        return [line for line in (heard.decode() + said.read()).split("\n") if line]
 
 
 def main(folder: str, kills: int, source: str) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .calibration import Calibration
 from .errors import FilterError, FoldedError
 from .features import columns_of
 from .identity import digest
@@ -265,6 +266,18 @@ class Filter:
         with self.store.lock:
             weights = self.store.state.learner.weights[columns]
         return reasons_of(message, columns, weights, bits, n)
+
+    @property
+    def calibration(self) -> Calibration:
+        """From which score on it is spam, and up to which it is ham."""
+        with self.store.lock:
+            return self.store.state.calibration()
+
+    def label_of(self, raw: bytes) -> bool | None:
+        """As which a mail has been learnt: spam (True), ham (False), or not at all."""
+        with self.store.writing, self.store.log.told("cannot be read"):
+            known = self.store.log.find(digest(raw))
+        return None if known is None else known.spam
 
     def top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
         """The most spammy and the most hammy features, with names from the texts in the log, the newest first."""
