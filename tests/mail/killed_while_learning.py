@@ -78,7 +78,10 @@ def killed(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.
     os.close(say)
     heard, wanted = b"", draw.randrange(12) - 2  # some are killed while they open the filter, most in the middle of something
     while heard.count(b"\n") < wanted:
-        heard += os.read(hear, 1)
+        piece = os.read(hear, 1)
+        if not piece:
+            break
+        heard += piece
     time.sleep(draw.uniform(0.0, 0.01))
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the child ended by itself"

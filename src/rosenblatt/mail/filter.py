@@ -22,6 +22,7 @@ from .parse import parse
 from .reasons import extremes, listed, names_in, reasons_of
 from .settings import Settings
 from .spool import Spool
+from .state import Lesson
 from .store import Store
 from .verdict import Reason, Verdict
 
@@ -227,9 +228,8 @@ class Filter:
                         counts["new" if known is None else "moved"] += 1
                         added.append((log.add(mail.digest, mail.spam, mail.packed), at))
             if alone and not store.stale:
-                for seq, at in added:
-                    with store.lock:
-                        state.learn(seq, batch[at].digest, batch[at].spam, columns[at])
+                with store.lock:
+                    state.learn([Lesson(seq, batch[at].digest, batch[at].spam, columns[at]) for seq, at in added])
             else:
                 store.stale = True
         for name, count in counts.items():
@@ -296,17 +296,13 @@ class Filter:
     def stats(self) -> dict[str, Any]:
         """What the filter has learnt, and what it takes on disk."""
         store, state = self.store, self.store.state
-        with store.writing, store.log.reading():
-            folded = store.log.folded()
-        with store.lock:
-            calibration = state.calibration()
         return {
             "home": str(store.home),
             "messages": state.count,
             "spam": state.spam,
             "ham": state.count - state.spam,
-            "folded": folded,
+            "folded": store.folded,
             "bytes": sum(entry.stat().st_size for entry in os.scandir(store.home) if entry.is_file()),
             "settings": state.settings,
-            "calibration": calibration,
+            "calibration": self.calibration,
         }

@@ -7,7 +7,7 @@ equal bit for bit, and so are their verdicts.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,13 @@ def calibrated_at(count: int) -> int:
     return count - count % min(LARGEST_STEP, 1 << max(0, count.bit_length() - 7))
 
 
+class Lesson(NamedTuple):
+    seq: int
+    digest: bytes
+    spam: bool
+    columns: Any
+
+
 class State:
     def __init__(self, settings: Settings, learner: Learner | None = None) -> None:
         self.settings = settings
@@ -36,17 +43,23 @@ class State:
         self.held = 0  # scores that are kept
         self._calibration: tuple[int, Calibration] | None = None
 
-    def learn(self, seq: int, digest: bytes, spam: bool, columns: Any) -> None:
-        score = self.learner.learn(columns, spam)
-        if self.held == len(self.scores):
-            self._make_room()
-        self.scores[self.held], self.labels[self.held] = score, spam
-        self.held, self.count, self.spam = self.held + 1, self.count + 1, self.spam + spam
-        self.seq, self.last = seq, digest
+    def learn(self, lessons: list[Lesson]) -> None:
+        """Some messages, one after the other."""
+        if not lessons:
+            return
+        ends = np.cumsum([0, *(len(lesson.columns) for lesson in lessons)])
+        spam = np.array([lesson.spam for lesson in lessons])
+        scores = self.learner.learn_many(ends, np.concatenate([lesson.columns for lesson in lessons]), spam)
+        if self.held + len(lessons) > len(self.scores):
+            self._make_room(len(lessons))
+        here = slice(self.held, self.held + len(lessons))
+        self.scores[here], self.labels[here] = scores, spam
+        self.held, self.count, self.spam = here.stop, self.count + len(lessons), self.spam + int(spam.sum())
+        self.seq, self.last = lessons[-1].seq, lessons[-1].digest
 
-    def _make_room(self) -> None:
+    def _make_room(self, more: int) -> None:
         kept = min(self.held, KEPT)
-        room = min(max(64, 2 * len(self.scores)), 2 * KEPT)
+        room = more + 2 * kept
         for name in ("scores", "labels"):
             old = getattr(self, name)
             new = np.zeros(room, old.dtype)

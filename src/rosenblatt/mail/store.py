@@ -24,11 +24,12 @@ from .features import columns_of
 from .log import NAME as LOG
 from .log import Base, Log
 from .settings import Settings
-from .state import State
+from .state import Lesson, State
 
 # Messages that are replayed at every start, at most; and the share of time that saving may take of one who learns on and on.
 BACKLOG = 64
 SAVING = 0.05
+TOGETHER = 100  # messages that are replayed in one go, while verdicts wait
 FEWEST = 1000  # texts that are never folded because of their bytes
 FEATURES = int(getattr(features, "VERSION", 1))
 
@@ -45,6 +46,8 @@ class Store:
         self.log = Log(self.home, create, asked)
         self.writing, self.lock = threading.RLock(), threading.Lock()
         self.saved = 0  # messages in the newest file that is right
+        self.folded = 0  # messages whose texts are gone
+        self._base: Base | None = None
         self._next_save, self.stale, self._seen = 0.0, False, -1
         try:
             with self.log.reading():
@@ -93,7 +96,9 @@ class Store:
         with self.writing:
             self._seen = self.log.others_wrote()
             with self.log.reading():
-                settings, generation = self.log.settings(), self.log.generation()
+                settings, generation, base = self.log.settings(), self.log.generation(), self.log.base()
+                if base != self._base:
+                    self._base, self.folded = base, self.log.folded()
                 self._check_features(settings)
                 state = self.state
                 if settings.replayed() != state.settings.replayed() or not self.log.reaches(state.generation, state.seq):
@@ -107,10 +112,15 @@ class Store:
 
     def _replay(self, state: State, upto: int | None, live: bool) -> None:
         waiting: contextlib.AbstractContextManager[Any] = self.lock if live else contextlib.nullcontext()
+        lessons: list[Lesson] = []
         for seq, digest, spam, message in self.log.replay(state.seq, upto):
-            columns = columns_of(message, state.settings.bits)
-            with waiting:
-                state.learn(seq, digest, spam, columns)
+            lessons.append(Lesson(seq, digest, spam, columns_of(message, state.settings.bits)))
+            if len(lessons) == TOGETHER:
+                with waiting:
+                    state.learn(lessons)
+                lessons = []
+        with waiting:
+            state.learn(lessons)
 
     def _best(self, upto: int | None) -> State:
         """The newest state on disk that is a replay of this log, not beyond `upto`; or the state before all messages."""
@@ -215,6 +225,7 @@ class Store:
                 self.log.fold(base)
                 self._remove_bases({base.name, "" if old is None else old.name})
             self.log.shrink()
+            self.catch_up()
             return count
 
     def _remove_bases(self, keep: set[str]) -> None:
