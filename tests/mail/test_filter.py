@@ -150,6 +150,25 @@ def test_few_messages_do_not_write_a_snapshot(tmp_path: Path) -> None:
             assert_equal(found, other)
 
 
+def test_what_was_learnt_lately_is_taken_back_without_a_replay_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "SPACING", 10)
+    with fresh(tmp_path / "a", mails(range(10))) as found:
+        for number in range(10, 45):
+            found.learn(mails([number]))
+        assert [state.count for state in found.store.earlier] == [30, 40]
+        replayed: list[int] = []
+        replay = found.store.log.replay
+        monkeypatch.setattr(found.store.log, "replay", lambda after, upto=None: replayed.append(after) or replay(after, upto))
+        for number in (42, 33, 3):
+            found.unlearn(mail(number))
+        assert replayed == [40, 30, 0]
+        found.learn(mails(range(45, 60)))
+        assert [state.count for state in found.store.earlier] == [40, 57]
+        found.unlearn(mail(58))
+        with fresh(tmp_path / "b", mails(n for n in range(60) if n not in (42, 33, 3, 58))) as other:
+            assert_equal(found, other)
+
+
 def test_folding(tmp_path: Path) -> None:
     with fresh(tmp_path / "a", mails(range(50))) as found, fresh(tmp_path / "b", mails(range(50))) as other:
         assert found.compact(keep=60) == 0

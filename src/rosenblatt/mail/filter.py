@@ -23,7 +23,7 @@ from .reasons import extremes, listed, names_in, reasons_of
 from .settings import Settings
 from .spool import Spool
 from .state import Lesson
-from .store import Store
+from .store import MANY, Store, expect
 from .verdict import Reason, Verdict
 
 __all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Settings", "Unlearned"]
@@ -183,6 +183,8 @@ class Filter:
         """Those that may have to be learnt, read and packed; others are not even parsed."""
         log = self.store.log
         for number, (raw, spam) in enumerate(mails, 1):
+            if number == MANY // 4:  # there are probably many more
+                expect(MANY)
             name, spam = digest(raw), bool(spam)
             with self.store.writing, log.told("cannot be read"):
                 known = log.find(name)
@@ -243,6 +245,7 @@ class Filter:
                 store.catch_up()
             store.fold_if_due()
             store.save_if_due()
+            store.remember()
 
     # --- asking --------------------------------------------------------------------------------------------------------------
 

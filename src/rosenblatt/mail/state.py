@@ -7,6 +7,7 @@ equal bit for bit, and so are their verdicts.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,13 @@ class State:
             new[:kept] = old[self.held - kept : self.held]
             setattr(self, name, new)
         self.held = kept
+
+    def copy(self) -> State:
+        learner = copy(self.learner)
+        learner.weights, learner.variances = learner.weights.copy(), learner.variances.copy()
+        other = copy(self)
+        other.learner, other.scores, other.labels = learner, self.scores.copy(), self.labels.copy()
+        return other
 
     def kept(self) -> tuple[Any, Any]:
         """The scores and labels that a snapshot keeps."""

@@ -14,6 +14,7 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,16 @@ from .state import Lesson, State
 BACKLOG = 64
 SAVING = 0.05
 TOGETHER = 100  # messages that are replayed in one go, while verdicts wait
+SPACING = 1000  # messages between two states that are kept in memory by one who learns for long
+MANY = 2000  # messages for which it pays to load Numba
 FEWEST = 1000  # texts that are never folded because of their bytes
 FEATURES = int(getattr(features, "VERSION", 1))
+
+
+def expect(messages: int) -> None:
+    """So many messages are coming: all that has compiled code uses it where Numba is loaded, which takes half a second."""
+    if messages >= MANY:
+        import numba  # noqa: F401
 
 
 class Store:
@@ -46,6 +55,7 @@ class Store:
         self.log = Log(self.home, create, asked)
         self.writing, self.lock = threading.RLock(), threading.Lock()
         self.saved = 0  # messages in the newest file that is right
+        self.earlier: list[State] = []  # two that are a while old
         self.folded = 0  # messages whose texts are gone
         self._base: Base | None = None
         self._next_save, self.stale, self._seen = 0.0, False, -1
@@ -58,6 +68,7 @@ class Store:
             self.state = self._best(None)
             self.catch_up()
             self.save_if_due()
+            self._remembered = self.state.count
         except BaseException:
             self.log.close()
             raise
@@ -112,6 +123,7 @@ class Store:
 
     def _replay(self, state: State, upto: int | None, live: bool) -> None:
         waiting: contextlib.AbstractContextManager[Any] = self.lock if live else contextlib.nullcontext()
+        expect(self.log.last() - state.seq)
         lessons: list[Lesson] = []
         for seq, digest, spam, message in self.log.replay(state.seq, upto):
             lessons.append(Lesson(seq, digest, spam, columns_of(message, state.settings.bits)))
@@ -123,15 +135,14 @@ class Store:
             state.learn(lessons)
 
     def _best(self, upto: int | None) -> State:
-        """The newest state on disk that is a replay of this log, not beyond `upto`; or the state before all messages."""
+        """The newest state at hand that is a replay of this log, not beyond `upto`; or the state before all messages."""
         settings, base = self.log.settings(), self.log.base()
         first = 0 if base is None else base.seq
-        for name in (snapshot.NAME, *([] if base is None else [base.name])):
-            state = snapshot.load(self.home / name, self.log.uuid, settings)
-            if state is not None and state.seq >= first and (upto is None or state.seq <= upto) and self._right(state):
+        for state, on_disk in self._states(settings, base):
+            if first <= state.seq and (upto is None or state.seq <= upto) and self._right(state):
                 if upto is None:
-                    self.saved = state.count
-                return state
+                    self.saved = state.count if on_disk else 0
+                return state if on_disk else state.copy()
         if base is not None:
             self._check_features(settings)
             raise FilterError(
@@ -140,6 +151,24 @@ class Store:
         if upto is None:
             self.saved = 0
         return State(settings)
+
+    def _states(self, settings: Settings, base: Base | None) -> Iterator[tuple[State, bool]]:
+        """Those that there are, the newest first, and whether they are on disk."""
+        latest = snapshot.load(self.home / snapshot.NAME, self.log.uuid, settings)
+        if latest is not None:
+            yield latest, True
+        for state in reversed(self.earlier):
+            if state.settings.replayed() == settings.replayed():
+                yield state, False
+        oldest = None if base is None else snapshot.load(self.home / base.name, self.log.uuid, settings)
+        if oldest is not None:
+            yield oldest, True
+
+    def remember(self) -> None:
+        """Keep the state as it is now, so that what is learnt next can soon be taken back without replaying everything."""
+        if self.state.count - self._remembered >= SPACING:
+            self.earlier = [*self.earlier[-1:], self.state.copy()]
+            self._remembered = self.state.count
 
     def _right(self, state: State) -> bool:
         """That the log is the one that the state comes from, and not an old copy of it that went another way."""
