@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .proofs.errors.minimum_errors import MinimumErrors, minimum_errors
     from .proofs.margins import margin, mistake_bound, radius
     from .stopping import Stop
+    from .text.hasher import TextHasher
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "Separable",
     "SoftMargin",
     "Stop",
+    "TextHasher",
     "Undecided",
     "UpdateLog",
     "certify",
@@ -82,6 +84,7 @@ _HOMES = {
     "Separable": "certificates.statements",
     "SoftMargin": "estimators.soft_margin",
     "Stop": "stopping",
+    "TextHasher": "text.hasher",
     "Undecided": "certificates.statements",
     "UpdateLog": "log",
     "certify": "proofs.certify",

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from rosenblatt.text.words import words_of
+
 from .numbers import Numbers
 from .recipe import Recipe
 from .string_tallies import LONGEST_NAME, MOST_NAMES, MOST_WORDS
-from .strings import Categories, Words, words_of
+from .strings import Categories, Words
 
 KINDS = ("table", "sparse", "dense")
 MOST_COLUMNS = 1 << 31

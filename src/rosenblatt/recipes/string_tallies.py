@@ -12,8 +12,9 @@ from itertools import chain
 from typing import Any
 
 from rosenblatt.readers.data import DataError
+from rosenblatt.text.words import words_of
 
-from .strings import Categories, Words, words_of
+from .strings import Categories, Words
 from .tallies import SAMPLE
 
 MOST_NAMES = 10_000

@@ -6,7 +6,6 @@ which words of the vocabulary are there, and has length 1.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
@@ -15,23 +14,9 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.readers.data import Sparse
+from rosenblatt.text.words import words_of
 
 from .stacking import pointers
-
-_WORD = re.compile(r"\w\w+")
-# ASCII text is cut at blanks, twice as fast: letters in lower case, and a blank for what is not of a word.
-_LOWER = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)).lower() + bytes(128)
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text.
-
-    >>> words_of("The cat, the CAT: a 2nd one!")
-    ['the', 'cat', 'the', 'cat', '2nd', 'one']
-    """
-    if text.isascii():
-        return [word for word in text.encode("ascii").translate(_LOWER).decode("ascii").split() if len(word) > 1]
-    return _WORD.findall(text.lower())
 
 
 @dataclass(frozen=True)
