@@ -74,6 +74,7 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "long boundary": _typed(b"multipart/mixed; boundary=" + b"ab" * 1000, b"\n--" + b"ab" * 999 + b"a\n"),
     "empty boundary": _typed(b'multipart/mixed; boundary=""', b"--\n\nx\n"),
     "lost boundary": _typed(b"multipart/mixed", b"--x \n"),
+    "lost boundaries": _repeated(MIXED, b"--b\nContent-Type: multipart/mixed\n\n--x" + b" " * 4000 + b"y\n"),
     "boundary of blanks": _typed(b'multipart/mixed; boundary="   "', b"--   \n"),
     "NULs": _repeated(b"", b"\0"),
     "NULs in text": _repeated(b"Subject: x\n\n", b"v\0"),

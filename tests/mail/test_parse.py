@@ -132,6 +132,7 @@ def test_charsets(charset: bytes, data: bytes, text: str) -> None:
     ("encoding", "data", "text"),
     [
         (b"base64", b"aGVsbG8gd29ybGQ=", b"hello world"),
+        (b"base64", b"aGVsbG8NCndvcmxkDQo=", b"hello\nworld"),
         (b"BASE64", b"aGVs\nbG8g\n\nd29ybGQ", b"hello world"),
         (b"base64", b"aG!Vs-bG8gd29y?bGQ=", b"hello world"),
         (b"base64", b"aGVsbG8gd29yb", b"hello wor"),
@@ -173,6 +174,9 @@ def test_a_multipart_without_parts_is_text() -> None:
 def test_a_message_in_a_message_is_read_with_its_subject() -> None:
     forwarded = b"Content-Type: message/rfc822\n\nSubject: =?utf-8?q?inn=65r?=\nContent-Transfer-Encoding: base64\n\naGVsbG8="
     assert parse(mixed(b"\nouter", forwarded)).body.split() == [b"outer", b"inner", b"hello"]
+    coded = base64.encodebytes(forwarded.partition(b"\n\n")[2].replace(b"\n", b"\r\n"))
+    head = b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
+    assert parse(mixed(b"\nouter", head + coded)) == parse(mixed(b"\nouter", forwarded))
 
 
 def test_a_plain_alternative_is_left_out_only_if_it_says_the_same() -> None:

@@ -12,7 +12,7 @@ from .links import links_of
 from .message import Message
 from .parts import Part, parts_of
 from .said import Said
-from .transfer import from_transfer, without_uuencoded
+from .transfer import from_transfer, one_newline, without_uuencoded
 
 # Before the headers: the line of an mbox, and empty lines if what follows can only be headers.
 _BEFORE = re.compile(
@@ -31,9 +31,7 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
     >>> parse(b"Subject: =?utf-8?q?caf=C3=A9?=\\nContent-Type: text/html\\n\\n<p>Cheap <b>pills</b>").subject.decode()
     'café'
     """
-    raw = bytes(raw[: limits.mail])
-    if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    raw = one_newline(bytes(raw[: limits.mail]))
     begin = _BEFORE.match(raw)
     start = begin.end() if begin else 0
     stop, body = end_of_head(raw, start, len(raw), limits)
@@ -86,7 +84,7 @@ class _Gathered:
     def _read(self, part: Part, html: bool) -> None:
         limit = min(self.limits.source, self.source)
         body = part.body[: 3 * limit]  # an encoded letter has three at most
-        text = to_utf8(from_transfer(body, part.content.encoding)[:limit], part.content.charset)
+        text = one_newline(to_utf8(from_transfer(body, part.content.encoding)[:limit], part.content.charset))
         self.source -= len(text)
         if html or _HTML.match(text, 0, 1000):
             html = True

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from .content import Content, content_of
 from .headers import content_headers, end_of_head, subject_of
 from .limits import LIMITS, Limits
-from .transfer import from_transfer
+from .transfer import from_transfer, one_newline
 
 # A boundary that was not told: the first line that could be one and has headers after it.
-_LOST = re.compile(rb"^--([^\n]{1,200}?)[ \t]*\n(?=content-)", re.M | re.I)
+_LOST = re.compile(rb"^--([^\n]{1,200}+)\n(?=content-)", re.M | re.I)
 _CODED = (b"base64", b"quoted")
 
 
@@ -61,7 +61,7 @@ def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) 
             content = Content()
         elif kind in (b"message/rfc822", b"message/global") and not deep:
             if content.encoding.startswith(_CODED):
-                raw = from_transfer(raw[start:end], content.encoding)
+                raw = one_newline(from_transfer(raw[start:end], content.encoding))
                 start, end = 0, len(raw)
             stop, _ = end_of_head(raw, start, end, limits)
             if subject := subject_of(raw[start:stop], limits):
@@ -83,7 +83,7 @@ class _Lines:
         """Where the parts between the lines of a boundary begin and end, and where looking for them ended."""
         found = self._between(raw, start, end, b"--" + boundary.rstrip()) if boundary.strip() else ([], end)
         if not found[0] and (lost := _LOST.search(raw, start, min(end, start + 10_000))):
-            found = self._between(raw, start, end, b"--" + lost[1])
+            found = self._between(raw, start, end, b"--" + lost[1].rstrip())
         return found
 
     def _between(self, raw: bytes, start: int, end: int, line: bytes) -> tuple[list[tuple[int, int]], int]:

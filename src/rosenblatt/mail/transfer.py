@@ -11,6 +11,11 @@ _BEGIN = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n", re.M)
 _END = b"\nend"
 
 
+def one_newline(data: bytes) -> bytes:
+    """With LF where CRLF or CR alone ended a line."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
 def from_base64(data: bytes) -> bytes:
     """Up to the first padding; junk between is left out, and so is a last letter that is not whole.
 
