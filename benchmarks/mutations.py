@@ -24,14 +24,14 @@ def main(count: int, first: int, data: Path) -> int:
     slowest, slowest_seed, spent, read, failed = 0.0, first, 0.0, 0, 0
     for seed in range(first, first + count):
         raw = mutated(mails, seed)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             for field in parse(raw):
                 field.decode()
         except Exception as error:
             failed += 1
             print(f"seed {seed}: {error!r}")
-        took = time.perf_counter() - start
+        took = time.process_time() - start
         spent += took
         read += len(raw)
         if took > slowest:

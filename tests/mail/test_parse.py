@@ -6,6 +6,7 @@ import base64
 
 import pytest
 
+from rosenblatt.mail.charsets import CODECS, to_utf8
 from rosenblatt.mail.limits import LIMITS
 from rosenblatt.mail.message import Message
 from rosenblatt.mail.parse import parse
@@ -229,6 +230,31 @@ def test_headers_end_where_a_line_is_none() -> None:
     assert parse(b"Subject: x\nno header here\n\nmore").body == b"no header here\n\nmore"
     assert parse(b"\n\nSubject: x\n\nbody").subject == b"x"
     assert parse(b"\nNo subject: x\n\nbody").body == b"\nNo subject: x\n\nbody"[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        (b"http://www.a.example/?b=c.", [b"http://www.a.example/?b=c"]),
+        (b"(HTTPS://a.example) WWW.b.example", [b"HTTPS://a.example", b"WWW.b.example"]),
+        (b"www.a.example, http://b.example, www.a.example", [b"www.a.example", b"http://b.example"]),
+        (b"gopher://a.example mail@www.b.example awww.c :// http:// www.", []),
+    ],
+)
+def test_links_of_plain_text(text: bytes, links: list[bytes]) -> None:
+    assert parse(b"\n" + text).links.split() == links
+
+
+def test_what_the_receiver_found_about_the_sender_is_kept() -> None:
+    message = parse(
+        b"Authentication-Results: mx.example; SPF=fail (x) a=b; dkim=pass header.b=Xy12\nReceived-SPF: softfail (x)\n\n"
+    )
+    assert message.headers.splitlines()[:2] == [b"authentication-results: spf=fail dkim=pass", b"received-spf: softfail"]
+
+
+def test_a_codec_that_python_lacks_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CODECS, "gb2312", "no_such_codec")
+    assert to_utf8(b"na\xefve", b"GB2312").decode() == "naïve"
 
 
 def test_only_the_line_of_an_mbox_is_dropped() -> None:
