@@ -1,0 +1,201 @@
+"""Where mails are kept: mbox files, Maildirs, MH folders, folders of files, single files and stdin; a mail at a time.
+
+mbox     a file that begins with "From ". A mail ends before a line that looks like the first line of the next ("From ", and a
+         date as mail stores write it) after a blank line; Content-Length is not believed. The "From " line is left out, and
+         one ">" of ">From " taken back
+Maildir  a folder with `cur` and `new`: the files in these two. Folders in it are others' business, as one may hold the spam
+Folders  all files in them and in their folders, in the order of their names (of their numbers, in MH folders); names that begin
+         with "." or "," are not mails. No folder is read twice, so links may go round
+Files    whatever they hold is a mail; compressed ones are unpacked. Only files are opened: no pipes, devices or sockets
+
+Of a mail longer than `MOST` bytes the first are kept; `identity.digest` does not look farther than they go.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..readers.data import DataError
+from ..readers.sources import Source
+
+MOST = 1 << 22  # bytes kept of one mail
+CHUNK = 1 << 20
+LONGEST_POSTMARK = 1000
+NO_MAILS = (".", ",")  # how names begin that are no mails: state of mail programs, and what MH has deleted
+POSTMARK = re.compile(
+    rb"From [^\n]*?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
+    rb"(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +[0-9]{1,2} +[0-9]{1,2}:[0-9]{2}"
+    rb"|[0-9]{1,2}[ -](?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -])"
+)
+KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+
+class Mail(NamedTuple):
+    source: str  # the file, and after a colon which mail of an mbox it is, counted from 1
+    raw: bytes
+
+
+class Mails:
+    """The mails of some paths, read while one iterates; `skipped` then has what could not be read, each with the reason.
+
+    >>> found = mails(["no/such/folder"])
+    >>> list(found), found.skipped
+    ([], [('no/such/folder', 'there is no such file or folder')])
+    """
+
+    def __init__(self, paths: Iterable[str | Path], most: int = MOST) -> None:
+        self.paths, self.most = [str(path) for path in paths], most
+        self.skipped: list[tuple[str, str]] = []
+
+    def __iter__(self) -> Iterator[Mail]:
+        for path in self.paths:
+            if path == "-":
+                yield from self._read("stdin", _opened("-", None))
+            else:
+                found, skipped = 0, len(self.skipped)
+                for mail in self._walk(path):
+                    found += 1
+                    yield mail
+                if not found and len(self.skipped) == skipped:
+                    self._skip(path, "there are no mails in this folder")
+
+    def _walk(self, top: str) -> Iterator[Mail]:
+        """The mails of a file or folder. What is still to be read is a list, as folders may be deeper than Python's stack."""
+        left, been = [top], set()
+        while left:
+            path = left.pop()
+            try:
+                kind = os.stat(path)
+                if not stat.S_ISDIR(kind.st_mode):
+                    yield from self._file(path, kind.st_mode)
+                    continue
+                if (kind.st_dev, kind.st_ino) in been:
+                    continue
+                been.add((kind.st_dev, kind.st_ino))
+                inside = _inside(path)
+            except (OSError, ValueError) as error:
+                self._skip(path, _reason(error))
+                continue
+            left += reversed(inside)
+
+    def _file(self, path: str, mode: int) -> Iterator[Mail]:
+        if not stat.S_ISREG(mode):
+            self._skip(path, f"is {KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
+            return
+        # It may have become something else meanwhile, which must not keep us waiting.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(number, "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                self._skip(path, "is not a file any more")
+                return
+            yield from self._read(_printable(path), _opened(path, file))
+
+    def _read(self, source: str, stream: Source | DataError) -> Iterator[Mail]:
+        if isinstance(stream, DataError):
+            self._skip(source, _reason(stream))
+            return
+        with stream:
+            try:
+                head = stream.peek(5)
+                if not head:
+                    self._skip(source, "is empty")
+                elif head == b"From ":
+                    for number, raw in enumerate(_split(stream, self.most), 1):
+                        yield Mail(f"{source}:{number}", raw)
+                else:
+                    yield Mail(source, _first(stream, self.most))
+            except (DataError, OSError) as error:
+                self._skip(source, _reason(error))
+
+    def _skip(self, path: str, reason: str) -> None:
+        self.skipped.append((_printable(path), reason))
+
+
+def mails(paths: Iterable[str | Path], most: int = MOST) -> Mails:
+    """The mails of mbox files, Maildirs, folders and files, in order; "-" is stdin. Of each at most `most` bytes are kept."""
+    return Mails(paths, most)
+
+
+def _inside(folder: str) -> list[str]:
+    """The files and folders of a folder that may be or hold mails, in order."""
+    names = os.listdir(folder)
+    if {"cur", "new"} <= set(names) and all(os.path.isdir(os.path.join(folder, name)) for name in ("cur", "new")):
+        parts = [os.path.join(folder, part) for part in ("cur", "new")]
+        return [os.path.join(part, name) for part in parts for name in sorted(os.listdir(part)) if not name.startswith(".")]
+    kept = [name for name in names if not name.startswith(NO_MAILS)]
+    return [os.path.join(folder, name) for name in sorted(kept, key=_order)]
+
+
+def _order(name: str) -> tuple[int, int, str]:
+    number = name.isascii() and name.isdigit() and len(name) < 19
+    return (0, int(name), name) if number else (1, 0, name)
+
+
+def _opened(path: str, file: Any) -> Source | DataError:
+    try:
+        return Source(path, file)
+    except DataError as error:
+        return error
+
+
+def _first(stream: Any, most: int) -> bytes:
+    pieces, size = [], 0
+    while size < most and (piece := stream.read(min(CHUNK, most - size))):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _split(stream: Any, most: int) -> Iterator[bytes]:
+    """The mails of an mbox. Of `text` the first `taken` bytes belong to `kept` already: two of them stay to look back at."""
+    kept, size, text, taken = bytearray(), 0, b"", 0
+    while True:
+        more = stream.read(CHUNK)
+        text, taken = text[max(taken - 2, 0) :] + more, min(taken, 2)
+        # A "From " line is judged when all of it is there.
+        sure = len(text) - LONGEST_POSTMARK if more else len(text)
+        at = taken
+        while (at := text.find(b"\nFrom ", at, max(sure, 0) + 5)) >= 0:
+            at += 1
+            if not text.endswith((b"\n\n", b"\n\r\n"), 0, at) or not POSTMARK.match(text, at, at + LONGEST_POSTMARK):
+                continue
+            kept += text[taken : min(at, taken + most - size)] if size < most else b""
+            yield _bare(bytes(kept))
+            kept, size, taken = bytearray(), 0, at
+        end = max(taken, sure)
+        kept += text[taken : min(end, taken + most - size)] if size < most else b""
+        size, taken = size + end - taken, end
+        if not more:
+            yield _bare(bytes(kept))
+            return
+
+
+def _bare(raw: bytes) -> bytes:
+    """A mail of an mbox without what the mbox put around and into it."""
+    first, _, raw = raw.partition(b"\n")
+    ends = b"\r\n" if first.endswith(b"\r") else b"\n"
+    if raw.endswith(ends + ends):
+        raw = raw[: -len(ends)]
+    if b"\n>" not in raw or b">From " not in raw:
+        return raw
+    first, *quoted = raw.split(b"\n>")
+    return b"".join((first, *((b"\n" if line.lstrip(b">").startswith(b"From ") else b"\n>") + line for line in quoted)))
+
+
+def _printable(path: str) -> str:
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file or folder"
+    if isinstance(error, PermissionError):
+        return "may not be read: permission is denied"
+    if isinstance(error, DataError):
+        return error.sentence
+    return f"cannot be read: {getattr(error, 'strerror', None) or error}"

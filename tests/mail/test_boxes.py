@@ -1,0 +1,229 @@
+"""Every mail of a mailbox is read once, in constant memory, and what cannot be read is told."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import mailbox
+import os
+import random
+import socket
+import sys
+import tracemalloc
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.real.data import data_file
+
+from rosenblatt.mail import boxes
+from rosenblatt.mail.boxes import MOST, Mail, mails
+from rosenblatt.mail.identity import digest
+
+POSTMARK = b"From me@a.example Thu Aug 22 12:36:23 2002\n"
+
+
+def quoted(raw: bytes) -> bytes:
+    """As an mboxrd holds it."""
+    lines = raw.split(b"\n")
+    return b"\n".join(b">" + line if line.lstrip(b">").startswith(b"From ") else line for line in lines)
+
+
+def put(path, raw):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(raw)
+    return path
+
+
+BODY = st.lists(
+    st.sampled_from([b"Hi", b"", b"From me", b"From me Mon", b">From you", b">>From us", b"> said", b"a" * 30]), max_size=8
+)
+
+
+@given(
+    st.lists(BODY.map(lambda lines: b"Subject: x\n\n" + b"\n".join(lines) + b"\n"), min_size=1, max_size=6),
+    st.integers(1, 60),
+    st.booleans(),
+)
+def test_an_mbox_gives_back_what_was_put_into_it(raws, chunk, crlf):
+    """Whatever the size of the pieces that it is read in."""
+    box = b"".join(POSTMARK + quoted(raw) + b"\n" for raw in raws)
+    if crlf:
+        box, raws = box.replace(b"\n", b"\r\n"), [raw.replace(b"\n", b"\r\n") for raw in raws]
+
+    class Trickle(io.BytesIO):
+        def read(self, n=-1):
+            return super().read(min(n, chunk))
+
+    assert list(boxes._split(Trickle(box), MOST)) == raws
+
+
+def test_lines_that_only_begin_with_from_end_no_mail(tmp_path):
+    raw = (
+        b"Subject: x\nContent-Length: 1\n\nHi\n\nFrom here on it is text, said Mon\n" + POSTMARK + b"no blank line before it\n"
+    )
+    path = put(tmp_path / "box", POSTMARK + raw + b"\nFrom b  Fri, 23 Aug 2002 01:02:03 +0200\nSubject: y\n\nyou\n")
+    assert list(mails([path])) == [Mail(f"{path}:1", raw), Mail(f"{path}:2", b"Subject: y\n\nyou\n")]
+
+
+def test_the_standard_library_reads_the_same_mails(tmp_path):
+    folder = data_file("mail/spamassassin/LICENSE").parent / "hard-ham-1"
+    raws = [path.read_bytes() for path in sorted(folder.iterdir())[:60]]
+    box = mailbox.mbox(tmp_path / "box")
+    for raw in raws:
+        box.add(raw)
+    box.close()
+    found = mails([tmp_path / "box"])
+    assert [digest(mail.raw) for mail in found] == [digest(raw) for raw in raws]
+    assert found.skipped == []
+
+
+def test_the_corpus_is_one_mail_for_each_file():
+    folder = data_file("mail/spamassassin/LICENSE").parent / "hard-ham-1"
+    files = sorted(folder.iterdir())
+    found = list(mails([folder]))
+    assert [mail.source.removesuffix(":1") for mail in found] == [str(path) for path in files]
+
+
+def test_folders_are_read_in_order(tmp_path):
+    for name in ("10", "9", "b.eml", "a.eml", "sub/x", ".mh_sequences", ",8", "sub/.hidden/x"):
+        put(tmp_path / name, b"Subject: " + name.encode())
+    names = [mail.source.removeprefix(f"{tmp_path}/") for mail in mails([tmp_path])]
+    assert names == ["9", "10", "a.eml", "b.eml", "sub/x"]
+
+
+def test_of_a_maildir_only_cur_and_new_are_read(tmp_path):
+    for name in (
+        "Maildir/cur/2:2,S",
+        "Maildir/new/1",
+        "Maildir/tmp/3",
+        "Maildir/.Junk/cur/4",
+        "Maildir/dovecot-uidlist",
+        "more",
+    ):
+        put(tmp_path / name, b"Subject: x")
+    (tmp_path / "Maildir/.Junk/new").mkdir()
+    assert [os.path.basename(mail.source) for mail in mails([tmp_path])] == ["2:2,S", "1", "more"]
+
+
+def test_stdin_is_an_mbox_or_a_mail(monkeypatch):
+    for raw, expected in (
+        (POSTMARK + b"A: b\n\n" + POSTMARK + b"A: c\n", [("stdin:1", b"A: b\n"), ("stdin:2", b"A: c\n")]),
+        (b"A: b", [("stdin", b"A: b")]),
+    ):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        assert list(mails(["-"])) == expected
+
+
+def test_compressed_files_are_unpacked_and_damaged_ones_told(tmp_path):
+    good = gzip.compress(b"Subject: x\n\n" + random.Random(0).randbytes(1000))
+    put(tmp_path / "a:2,S", good)
+    put(tmp_path / "b.gz", good[:500])
+    put(tmp_path / "c.gz", b"Subject: no")
+    found = mails([tmp_path])
+    assert [mail.raw[:12] for mail in found] == [b"Subject: x\n\n"]
+    assert [os.path.basename(source) for source, _ in found.skipped] == ["b.gz", "c.gz"]
+    assert "cut off" in found.skipped[0][1]
+
+
+def test_what_is_no_file_is_not_opened(tmp_path):
+    put(tmp_path / "good", b"Subject: x")
+    put(tmp_path / "nothing", b"")
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tmp_path / "socket"))
+        (tmp_path / "device").symlink_to("/dev/zero")
+        (tmp_path / "gone").symlink_to("no such file")
+        (tmp_path / "round").symlink_to("round")
+        (tmp_path / "up").symlink_to(tmp_path)
+        found = mails([tmp_path, tmp_path / "no", "nul\0"])
+        assert [mail.raw for mail in found] == [b"Subject: x"]
+    reasons = {os.path.basename(source): reason for source, reason in found.skipped}
+    assert reasons["pipe"] == "is a pipe, not a file"
+    assert reasons["socket"] == "is a socket, not a file"
+    assert reasons["device"] == "is a device, not a file"
+    assert reasons["nothing"] == "is empty"
+    assert reasons["gone"] == reasons["no"] == "there is no such file or folder"
+    assert "round" in reasons
+    assert len(found.skipped) == 8
+
+
+def test_a_file_may_vanish_change_or_be_forbidden(tmp_path, monkeypatch):
+    for name in "abcd":
+        put(tmp_path / name, b"Subject: " + name.encode())
+    really = os.open
+
+    def opened(path, flags):
+        if path.endswith("a"):
+            os.unlink(path)
+        if path.endswith("b"):
+            os.unlink(path)
+            os.mkfifo(path)
+        if path.endswith("c"):
+            raise PermissionError(13, "Permission denied")
+        return really(path, flags)
+
+    monkeypatch.setattr(boxes.os, "open", opened)
+    found = mails([tmp_path])
+    assert [mail.raw for mail in found] == [b"Subject: d"]
+    assert [reason for _, reason in found.skipped] == [
+        "there is no such file or folder", "is not a file any more", "may not be read: permission is denied",
+    ]  # fmt: skip
+
+
+def test_an_empty_folder_is_told(tmp_path):
+    (tmp_path / "Maildir/cur").mkdir(parents=True)
+    (tmp_path / "Maildir/new").mkdir()
+    found = mails([tmp_path, tmp_path / "Maildir"])
+    assert list(found) == []
+    assert [reason for _, reason in found.skipped] == ["there are no mails in this folder"] * 2
+
+
+def test_names_that_are_no_text_can_be_printed(tmp_path):
+    path = os.path.join(os.fsencode(tmp_path), b"\xff")
+    with open(path, "wb") as file:
+        file.write(b"Subject: x")
+    (mail,) = mails([tmp_path])
+    mail.source.encode()
+
+
+def test_folders_may_be_deeper_than_the_stack(tmp_path):
+    here, depth = os.getcwd(), 0
+    try:
+        os.chdir(tmp_path)
+        while depth < 1200:
+            os.mkdir("d")
+            os.chdir("d")
+            depth += 1
+        with open("mail", "wb") as file:
+            file.write(b"Subject: x")
+        os.chdir(tmp_path)
+        found = mails(["d"])
+        assert [mail.raw for mail in found] == [b"Subject: x"]
+        assert found.skipped == []
+    finally:  # what cleans up after the tests may be less patient
+        os.chdir(tmp_path / "/".join("d" * depth))
+        os.unlink("mail")
+        for _ in range(depth):
+            os.chdir("..")
+            os.rmdir("d")
+        os.chdir(here)
+
+
+def test_memory_stays_the_same_however_long_a_box_or_a_mail_is(tmp_path):
+    line = b"a line of text that goes on and on, and on\n"
+    with (tmp_path / "box").open("wb") as file:
+        for k in range(40):
+            file.write(POSTMARK + b"Subject: %d\n\n" % k + line * 5_000 + b"\n")
+        file.write(POSTMARK + b"Subject: last\n\n")
+        for _ in range(100):
+            file.write(line * 10_000)
+    tracemalloc.start()
+    try:
+        found = [(len(mail.raw), digest(mail.raw)) for mail in mails([tmp_path / "box"])]
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(set(found)) == 41
+    assert MOST - 100 < found[-1][0] <= MOST
+    assert held < 6 * MOST
+    assert found[-1][1] == digest(b"Subject: last\n\n" + line * 1_000_000)
