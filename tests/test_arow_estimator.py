@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -200,6 +202,8 @@ def test_what_a_stream_cannot_do_is_refused():
         rb.AROW(class_weight="balanced").partial_fit(X, y)
     with pytest.raises(ValueError, match="needs at least two classes to tell apart"):
         rb.AROW().fit(X, np.zeros(30))
+    with pytest.raises(ValueError, match="goes on as it began, and not with multiclass='ovr'"):
+        rb.AROW().partial_fit(*good(3)).set_params(multiclass="ovr").partial_fit(*good(3))
     with pytest.raises(ValueError, match="labels that were not announced"):
         rb.AROW().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y + 1)
 
@@ -226,3 +230,37 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was():
         with pytest.raises(KeyboardInterrupt), watching(stop):
             model.fit(X, y)
         assert vars(model) == {**before, "n_jobs": n_jobs}
+
+
+@multiclass
+def test_long_indices_give_the_same_bits_and_rows_stay_as_they_are(multiclass):
+    X, y = good(4, 60)
+    short, long = sp.csr_array(X), sp.csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    one, other = (rb.AROW(multiclass=multiclass, random_state=0).fit(rows, y) for rows in (short, long))
+    same(one, other)
+    assert np.array_equal(short.toarray(), X)
+
+
+def test_what_is_fitted_is_the_models_own():
+    """Neither the caller's arrays nor the attributes a caller may write to are what partial_fit goes on from."""
+    X, y = good(2, 40)
+    one, other = rb.AROW().partial_fit(X, y), rb.AROW().partial_fit(X, y)
+    one.coef_[:] = 7.0
+    one.variances_[:] = 7.0
+    one.intercept_[:] = 7.0
+    same(one.partial_fit(X, y), other.partial_fit(X, y))
+    same(one, pickle.loads(pickle.dumps(one)))
+
+
+@pytest.mark.parametrize("order", ["cyclic", "permuted"])
+def test_rows_are_not_copied(order):
+    X, y = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32), np.arange(20_000) % 2
+    model = rb.AROW(order=order, max_passes=2).fit(X[:50], y[:50])
+    for rows in (X, sp.csr_matrix(X)):
+        size = X.nbytes if rows is X else rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+        tracemalloc.start()
+        model.fit(rows, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.15 * size

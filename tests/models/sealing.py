@@ -12,7 +12,7 @@ from trained import trained
 from rosenblatt.models import container
 from rosenblatt.models.files import load, save
 
-KINDS = ("average", "vote", "soft-margin", "linear-mse")
+KINDS = ("arow", "average", "vote", "soft-margin", "linear-mse")
 SEAL = re.compile(rb'\\"sha256\\":\\"([0-9a-f]{64})\\"')
 
 

@@ -140,6 +140,12 @@ def bend(meta, arrays, **changes):
         ("vote", {"vote.0.start": np.zeros((1, 4))}, "vectors of another width"),
         ("average", {"run.counts": np.array([-1])}, "other counts"),
         ("average", {"run.w": np.zeros(3)}, "weights of another shape"),
+        ("arow", {"belief.variances": np.zeros((1, 4))}, "variances of another shape"),
+        ("arow", {"belief.variances": -np.ones((1, 5))}, "variances under 0"),
+        ("arow", {"belief.variances": np.ones((1, 5), np.float32)}, "beliefs that are no float64"),
+        ("arow", {"belief.bias": np.zeros(2)}, "another bias"),
+        ("arow", {"belief.counts": np.array([1, 2])}, "other counts of updates"),
+        ("arow", {"belief.counts": np.array([-1])}, "fewer updates than none"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_in_a_sentence_though_the_digest_is_right(name, changes, words, files, monkeypatch):

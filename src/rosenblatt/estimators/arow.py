@@ -162,6 +162,8 @@ class AROW(LinearClassifier):
         known, fixed = classes_of_chunk(y, classes, *before)
         problem = self._problem(X, np.searchsorted(known, y), known, sample_weight, chunk=True)
         belief = self._nothing(problem, known) if first else self._belief.among(known, self.classes_, self._joint(known))
+        if len(belief.counts) != (1 if self._joint(known) else len(belief.bias)):
+            raise ValueError(f"partial_fit goes on as it began, and not with multiclass={self.multiclass!r}")
         if len(known) < 2:
             stop = Stop("chunk", "only one class has come so far, and there is nothing to tell it from.")
         elif problem.n_visited == 0:

@@ -29,13 +29,21 @@ class Learner:
 
     def score(self, columns: Any) -> float:
         if "numba" in sys.modules:
-            return float(self.score_many(*_one(columns))[0])
+            from ..kernels.sets import score_sets
+
+            indptr, columns, scores = self._one(columns)
+            score_sets(indptr, columns, self.weights, scores)
+            return float(scores[0])
         return self._score(columns)
 
     def learn(self, columns: Any, spam: bool) -> float:
         """Learn a message; returns the score that it had before."""
         if "numba" in sys.modules:
-            return float(self.learn_many(*_one(columns), np.array([spam]))[0])
+            from ..kernels.sets import learn_sets
+
+            indptr, columns, scores = self._one(columns)
+            learn_sets(indptr, columns, np.array([bool(spam)]), *self._rates(), self.weights, self.variances, scores)
+            return float(scores[0])
         return self._learn(columns, spam)
 
     def score_many(self, indptr: Any, columns: Any) -> Any:
@@ -93,13 +101,18 @@ class Learner:
         columns = np.ascontiguousarray(columns, dtype=np.uint32)
         if indptr.ndim != 1 or not len(indptr) or indptr[0] < 0 or indptr[-1] > len(columns) or (np.diff(indptr) < 0).any():
             raise ValueError(f"indptr must rise from 0 to the number of columns, {len(columns)}")
-        if len(columns) and int(columns.max()) >> self.bits:
-            raise IndexError(f"columns must be under 2**{self.bits}, got {int(columns.max())}")
+        self._check_inside(columns)
         return indptr, columns, np.zeros(len(indptr) - 1)
 
+    def _one(self, columns: Any) -> tuple[Any, Any, Any]:
+        """The same for one message, in a tenth of the time."""
+        columns = np.ascontiguousarray(columns, dtype=np.uint32)
+        self._check_inside(columns)
+        return np.array([0, len(columns)]), columns, np.zeros(1)
 
-def _one(columns: Any) -> tuple[Any, Any]:
-    return np.array([0, len(columns)]), columns
+    def _check_inside(self, columns: Any) -> None:
+        if len(columns) and int(columns.max()) >> self.bits:
+            raise IndexError(f"columns must be under 2**{self.bits}, got {int(columns.max())}")
 
 
 def _pays(columns: Any) -> bool:

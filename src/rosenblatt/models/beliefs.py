@@ -22,7 +22,7 @@ def restore(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any]) -> Non
 
     coef, told = estimator.coef_, {name.removeprefix("belief."): array for name, array in arrays.items()}
     floats = [coef, *(told[name] for name in ("bias", "variances", "bias_variances"))]
-    require(all(each.dtype == np.float64 for each in floats), "has beliefs that are no floats")
+    require(all(each.dtype == np.float64 for each in floats), "has beliefs that are no float64")
     require(told["variances"].shape == coef.shape, "has variances of another shape than its weights")
     require(told["bias"].shape == told["bias_variances"].shape == (len(coef),), "has beliefs about another bias")
     require((told["variances"] >= 0).all() and (told["bias_variances"] >= 0).all(), "has variances under 0")
