@@ -297,6 +297,14 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
             model.predict([3])
         with pytest.raises(ValueError, match="saved for prediction only"):
             model.estimator()
+        from rosenblatt.exports.formula import ExportError, formula_of
+
+        with pytest.raises(ExportError, match="a mail filter reads raw mails, which SQL has no room for"):
+            formula_of(model, "SQL")
+        named = {reason.name: reason.weight for side in found.top(5) for reason in side}
+        from rosenblatt.cli.show import heaviest
+
+        assert all(named.get(each["feature"]) == each["weight"] for each in heaviest(model, 3))
         rb.save(model, tmp_path / "again.safetensors")
         assert rb.load(tmp_path / "again.safetensors").predict(asked).tolist() == model.predict(asked).tolist()
 

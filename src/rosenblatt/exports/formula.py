@@ -61,6 +61,8 @@ def linear(model: Model, language: str) -> Model:
         raise ExportError(
             f"a vote has no weights that {language} could hold: it is a majority of many planes; train with keep='average'"
         )
+    if model.recipe is not None and model.recipe.kind == "mail":
+        raise ExportError(f"a mail filter reads raw mails, which {language} has no room for; use `rosenblatt mail`")
     if len(model.classes) < 2:
         raise ExportError(f"the model knows one class only, {model.classes.tolist()[0]!r}, and there is nothing to score")
     return model

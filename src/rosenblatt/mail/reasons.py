@@ -33,10 +33,10 @@ def extremes(weights: Any, n: int) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def names_in(messages: Iterable[Message], wanted: Any, bits: int) -> dict[int, str]:
+def names_in(messages: Iterable[Message], wanted: Any, bits: int, patience: float = PATIENCE) -> dict[int, str]:
     """What columns stand for, from messages that have them; nothing for those that no message has."""
     names: dict[int, str] = {}
-    missing, until = np.sort(np.asarray(wanted)), time.monotonic() + PATIENCE
+    missing, until = np.sort(np.asarray(wanted)), time.monotonic() + patience
     for message in messages:
         if not len(missing) or time.monotonic() > until:
             break

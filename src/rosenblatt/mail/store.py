@@ -19,11 +19,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import features, snapshot
 from .errors import FilterError
 from .features import columns_of
 from .log import NAME as LOG
 from .log import Base, Log
+from .reasons import extremes, names_in
 from .settings import Settings
 from .state import Lesson, State
 
@@ -32,7 +35,8 @@ BACKLOG = 64
 SAVING = 0.05
 TOGETHER = 100  # messages that are replayed in one go, while verdicts wait
 SPACING = 1000  # messages between two states that are kept in memory by one who learns for long
-MANY = 2000  # messages for which it pays to load Numba
+MANY = 20_000  # messages for which it pays to load Numba, and perhaps to compile
+NAMED, PATIENCE = 50, 0.2  # features of either side whose names are saved, and seconds to look for them
 FEWEST = 1000  # texts that are never folded because of their bytes
 FEATURES = int(getattr(features, "VERSION", 1))
 
@@ -227,8 +231,15 @@ class Store:
 
     def save(self) -> None:
         with self.writing:
-            snapshot.save(self.state, self.log.uuid, self.home / snapshot.NAME)
+            snapshot.save(self.state, self.log.uuid, self.home / snapshot.NAME, self._names())
             self.saved = self.state.count
+
+    def _names(self) -> tuple[tuple[int, str], ...]:
+        """What the weightiest columns stand for, so that whoever shows the model sees words; as many as are soon found."""
+        bits = self.state.settings.bits
+        wanted = np.concatenate(extremes(self.state.learner.weights, NAMED))
+        with self.log.reading():
+            return tuple(sorted(names_in(self.log.newest_first(), wanted, bits, PATIENCE).items()))
 
     def fold(self, keep: int) -> int:
         """Fold all but the newest messages into the base; how many texts were dropped."""
