@@ -41,7 +41,7 @@ def _squeezed(text: Any, start: Any, stop: Any, room: Any, plain: Any) -> Any:
     while i < stop and n < last:
         c = text[i]
         if _is_space(c):
-            waits = n > ONE
+            waits = bool(n > ONE)
         else:
             if waits:
                 plain[n] = SPACE

@@ -149,27 +149,29 @@ def _compiled(messages: Sequence[Message], bits: int) -> tuple[Any, Any]:
     room = np.array(list(LENGTHS.values()), np.int64)
     looked = (SPACES * room).tolist()
     looked[HEADERS] = int(room[HEADERS])
-    plain, counts = np.zeros(int(room.max()) + 2, np.uint8), np.zeros(1 << 11, np.int64)
-    scratch = np.zeros((2, int(2 * (room + 2).sum())), np.uint32)
-    found, lengths = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
-    start = 0
-    while start < len(messages):
-        fields: list[bytes] = []
-        size, stop = 0, start
-        while stop < len(messages) and (stop == start or size < BLOCK):
-            cut = [text if len(text) <= most else text[:most] for text, most in zip(messages[stop], looked, strict=True)]
-            fields += cut
-            size += sum(map(len, cut))
-            stop += 1
+    plain, counts = np.empty(int(room.max()) + 2, np.uint8), np.empty(1 << 11, np.int64)
+    found, numbers = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
+    for some in _blocks(messages):
+        fields = [text[:most] for message in some for text, most in zip(message, looked, strict=True)]
         ends = np.zeros(len(fields) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, fields), np.int64, len(fields)), out=ends[1:])
-        most = np.minimum(np.diff(ends).reshape(-1, len(FIELDS)), room).sum() * 2 + 4 * len(fields)
-        columns, number = np.zeros(int(most), np.uint32), np.zeros(stop - start, np.int64)
-        text = np.frombuffer(b"".join(fields), np.uint8)
-        used = message_columns(text, ends, room, np.int64(bits), plain, scratch, counts, columns, number)
-        found.append(columns[:used].copy())
-        lengths.append(number)
-        start = stop
+        # n bytes have fewer than n + 2 grams, half as many words, and as many pairs; lines and their words are fewer.
+        most = 2 * np.minimum(np.diff(ends).reshape(-1, len(FIELDS)), room).sum(axis=1) + 4 * len(FIELDS)
+        columns, number = np.empty(int(most.sum()), np.uint32), np.empty(len(some), np.int64)
+        scratch, text = np.empty((2, int(most.max())), np.uint32), np.frombuffer(b"".join(fields), np.uint8)
+        used = message_columns(text, ends, room, bits, plain, scratch, counts, columns, number)
+        found.append(columns[:used])
+        numbers.append(number)
     indptr = np.zeros(len(messages) + 1, np.int64)
-    np.cumsum(np.concatenate(lengths), out=indptr[1:])
+    np.cumsum(np.concatenate(numbers), out=indptr[1:])
     return indptr, np.concatenate(found)
+
+
+def _blocks(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """Messages of BLOCK bytes or one more, so that their text is not held twice as a whole."""
+    start, size = 0, 0
+    for stop, message in enumerate(messages, 1):
+        size += sum(map(len, message))
+        if size >= BLOCK or stop == len(messages):
+            yield messages[start:stop]
+            start, size = stop, 0
