@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
 from rosenblatt.mail import store
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Settings, Unlearned
+from rosenblatt.mail.identity import digest
 
 
 def remaining(steps: list[tuple[str, int]]) -> list[tuple[bytes, bool]]:
@@ -372,6 +375,53 @@ def test_threads_learn_and_ask_at_once(tmp_path: Path) -> None:
         (tmp_path / "a" / "filter.safetensors").unlink(missing_ok=True)
         with Filter.open(tmp_path / "a") as replayed:
             assert_equal(found, replayed)
+
+
+@pytest.mark.parametrize("where", ["learn_many", "_make_room"])
+def test_interrupted_while_learning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """After the log was written: the state is half done and is not believed again."""
+    with fresh(tmp_path / "a", mails(range(70))) as found, fresh(tmp_path / "b", mails(range(400))) as other:
+        state = found.store.state
+        owner = state.learner if where == "learn_many" else state
+        plain = getattr(owner, where)
+
+        def interrupted(*given: Any) -> None:
+            plain(*given)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(owner, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            found.learn(mails(range(70, 400)))
+        assert found.store.stale
+        assert not state.whole
+        assert found.refresh()
+        assert found.learn(mails(range(400))).new == 400 - 270
+        assert_equal(found, other)
+
+
+def test_several_processes_learn_at_once(tmp_path: Path) -> None:
+    """From the first moment on, when there is no home yet."""
+    home = tmp_path / "what? 100% #1"
+    lines = [
+        f"import sys; sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})",
+        "from small_filters import *",
+        f"found = Filter.open({os.fspath(home)!r}, create=True, settings={{'bits': BITS}})",
+        "first = int(sys.argv[1])",
+        "told = [found.learn(mails([n])).new for n in range(first, first + 40)]",
+        "found.unlearn(mail(first)); found.learn([(mail(first + 1), True)]); found.compact(keep=100); found.refresh()",
+        "print(sum(told)); found.close()",
+    ]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    children = [subprocess.Popen([*command, str(first)], stdout=subprocess.PIPE) for first in (0, 20, 100)]
+    told = [int(child.communicate(timeout=60)[0]) for child in children]
+    assert [child.returncode for child in children] == [0, 0, 0]
+    with Filter.open(home) as found:
+        rows = found.store.log.db.execute("SELECT digest, spam FROM messages ORDER BY seq").fetchall()
+        assert 60 + 40 - 3 <= len(rows) <= sum(told)
+        places = {digest(mail(number)): number for number in range(200)}
+        left = [(mail(places[name]), bool(spam)) for name, spam in rows]
+        with fresh(tmp_path / "fresh", left) as other:
+            assert_equal(found, other)
 
 
 def test_classifying_does_not_wait_for_who_writes(tmp_path: Path) -> None:

@@ -107,7 +107,10 @@ class Filter:
 
     def save(self) -> None:
         """Write the snapshot now; otherwise that happens now and then, and at the end."""
-        self.store.save()
+        try:
+            self.store.save()
+        except OSError as error:
+            raise FilterError(self.store.home, f"was not saved: {error}") from error
 
     # --- learning ------------------------------------------------------------------------------------------------------------
 
@@ -131,10 +134,13 @@ class Filter:
                     spool.add(mail.digest, mail.spam, mail.packed)
                 fresh = (_Mail(*row, Message.unpack(row[2])) for row in spool.mixed())
             self._learn_batches(fresh, told)
+        except Exception:  # a mailbox that cannot be read; whoever pressed Ctrl-C does not want to wait
+            self._settle()
+            raise
         finally:
             if spool is not None:
                 spool.close()
-            self._settle()
+        self._settle()
         return Learned(**told)
 
     def relearn(self, raw: bytes, spam: bool) -> Learned:
@@ -155,8 +161,8 @@ class Filter:
                     return Unlearned(known=False)
                 if known.folded:
                     raise self._folded()
+                store.stale = True
                 store.log.remove(known.seq)
-            store.stale = True
             self._settle()
         return Unlearned(known=True)
 
@@ -165,7 +171,10 @@ class Filter:
         Happens by itself above `max_messages` and `max_bytes`. Returns how many were folded."""
         if keep < 0:
             raise ValueError(f"keep must be 0 or more messages, got {keep}")
-        return self.store.fold(keep)
+        try:
+            return self.store.fold(keep)
+        except OSError as error:
+            raise FilterError(self.store.home, f"was not compacted: {error}") from error
 
     def _folded(self) -> FoldedError:
         return FoldedError(
@@ -214,8 +223,8 @@ class Filter:
         store, log, counts, added = self.store, self.store.log, dict.fromkeys(told, 0), []
         with store.writing:
             columns = [columns_of(mail.message, self.settings.bits) for mail in batch]
+            state, stale, store.stale = store.state, store.stale, True  # until the state has what the log has
             with log.writing():
-                state = store.state
                 alone = (log.generation(), log.last()) == (state.generation, state.seq)
                 for at, mail in enumerate(batch):
                     known = log.find(mail.digest)
@@ -229,11 +238,10 @@ class Filter:
                             alone = False
                         counts["new" if known is None else "moved"] += 1
                         added.append((log.add(mail.digest, mail.spam, mail.packed), at))
-            if alone and not store.stale:
+            if alone and not stale:
                 with store.lock:
                     state.learn([Lesson(seq, batch[at].digest, batch[at].spam, columns[at]) for seq, at in added])
-            else:
-                store.stale = True
+                store.stale = False
         for name, count in counts.items():
             told[name] += count
 

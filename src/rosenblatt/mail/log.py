@@ -97,7 +97,7 @@ class Log:
         import uuid
 
         self.db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-        self.db.execute("PRAGMA journal_mode=WAL")
+        self._write_ahead()
         with self.writing():
             if self._pragma("application_id") == 0:  # else another process was quicker
                 for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -107,6 +107,18 @@ class Log:
                 self._tell("base", None)
                 self.db.execute(f"PRAGMA application_id={APPLICATION}")
                 self.db.execute(f"PRAGMA user_version={VERSION}")
+
+    def _write_ahead(self) -> None:
+        """SQLite does not wait by itself where two processes make the same log."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
 
     def close(self) -> None:
         self.is_open = False
@@ -271,7 +283,7 @@ class Log:
 
     def shrink(self) -> None:
         """Give pages back to the disk that are no longer used."""
-        with self.told("cannot be written"):
+        with contextlib.suppress(sqlite3.Error):
             self.db.execute("PRAGMA incremental_vacuum").fetchall()
 
     def _changed(self, seq: int) -> None:

@@ -38,7 +38,7 @@ class State:
         self.settings = settings
         self.learner = Learner(settings.bits, settings.r, settings.ham_weight) if learner is None else learner
         self.seq, self.last, self.generation = 0, b"", 0  # the newest message, its digest, the log's last change
-        self.count, self.spam = 0, 0
+        self.count, self.spam, self.whole = 0, 0, True
         self.scores: Any = np.zeros(64, np.float32)
         self.labels: Any = np.zeros(64, np.bool_)
         self.held = 0  # scores that are kept
@@ -48,6 +48,7 @@ class State:
         """Some messages, one after the other."""
         if not lessons:
             return
+        self.whole = False  # until all of it is done: somebody may press Ctrl-C
         ends = np.cumsum([0, *(len(lesson.columns) for lesson in lessons)])
         spam = np.array([lesson.spam for lesson in lessons])
         scores = self.learner.learn_many(ends, np.concatenate([lesson.columns for lesson in lessons]), spam)
@@ -57,6 +58,7 @@ class State:
         self.scores[here], self.labels[here] = scores, spam
         self.held, self.count, self.spam = here.stop, self.count + len(lessons), self.spam + int(spam.sum())
         self.seq, self.last = lessons[-1].seq, lessons[-1].digest
+        self.whole = True
 
     def _make_room(self, more: int) -> None:
         kept = min(self.held, KEPT)
