@@ -313,7 +313,7 @@ class Filter:
             "spam": state.spam,
             "ham": state.count - state.spam,
             "folded": store.folded,
-            "bytes": sum(entry.stat().st_size for entry in os.scandir(store.home) if entry.is_file()),
+            "bytes": store.size(),
             "settings": state.settings,
             "calibration": self.calibration,
         }

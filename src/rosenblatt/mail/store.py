@@ -66,10 +66,12 @@ class Store:
         try:
             with self.log.reading():
                 kept = self.log.settings()
-            wanted = replace(kept.changed(settings), features=self._newer_features(kept))
+                newer = self._newer_features(kept)
+            wanted = replace(kept.changed(settings), features=newer)
             if wanted != kept:
                 self._change(wanted)
-            self.state = self._best(None)
+            with self.log.reading():
+                self.state = self._best(None)
             self.catch_up()
             self.save_if_due()
             self._remembered = self.state.count
@@ -117,7 +119,8 @@ class Store:
                 self._check_features(settings)
                 state = self.state
                 same = state.whole and settings.replayed() == state.settings.replayed()
-                if not same or not self.log.reaches(state.generation, state.seq):
+                texts = base is None or base.seq <= state.seq  # those that come next are there
+                if not (same and texts and self.log.reaches(state.generation, state.seq)):
                     state = self._best(None)
                 self._replay(state, None, live=state is self.state)
             with self.lock:
@@ -236,6 +239,14 @@ class Store:
                 self.catch_up()
             snapshot.save(self.state, self.log.uuid, self.home / snapshot.NAME, self._names())
             self.saved = self.state.count
+
+    def size(self) -> int:
+        """Bytes of all files; some of them come and go."""
+        total = 0
+        for path in self.home.iterdir():
+            with contextlib.suppress(OSError):
+                total += path.stat().st_size
+        return total
 
     def _names(self) -> tuple[tuple[int, str], ...]:
         """What the weightiest columns stand for, so that whoever shows the model sees words; as many as are soon found."""
