@@ -1,27 +1,139 @@
-"""Scores to probabilities and to a verdict, from what the filter thought of each message before it learnt it."""
+"""Scores to probabilities and to a verdict, from what the filter thought of each message before it learnt it.
+
+Probability  P(spam | s) = 1 / (1 + exp(-(slope s + offset))), the maximum of the likelihood with Platt's targets: spam
+             counts as (n+ + 1)/(n+ + 2) spam and ham as 1/(n- + 2), so that few messages make nobody sure
+Thresholds   with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j
+Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most,
+             whatever the distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
+             drawn on beyond s_1 as an exponential one, long where there is little to go by. `at_most` is what counts prove.
+Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; H.-T. Lin, C.-J. Lin and R. C. Weng, A note on
+             Platt's probabilistic outputs, Machine Learning 68, 2007 (the Newton steps); V. Vovk, A. Gammerman and G. Shafer,
+             Algorithmic Learning in a Random World, 2005 (the guarantee).
+"""
 
 from __future__ import annotations
 
+from math import exp, floor, inf, lgamma, log, nextafter
 from typing import Any, NamedTuple
+
+import numpy as np
+
+SPAM_LOSS = 0.01  # the share of spam that may be called ham
+# Before any message the learner's margin is all that is known: as if one spam had scored 1 and one ham -1,
+MARGIN = 1.0
+# and as if so many had gone beyond the rest by so much on the average.
+TAIL_SEEN, TAIL = 5.0, 0.25
+HUGE = 1e6
 
 
 class Calibration(NamedTuple):
-    slope: float = 2.0
+    slope: float = 0.6931471805599453
     offset: float = 0.0
-    spam_from: float = 0.5  # scores: from here on it is spam,
-    ham_to: float = -0.5  # up to here ham, and unsure between
+    spam_from: float = 1.75  # scores: from here on it is spam,
+    ham_to: float = -1.25  # up to here ham, and unsure between
 
     def probability(self, score: float) -> float:
-        from math import exp
-
-        z = self.slope * score + self.offset
-        return 1.0 / (1.0 + exp(-z)) if z >= 0 else exp(z) / (1.0 + exp(z))
+        """Of spam."""
+        z = min(max(self.slope * score + self.offset, -700.0), 700.0)
+        return 1.0 / (1.0 + exp(-z))
 
     def label(self, score: float) -> str:
         return "spam" if score >= self.spam_from else "ham" if score <= self.ham_to else "unsure"
 
 
-def calibrate(scores: Any, spam: Any, ham_loss: float = 0.001) -> Calibration:
-    """From scores that messages had before they were learnt, and whether they were spam; ham_loss: the share of ham that may be
-    called spam."""
-    return Calibration()
+def calibrate(scores: Any, spam: Any, ham_loss: float = 0.001, spam_loss: float = SPAM_LOSS) -> Calibration:
+    """From scores that messages had before they were learnt, and whether they were spam.
+
+    ham_loss: the share of ham that may be called spam; spam_loss: the share of spam that may be called ham. What is called spam
+    is more likely spam than not, and what is called ham is not, whatever shares are asked for.
+    """
+    for name, share in (("ham_loss", ham_loss), ("spam_loss", spam_loss)):
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"{name} must be a share from 0 to 1, got {share}")
+    scores, spam = np.asarray(scores, float).ravel(), np.asarray(spam, bool).ravel()
+    finite = np.isfinite(scores)
+    scores, spam = np.clip(scores[finite], -HUGE, HUGE), spam[finite]
+    slope, offset = _sigmoid(np.concatenate([scores, [MARGIN, -MARGIN]]), np.concatenate([spam, [True, False]]))
+    even = -offset / slope
+    spam_from = max(even, _right_above(scores[~spam], ham_loss))
+    ham_to = min(even, -_right_above(-scores[spam], spam_loss))
+    return Calibration(slope, offset, spam_from, ham_to)
+
+
+def _right_above(scores: Any, share: float) -> float:
+    """The least threshold that at most this share of further such scores should reach."""
+    n, share = len(scores), max(share, 1e-9)
+    rank = min(floor(share * (n + 1)), n)
+    if rank:
+        return nextafter(float(np.partition(scores, n - rank)[n - rank]), inf)
+    tail = np.sort(scores)[n - (n + 9) // 10 - 1 if n > 1 else 0 :]  # a tenth, and the one that they go beyond
+    beyond = float(np.sum(tail - tail[0])) if n else 0.0
+    mean = (TAIL_SEEN * TAIL + beyond) / (TAIL_SEEN + max(len(tail) - 1, 0))
+    return (float(tail[-1]) if n else 0.0) + mean * -log(share * (n + 1))
+
+
+def at_most(wrong: int, of: int, confidence: float = 0.95) -> float:
+    """The largest share of errors that `wrong` of `of` messages leave possible (Clopper and Pearson, 1934).
+
+    With none wrong it is about 3 / of at 95 %, the rule of three:
+
+    >>> round(at_most(0, 3000), 5)
+    0.001
+    """
+    if wrong >= of:
+        return 1.0
+    low, high = wrong / of, 1.0
+    logs = [lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in range(wrong + 1)]
+    for _ in range(60):
+        p = 0.5 * (low + high)
+        if p <= low or p >= high:
+            break
+        seen = sum(exp(c + k * log(p) + (of - k) * log(1.0 - p)) for k, c in enumerate(logs))
+        low, high = (p, high) if seen > 1.0 - confidence else (low, p)
+    return high
+
+
+def _sigmoid(scores: Any, spam: Any) -> tuple[float, float]:
+    """Newton's method with halved steps on the log likelihood of (slope, offset); the slope is kept above 0."""
+    n_spam = int(spam.sum())
+    n_ham = len(spam) - n_spam
+    target = np.where(spam, (n_spam + 1.0) / (n_spam + 2.0), 1.0 / (n_ham + 2.0))
+    # Scores in units of their size, so that the steps do not depend on it.
+    unit = max(float(np.abs(scores).max()), 1e-300)
+    x = scores / unit
+    slope, offset = 0.0, log((n_spam + 1.0) / (n_ham + 1.0))
+    loss = _loss(slope * x + offset, target)
+    for _ in range(100):
+        p = _logistic(slope * x + offset)
+        error, curvature = p - target, p * (1.0 - p)
+        g1, g2 = float(np.sum(error * x)), float(np.sum(error))
+        if abs(g1) < 1e-9 * len(x) and abs(g2) < 1e-9 * len(x):
+            break
+        h11, h12, h22 = (float(np.sum(curvature * v)) for v in (x * x, x, 1.0))
+        h11, h22 = h11 + 1e-12, h22 + 1e-12
+        determinant = h11 * h22 - h12 * h12
+        if not determinant > 0.0:
+            break
+        d1, d2 = -(h22 * g1 - h12 * g2) / determinant, -(h11 * g2 - h12 * g1) / determinant
+        down, step = g1 * d1 + g2 * d2, 1.0
+        while step > 1e-10:
+            tried = _loss((slope + step * d1) * x + offset + step * d2, target)
+            if tried < loss + 1e-4 * step * down:
+                break
+            step *= 0.5
+        else:
+            break
+        slope, offset, loss = slope + step * d1, offset + step * d2, tried
+    # Scores that rank spam below ham say nothing: probabilities must not fall as scores rise.
+    if not slope > 0.0:
+        slope, offset = 1e-3, log((n_spam + 1.0) / (n_ham + 1.0))
+    return slope / unit, offset
+
+
+def _loss(z: Any, target: Any) -> float:
+    """Negative log likelihood, by the side on which nothing overflows."""
+    return float(np.sum(np.logaddexp(0.0, z) - target * z))
+
+
+def _logistic(z: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-np.clip(z, -700.0, 700.0)))
