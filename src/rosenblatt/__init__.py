@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .proofs.margins import margin, mistake_bound, radius
     from .stopping import Stop
     from .text.hasher import TextHasher
+    from .text.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ __all__ = [
     "TextHasher",
     "Undecided",
     "UpdateLog",
+    "Vocabulary",
     "certify",
     "doctor",
     "load",
@@ -87,6 +89,7 @@ _HOMES = {
     "TextHasher": "text.hasher",
     "Undecided": "certificates.statements",
     "UpdateLog": "log",
+    "Vocabulary": "text.vocabulary",
     "certify": "proofs.certify",
     "doctor": "proofs.doctor.doctor",
     "load": "models.files",

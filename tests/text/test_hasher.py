@@ -9,12 +9,13 @@ import re
 import numpy as np
 import pytest
 from hard_texts import BROKEN, TEXTS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
 
 import rosenblatt as rb
 from rosenblatt.text.characters import SPECIAL, tables
@@ -22,7 +23,7 @@ from rosenblatt.text.characters import SPECIAL, tables
 PARAMETERS = st.fixed_dictionaries(
     {
         "analyzer": st.sampled_from(["word", "char", "char_wb"]),
-        "ngram_range": st.tuples(st.integers(1, 9), st.integers(0, 4)).map(lambda pair: (pair[0], sum(pair))),
+        "ngram_range": st.tuples(st.integers(1, 9), st.integers(0, 2)).map(lambda pair: (pair[0], sum(pair))),
         "lowercase": st.booleans(),
         "n_features": st.sampled_from([1, 2, 3, 10, 64, 1000, 2**20, 10**6 + 3, 2**31 - 1]),
         "binary": st.booleans(),
@@ -46,8 +47,7 @@ def compare(texts, **parameters):
     same(rb.TextHasher(**parameters).transform(texts), HashingVectorizer(**parameters).transform(texts))
 
 
-@settings(max_examples=300)
-@given(st.lists(TEXTS, min_size=1, max_size=4), PARAMETERS)
+@given(st.lists(TEXTS, min_size=1, max_size=3), PARAMETERS)
 def test_rows_are_those_of_scikit_learn(texts, parameters):
     compare(texts, **parameters)
 
@@ -63,21 +63,25 @@ def test_halves_of_characters_are_refused_where_scikit_learn_refuses_them(texts,
         same(rb.TextHasher(**parameters).transform(texts), expected)
 
 
-SHAPES = ["", " ", "\n\n", "a", "ab", "\u0391Σ Σ\u0391Σ. Σ", "İstanbul DİYARBAKIR", "x" * 3000, "ö " * 600, "ab. " * 300]
+SHAPES = ["", " ", "\n\n", "a", "ab", "\u0391Σ Σ\u0391Σ. Σ", "İstanbul DİYARBAKIR", "x" * 300, "ö " * 60, "ab. " * 30]
 
 
 @pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
-@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (3, 5), (2, 60)])
+@pytest.mark.parametrize("ngram_range", [(1, 2), (3, 5)])
 @pytest.mark.parametrize("text", SHAPES)
 def test_texts_of_every_shape(text, analyzer, ngram_range):
-    compare(["", text, "another", text + "é"], analyzer=analyzer, ngram_range=ngram_range, n_features=500, norm=None)
+    compare(["", text, text + "é"], analyzer=analyzer, ngram_range=ngram_range, n_features=500, norm=None)
 
 
-@pytest.mark.parametrize("count", [23, 24, 25, 511, 512, 513, 3000])
-@pytest.mark.parametrize("n_features", [1, 2, 100, 2**11, 2**20, 2**31 - 1])
+@pytest.mark.parametrize("count", [24, 25, 512, 513])
+@pytest.mark.parametrize("n_features", [1, 100, 2**20, 2**31 - 1])
 def test_rows_of_every_length_are_sorted(count, n_features):
     words = [f"w{k * k % 7919}" for k in range(count)]
     compare([" ".join(words)], n_features=n_features)
+
+
+def test_a_long_run_is_cut_into_windows_of_every_size():
+    compare(["ab cd" * 9, "x" * 70, "ö" * 40], analyzer="char", ngram_range=(2, 60), norm=None)
 
 
 def test_cancelled_columns_stay_as_zeros():
@@ -134,7 +138,7 @@ def test_bytes_that_are_not_text_are_refused_or_replaced_as_asked():
 
 
 def test_many_blocks_are_one_matrix_and_any_iterable_will_do(monkeypatch):
-    texts = [f"text number {k} é" if k % 3 else f"TEXT {k} " * (k % 50) for k in range(300)]
+    texts = [f"text number {k} é" if k % 3 else f"TEXT {k} " * (k % 9) for k in range(60)]
     expected = HashingVectorizer().transform(texts)
     monkeypatch.setattr("rosenblatt.text.blocks.ROOM", 100)
     same(rb.TextHasher().transform(iter(texts)), expected)
@@ -177,7 +181,7 @@ def test_lower_case_needs_no_neighbours_but_for_the_letters_named():
     np.testing.assert_array_equal(lows[lows], lows)
 
 
-@given(st.lists(TEXTS, min_size=1, max_size=4), PARAMETERS, st.sampled_from([3, 10**6]))
+@given(st.lists(TEXTS, min_size=1, max_size=3), PARAMETERS, st.sampled_from([3, 10**6]))
 def test_names_are_the_first_tokens_of_their_columns(texts, parameters, most):
     hasher = rb.TextHasher(**parameters, names=most)
     same(hasher.transform(texts), HashingVectorizer(**parameters).transform(texts))
@@ -223,3 +227,15 @@ def test_it_works_in_a_pipeline_and_is_cloned_and_pickled():
     for copy in (clone(hasher), pickle.loads(pickle.dumps(hasher))):
         assert copy.get_params() == hasher.get_params()
         same(copy.transform(texts), hasher.transform(texts))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_it_passes_the_checks_of_scikit_learn_that_its_peer_passes():
+    def verdicts(estimator):
+        return {result["check_name"]: result["status"] for result in check_estimator(estimator, on_skip=None, on_fail=None)}
+
+    ours, theirs = verdicts(rb.TextHasher()), verdicts(HashingVectorizer())
+    assert {name for name, status in theirs.items() if status == "passed"} <= {
+        name for name, status in ours.items() if status == "passed"
+    }

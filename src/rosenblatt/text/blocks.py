@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rosenblatt.kernels.hashing import BINS, Rows
 from rosenblatt.kernels.text import CHARS, CHARS_IN_WORDS, WORDS, Cut, Scratch
 
 from .characters import lowered, tables
@@ -38,6 +39,15 @@ def bounds_of(lengths: Iterable[int], count: int) -> Any:
     bounds = np.zeros(count + 1, np.uintp)
     np.cumsum(np.fromiter(lengths, np.uintp, count), out=bounds[1:])
     return bounds
+
+
+def texts_of(documents: Iterable[Any], decode: Callable[[Any], Any], always: bool = False) -> Iterator[str]:
+    """Every document as text; strings are, unless `decode` is always to be asked."""
+    for place, document in enumerate(documents):
+        text = document if type(document) is str and not always else decode(document)
+        if not isinstance(text, str):
+            raise TypeError(f"text {place} must be a string or bytes, got {document!r:.80}")
+        yield text
 
 
 def in_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -122,3 +132,11 @@ class Room:
             self.array("froms", grams, np.uintp),
             self.array("tos", grams, np.uintp),
         )
+
+    def rows(self, rows: int, size: int, longest: int) -> Rows:
+        """Room for `rows` with `size` numbers together, the longest of `longest` before they are counted."""
+        indptr = self.array("indptr", rows + 1, np.uintp)[: rows + 1]
+        indptr[0] = 0
+        indices, counts = self.array("indices", size, np.int32), self.array("counts", size, np.int32)
+        keys, spare = self.array("keys", longest, np.uint32), self.array("spare", longest, np.uint32)
+        return Rows(indices, counts, indptr, keys, spare, self.array("bins", BINS, np.uint32))

@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils._param_validation import Interval
 
-from rosenblatt.kernels.hashing import BINS, Hashed, Rows, hash_texts, hash_tokens
+from rosenblatt.kernels.hashing import Hashed, Rows, hash_texts, hash_tokens
 
-from .blocks import Block, Cutter, Room, bounds_of, in_blocks, joined
+from .blocks import Block, Cutter, Room, bounds_of, in_blocks, joined, texts_of
 from .murmur import murmur3_of
 from .naming import Naming
 from .rows import Values, stacked
@@ -147,7 +147,7 @@ class TextHasher(HashingVectorizer):
         low, high = self.ngram_range
         if low < 1:
             raise ValueError(f"ngram_range must start at 1 or more, got {self.ngram_range!r}")
-        prepared = self.preprocessor is not None or self.strip_accents
+        prepared = self.preprocessor is not None or bool(self.strip_accents)
         analyze = self.build_analyzer()
 
         def refuse(text: str) -> None:
@@ -156,12 +156,16 @@ class TextHasher(HashingVectorizer):
                 token.encode()
 
         cutter = Cutter(self.analyzer, low, high, bool(self.lowercase) and not prepared, refuse)
-        prepare = self.build_preprocessor() if prepared else None
-        for texts in in_blocks(self._texts(X, prepare)):
+        prepare = self.build_preprocessor()
+
+        def decode(document: Any) -> Any:
+            return prepare(self.decode(document)) if prepared else self.decode(document)
+
+        for texts in in_blocks(texts_of(X, decode, always=prepared or self.input != "content")):
             block = cutter.encode(texts)
             lengths = block.lengths
             most, longest = int(cutter.most_grams(lengths).sum()), int(lengths.max())
-            rows = _rows(room, len(texts), most, int(cutter.most_grams(np.int64(longest))))
+            rows = room.rows(len(texts), most, int(cutter.most_grams(np.int64(longest))))
             names = naming.names(room, most, int(cutter.most_bytes(lengths).sum()))
             scratch = room.scratch(cutter, longest)
             naming.keep(names, int(hash_texts(cutter.cut(block), hashed, block.text, block.bounds, scratch, rows, names)))
@@ -173,29 +177,10 @@ class TextHasher(HashingVectorizer):
             block: Block = joined([_bytes(token) for some in tokens for token in some])
             bounds = bounds_of(map(len, tokens), len(tokens))
             count = len(block.bounds) - 1
-            rows = _rows(room, len(tokens), count, count)
+            rows = room.rows(len(tokens), count, count)
             names = naming.names(room, count, len(block.text))
             naming.keep(names, int(hash_tokens(hashed, block.text, block.bounds, bounds, rows, names)))
             yield rows
-
-    def _texts(self, X: Iterable[Any], prepare: Any) -> Iterator[str]:
-        content = self.input == "content"
-        for place, document in enumerate(X):
-            text = document if content and type(document) is str else self.decode(document)
-            if prepare is not None:
-                text = prepare(text)
-            if not isinstance(text, str):
-                raise TypeError(f"text {place} must be a string or bytes, got {document!r:.80}")
-            yield text
-
-
-def _rows(room: Room, rows: int, size: int, longest: int) -> Rows:
-    indptr = room.array("indptr", rows + 1, np.uintp)[: rows + 1]
-    indptr[0] = 0
-    return Rows(
-        room.array("indices", size, np.int32), room.array("counts", size, np.int32), indptr,
-        room.array("keys", longest, np.uint32), room.array("spare", longest, np.uint32), room.array("bins", BINS, np.uint32),
-    )  # fmt: skip
 
 
 def _row(X: Any) -> tuple[Any, Any]:
