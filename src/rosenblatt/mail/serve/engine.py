@@ -1,0 +1,155 @@
+"""The filter behind an event loop: verdicts in a few threads, learning in one, which commits together what came together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from ..verdict import Reason, Verdict
+from .scale import Boundaries, Points, points
+
+T = TypeVar("T")
+REASONS = 8
+BATCH = 64  # lessons that are committed together at most
+REFRESH = 2.0  # seconds after which what other processes have learnt is taken in, where nobody teaches us
+
+
+class Filters(Protocol):
+    """What a server needs of a `Filter`, which several threads may use at once."""
+
+    @property
+    def calibration(self) -> Boundaries: ...
+    def classify(self, raw: bytes) -> Verdict: ...
+    def explain(self, raw: bytes, n: int | None = None) -> list[Reason]: ...
+    def label_of(self, raw: bytes) -> bool | None: ...  # as which it was learnt: spam, ham, not at all
+    def learn(self, mails: Sequence[tuple[bytes, bool]]) -> Any: ...  # has kept: mails that could not be moved
+    def relearn(self, raw: bytes, spam: bool) -> Any: ...
+    def unlearn(self, raw: bytes) -> Any: ...
+    def refresh(self) -> bool: ...
+    def stats(self) -> dict[str, Any]: ...
+
+
+class Judged(NamedTuple):
+    verdict: Verdict
+    points: Points
+    reasons: list[Reason]
+
+
+class _Lesson(NamedTuple):
+    raw: bytes
+    spam: bool | None  # None: forget it
+    done: Future[bool]  # whether the filter is another one now
+
+
+class Engine:
+    """Started on construction; `close` finishes what was begun."""
+
+    def __init__(self, spam_filter: Filters, workers: int | None = None) -> None:
+        self.filter = spam_filter
+        self.learnt = 0
+        self._pool = ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1), "verdict")
+        self._lessons: queue.SimpleQueue[_Lesson | None] = queue.SimpleQueue()
+        self._learner = threading.Thread(target=self._learn_all, name="learner", daemon=True)
+        self._learner.start()
+
+    async def judge(self, unpack: Callable[[], bytes], reasons: int = 0) -> tuple[bytes, Judged]:
+        """A mail as `unpack` gives it in the worker's thread, and what the filter says of it."""
+        return await self._in_pool(lambda: self._judge(unpack(), reasons))
+
+    async def tell(self, unpack: Callable[[], bytes], spam: bool | None) -> bool:
+        """Learn a mail, or forget it (None); True where the filter changed. It is on disk when this returns."""
+        lesson = _Lesson(await self._in_pool(unpack), spam, Future())
+        self._lessons.put(lesson)
+        return await asyncio.wrap_future(lesson.done)
+
+    async def stats(self) -> dict[str, Any]:
+        return await self._in_pool(self.filter.stats)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        self._lessons.put(None)
+        self._learner.join()
+
+    def _in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        return asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def _judge(self, raw: bytes, n: int) -> tuple[bytes, Judged]:
+        verdict = self.filter.classify(raw)
+        reasons = self.filter.explain(raw, n) if n else []
+        return raw, Judged(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
+
+    def _learn_all(self) -> None:
+        """In the order in which they came; runs of mails to learn in one transaction, those to forget one by one."""
+        batch: list[_Lesson] = []
+        while True:
+            try:
+                lesson = self._lessons.get_nowait() if batch else self._lessons.get(timeout=REFRESH)
+            except queue.Empty:
+                if batch:
+                    self._learn(batch)
+                    batch = []
+                else:
+                    self._refresh()
+                continue
+            if batch and (lesson is None or len(batch) >= BATCH or None in (lesson.spam, batch[0].spam)):
+                self._learn(batch)
+                batch = []
+            if lesson is None:
+                return
+            batch.append(lesson)
+
+    def _learn(self, batch: Sequence[_Lesson]) -> None:
+        lessons = [lesson for lesson in batch if lesson.done.set_running_or_notify_cancel()]
+        try:
+            changed = self._changed(lessons)
+            if len(lessons) > 1 and self.filter.learn([(raw, bool(spam)) for raw, spam, _ in lessons]).kept == 0:
+                for lesson, new in zip(lessons, changed, strict=True):
+                    self._learnt(lesson, new)
+                return
+        except Exception as error:
+            for lesson in lessons:
+                lesson.done.set_exception(error)
+            return
+        for lesson, new in zip(lessons, changed, strict=True):
+            try:
+                self._learn_one(lesson)
+            except Exception as error:
+                lesson.done.set_exception(error)
+            else:
+                self._learnt(lesson, new)
+
+    def _changed(self, lessons: Sequence[_Lesson]) -> list[bool]:
+        """Whether each will change the filter, if all are learnt in their order."""
+        told: dict[bytes, bool | None] = {}
+        changed = []
+        for raw, spam, _ in lessons:
+            before = told[raw] if raw in told else self.filter.label_of(raw)
+            changed.append(before is not spam)
+            told[raw] = spam
+        return changed
+
+    def _learn_one(self, lesson: _Lesson) -> None:
+        if lesson.spam is None:
+            self.filter.unlearn(lesson.raw)
+        else:
+            self.filter.relearn(lesson.raw, lesson.spam)
+
+    def _learnt(self, lesson: _Lesson, changed: bool) -> None:
+        self.learnt += changed
+        lesson.done.set_result(changed)
+
+    def _refresh(self) -> None:
+        try:
+            self.filter.refresh()
+        except Exception:  # whoever asks for a verdict gets the one that there is; whoever teaches hears what is wrong
+            return
+
+
+def failure(error: Exception) -> str:
+    """What a client and the log may read of an error; of an unforeseen one its type, since it may quote the mail."""
+    return str(getattr(error, "sentence", "")) or f"the filter failed ({type(error).__name__})"

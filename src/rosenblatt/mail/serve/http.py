@@ -1,0 +1,203 @@
+"""The HTTP side: an ASGI application on starlette.
+
+POST /v1/classify?reasons=8          a mail -> {"label", "score", "probability", "points", "reasons": [{"name", "weight"}, ...]}
+POST /v1/learn?as=spam|ham|forget    a mail -> {"as", "changed"}, after it is on disk
+GET  /healthz, GET /metrics
+
+A mail is the body, as message/rfc822 or application/octet-stream: pages of other sites cannot send these types without asking
+first, and are never told yes. Errors are {"error": "a sentence"}.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from .engine import REASONS, Engine, failure
+from .limits import Budget, BudgetError, Limits, Share
+from .metrics import TYPE, Metrics, resident_bytes
+
+TYPES = ("message/rfc822", "application/octet-stream")
+MOST_REASONS = 100
+LINGER = 2.0
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Api:
+    def __init__(
+        self,
+        engine: Engine,
+        limits: Limits,
+        budget: Budget,
+        metrics: Metrics,
+        *,
+        token: str | None,
+        local: bool,
+        log: Callable[[str], None] | None,
+    ) -> None:
+        self._engine, self._limits, self._budget, self._metrics, self._log = engine, limits, budget, metrics, log
+        self._token = None if token is None else f"Bearer {token}".encode()
+        self._local = local  # reached under the names of this machine only
+        self.stopping = False
+
+    def application(self) -> Starlette:
+        routes = [
+            Route("/v1/classify", self._watched("classify", self._classify), methods=["POST"]),
+            Route("/v1/learn", self._watched("learn", self._learn), methods=["POST"]),
+            Route("/healthz", self._watched("healthz", self._healthz, open_to_all=True), methods=["GET"]),
+            Route("/metrics", self._watched("metrics", self._tell_metrics), methods=["GET"]),
+        ]
+        return Starlette(routes=routes, exception_handlers={HTTPException: _error})
+
+    def _watched(self, kind: str, handler: Handler, open_to_all: bool = False) -> Handler:
+        """A handler behind its checks, counted and logged."""
+
+        async def watched(request: Request) -> Response:
+            start, size = perf_counter(), 0
+            try:
+                self._admit(request, open_to_all)
+                response = await handler(request)
+                size = getattr(request.state, "size", 0)
+            except HTTPException as error:
+                response = _error(request, error)
+            except ClientDisconnect:
+                response = Response(status_code=400)
+            except Exception as error:
+                response = _error(request, HTTPException(503, failure(error)))
+            seconds = perf_counter() - start
+            self._metrics.done(f"http {kind}", str(response.status_code), seconds)
+            if self._log:
+                self._log(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms, {size:,} bytes")
+            return response
+
+        return watched
+
+    def _admit(self, request: Request, open_to_all: bool) -> None:
+        if self._local and not _is_local(request.headers.get("host", "")):
+            raise HTTPException(403, "this server answers to localhost only, and the Host header names another")
+        if self._token is not None and not open_to_all:
+            given = request.headers.get("authorization", "").encode("utf-8", "surrogateescape")
+            if not hmac.compare_digest(given, self._token):
+                raise HTTPException(401, "the Authorization header does not have the token", {"WWW-Authenticate": "Bearer"})
+
+    async def _classify(self, request: Request) -> Response:
+        asked = request.query_params.get("reasons", str(REASONS))
+        if not (asked.isascii() and asked.isdigit() and len(asked) < 5 and int(asked) <= MOST_REASONS):
+            raise HTTPException(400, f"reasons must be a whole number from 0 to {MOST_REASONS}")
+        with self._budget.share() as share:
+            mail = await self._mail(request, share)
+            _, judged = await self._in_time(self._engine.judge(lambda: mail, int(asked)))
+        verdict = judged.verdict
+        self._metrics.verdicts[verdict.label] += 1
+        reasons = [{"name": reason.name, "weight": float(reason.weight)} for reason in judged.reasons]
+        return JSONResponse(
+            {
+                "label": verdict.label,
+                "score": float(verdict.score),
+                "probability": float(verdict.probability),
+                "points": judged.points.score,
+                "reasons": reasons,
+            }
+        )
+
+    async def _learn(self, request: Request) -> Response:
+        kind = request.query_params.get("as")
+        if kind not in ("spam", "ham", "forget"):
+            raise HTTPException(400, "as must be spam, ham or forget: POST /v1/learn?as=spam")
+        with self._budget.share() as share:
+            mail = await self._mail(request, share)
+            changed = await self._in_time(self._engine.tell(lambda: mail, None if kind == "forget" else kind == "spam"))
+        return JSONResponse({"as": kind, "changed": changed})
+
+    async def _healthz(self, request: Request) -> Response:
+        return JSONResponse({"status": "stopping" if self.stopping else "ok"}, 503 if self.stopping else 200)
+
+    async def _tell_metrics(self, request: Request) -> Response:
+        sizes = {key: float(value) for key, value in sizes_of(await self._in_time(self._engine.stats())).items()}
+        if (memory := resident_bytes()) is not None:
+            sizes["resident_bytes"] = memory
+        sizes["held_bytes"] = self._budget.held
+        return PlainTextResponse(self._metrics.text(self._engine.learnt, sizes), media_type=TYPE)
+
+    async def _mail(self, request: Request, share: Share) -> bytes:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in TYPES:
+            raise HTTPException(415, f"Content-Type must be {' or '.join(TYPES)}")
+        if request.headers.get("content-encoding", "identity").lower() != "identity":
+            raise HTTPException(415, "Content-Encoding is not understood: send the mail as it is")
+        most, mail = self._limits.message_bytes, bytearray()
+        chunks = request.stream()
+        try:
+            async with asyncio.timeout(self._limits.read_seconds):
+                share.hold(int(request.headers.get("content-length", "0")))
+                while chunk := await self._chunk(chunks):
+                    mail += chunk
+                    if len(mail) > most:
+                        raise HTTPException(413, f"the mail is larger than {most:,} bytes")
+                    share.hold(len(mail))
+        except TimeoutError:
+            raise HTTPException(408, "the mail came too slowly", {"Connection": "close"}) from None
+        except BudgetError:
+            await self._discard(chunks)
+            headers = {"Connection": "close", "Retry-After": "1"}
+            raise HTTPException(503, "too many large mails at once; try again", headers) from None
+        except HTTPException:
+            await self._discard(chunks)
+            raise
+        if not mail:
+            raise HTTPException(400, "there is no mail in the request's body")
+        request.state.size = len(mail)
+        return bytes(mail)
+
+    async def _chunk(self, chunks: Any) -> bytes:
+        """The next bytes, or none at the end."""
+        async with asyncio.timeout(self._limits.idle_seconds):
+            async for chunk in chunks:
+                if chunk:
+                    return bytes(chunk)
+        return b""
+
+    async def _discard(self, chunks: Any) -> None:
+        """Give a client that still sends the time to end: it reads the answer afterwards."""
+        left = self._limits.message_bytes
+        try:
+            async with asyncio.timeout(LINGER):
+                while left > 0 and (chunk := await self._chunk(chunks)):
+                    left -= len(chunk)
+        except TimeoutError:
+            pass
+
+    async def _in_time(self, work: Awaitable[Any]) -> Any:
+        try:
+            async with asyncio.timeout(self._limits.handle_seconds):
+                return await work
+        except TimeoutError:
+            raise HTTPException(503, "the answer took too long") from None
+
+
+def sizes_of(stats: Any) -> dict[str, float]:
+    """The numbers in what a filter says of itself."""
+    told = stats if isinstance(stats, dict) else stats._asdict() if hasattr(stats, "_asdict") else vars(stats)
+    return {f"filter_{k}": v for k, v in told.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+
+
+def _is_local(host: str) -> bool:
+    """Whether a Host header names this machine: a page whose name was made to point here (DNS rebinding) names itself."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    name = name.strip().lower().removesuffix(".")
+    parts = name.split(".")
+    return name in ("localhost", "[::1]") or (len(parts) == 4 and parts[0] == "127" and all(p.isdigit() for p in parts))
+
+
+def _error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)

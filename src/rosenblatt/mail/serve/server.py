@@ -1,0 +1,163 @@
+"""From the first socket to the last answer: both sides, signals, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .engine import Engine, Filters
+from .limits import Budget, Limits
+from .metrics import Metrics
+from .sockets import ServeError, is_loopback, listen, listen_at
+from .spamd import Spamd
+
+PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
+SHORTEST_TOKEN = 16
+Log = Callable[[str], None]
+
+
+class Addresses(NamedTuple):
+    """Where a server is reached."""
+
+    spamd: tuple[str, int] | None
+    socket: str | None
+    http: tuple[str, int] | None
+    notes: tuple[str, ...] = ()  # sentences for the person who started it
+
+
+class Server:
+    """A filter that answers; `run` does so until `stop` is called, from any thread.
+
+    tell: whether clients of spamd's side may teach the filter.
+    remote_spamd: whether that side may be reached from other machines.
+    """
+
+    def __init__(
+        self,
+        spam_filter: Filters,
+        *,
+        host: str = "127.0.0.1",
+        port: int | None = PORT,
+        socket_path: str | os.PathLike[str] | None = None,
+        socket_mode: int = 0o600,
+        http_host: str | None = None,
+        http_port: int | None = HTTP_PORT,
+        token: str | None = None,
+        tell: bool = True,
+        remote_spamd: bool = False,
+        limits: Limits | None = None,
+        workers: int | None = None,
+        log: Log | None = None,
+    ) -> None:
+        self._filter, self._workers, self._log = spam_filter, workers, log
+        self._host, self._port, self._path, self._mode = host, port, socket_path, socket_mode
+        self._http_host, self._http_port = host if http_host is None else http_host, http_port
+        self._token, self._tell, self._remote = token, tell, remote_spamd
+        self._limits = (limits or Limits()).checked()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = asyncio.Event()
+        self._notes: list[str] = []
+        self._check()
+
+    def _check(self) -> None:
+        if self._port is None and self._path is None and self._http_port is None:
+            raise ServeError("there is nothing to serve: no port, no socket and no HTTP port")
+        if self._port is not None and not self._remote and not is_loopback(self._host):
+            raise ServeError(
+                f"host {self._host!r} is reached from other machines, and spamd's protocol has no passwords: "
+                "whoever reaches it may teach the filter; allow that expressly, or stay on 127.0.0.1"
+            )
+        token = self._token
+        if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+            raise ServeError(f"the token must be {SHORTEST_TOKEN} or more printable ASCII characters")
+        if self._http_port is not None and importlib.util.find_spec("starlette") and importlib.util.find_spec("uvicorn"):
+            if self._token is None and not is_loopback(self._http_host):
+                raise ServeError(f"host {self._http_host!r} is reached from other machines: HTTP needs a token there")
+        elif self._http_port is not None:
+            self._notes.append("HTTP is off, since starlette and uvicorn are not here: pip install 'rosenblatt[serve]'")
+            self._http_port = None
+
+    def stop(self) -> None:
+        """End soon: what was begun is finished, new requests are refused."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended already
+                self._loop.call_soon_threadsafe(self._stopped.set)
+
+    async def run(self, ready: Callable[[Addresses], Any] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        async with contextlib.AsyncExitStack() as stack:
+            spamd_sockets, http_sockets = self._bind(stack)
+            engine = Engine(self._filter, self._workers)
+            stack.push_async_callback(asyncio.to_thread, engine.close)
+            metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
+            spamd = Spamd(engine, self._limits, budget, metrics, self._log, self._tell)
+            listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
+            web, serving = None, None
+            if http_sockets:
+                from .http import Api
+                from .web import Web
+
+                local = is_loopback(self._http_host)
+                api = Api(engine, self._limits, budget, metrics, token=self._token, local=local, log=self._log)
+                web = Web(api, self._limits, metrics)
+                serving = asyncio.create_task(web.serve(http_sockets))
+                while not web.started and not serving.done():
+                    await asyncio.sleep(0.01)
+            if ready is not None:
+                ready(self._addresses(spamd_sockets, http_sockets))
+            await self._stopped.wait()
+            if web is not None:
+                web.stop()
+            for listener in listeners:
+                listener.close()
+            await spamd.stop(self._limits.stop_seconds)
+            if serving is not None:
+                await serving
+
+    def _bind(self, stack: contextlib.AsyncExitStack) -> tuple[list[socket.socket], list[socket.socket]]:
+        spamd = [] if self._port is None else listen(self._host, self._port)
+        for each in spamd:
+            stack.callback(each.close)
+        if self._path is not None:
+            spamd.append(listen_at(self._path, self._mode))
+            stack.callback(spamd[-1].close)
+            stack.callback(Path(self._path).unlink, missing_ok=True)
+        http = [] if self._http_port is None else listen(self._http_host, self._http_port)
+        for each in http:
+            stack.callback(each.close)
+        return spamd, http
+
+    def _addresses(self, spamd: list[socket.socket], http: list[socket.socket]) -> Addresses:
+        return Addresses(
+            None if self._port is None else spamd[0].getsockname()[:2],
+            None if self._path is None else os.fspath(self._path),
+            http[0].getsockname()[:2] if http else None,
+            tuple(self._notes),
+        )
+
+
+def serve(spam_filter: Filters, *, ready: Callable[[Addresses], Any] | None = None, **options: Any) -> None:
+    """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal ends at once. Options: see `Server`."""
+    server = Server(spam_filter, **options)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        if threading.current_thread() is threading.main_thread():
+            for each in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(each, signalled, each)
+        await server.run(ready)
+
+    def signalled(which: signal.Signals) -> None:
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_DFL)  # what is acknowledged is on disk, so the second may do as it likes
+        server.stop()
+
+    asyncio.run(main())

@@ -1,0 +1,99 @@
+"""Where a server listens: addresses that are taken, looked up and refused in one sentence."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import stat
+from pathlib import Path
+
+BACKLOG = 1024
+
+
+class ServeError(ValueError):
+    """Why a server does not start."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether all addresses of a host are of this machine only."""
+    return all(ipaddress.ip_address(address).is_loopback for _, address in _addresses(host, 0))
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """One socket for each address of the host, on one port; port 0: any that is free."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
+        raise ServeError(f"port must be a whole number from 0 to 65535, got {port!r}")
+    sockets: list[socket.socket] = []
+    try:
+        for family, address in _addresses(host, port):
+            sockets.append(_bound(family, address, port))
+            port = sockets[0].getsockname()[1]
+    except OSError as error:
+        for each in sockets:
+            each.close()
+        why = "; ports below 1024 are for root only" if isinstance(error, PermissionError) else ""
+        raise ServeError(f"cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}{why}") from None
+    return sockets
+
+
+def listen_at(path: str | os.PathLike[str], mode: int = 0o600) -> socket.socket:
+    """A socket in the file system; one that a dead server left is replaced, one that somebody answers is not."""
+    where = os.fspath(path)
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _clear(where)
+        old = os.umask(0o777 & ~mode)
+        try:
+            bound.bind(where)
+        finally:
+            os.umask(old)
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise ServeError(f"cannot listen at {where}: {(error.strerror or str(error)).lower()}") from None
+    except ServeError:
+        bound.close()
+        raise
+    bound.setblocking(False)
+    return bound
+
+
+def _clear(where: str) -> None:
+    try:
+        if not stat.S_ISSOCK(os.lstat(where).st_mode):
+            raise ServeError(f"cannot listen at {where}: there is a file that is no socket")
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
+        knock.settimeout(1.0)
+        try:
+            knock.connect(where)
+        except (ConnectionRefusedError, FileNotFoundError):
+            Path(where).unlink(missing_ok=True)
+            return
+    raise ServeError(f"cannot listen at {where}: another server is there")
+
+
+def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, str]]:
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        raise ServeError(f"there is no host {host!r}") from None
+    known = {str(where[0]).partition("%")[0]: family for family, _, _, _, where in found}
+    return [(family, address) for address, family in known.items() if family in (socket.AF_INET, socket.AF_INET6)]
+
+
+def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind((address, port))
+        bound.listen(BACKLOG)
+    except OSError:
+        bound.close()
+        raise
+    bound.setblocking(False)
+    return bound

@@ -1,0 +1,186 @@
+"""The side that speaks spamd's protocol: one request on each connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from time import perf_counter
+
+from . import marks, wire
+from .engine import REASONS, Engine, Judged, failure
+from .inbox import Inbox
+from .limits import Budget, Limits
+from .metrics import Metrics
+from .wire import Head, RequestError
+
+LINGER = 2.0  # seconds for a client to notice the end
+Log = Callable[[str], None]
+
+
+class Spamd:
+    def __init__(
+        self, engine: Engine, limits: Limits, budget: Budget, metrics: Metrics, log: Log | None = None, tell: bool = True
+    ) -> None:
+        self._engine, self._limits, self._budget, self._metrics = engine, limits, budget, metrics
+        self._log, self._tell = log, tell
+        self._open: set[asyncio.Task[None]] = set()
+        self._silent: set[asyncio.Task[None]] = set()  # those that have not asked for anything yet
+        self._stopping = False
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if len(self._open) >= 2 * self._limits.connections:  # even politeness has a limit
+            writer.transport.abort()
+            return
+        self._open.add(task)
+        self._silent.add(task)
+        self._metrics.connections["spamd"] += 1
+        try:
+            await _Session(self, reader, writer, task).run()
+        except asyncio.CancelledError:  # by `stop`; nobody else waits for this task
+            writer.transport.abort()
+        finally:
+            self._metrics.connections["spamd"] -= 1
+            self._silent.discard(task)
+            self._open.discard(task)
+
+    async def stop(self, seconds: float) -> None:
+        """Let go of those who have asked for nothing, finish the others; what is left after so many seconds is cut off."""
+        self._stopping = True
+        for task in tuple(self._silent):
+            task.cancel()
+        if self._open:
+            await asyncio.wait(tuple(self._open), timeout=seconds)
+        for task in tuple(self._open):
+            task.cancel()
+        if self._open:
+            await asyncio.wait(tuple(self._open))
+
+
+class _Session:
+    """One connection."""
+
+    def __init__(
+        self, spamd: Spamd, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, task: asyncio.Task[None]
+    ) -> None:
+        self._spamd, self._writer, self._task = spamd, writer, task
+        self._limits = spamd._limits
+        self._inbox = Inbox(reader, spamd._limits)
+        self._rest: asyncio.Task[None] | None = None
+        self._kind, self._outcome, self._said, self._size = "bad", "ok", "", 0
+
+    async def run(self) -> None:
+        self._start = perf_counter()
+        try:
+            try:
+                sent = await self._answer()
+            except RequestError as fault:
+                self._outcome, self._said = fault.code, fault.sentence
+                sent = fault.answer()
+            self._rest = self._rest or asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
+            await self._send(sent)
+        except (ConnectionError, TimeoutError):
+            self._outcome = "gone"
+        finally:
+            await self._end()
+
+    async def _answer(self) -> bytes:
+        """The answer to the request, or nothing where there was none."""
+        spamd = self._spamd
+        if spamd._stopping or len(spamd._open) > self._limits.connections:
+            self._kind = "refused"
+            raise RequestError(
+                "EX_TEMPFAIL", "the server is stopping" if spamd._stopping else "too many connections; try again"
+            )
+        with spamd._budget.share() as share:
+            try:
+                async with asyncio.timeout(self._limits.read_seconds):
+                    line = await self._inbox.line()
+                    spamd._silent.discard(self._task)
+                    if line is None and self._inbox.empty:  # somebody who only looks whether the port is open
+                        self._kind = "silent"
+                        return b""
+                    if line is None:
+                        raise RequestError("EX_PROTOCOL", "the request ends within its first line")
+                    self._start = perf_counter()
+                    self._kind = wire.command_of(line)
+                    if self._kind in ("PING", "SKIP"):  # before 1.5 no empty line came after them
+                        return wire.PONG if self._kind == "PING" else b""
+                    head = wire.head_of(self._kind, await self._inbox.headers())
+                    if head.tell and not spamd._tell:
+                        raise RequestError("EX_UNAVAILABLE", "this server does not learn from its clients")
+                    mail = await self._inbox.mail(head, share)
+            except TimeoutError:
+                raise RequestError("EX_TIMEOUT", "the request came too slowly") from None
+            self._size = len(mail)
+            self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
+            try:
+                async with asyncio.timeout(self._limits.handle_seconds):
+                    sent = await self._handle(head, mail)
+            except TimeoutError:
+                raise RequestError("EX_TIMEOUT", "the answer took too long") from None
+        if self._inbox.surplus:
+            raise RequestError("EX_DATAERR", "there are more bytes than Content-length says, or a second request")
+        return sent
+
+    async def _handle(self, head: Head, mail: bytes) -> bytes:
+        def unpack() -> bytes:
+            return wire.inflate(mail, self._limits.message_bytes) if head.deflated else mail
+
+        engine, command = self._spamd._engine, head.command
+        try:
+            if head.tell is not None:
+                changed = await engine.tell(unpack, None if head.tell.forget else head.tell.spam)
+                did = "DidRemove: local" if head.tell.forget else "DidSet: local"
+                self._said = did if changed else "no change"
+                return wire.answer([did] if changed else [], b"")
+            raw, judged = await engine.judge(unpack, 0 if command == "CHECK" else REASONS)
+        except (RequestError, TimeoutError):
+            raise
+        except Exception as error:
+            raise RequestError("EX_TEMPFAIL", failure(error)) from error
+        self._spamd._metrics.verdicts[judged.verdict.label] += 1
+        self._said = f"{judged.verdict.label} {judged.points}"
+        spam = f"Spam: {judged.points.spam} ; {judged.points}"
+        return wire.answer([spam], _body(command, raw, judged))
+
+    async def _send(self, sent: bytes) -> None:
+        writer = self._writer
+        writer.transport.set_write_buffer_limits(0)  # `drain` then waits until the client's side has it all
+        async with asyncio.timeout(self._limits.write_seconds):
+            writer.write(sent)
+            await writer.drain()
+        writer.write_eof()
+
+    async def _end(self) -> None:
+        spamd, seconds = self._spamd, perf_counter() - self._start
+        spamd._metrics.done(self._kind, self._outcome, seconds)
+        if spamd._log:
+            said = f", {self._said}" if self._said else ""
+            spamd._log(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms, {self._size:,} bytes{said}")
+        if self._rest:
+            await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER)
+            self._rest.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+                await self._rest
+        self._writer.close()
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(LINGER):
+                await self._writer.wait_closed()
+
+
+def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
+    match command:
+        case "CHECK":
+            return None
+        case "SYMBOLS":
+            return marks.symbols(judged.reasons).encode()
+        case "REPORT":
+            return marks.report(judged)
+        case "REPORT_IFSPAM":
+            return marks.report(judged) if judged.points.spam else b""
+        case "HEADERS":
+            return marks.head_only(raw, marks.marked(raw, judged))
+    return marks.marked(raw, judged)

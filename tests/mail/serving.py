@@ -1,0 +1,146 @@
+"""A filter in memory that answers as the real one does, servers in this process, and plain clients."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from rosenblatt.mail.calibration import Calibration
+from rosenblatt.mail.serve import Addresses, Server
+from rosenblatt.mail.verdict import Reason, Verdict
+
+SPAM = b"Subject: pills\r\nFrom: a@b.example\r\n\r\nbuy pills pills pills now\r\n"
+HAM = b"Subject: lunch\n\nAt noon, as always?\n"
+UNSURE = b"Subject: hello\n\nbuy lunch\n"
+WEIGHTS = {b"pills": 0.5, b"buy": 0.4, b"noon": -0.9, b"lunch": -0.5}
+
+
+class Counts(NamedTuple):
+    new: int = 0
+    known: int = 0
+    moved: int = 0
+    kept: int = 0
+
+
+class Plain:
+    """Weights of a few words; what was learnt is remembered, and counts nothing."""
+
+    calibration = Calibration()
+
+    def __init__(self) -> None:
+        self.labels: dict[bytes, bool] = {}
+        self.transactions: list[int] = []
+        self.delay = 0.0
+        self.broken: Exception | None = None
+
+    def _found(self, raw: bytes) -> list[Reason]:
+        return [Reason(f'body: "{word.decode()}"', w * raw.count(word)) for word, w in WEIGHTS.items() if word in raw]
+
+    def _work(self) -> None:
+        time.sleep(self.delay)
+        if self.broken is not None:
+            raise self.broken
+
+    def classify(self, raw: bytes) -> Verdict:
+        self._work()
+        score = sum(reason.weight for reason in self._found(raw))
+        return Verdict(self.calibration.label(score), score, self.calibration.probability(score))
+
+    def explain(self, raw: bytes, n: int | None = None) -> list[Reason]:
+        return sorted(self._found(raw), key=lambda reason: -abs(reason.weight))[:n]
+
+    def label_of(self, raw: bytes) -> bool | None:
+        return self.labels.get(raw)
+
+    def learn(self, mails: Any) -> Counts:
+        self._work()
+        self.transactions.append(len(mails))
+        self.labels.update(mails)
+        return Counts()
+
+    def relearn(self, raw: bytes, spam: bool) -> Counts:
+        return self.learn([(raw, spam)])
+
+    def unlearn(self, raw: bytes) -> None:
+        self._work()
+        self.labels.pop(raw, None)
+
+    def refresh(self) -> bool:
+        return False
+
+    def stats(self) -> dict[str, Any]:
+        return {"messages": len(self.labels), "bytes": 4096, "home": "nowhere"}
+
+
+@contextlib.contextmanager
+def serving(spam_filter: Any, **options: Any) -> Iterator[tuple[Addresses, Server]]:
+    """A server in a thread, on ports that are free; spamd's side only, unless HTTP is asked for."""
+    server = Server(spam_filter, **{"port": 0, "http_port": None} | options)
+    there, found = threading.Event(), []
+
+    def ready(addresses: Addresses) -> None:
+        found.append(addresses)
+        there.set()
+
+    def run() -> None:
+        try:
+            asyncio.run(server.run(ready))
+        finally:
+            there.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        assert there.wait(20)
+        yield found[0], server
+    finally:
+        server.stop()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def connected(addresses: Addresses) -> socket.socket:
+    assert addresses.spamd is not None
+    return socket.create_connection(addresses.spamd, 10)
+
+
+def all_of(client: socket.socket) -> bytes:
+    """What the server says until it closes; nothing more where it cut the connection."""
+    parts = []
+    with contextlib.suppress(ConnectionError):
+        while part := client.recv(65536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def ask(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
+    """Send bytes, close the writing side as spamc does, and read the answer."""
+    with connected(addresses) as client:
+        with contextlib.suppress(ConnectionError):
+            client.sendall(sent)
+            if shut:
+                client.shutdown(socket.SHUT_WR)
+        return all_of(client)
+
+
+def request(command: str, mail: bytes, *headers: str) -> bytes:
+    lines = [f"{command} SPAMC/1.5", f"Content-length: {len(mail)}", *headers, "", ""]
+    return "\r\n".join(lines).encode() + mail
+
+
+def data_folder(name: str) -> Path:
+    """A folder of real mails; skips the test where it is absent."""
+    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    path = Path(os.environ.get("ROSENBLATT_DATA", beside)) / name
+    if not path.is_dir():
+        pytest.skip(f"no {name} in the data folder: set ROSENBLATT_DATA to the folder that has it")
+    return path
