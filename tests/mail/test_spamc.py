@@ -52,6 +52,12 @@ def test_headers_only_gives_the_same_mail(server: Any) -> None:
         assert spamc(server[1], "--headers", "-x", mail=mail) == spamc(server[1], "-x", mail=mail)
 
 
+def test_headers_only_does_not_cut_mails_off_at_a_nul(server: Any) -> None:
+    mail = b"A: b\n\nbefore\0after\n"
+    assert spamc(server[1], "--headers", mail=mail) == (0, mail)
+    assert spamc(server[1], "--headers", "-x", mail=mail) == (74, b"")
+
+
 def test_an_empty_mail_is_spamcs_own_affair(server: Any) -> None:
     assert spamc(server[1], mail=b"")[1] == b""
 

@@ -11,6 +11,7 @@ first, and are never told yes. Errors are {"error": "a sentence"}.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 from collections.abc import Awaitable, Callable
 from time import perf_counter
@@ -56,7 +57,7 @@ class Api:
             Route("/healthz", self._watched("healthz", self._healthz, open_to_all=True), methods=["GET"]),
             Route("/metrics", self._watched("metrics", self._tell_metrics), methods=["GET"]),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: _error})
+        return Starlette(routes=routes, exception_handlers={HTTPException: self._refused})
 
     def _watched(self, kind: str, handler: Handler, open_to_all: bool = False) -> Handler:
         """A handler behind its checks, counted and logged."""
@@ -68,11 +69,11 @@ class Api:
                 response = await handler(request)
                 size = getattr(request.state, "size", 0)
             except HTTPException as error:
-                response = _error(request, error)
+                response = await self._refused(request, error)
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception as error:
-                response = _error(request, HTTPException(503, failure(error)))
+                response = await self._refused(request, HTTPException(503, failure(error)))
             seconds = perf_counter() - start
             self._metrics.done(f"http {kind}", str(response.status_code), seconds)
             if self._log:
@@ -135,46 +136,48 @@ class Api:
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise HTTPException(415, "Content-Encoding is not understood: send the mail as it is")
         most, mail = self._limits.message_bytes, bytearray()
-        chunks = request.stream()
+        length = int(request.headers.get("content-length", "0"))
         try:
             async with asyncio.timeout(self._limits.read_seconds):
-                share.hold(int(request.headers.get("content-length", "0")))
-                while chunk := await self._chunk(chunks):
+                while max(length, len(mail)) <= most:
+                    share.hold(max(length, len(mail)))
+                    if not (chunk := await self._chunk(request)):
+                        break
                     mail += chunk
-                    if len(mail) > most:
-                        raise HTTPException(413, f"the mail is larger than {most:,} bytes")
-                    share.hold(len(mail))
+                else:
+                    raise HTTPException(413, f"the mail is larger than {most:,} bytes")
         except TimeoutError:
-            raise HTTPException(408, "the mail came too slowly", {"Connection": "close"}) from None
+            raise HTTPException(408, "the mail came too slowly") from None
         except BudgetError:
-            await self._discard(chunks)
-            headers = {"Connection": "close", "Retry-After": "1"}
-            raise HTTPException(503, "too many large mails at once; try again", headers) from None
-        except HTTPException:
-            await self._discard(chunks)
-            raise
+            raise HTTPException(503, "too many large mails at once; try again", {"Retry-After": "1"}) from None
         if not mail:
             raise HTTPException(400, "there is no mail in the request's body")
-        request.state.size = len(mail)
+        request.state.size = len(mail)  # read to its end
         return bytes(mail)
 
-    async def _chunk(self, chunks: Any) -> bytes:
-        """The next bytes, or none at the end."""
+    async def _chunk(self, request: Request) -> bytes:
+        """The next bytes of a request's body, or none at the end."""
+        if not hasattr(request.state, "chunks"):
+            request.state.chunks = request.stream()
         async with asyncio.timeout(self._limits.idle_seconds):
-            async for chunk in chunks:
+            async for chunk in request.state.chunks:
                 if chunk:
                     return bytes(chunk)
         return b""
 
-    async def _discard(self, chunks: Any) -> None:
-        """Give a client that still sends the time to end: it reads the answer afterwards."""
-        left = self._limits.message_bytes
-        try:
-            async with asyncio.timeout(LINGER):
-                while left > 0 and (chunk := await self._chunk(chunks)):
-                    left -= len(chunk)
-        except TimeoutError:
-            pass
+    async def _refused(self, request: Request, error: Exception) -> Response:
+        """The answer to a wrong request. A client that still sends gets a little time to end, since it reads the answer only
+        then; and no second request, since the rest of this one may be endless."""
+        assert isinstance(error, HTTPException)
+        headers = dict(error.headers or {})
+        if request.method == "POST" and not hasattr(request.state, "size"):
+            headers["Connection"] = "close"
+            left = self._limits.message_bytes
+            with contextlib.suppress(TimeoutError, ClientDisconnect):
+                async with asyncio.timeout(0 if error.status_code == 408 else LINGER):
+                    while left > 0 and (chunk := await self._chunk(request)):
+                        left -= len(chunk)
+        return JSONResponse({"error": error.detail}, error.status_code, headers)
 
     async def _in_time(self, work: Awaitable[Any]) -> Any:
         try:
@@ -196,8 +199,3 @@ def _is_local(host: str) -> bool:
     name = name.strip().lower().removesuffix(".")
     parts = name.split(".")
     return name in ("localhost", "[::1]") or (len(parts) == 4 and parts[0] == "127" and all(p.isdigit() for p in parts))
-
-
-def _error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)

@@ -21,6 +21,7 @@ from .spamd import Spamd
 
 PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
 SHORTEST_TOKEN = 16
+SETTLE = 0.02  # seconds for connections that were accepted just now to become ours; asyncio drops them else
 Log = Callable[[str], None]
 
 
@@ -116,6 +117,9 @@ class Server:
             await self._stopped.wait()
             if web is not None:
                 web.stop()
+            for each in spamd_sockets:
+                self._loop.remove_reader(each)
+            await asyncio.sleep(SETTLE)
             for listener in listeners:
                 listener.close()
             await spamd.stop(self._limits.stop_seconds)

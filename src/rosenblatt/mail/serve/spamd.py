@@ -182,5 +182,14 @@ def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
         case "REPORT_IFSPAM":
             return marks.report(judged) if judged.points.spam else b""
         case "HEADERS":
-            return marks.head_only(raw, marks.marked(raw, judged))
+            return _head(raw, judged)
     return marks.marked(raw, judged)
+
+
+def _head(raw: bytes, judged: Judged) -> bytes:
+    done = marks.marked(raw, judged)
+    head = marks.head_only(raw, done)
+    # spamc 4.0.1 adds its copy of the rest up to a NUL only; after an error it passes on the mail as it is.
+    if b"\0" in done[len(head) :]:
+        raise RequestError("EX_DATAERR", "the mail has a NUL byte, where spamc --headers would cut it off: use PROCESS")
+    return head

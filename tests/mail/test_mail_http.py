@@ -1,0 +1,263 @@
+"""The HTTP side: what it answers, whom it admits, and what it does not put up with."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import socket
+import time
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+from serving import HAM, SPAM, Plain, all_of, ask, request, serving
+
+from rosenblatt.mail.serve import Limits
+from rosenblatt.mail.serve.http import _is_local
+
+QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, connections=4, bytes_at_once=40_000, stop_seconds=1.0)
+MAIL = {"Content-Type": "message/rfc822"}
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def server() -> Any:
+    spam_filter = Plain()
+    with serving(spam_filter, http_port=0, limits=QUICK) as (addresses, _):
+        yield spam_filter, addresses
+
+
+def call(addresses: Any, method: str, path: str, body: Any = None, headers: Any = None) -> tuple[int, Any, Any]:
+    connection = HTTPConnection(*addresses.http, timeout=10)
+    try:
+        connection.request(method, path, body, MAIL | (headers or {}) if method == "POST" else headers or {})
+        response = connection.getresponse()
+        read = response.read()
+        kind = response.getheader("content-type", "")
+        return response.status, json.loads(read) if kind.startswith("application/json") else read, response.headers
+    finally:
+        connection.close()
+
+
+def talk(addresses: Any, sent: bytes) -> bytes:
+    with socket.create_connection(addresses.http, 10) as client:
+        client.sendall(sent)
+        return all_of(client)
+
+
+def test_a_mail_is_classified_with_reasons(server: Any) -> None:
+    status, said, _ = call(server[1], "POST", "/v1/classify?reasons=1", SPAM)
+    assert status == 200
+    assert said == {
+        "label": "spam",
+        "score": pytest.approx(2.4),
+        "probability": pytest.approx(server[0].classify(SPAM).probability),
+        "points": 14.5,
+        "reasons": [{"name": 'body: "pills"', "weight": 2.0}],
+    }
+    assert call(server[1], "POST", "/v1/classify", HAM, {"Content-Type": "application/octet-stream"})[1]["label"] == "ham"
+
+
+def test_a_mail_may_come_in_chunks(server: Any) -> None:
+    assert call(server[1], "POST", "/v1/classify", iter([SPAM[:10], SPAM[10:]]))[1]["label"] == "spam"
+
+
+def test_learning_moving_and_forgetting(server: Any) -> None:
+    spam_filter, addresses = server
+    for kind, changed, label in [
+        ("spam", True, True), ("spam", False, True), ("ham", True, False), ("forget", True, None), ("forget", False, None),
+    ]:  # fmt: skip
+        assert call(addresses, "POST", f"/v1/learn?as={kind}", HAM)[:2] == (200, {"as": kind, "changed": changed})
+        assert spam_filter.labels.get(HAM) is label
+
+
+def test_health_and_metrics(server: Any) -> None:
+    assert call(server[1], "GET", "/healthz")[:2] == (200, {"status": "ok"})
+    call(server[1], "POST", "/v1/classify", SPAM)
+    ask(server[1], request("CHECK", SPAM))
+    status, text, headers = call(server[1], "GET", "/metrics")
+    assert status == 200
+    assert headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    lines = text.decode().splitlines()
+    sample = re.compile(r'[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? -?\d+(\.\d+)?(e[+-]?\d+)?')
+    assert all(sample.fullmatch(line) or line.startswith(("# HELP ", "# TYPE ")) for line in lines)
+    found = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
+    assert found['rosenblatt_mail_requests_total{kind="http classify",outcome="200"}'] >= 1
+    assert found['rosenblatt_mail_requests_total{kind="CHECK",outcome="ok"}'] >= 1
+    assert found['rosenblatt_mail_request_seconds_bucket{le="+Inf"}'] == found["rosenblatt_mail_request_seconds_count"]
+    buckets = [value for name, value in found.items() if "_bucket" in name]
+    assert buckets == sorted(buckets)
+    assert found['rosenblatt_mail_connections{side="http"}'] == 1
+    assert found["rosenblatt_mail_filter_bytes"] == 4096
+    assert found["rosenblatt_mail_resident_bytes"] > 1e6
+    assert found["rosenblatt_mail_held_bytes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "status", "sentence"),
+    [
+        ("/v1/classify", b"", {}, 400, "no mail"),
+        ("/v1/classify?reasons=many", SPAM, {}, 400, "reasons must be"),
+        ("/v1/classify?reasons=101", SPAM, {}, 400, "reasons must be"),
+        ("/v1/classify", SPAM, {"Content-Type": "text/plain"}, 415, "Content-Type must be"),
+        ("/v1/classify", SPAM, {"Content-Encoding": "gzip"}, 415, "Content-Encoding"),
+        ("/v1/classify", b"x" * 20_001, {}, 413, "larger than 20,000 bytes"),
+        ("/v1/classify", iter([b"x" * 15_000] * 2), {}, 413, "larger than 20,000 bytes"),
+        ("/v1/classify", b"x" * 50_000, {}, 413, "larger than 20,000 bytes"),
+        ("/v1/learn", SPAM, {}, 400, "as must be"),
+        ("/v1/learn?as=eggs", SPAM, {}, 400, "as must be"),
+        ("/v1/nothing", SPAM, {}, 404, "Not Found"),
+        ("/healthz", SPAM, {}, 405, "Method Not Allowed"),
+        ("/v1/classify", SPAM, {"Host": "evil.example"}, 403, "localhost only"),
+    ],
+)
+def test_a_wrong_request_hears_why(server: Any, path: str, body: Any, headers: Any, status: int, sentence: str) -> None:
+    code, said, _ = call(server[1], "POST", path, body, headers)
+    assert code == status
+    assert sentence in said["error"]
+
+
+def test_pages_of_other_sites_are_not_told_yes(server: Any) -> None:
+    asked = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    status, _, headers = call(server[1], "OPTIONS", "/v1/learn?as=ham", None, asked)
+    assert status == 405
+    assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("localhost", True), ("LOCALHOST:80", True), ("127.0.0.1:7831", True), ("[::1]:7831", True), ("[::1]", True),
+        ("", False), ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("10.0.0.1", False),
+        ("127.evil.evil.evil", False),
+    ],
+)  # fmt: skip
+def test_names_of_this_machine(host: str, local: bool) -> None:
+    assert _is_local(host) is local
+
+
+def test_a_token_opens_all_and_without_it_only_health_is_told() -> None:
+    with serving(Plain(), http_port=0, http_host="0.0.0.0", token=TOKEN) as (addresses, _):
+        there = addresses._replace(http=("127.0.0.1", addresses.http[1] if addresses.http else 0))
+        right = {"Authorization": f"Bearer {TOKEN}", "Host": "mail.example"}  # on an open address any name will do
+        assert call(there, "POST", "/v1/classify", SPAM, right)[0] == 200
+        assert call(there, "GET", "/metrics", None, right)[0] == 200
+        assert call(there, "GET", "/healthz")[0] == 200
+        for wrong in ({}, {"Authorization": TOKEN}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": "Bearer é"}):
+            status, said, headers = call(there, "POST", "/v1/learn?as=spam", SPAM, wrong)
+            assert (status, headers["www-authenticate"]) == (401, "Bearer")
+            assert TOKEN not in str(said)
+        assert call(there, "GET", "/metrics")[0] == 401
+
+
+def test_who_is_silent_or_slow_is_cut_off(server: Any) -> None:
+    start = time.monotonic()
+    head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: message/rfc822\r\nContent-Length: 50\r\n"
+    for sent in (b"", b"POST /v1/cl", head, head + b"\r\nSubject"):
+        assert talk(server[1], sent).startswith(b"HTTP/1.1 408 "), sent
+    assert time.monotonic() - start < 6
+    with socket.create_connection(server[1].http, 10) as dripping:
+        dripping.settimeout(0.05)
+        said = b""
+        for byte in head:
+            try:
+                dripping.sendall(bytes([byte]))
+                said = dripping.recv(100)
+                break
+            except TimeoutError:
+                continue
+        assert said.startswith(b"HTTP/1.1 408 ")
+
+
+def test_nobody_may_send_for_ever_after_a_refusal(server: Any) -> None:
+    with socket.create_connection(server[1].http, 10) as endless:
+        endless.sendall(b"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+
+        def send() -> None:
+            for _ in range(250):
+                endless.sendall(b"5\r\nhello\r\n")
+                time.sleep(0.02)
+
+        with pytest.raises(ConnectionError):
+            send()
+
+
+def test_a_second_request_on_a_connection_has_its_own_time(server: Any) -> None:
+    connection = HTTPConnection(*server[1].http, timeout=10)
+    for _ in range(3):
+        connection.request("POST", "/v1/classify", SPAM, MAIL)
+        assert connection.getresponse().read()
+        time.sleep(0.2)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "sent", [b"\0\xff" * 100 + b"\r\n\r\n", b"PING SPAMC/1.5\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000]
+)
+def test_garbage_is_answered_with_400(server: Any, sent: bytes) -> None:
+    assert talk(server[1], sent).startswith(b"HTTP/1.1 400 ")
+    assert call(server[1], "GET", "/healthz")[0] == 200
+
+
+def test_too_many_connections_are_refused_politely(server: Any) -> None:
+    waiting = [socket.create_connection(server[1].http, 10) for _ in range(4)]
+    try:
+        time.sleep(0.05)
+        assert call(server[1], "GET", "/healthz")[0] == 503
+    finally:
+        for each in waiting:
+            each.close()
+    time.sleep(0.05)
+    assert call(server[1], "GET", "/healthz")[0] == 200
+
+
+def test_mails_that_are_too_much_together_are_refused(server: Any) -> None:
+    head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: message/rfc822\r\nContent-Length: 20000\r\n\r\n"
+    waiting = [socket.create_connection(server[1].http, 10) for _ in range(2)]
+    try:
+        for each in waiting:
+            each.sendall(head + b"x" * 19_000)
+        time.sleep(0.1)
+        status, said, headers = call(server[1], "POST", "/v1/classify", b"x" * 20_000)
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert "try again" in said["error"]
+    finally:
+        for each in waiting:
+            each.close()
+    time.sleep(0.1)
+    assert call(server[1], "POST", "/v1/classify", b"x" * 20_000)[0] == 200
+
+
+def test_a_filter_that_fails_or_hangs_says_so_without_the_mail() -> None:
+    spam_filter, lines = Plain(), []
+    limits = Limits(handle_seconds=0.2)
+    with serving(spam_filter, http_port=0, limits=limits, log=lines.append) as (addresses, _):
+        spam_filter.broken = KeyError("pills")
+        assert call(addresses, "POST", "/v1/classify", SPAM)[:2] == (503, {"error": "the filter failed (KeyError)"})
+        spam_filter.broken, spam_filter.delay = None, 0.5
+        assert call(addresses, "POST", "/v1/classify", SPAM)[:2] == (503, {"error": "the answer took too long"})
+    assert len(lines) == 2
+    assert "pills" not in "".join(lines)
+
+
+def test_a_stop_finishes_what_was_begun() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 0.5
+    with serving(spam_filter, http_port=0) as (addresses, server):
+        connection = HTTPConnection(*(addresses.http or ("", 0)), timeout=10)
+        connection.request("POST", "/v1/learn?as=spam", SPAM, MAIL)
+        time.sleep(0.2)
+        server.stop()
+        assert json.loads(connection.getresponse().read()) == {"as": "spam", "changed": True}
+        connection.close()
+    assert spam_filter.labels == {SPAM: True}
+
+
+def test_without_starlette_the_other_side_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "starlette" else there(name, *rest))
+    with serving(Plain(), http_port=0) as (addresses, _):
+        assert addresses.http is None
+        assert addresses.notes == ("HTTP is off, since starlette and uvicorn are not here: pip install 'rosenblatt[serve]'",)
+        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")

@@ -1,0 +1,170 @@
+"""The server as a process with a filter on disk: signals, kill -9, and answers equal to those of the filter itself."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import HAM, SPAM, UNSURE, all_of, ask, connected, request, serving
+
+from rosenblatt.mail.filter import Filter
+from rosenblatt.mail.serve import Addresses
+from rosenblatt.mail.serve.scale import points
+
+PROCESS = textwrap.dedent(
+    """
+    import json, sys
+    from rosenblatt.mail.filter import Filter
+    from rosenblatt.mail.serve import Limits, serve
+
+    def ready(addresses):
+        sys.stdout.write(json.dumps(addresses) + "\\n")
+        sys.stdout.flush()
+
+    with Filter.open(sys.argv[1], create=True, settings={"bits": 16}) as spam_filter:
+        serve(spam_filter, port=0, http_port=None, ready=ready, limits=Limits(stop_seconds=float(sys.argv[2])))
+    """
+)
+
+
+@contextlib.contextmanager
+def process(home: Path, stop_seconds: float = 5.0) -> Iterator[tuple[Addresses, Any]]:
+    command = [sys.executable, "-c", PROCESS, str(home), str(stop_seconds)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+        try:
+            assert running.stdout is not None
+            told = json.loads(running.stdout.readline())
+            yield Addresses(tuple(told[0]), *told[1:]), running
+        finally:
+            running.kill()
+
+
+def learn(addresses: Addresses, mail: bytes, spam: bool) -> bytes:
+    return ask(addresses, request("TELL", mail, f"Message-class: {'spam' if spam else 'ham'}", "Set: local"))
+
+
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_0_after_what_was_begun(tmp_path: Path, which: signal.Signals) -> None:
+    with process(tmp_path / "f") as (addresses, running):
+        with connected(addresses) as begun:
+            whole = request("TELL", SPAM, "Message-class: spam", "Set: local")
+            begun.sendall(whole[:-5])
+            time.sleep(0.1)
+            os.kill(running.pid, which)
+            time.sleep(0.2)
+            with pytest.raises(OSError, match="refused"):
+                connected(addresses)
+            begun.sendall(whole[-5:])
+            assert b"DidSet: local" in all_of(begun)
+        assert running.wait(10) == 0
+    with Filter.open(tmp_path / "f") as spam_filter:
+        assert spam_filter.label_of(SPAM) is True
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with process(tmp_path / "f", 60.0) as (addresses, running), connected(addresses) as begun:
+        begun.sendall(b"CHECK SPAMC/1.5\r\n")
+        time.sleep(0.1)
+        os.kill(running.pid, signal.SIGTERM)
+        time.sleep(0.3)
+        assert running.poll() is None
+        os.kill(running.pid, signal.SIGTERM)
+        assert running.wait(2) == -signal.SIGTERM
+
+
+def test_the_deadline_ends_it_with_0(tmp_path: Path) -> None:
+    with process(tmp_path / "f", 0.3) as (addresses, running), connected(addresses) as begun:
+        begun.sendall(b"CHECK SPAMC/1.5\r\n")
+        time.sleep(0.1)
+        os.kill(running.pid, signal.SIGTERM)
+        assert running.wait(10) == 0
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
+    acknowledged: list[bytes] = []
+    sent = 0
+    for turn in range(3):
+        with process(tmp_path / "f") as (addresses, running):
+
+            def teach(first: int, where: Addresses = addresses) -> None:
+                nonlocal sent
+                with contextlib.suppress(OSError):
+                    for number in range(first, first + 1000):
+                        mail = b"Subject: %d\n\nhello %d\n" % (number, number)
+                        sent += 1
+                        said = learn(where, mail, number % 2 == 0)
+                        if b"DidSet: local" not in said:
+                            return
+                        acknowledged.append(mail)
+
+            threads = [threading.Thread(target=teach, args=(10_000 * turn + 1000 * k,)) for k in range(4)]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.4 + 0.2 * turn)
+            os.kill(running.pid, signal.SIGKILL)
+            for thread in threads:
+                thread.join()
+    with Filter.open(tmp_path / "f") as spam_filter:
+        assert len(acknowledged) > 10
+        assert len(set(acknowledged)) == len(acknowledged)
+        for mail in acknowledged:
+            assert spam_filter.label_of(mail) is (int(mail.split()[1]) % 2 == 0)
+        assert len(acknowledged) <= spam_filter.stats()["messages"] <= sent
+
+
+def test_answers_are_those_of_the_filter(tmp_path: Path) -> None:
+    with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
+        spam_filter.learn([(SPAM, True), (HAM, False)])
+        with serving(spam_filter) as (addresses, _):
+            for mail in (SPAM, HAM, UNSURE, b"", b"\0" * 100):
+                verdict = spam_filter.classify(mail)
+                said = points(verdict.score, verdict.label, spam_filter.calibration)
+                assert f"Spam: {said.spam} ; {said}\r\n".encode() in ask(addresses, request("CHECK", mail))
+            assert b"DidSet" in learn(addresses, UNSURE, True)
+            assert spam_filter.label_of(UNSURE) is True
+            assert b"DidSet" in learn(addresses, UNSURE, False)
+            assert spam_filter.label_of(UNSURE) is False
+            assert b"DidRemove" in ask(addresses, request("TELL", UNSURE, "Remove: local"))
+            assert spam_filter.label_of(UNSURE) is None
+
+
+def test_what_others_teach_is_known_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.mail.serve.engine.REFRESH", 0.05)
+    ours = Filter.open(tmp_path / "f", create=True, settings={"bits": 16})
+    with ours, Filter.open(tmp_path / "f") as other, serving(ours) as (addresses, _):
+        before = ask(addresses, request("CHECK", SPAM))
+        other.learn([(SPAM, True)])
+        deadline = time.monotonic() + 10
+        while ask(addresses, request("CHECK", SPAM)) == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Path) -> None:
+    with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
+        spam_filter.learn([(SPAM, True), (HAM, False)])
+        spam_filter.compact()
+        with serving(spam_filter) as (addresses, _):
+            said = ask(addresses, request("TELL", SPAM, "Remove: local"))
+            assert said.startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: this message cannot be taken back")
+            answers: list[bytes] = []
+            mails = [(SPAM, False), (UNSURE, True), (HAM, True), (b"A: b\n\nc", False)]
+            threads = [threading.Thread(target=lambda m=mail: answers.append(learn(addresses, *m))) for mail in mails]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert sum(b"DidSet: local" in said for said in answers) == 2
+            assert sum(said.startswith(b"SPAMD/1.5 75 ") for said in answers) == 2
