@@ -16,11 +16,11 @@ from rich.table import Table
 
 import rosenblatt
 
-from . import commands, defaults, epochs, errors, margins, memory, parsing, pocket, proofs, squares, startup, streams
+from . import commands, defaults, epochs, errors, margins, memory, parsing, pocket, proofs, serve, squares, startup, streams
 
 PARTS = (
     "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "streams", "commands",
-    "startup",
+    "startup", "serve",
 )  # fmt: skip
 console = Console(width=150)
 
@@ -66,6 +66,8 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
             found["memory of streams"] = _held(streams.memory(4e8 if quick else 5e9))
         elif part == "commands":
             found[part] = _commands(commands.measure(repeats))
+        elif part == "serve":
+            found[part] = _served(serve.measure(quick=quick))
         else:
             found[part] = startup.measure(3)
             for name, seconds in found[part].items():
@@ -160,6 +162,23 @@ def _commands(rows: Any) -> list[dict[str, Any]]:
         late = required is not None and row["seconds"] > required
         cells = (row["work"], f"{row['seconds']:.3f}", "" if required is None else f"{required:g}")
         table.add_row(*cells, style="red" if late else "")
+    console.print(table)
+    return kept
+
+
+def _served(rows: Any) -> list[dict[str, Any]]:
+    table = Table("against mail serve", "requests", "lost", "wrong", "a second", "p50 ms", "p99 ms", "MB: start, middle, end")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        if "skipped" in row:
+            table.add_row(row["work"], row["skipped"])
+            continue
+        table.add_row(
+            row["work"], f"{row['requests']:,}", str(row["lost"]), str(row["wrong"]), f"{row['a_second']:.0f}",
+            f"{1e3 * row['p50']:.1f}", f"{1e3 * row['p99']:.1f}", ", ".join(f"{held:.0f}" for held in row["megabytes"]),
+            style="red" if row["lost"] or row["wrong"] else "",
+        )  # fmt: skip
     console.print(table)
     return kept
 

@@ -1,0 +1,193 @@
+"""The real spamc against `mail serve`, 50 at once: answers compared with those of the filter in this process, latency, memory.
+
+A spamc is a process, and starting one costs more than its answer: so the server's own limit is measured beside it, with a
+client in Python that speaks the protocol on 50 connections, a new one for each request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+CLIENTS, LEARNT, ASKED = 50, 400, 200
+MOST = 500_000  # requests of one part
+SERVER = """
+import json, sys
+from rosenblatt.mail.filter import Filter
+from rosenblatt.mail.serve import serve
+
+def ready(addresses):
+    print(json.dumps(addresses), flush=True)
+
+with Filter.open(sys.argv[1]) as spam_filter:
+    serve(spam_filter, port=0, http_port=None, ready=ready)
+"""
+
+
+class Case(NamedTuple):
+    """A request of spamc's and what must come back: the exit code and the output."""
+
+    arguments: tuple[str, ...]
+    mail: bytes
+    code: int
+    right: Callable[[bytes], bool]
+
+
+class Tally:
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.lost = self.wrong = 0
+
+
+def measure(seconds: float = 60.0, quick: bool = False) -> Iterator[dict[str, Any]]:
+    """Rows: work, requests, lost, wrong, a_second, p50, p99 (seconds), megabytes (of the server: start, middle, end)."""
+    seconds = seconds / 10 if quick else seconds
+    with tempfile.TemporaryDirectory() as home:
+        cases = _prepared(Path(home))
+        with _server(home) as (port, pid):
+            if shutil.which("spamc") is None:
+                yield {"work": f"spamc, {CLIENTS} at once", "skipped": "no spamc here: on Debian, apt-get install spamc"}
+            else:
+                _with_spamc(port, cases, min(2.0, seconds / 4))  # the first answers of a process are not like the others
+                yield _row(f"spamc, {CLIENTS} at once", pid, seconds, lambda: _with_spamc(port, cases, seconds))
+            checks = [case for case in cases if case.arguments == ("-c",)]
+            work = f"a client in Python, {CLIENTS} connections"
+            yield _row(work, pid, seconds / 3, lambda: asyncio.run(_with_python(port, checks, seconds / 3)))
+
+
+def _row(work: str, pid: int, seconds: float, run: Callable[[], Tally]) -> dict[str, Any]:
+    held = [_resident(pid)]
+    timer = threading.Timer(seconds / 2, lambda: held.append(_resident(pid)))
+    timer.start()
+    start = time.perf_counter()
+    tally = run()
+    took = time.perf_counter() - start
+    timer.join()
+    held.append(_resident(pid))
+    cuts = statistics.quantiles(tally.seconds, n=100) if len(tally.seconds) > 1 else [float("nan")] * 99
+    return {
+        "work": work, "requests": len(tally.seconds) + tally.lost, "lost": tally.lost, "wrong": tally.wrong,
+        "a_second": len(tally.seconds) / took, "p50": cuts[49], "p99": cuts[98], "megabytes": held,
+    }  # fmt: skip
+
+
+def _with_spamc(port: int, cases: list[Case], seconds: float) -> Tally:
+    tally, until = Tally(), time.monotonic() + seconds
+
+    def client(seed: int) -> None:
+        rng = random.Random(seed)
+        while time.monotonic() < until and len(tally.seconds) < MOST:
+            case = rng.choice(cases)
+            command = ["spamc", "-x", "-d", "127.0.0.1", "-p", str(port), "-s", "5000000", *case.arguments]
+            start = time.perf_counter()
+            done = subprocess.run(command, input=case.mail, capture_output=True, check=False)
+            tally.seconds.append(time.perf_counter() - start)
+            if done.returncode > 1:
+                tally.seconds.pop()
+                tally.lost += 1
+            else:
+                tally.wrong += not (done.returncode == case.code and case.right(done.stdout))
+
+    threads = [threading.Thread(target=client, args=(seed,)) for seed in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return tally
+
+
+async def _with_python(port: int, cases: list[Case], seconds: float) -> Tally:
+    tally, until = Tally(), time.monotonic() + seconds
+
+    async def client(seed: int) -> None:
+        rng = random.Random(seed)
+        while time.monotonic() < until and len(tally.seconds) < MOST:
+            case = rng.choice(cases)
+            start = time.perf_counter()
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(b"CHECK SPAMC/1.5\r\nContent-length: %d\r\n\r\n%s" % (len(case.mail), case.mail))
+                writer.write_eof()
+                said = await reader.read()
+                writer.close()
+            except OSError:
+                tally.lost += 1
+                continue
+            _, _, told = said.partition(b" ; ")
+            if not told:
+                tally.lost += 1
+                continue
+            tally.seconds.append(time.perf_counter() - start)
+            tally.wrong += not case.right(told.strip().replace(b" ", b"") + b"\n")
+
+    await asyncio.gather(*(client(seed) for seed in range(CLIENTS)))
+    return tally
+
+
+def _prepared(home: Path) -> list[Case]:
+    """A filter that has learnt, and what it says itself of mails that it has not seen."""
+    from rosenblatt.mail.filter import Filter
+    from rosenblatt.mail.serve.scale import points
+
+    mails = _mails()
+    with Filter.open(home, create=True) as spam_filter:
+        spam_filter.learn(mails[:LEARNT])
+        cases = []
+        for number, (mail, _) in enumerate(mails[LEARNT : LEARNT + ASKED]):
+            verdict = spam_filter.classify(mail)
+            said = points(verdict.score, verdict.label, spam_filter.calibration)
+            line = str(said).replace(" ", "").encode() + b"\n"
+            cases.append(Case(("-c",), mail, int(said.spam), line.__eq__))
+            if number % 4 == 0:
+                cases.append(Case(("-E",), mail, int(said.spam), _passed_on(mail, verdict.label)))
+        for mail, spam in mails[: ASKED // 10]:  # known, so that learning them changes no answer
+            cases.append(Case(("-L", "spam" if spam else "ham"), mail, 0, b"Message was already un/learned\n".__eq__))
+    return cases
+
+
+def _passed_on(mail: bytes, label: str) -> Callable[[bytes], bool]:
+    """The mail, with its verdict in it."""
+    after = mail[mail.find(b"\n") + 1 :] if mail.startswith(b"From ") else mail
+    return lambda out: out.endswith(after) and f"X-Rosenblatt: {label};".encode() in out[: len(out) - len(after)]
+
+
+def _mails() -> list[tuple[bytes, bool]]:
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("ROSENBLATT_DATA", beside)) / "mail" / "spamassassin"
+    paths = [p for name in ("spam-1", "easy-ham-1", "hard-ham-1") for p in sorted((folder / name).glob("*"))]
+    if not paths:
+        rng, words = random.Random(0), [f"word{n}" for n in range(2000)]
+        return [
+            (f"Subject: {n}\n\n{' '.join(rng.choices(words[n % 2 * 700 :][:1300], k=400))}\n".encode(), n % 2 == 0)
+            for n in range(LEARNT + ASKED)
+        ]
+    random.Random(0).shuffle(paths)
+    return [(path.read_bytes(), path.parent.name == "spam-1") for path in paths[: LEARNT + ASKED]]
+
+
+@contextlib.contextmanager
+def _server(home: str) -> Iterator[tuple[int, int]]:
+    with subprocess.Popen([sys.executable, "-c", SERVER, home], stdout=subprocess.PIPE) as running:
+        try:
+            assert running.stdout is not None
+            yield json.loads(running.stdout.readline())[0][1], running.pid
+        finally:
+            running.terminate()
+
+
+def _resident(pid: int) -> float:
+    """Megabytes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
