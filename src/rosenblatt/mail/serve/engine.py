@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ..identity import digest
 from ..verdict import Reason, Verdict
 from .scale import Boundaries, Points, points
 
@@ -70,10 +71,11 @@ class Engine:
     async def stats(self) -> dict[str, Any]:
         return await self._in_pool(self.filter.stats)
 
-    def close(self) -> None:
-        self._pool.shutdown()
+    def close(self, seconds: float | None = None) -> None:
+        """A lesson that takes longer than so many seconds is given up: what is not on disk then was not acknowledged."""
+        self._pool.shutdown(cancel_futures=True)
         self._lessons.put(None)
-        self._learner.join()
+        self._learner.join(seconds)
 
     def _in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -128,9 +130,10 @@ class Engine:
         told: dict[bytes, bool | None] = {}
         changed = []
         for raw, spam, _ in lessons:
-            before = told[raw] if raw in told else self.filter.label_of(raw)
+            name = digest(raw)
+            before = told[name] if name in told else self.filter.label_of(raw)
             changed.append(before is not spam)
-            told[raw] = spam
+            told[name] = spam
         return changed
 
     def _learn_one(self, lesson: _Lesson) -> None:

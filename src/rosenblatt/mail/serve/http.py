@@ -57,7 +57,7 @@ class Api:
             Route("/healthz", self._watched("healthz", self._healthz, open_to_all=True), methods=["GET"]),
             Route("/metrics", self._watched("metrics", self._tell_metrics), methods=["GET"]),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: self._refused})
+        return Starlette(routes=routes, exception_handlers={HTTPException: self._unrouted})
 
     def _watched(self, kind: str, handler: Handler, open_to_all: bool = False) -> Handler:
         """A handler behind its checks, counted and logged."""
@@ -74,10 +74,7 @@ class Api:
                 response = Response(status_code=400)
             except Exception as error:
                 response = await self._refused(request, HTTPException(503, failure(error)))
-            seconds = perf_counter() - start
-            self._metrics.done(f"http {kind}", str(response.status_code), seconds)
-            if self._log:
-                self._log(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms, {size:,} bytes")
+            self._done(kind, response, perf_counter() - start, size)
             return response
 
         return watched
@@ -164,6 +161,17 @@ class Api:
                 if chunk:
                     return bytes(chunk)
         return b""
+
+    async def _unrouted(self, request: Request, error: Exception) -> Response:
+        """No such path, or not by this method."""
+        start, response = perf_counter(), await self._refused(request, error)
+        self._done("other", response, perf_counter() - start, 0)
+        return response
+
+    def _done(self, kind: str, response: Response, seconds: float, size: int) -> None:
+        self._metrics.done(f"http {kind}", str(response.status_code), seconds)
+        if self._log:
+            self._log(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms, {size:,} bytes")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         """The answer to a wrong request. A client that still sends gets a little time to end, since it reads the answer only

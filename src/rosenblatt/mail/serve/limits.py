@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from ...parameters import count, number
 
+TOLD = 64  # connections over the limit that get a sentence; the next are cut off
+
 
 class Limits(NamedTuple):
     """Whatever goes over a limit gets one sentence for an answer, and the server carries on."""
@@ -14,7 +16,7 @@ class Limits(NamedTuple):
     bytes_at_once: int = 256 * 2**20  # of all mails that are held at one time
     header_lines: int = 64  # of one request; not of the mail in it
     header_bytes: int = 16 * 1024
-    connections: int = 256  # at once, on each of the two sides
+    connections: int = 256  # at once, on each of the two sides; a few more are told so
     idle_seconds: float = 10.0  # until a client has said something, and between its packets
     read_seconds: float = 60.0  # until a request is there as a whole
     handle_seconds: float = 60.0  # until it is answered
@@ -25,6 +27,8 @@ class Limits(NamedTuple):
         for name, value in self._asdict().items():
             check = number if name.endswith("seconds") else count
             check(f"limits.{name}", value)
+        if self.bytes_at_once < self.message_bytes:
+            raise ValueError(f"limits.bytes_at_once must be message_bytes or more, got {self.bytes_at_once}")
         return self
 
 

@@ -97,7 +97,7 @@ class Server:
         async with contextlib.AsyncExitStack() as stack:
             spamd_sockets, http_sockets = self._bind(stack)
             engine = Engine(self._filter, self._workers)
-            stack.push_async_callback(asyncio.to_thread, engine.close)
+            stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
             spamd = Spamd(engine, self._limits, budget, metrics, self._log, self._tell)
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import socket
@@ -26,9 +27,14 @@ def listen(host: str, port: int) -> list[socket.socket]:
         raise ServeError(f"port must be a whole number from 0 to 65535, got {port!r}")
     sockets: list[socket.socket] = []
     try:
-        for family, address in _addresses(host, port):
-            sockets.append(_bound(family, address, port))
-            port = sockets[0].getsockname()[1]
+        found = _addresses(host, port)
+        for number, (family, address) in enumerate(found):
+            try:
+                sockets.append(_bound(family, address, port))
+            except OSError as error:  # machines without IPv6 may still have ::1 as a localhost
+                if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) or not (sockets or number + 1 < len(found)):
+                    raise
+            port = sockets[0].getsockname()[1] if sockets else port
     except OSError as error:
         for each in sockets:
             each.close()

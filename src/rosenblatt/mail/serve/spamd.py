@@ -10,7 +10,7 @@ from time import perf_counter
 from . import marks, wire
 from .engine import REASONS, Engine, Judged, failure
 from .inbox import Inbox
-from .limits import Budget, Limits
+from .limits import TOLD, Budget, Limits, Share
 from .metrics import Metrics
 from .wire import Head, RequestError
 
@@ -31,7 +31,7 @@ class Spamd:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._open) >= 2 * self._limits.connections:  # even politeness has a limit
+        if len(self._open) >= self._limits.connections + TOLD:  # even politeness has a limit
             writer.transport.abort()
             return
         self._open.add(task)
@@ -41,6 +41,11 @@ class Spamd:
             await _Session(self, reader, writer, task).run()
         except asyncio.CancelledError:  # by `stop`; nobody else waits for this task
             writer.transport.abort()
+        except Exception as error:
+            writer.transport.abort()
+            self._metrics.done("bad", "error", 0.0)
+            if self._log:
+                self._log(f"spamd error {type(error).__name__}")
         finally:
             self._metrics.connections["spamd"] -= 1
             self._silent.discard(task)
@@ -74,19 +79,20 @@ class _Session:
     async def run(self) -> None:
         self._start = perf_counter()
         try:
-            try:
-                sent = await self._answer()
-            except RequestError as fault:
-                self._outcome, self._said = fault.code, fault.sentence
-                sent = fault.answer()
-            self._rest = self._rest or asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
-            await self._send(sent)
-        except (ConnectionError, TimeoutError):
+            with self._spamd._budget.share() as share:
+                try:
+                    sent = await self._answer(share)
+                except RequestError as fault:
+                    self._outcome, self._said = fault.code, fault.sentence
+                    sent = fault.answer()
+                self._rest = self._rest or asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
+                await self._send(sent)
+        except OSError:  # the client has gone, or was too slow in taking the answer
             self._outcome = "gone"
         finally:
             await self._end()
 
-    async def _answer(self) -> bytes:
+    async def _answer(self, share: Share) -> bytes:
         """The answer to the request, or nothing where there was none."""
         spamd = self._spamd
         if spamd._stopping or len(spamd._open) > self._limits.connections:
@@ -94,33 +100,32 @@ class _Session:
             raise RequestError(
                 "EX_TEMPFAIL", "the server is stopping" if spamd._stopping else "too many connections; try again"
             )
-        with spamd._budget.share() as share:
-            try:
-                async with asyncio.timeout(self._limits.read_seconds):
-                    line = await self._inbox.line()
-                    spamd._silent.discard(self._task)
-                    if line is None and self._inbox.empty:  # somebody who only looks whether the port is open
-                        self._kind = "silent"
-                        return b""
-                    if line is None:
-                        raise RequestError("EX_PROTOCOL", "the request ends within its first line")
-                    self._start = perf_counter()
-                    self._kind = wire.command_of(line)
-                    if self._kind in ("PING", "SKIP"):  # before 1.5 no empty line came after them
-                        return wire.PONG if self._kind == "PING" else b""
-                    head = wire.head_of(self._kind, await self._inbox.headers())
-                    if head.tell and not spamd._tell:
-                        raise RequestError("EX_UNAVAILABLE", "this server does not learn from its clients")
-                    mail = await self._inbox.mail(head, share)
-            except TimeoutError:
-                raise RequestError("EX_TIMEOUT", "the request came too slowly") from None
-            self._size = len(mail)
-            self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
-            try:
-                async with asyncio.timeout(self._limits.handle_seconds):
-                    sent = await self._handle(head, mail)
-            except TimeoutError:
-                raise RequestError("EX_TIMEOUT", "the answer took too long") from None
+        try:
+            async with asyncio.timeout(self._limits.read_seconds):
+                line = await self._inbox.line()
+                spamd._silent.discard(self._task)
+                if line is None and self._inbox.empty:  # somebody who only looks whether the port is open
+                    self._kind = "silent"
+                    return b""
+                if line is None:
+                    raise RequestError("EX_PROTOCOL", "the request ends within its first line")
+                self._start = perf_counter()
+                self._kind = wire.command_of(line)
+                if self._kind in ("PING", "SKIP"):  # before 1.5 no empty line came after them
+                    return wire.PONG if self._kind == "PING" else b""
+                head = wire.head_of(self._kind, await self._inbox.headers())
+                if head.tell and not spamd._tell:
+                    raise RequestError("EX_UNAVAILABLE", "this server does not learn from its clients")
+                mail = await self._inbox.mail(head, share)
+        except TimeoutError:
+            raise RequestError("EX_TIMEOUT", "the request came too slowly") from None
+        self._size = len(mail)
+        self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
+        try:
+            async with asyncio.timeout(self._limits.handle_seconds):
+                sent = await self._handle(head, mail)
+        except TimeoutError:
+            raise RequestError("EX_TIMEOUT", "the answer took too long") from None
         if self._inbox.surplus:
             raise RequestError("EX_DATAERR", "there are more bytes than Content-length says, or a second request")
         return sent
@@ -163,10 +168,10 @@ class _Session:
         if self._rest:
             await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER)
             self._rest.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+            with contextlib.suppress(asyncio.CancelledError, OSError):
                 await self._rest
         self._writer.close()
-        with contextlib.suppress(ConnectionError, TimeoutError):
+        with contextlib.suppress(OSError):
             async with asyncio.timeout(LINGER):
                 await self._writer.wait_closed()
 

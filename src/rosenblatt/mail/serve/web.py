@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .http import Api
-from .limits import Limits
+from .limits import TOLD, Limits
 from .metrics import Metrics
 
 _SLOW = b'{"error":"the request came too slowly"}'
@@ -65,7 +65,7 @@ def _protocol(limits: Limits, metrics: Metrics) -> Any:
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             metrics.connections["http"] += 1
-            if len(self.connections) > 2 * limits.connections:
+            if len(self.connections) > limits.connections + TOLD:
                 transport.abort()
             self._wait()
 
