@@ -159,9 +159,9 @@ def _prepared(home: Path) -> list[Case]:
 
 
 def _passed_on(mail: bytes, label: str) -> Callable[[bytes], bool]:
-    """The mail, with its verdict in it."""
-    after = mail[mail.find(b"\n") + 1 :] if mail.startswith(b"From ") else mail
-    return lambda out: out.endswith(after) and f"X-Rosenblatt: {label};".encode() in out[: len(out) - len(after)]
+    """The mail, with its verdict in its head."""
+    body = mail[mail.find(b"\n\n") + 1 :]
+    return lambda out: out.endswith(body) and f"X-Rosenblatt: {label};".encode() in out[: len(out) - len(body)]
 
 
 def _mails() -> list[tuple[bytes, bool]]:

@@ -7,7 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from serving import HAM, SPAM, UNSURE, Plain, data_folder, serving
+from serving import HAM, SPAM, UNSURE, Plain, data_folder, is_passed_on, serving
 
 from rosenblatt.mail.serve import Limits
 
@@ -41,8 +41,7 @@ def test_check(server: Any, mail: bytes, answer: tuple[int, bytes]) -> None:
 def test_as_a_filter_it_adds_headers_and_nothing_else(server: Any, mail: bytes) -> None:
     code, out = spamc(server[1], "-x", mail=mail)
     assert code == 0
-    assert out.endswith(mail)
-    assert b"X-Rosenblatt: " in out[: -len(mail)]
+    assert is_passed_on(mail, out)
     assert (b"X-Spam-Flag: YES" in out) == (mail == SPAM)
     assert spamc(server[1], "-E", mail=mail) == (int(mail == SPAM), out)
 
@@ -136,7 +135,4 @@ def test_a_server_that_is_full_lets_mail_pass() -> None:
 def test_edge_cases_pass_through_byte_by_byte(server: Any) -> None:
     for path in sorted(data_folder("mail/edge_cases").iterdir()):
         mail = path.read_bytes()
-        at = mail.find(b"\n") + 1 if mail.startswith(b"From ") else 0
-        out = spamc(server[1], "-x", mail=mail)[1]
-        assert out.startswith(mail[:at] + b"X-Spam-"), path.name
-        assert out.endswith(mail[at:]), path.name
+        assert is_passed_on(mail, spamc(server[1], "-x", mail=mail)[1]), path.name

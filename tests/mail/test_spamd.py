@@ -14,12 +14,26 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import HAM, SPAM, UNSURE, Plain, all_of, ask, connected, request, serving
+from serving import (
+    HAM,
+    SPAM,
+    UNSURE,
+    Plain,
+    all_of,
+    ask,
+    connected,
+    data_folder,
+    is_passed_on,
+    request,
+    serving,
+    unmarked,
+)  # fmt: skip
 
 from rosenblatt.mail.calibration import Calibration
+from rosenblatt.mail.identity import digest
 from rosenblatt.mail.serve import Limits
 from rosenblatt.mail.serve.engine import Judged
-from rosenblatt.mail.serve.marks import OURS, head_only, marked, symbols
+from rosenblatt.mail.serve.marks import head_only, marked, symbols
 from rosenblatt.mail.serve.scale import points
 from rosenblatt.mail.serve.sockets import ServeError, is_loopback, listen, listen_at
 from rosenblatt.mail.serve.wire import COMMANDS, RequestError, command_of, head_of
@@ -124,40 +138,43 @@ def test_a_server_may_be_told_not_to_learn() -> None:
 
 def test_a_marked_mail_is_the_mail_and_a_few_lines() -> None:
     done = marked(SPAM, judged(True, "body: free"))
-    assert done.endswith(SPAM)
-    assert done[: -len(SPAM)].decode().split("\r\n") == [
+    assert done.decode().split("\r\n") == [
         "X-Spam-Flag: YES",
         "X-Spam-Level: ************",
         "X-Spam-Status: Yes, score=12.5 required=5.0",
         "\ttests=body:free",
+        "Subject: pills",
+        "From: a@b.example",
         "X-Rosenblatt: spam; score=2.0000; probability=0.9000; reasons=body:free",
+        "",
+        "buy pills pills pills now",
         "",
     ]
     assert b"X-Spam-Flag" not in marked(HAM, judged(False))
 
 
 def test_marks_of_others_do_not_stay() -> None:
-    forged = b"A: 1\nX-SPAM-flag : YES\n more\n\tof it\nX-Spam-Level: *****\nB: 2\n b\n\nX-Spam-Flag: YES\n"
-    assert marked(forged, judged(False)).endswith(b"\nA: 1\nB: 2\n b\n\nX-Spam-Flag: YES\n")
+    forged = b"A: 1\nX-SPAM-flag : YES\n more\n\tof it\nX-Spam-Level: *****\nX-Rosenblatt: ham\nB: 2\n b\n\nX-Spam-Flag: YES\n"
+    assert unmarked(marked(forged, judged(False))) == b"A: 1\nB: 2\n b\n\nX-Spam-Flag: YES\n"
 
 
-@pytest.mark.parametrize("first", [b"From me@here Mon\n", b" continued\n", b"From me\n\tx\n"])
+@pytest.mark.parametrize("first", [b"From me@here Mon\n", b"From me\r\n"])
 def test_marks_do_not_go_before_what_must_be_first(first: bytes) -> None:
-    done = marked(first + b"A: 1\n\nx", judged())
-    assert done.startswith(first + b"X-Spam-Flag: YES\n")
-    assert done.endswith(b"\nA: 1\n\nx")
+    assert marked(first + b"A: 1\n\nx", judged()).startswith(first + b"X-Spam-Flag: YES\n")
 
 
-@given(st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b"a: b", b" c", b"X-Spam-Flag: YES", b"From x", b"\0", b"\xff"])))
-def test_nothing_but_marks_is_added_or_taken(parts: list[bytes]) -> None:
-    raw = b"".join(parts)
+def test_what_continues_nothing_does_not_continue_a_mark() -> None:
+    assert marked(b" YES\nA: 1\n\nx", judged(False)).endswith(b" reasons=\n\n YES\nA: 1\n\nx")
+
+
+PARTS = [b"\n", b"\r\n", b"\r", b"a: b", b" c", b"X-Spam-Flag: YES", b"From x", b"\0", b"\xff"]
+
+
+@given(st.lists(st.sampled_from(PARTS)).map(b"".join))
+def test_nothing_but_marks_is_added_or_taken(raw: bytes) -> None:
     done = marked(raw, judged(False))
-    ours = marked(b"", judged(False)) if b"\n" not in raw or not raw[: raw.find(b"\n") + 1].endswith(b"\r\n") else b""
-    assert b"X-Rosenblatt: ham" in done
-    assert marked(done, judged(False)) == done or raw[:1] in (b" ", b"\t", b"F", b"\r")
-    if not any(name.lower() in raw.lower() for name in OURS):
-        assert len(done) >= len(raw)
-        assert not ours or done.replace(ours, b"", 1) == raw
+    if b"X-Spam-Flag" not in raw:
+        assert is_passed_on(raw, done)
     ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := raw.find(mark)) >= 0]
     if ends:  # spamc adds its own copy of what follows
         assert head_only(raw, done) + raw[min(ends) :] == done
@@ -167,7 +184,15 @@ def test_a_processed_mail_comes_back_whole(plain: Any) -> None:
     for mail in (SPAM, HAM, UNSURE, b"", b"\n", b"\0\xff\n\n\0", b"no newline"):
         head, _, body = ask(plain[1], request("PROCESS", mail)).partition(b"\r\n\r\n")
         assert f"Content-length: {len(body)}\r\n".encode() in head + b"\r\n"
-        assert body.endswith(mail)
+        assert is_passed_on(mail, body)
+
+
+def test_a_marked_mail_is_the_same_mail() -> None:
+    for path in sorted(data_folder("mail/edge_cases").iterdir()):
+        raw = path.read_bytes()
+        done = marked(raw, judged(True, "body: free"))
+        assert digest(done) == digest(raw), path.name
+        assert is_passed_on(raw, done), path.name
 
 
 def test_names_of_reasons_cannot_break_a_header() -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..head import headers
+from ..stamp import stamped
 from ..verdict import Reason
 from .engine import Judged
 from .scale import THRESHOLD
 
 # Where ours go, theirs leave: a sender who writes `X-Spam-Flag` himself decides nothing.
-OURS = (b"X-Rosenblatt", b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
+OURS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
 _FOREIGN = re.compile(rb"(?:%s)[ \t]*:" % b"|".join(OURS), re.I)
+_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|[\r\n]|\Z)")
 _UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+-]+")
 MOST_NAME = 40
 
@@ -45,49 +48,45 @@ def _one_line(name: str) -> str:
 
 
 def marked(raw: bytes, judged: Judged) -> bytes:
-    """The mail with our headers at its top, and without others of these names; every other byte as it was."""
-    newline = "\r\n" if raw[: raw.find(b"\n") + 1].endswith(b"\r\n") else "\n"
+    """The mail with our stamp, and headers as SpamAssassin writes them at its top, without others of these names; every other
+    byte as it was."""
     verdict, names = judged.verdict, symbols(judged.reasons)
-    headers = [
+    value = f"{verdict.label}; score={verdict.score:.4f}; probability={verdict.probability:.4f}; reasons={names}"
+    done = stamped(raw, value)
+    start, end = headers(done)
+    blanks = (done.find(blank, start) + 1 or len(done) for blank in (b"\n\n", b"\n\r\n"))
+    end = max(end, min(blanks))  # some read headers on to the first empty line, whatever comes between
+    newline = _line_end(done, start)
+    block = [
         *(["X-Spam-Flag: YES"] if judged.points.spam else []),
         f"X-Spam-Level: {'*' * int(min(max(judged.points.score, 0), 50))}",
         f"X-Spam-Status: {'Yes' if judged.points.spam else 'No'}, score={judged.points.score:.1f} required={THRESHOLD:.1f}"
         f"{newline}\ttests={names or 'none'}",
-        f"X-Rosenblatt: {verdict.label}; score={verdict.score:.4f}; probability={verdict.probability:.4f}; reasons={names}",
     ]
-    lines, at = _lines_of_head(raw)
-    first = _before_headers(lines)
-    kept, dropping = [], False
-    for line in lines[first:]:
-        dropping = bool(_FOREIGN.match(line)) or (dropping and line[:1] in b" \t")
+    marks = "".join(line + newline for line in block).encode()
+    return b"".join((done[:start], marks, _without_foreign(done[start:end]), done[end:]))
+
+
+def _line_end(raw: bytes, start: int) -> str:
+    """That of a mail's first header line."""
+    line = _LINE.match(raw, start)
+    assert line is not None
+    return line[0][len(line[0].rstrip(b"\r\n")) :].decode() or "\n"
+
+
+def _without_foreign(head: bytes) -> bytes:
+    kept, at, dropping = [], 0, False
+    while at < len(head):
+        line = _LINE.match(head, at)
+        assert line is not None
+        dropping = bool(_FOREIGN.match(line[0])) or (dropping and line[0][:1] in (b" ", b"\t"))
         if not dropping:
-            kept.append(line)
-    block = "".join(header + newline for header in headers).encode("ascii", "replace")
-    return b"".join((*lines[:first], block, *kept, raw[at:]))
+            kept.append(line[0])
+        at = line.end()
+    return b"".join(kept)
 
 
 def head_only(raw: bytes, done: bytes) -> bytes:
     """The head of a marked mail, to and with the empty line where spamc cuts: it adds what follows in its own copy."""
     ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := raw.find(mark)) >= 0]
     return done[: len(done) - (len(raw) - min(ends))] if ends else done
-
-
-def _lines_of_head(raw: bytes) -> tuple[list[bytes], int]:
-    """The lines before the first empty one, and where that one is."""
-    lines, at = [], 0
-    while at < len(raw):
-        end = raw.find(b"\n", at) + 1 or len(raw)
-        line = raw[at:end]
-        if line in (b"\n", b"\r\n"):
-            break
-        lines.append(line)
-        at = end
-    return lines, at
-
-
-def _before_headers(lines: Sequence[bytes]) -> int:
-    """Lines that stay on top: mbox's first, and continuations of nothing, which would else continue ours."""
-    at = 1 if lines and lines[0].startswith(b"From ") else 0
-    while at < len(lines) and lines[at][:1] in b" \t":
-        at += 1
-    return at
