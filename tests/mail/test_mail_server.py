@@ -132,6 +132,8 @@ def test_answers_are_those_of_the_filter(tmp_path: Path) -> None:
                 verdict = spam_filter.classify(mail)
                 said = points(verdict.score, verdict.label, spam_filter.calibration)
                 assert f"Spam: {said.spam} ; {said}\r\n".encode() in ask(addresses, request("CHECK", mail))
+                done = ask(addresses, request("PROCESS", mail)).partition(b"\r\n\r\n")[2]
+                assert spam_filter.classify(done) == verdict  # what is written about a mail says nothing about it
             assert b"DidSet" in learn(addresses, UNSURE, True)
             assert spam_filter.label_of(UNSURE) is True
             assert b"DidSet" in learn(addresses, UNSURE, False)

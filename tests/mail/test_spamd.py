@@ -355,6 +355,32 @@ def test_too_many_at_once_are_refused_politely(plain: Any) -> None:
     assert b"Spam: True" in ask(plain[1], request("CHECK", SPAM))
 
 
+def test_beyond_those_that_are_told_connections_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.mail.serve.spamd.TOLD", 1)
+    limits = Limits(connections=1, stop_seconds=0.1)
+    with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as told:
+        begun.sendall(b"CHECK")
+        assert told.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
+        assert ask(addresses, request("CHECK", SPAM)) == b""
+
+
+def test_what_comes_after_the_mail_is_noticed_late_as_well() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 0.2
+    with serving(spam_filter) as (addresses, _), connected(addresses) as client:
+        client.sendall(request("PROCESS", SPAM))
+        time.sleep(0.1)
+        client.sendall(b"and more of the mail")
+        assert all_of(client).startswith(b"SPAMD/1.5 65 EX_DATAERR: there are more bytes")
+
+
+def test_an_answer_that_takes_too_long_is_not_waited_for() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 0.5
+    with serving(spam_filter, limits=Limits(handle_seconds=0.1)) as (addresses, _):
+        assert ask(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 79 EX_TIMEOUT: the answer took too long\r\n"
+
+
 def test_mails_that_are_too_much_together_are_refused() -> None:
     limits = Limits(message_bytes=1000, bytes_at_once=1500)
     with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as half:
@@ -403,6 +429,27 @@ def test_lessons_that_come_together_are_committed_together() -> None:
     assert sum(b"DidSet" in said for said in answers) == 10 == len(spam_filter.labels)
     assert len(answers) == 20 == sum(spam_filter.transactions)
     assert len(spam_filter.transactions) <= 4
+
+
+def test_an_error_is_told_to_all_whose_lessons_were_in_the_transaction() -> None:
+    spam_filter, answers = Plain(), []
+    spam_filter.delay = 0.2
+    with serving(spam_filter) as (addresses, _):
+
+        def teach(number: int) -> None:
+            mail = b"Subject: %d\n\n" % number
+            answers.append(ask(addresses, request("TELL", mail, "Message-class: spam", "Set: local")))
+
+        threads = [threading.Thread(target=teach, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.02)
+        spam_filter.broken = OSError("the disk is full")
+        for thread in threads:
+            thread.join()
+    assert len(answers) == 6
+    assert {said.partition(b": ")[0] for said in answers} == {b"SPAMD/1.5 75 EX_TEMPFAIL"}
+    assert not spam_filter.labels
 
 
 def test_a_stop_finishes_what_was_begun_and_takes_no_more() -> None:
@@ -476,12 +523,20 @@ def test_which_hosts_are_this_machine(host: str, local: bool) -> None:
         ({"host": "0.0.0.0", "port": None, "http_port": 0}, "needs a token"),
         ({"http_port": 0, "token": "short"}, "16 or more"),
         ({"limits": Limits(connections=0)}, r"limits\.connections"),
+        ({"limits": Limits(bytes_at_once=1000)}, r"limits\.bytes_at_once"),
         ({"limits": Limits(idle_seconds=-1)}, r"limits\.idle_seconds"),
     ],
 )
 def test_what_is_unsafe_or_senseless_does_not_start(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence), serving(Plain(), **options):
         pass
+
+
+def test_both_addresses_of_this_machine_share_a_port() -> None:
+    sockets = listen("localhost", 0)
+    assert len({each.getsockname()[1] for each in sockets}) == 1
+    for each in sockets:
+        each.close()
 
 
 def test_a_port_that_is_taken_is_told() -> None:
