@@ -8,12 +8,13 @@ import re
 import socket
 import time
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
 from serving import HAM, SPAM, Plain, all_of, ask, request, serving
 
-from rosenblatt.mail.serve import Limits
+from rosenblatt.mail.serve import Limits, ServeError, token_from
 from rosenblatt.mail.serve.http import _is_local
 
 QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, connections=4, bytes_at_once=40_000, stop_seconds=1.0)
@@ -149,6 +150,19 @@ def test_a_token_opens_all_and_without_it_only_health_is_told() -> None:
             assert (status, headers["www-authenticate"]) == (401, "Bearer")
             assert TOKEN not in str(said)
         assert call(there, "GET", "/metrics")[0] == 401
+
+
+def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(f"{TOKEN}\n")
+    assert token_from(path) == TOKEN == token_from(None, {"ROSENBLATT_MAIL_TOKEN": TOKEN})
+    assert token_from(None, {}) is None
+    for text in ("", "short", "with a blank in the middle", "é" * 20):
+        path.write_text(text)
+        with pytest.raises(ServeError, match=r"must be 16 or more"):
+            token_from(path)
+    with pytest.raises(ServeError, match=r"cannot read the token in .*none: no such file"):
+        token_from(tmp_path / "none")
 
 
 def test_who_is_silent_or_slow_is_cut_off(server: Any) -> None:

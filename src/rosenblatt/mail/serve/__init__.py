@@ -2,5 +2,7 @@
 
 from .limits import Limits
 from .server import Addresses, Server, serve
+from .sockets import ServeError
+from .tokens import token_from
 
-__all__ = ["Addresses", "Limits", "Server", "serve"]
+__all__ = ["Addresses", "Limits", "ServeError", "Server", "serve", "token_from"]

@@ -18,9 +18,9 @@ from .limits import Budget, Limits
 from .metrics import Metrics
 from .sockets import ServeError, is_loopback, listen, listen_at
 from .spamd import Spamd
+from .tokens import checked_token
 
 PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
-SHORTEST_TOKEN = 16
 SETTLE = 0.02  # seconds for connections that were accepted just now to become ours; asyncio drops them else
 Log = Callable[[str], None]
 
@@ -76,9 +76,8 @@ class Server:
                 f"host {self._host!r} is reached from other machines, and spamd's protocol has no passwords: "
                 "whoever reaches it may teach the filter; allow that expressly, or stay on 127.0.0.1"
             )
-        token = self._token
-        if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
-            raise ServeError(f"the token must be {SHORTEST_TOKEN} or more printable ASCII characters")
+        if self._token is not None:
+            checked_token(self._token)
         if self._http_port is not None and importlib.util.find_spec("starlette") and importlib.util.find_spec("uvicorn"):
             if self._token is None and not is_loopback(self._http_host):
                 raise ServeError(f"host {self._http_host!r} is reached from other machines: HTTP needs a token there")
