@@ -290,6 +290,18 @@ class Filter:
             known = self.store.log.find(digest(raw))
         return None if known is None else known.spam
 
+    def messages(self) -> Iterator[tuple[Message, bool]]:
+        """What is left of the log, in the order in which it was learnt: every message whose text is there, and whether it was
+        spam."""
+        log = Log(self.store.home)
+        try:
+            with log.reading():
+                base = log.base()
+                for _, _, spam, message in log.replay(0 if base is None else base.seq):
+                    yield message, spam
+        finally:
+            log.close()
+
     def top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
         """The most spammy and the most hammy features, with names from the texts in the log, the newest first."""
         with self.store.lock:

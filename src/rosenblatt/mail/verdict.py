@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
+
+_UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+-]+")
+MOST_NAME = 40
 
 
 class Verdict(NamedTuple):
@@ -16,3 +21,23 @@ class Reason(NamedTuple):
 
     name: str
     weight: float  # over 0 speaks for spam
+
+
+def symbols(reasons: Sequence[Reason]) -> str:
+    """Names of features as SpamAssassin writes names of tests: no blanks, no commas; ASCII.
+
+    >>> symbols([Reason('body: "free money"', 0.5), Reason('subject: "caf\\u00e9, now"', -0.1)])
+    'body:free_money,subject:caf_now'
+    """
+    names = (_UNSAFE.sub("_", reason.name.replace('"', "").replace(": ", ":"))[:MOST_NAME].strip("_") for reason in reasons)
+    return ",".join(dict.fromkeys(name for name in names if name))
+
+
+def header_value(verdict: Verdict, reasons: Sequence[Reason]) -> str:
+    """What `X-Rosenblatt` says.
+
+    >>> header_value(Verdict("spam", 1.25, 0.98), [Reason('body: "free"', 0.5)])
+    'spam; score=1.2500; probability=0.9800; reasons=body:free'
+    """
+    label, score, probability = verdict
+    return f"{label}; score={score:.4f}; probability={probability:.4f}; reasons={symbols(reasons)}"

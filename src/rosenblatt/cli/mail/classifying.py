@@ -1,0 +1,65 @@
+"""What `mail classify` does. Nothing here may import what takes long: a mail server calls it for every mail."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..failing import failure
+from .homes import opened
+from .verdicts import CODES, WRONG
+
+
+def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
+    from .reading import Reading
+
+    reading, label = Reading(paths or ("-",)), ""
+    with opened(home) as spam_filter:
+        for mail in reading:
+            found = spam_filter.classify(mail.raw)
+            label = found.label
+            if as_json:
+                click.echo(json.dumps({"mail": mail.source, **found._asdict()}, ensure_ascii=False))
+            else:
+                click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {mail.source}")
+    reading.complain()
+    if reading.skipped or not reading.seen:
+        if not reading.skipped:
+            click.echo("rosenblatt: there was no mail", err=True)
+        return WRONG
+    return CODES[label] if reading.seen == 1 else 0
+
+
+def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
+    """The mail with its header; as it came where anything goes wrong."""
+    if len(paths) > 1:
+        raise click.UsageError("--filter takes one mail")
+    raw = sys.stdin.buffer.read() if paths in ((), ("-",)) else Path(paths[0]).read_bytes()
+    try:
+        stamped, label = _stamped(home, raw, reasons)
+    except Exception as wrong:
+        _write(raw)
+        told = failure(wrong)
+        click.echo(f"rosenblatt: {getattr(told, 'message', told)}; the mail goes through as it came", err=True)
+        return WRONG
+    _write(stamped)
+    return CODES[label]
+
+
+def _stamped(home: str, raw: bytes, reasons: int) -> tuple[bytes, str]:
+    from ...mail.stamp import stamped
+    from ...mail.verdict import header_value
+
+    with opened(home) as spam_filter:
+        found = spam_filter.classify(raw)
+        why: list[Any] = spam_filter.explain(raw, reasons) if reasons else []
+    return stamped(raw, header_value(found, why)), found.label
+
+
+def _write(raw: bytes) -> None:
+    sys.stdout.buffer.write(raw)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,27 @@
+"""`rosenblatt mail compact`: drop the texts of old mail from the log."""
+
+from __future__ import annotations
+
+import click
+
+from .homes import home, opened
+
+
+@click.command("compact")
+@click.option("--keep", type=click.IntRange(0), default=0, show_default=True, help="The latest mails whose texts stay.")
+@home
+def command(keep: int, home: str) -> None:
+    """Drop the texts of old mail from the log, keeping what was learnt from them.
+
+    The log holds the text that features were made of, so that mail can be taken back. Without it the filter decides as before
+    and still knows which mail it has learnt, but cannot take that back exactly.
+
+    \b
+    Example:
+      rosenblatt mail compact --keep 10000
+    """
+    from ..console import note
+
+    with opened(home) as spam_filter:
+        dropped = spam_filter.compact(keep)
+    note(f"the texts of {dropped:,} mails were dropped from {home}")

@@ -1,0 +1,113 @@
+"""What `mail evaluate` does and prints."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from ...mail.evaluation import LABELS, Evaluation, evaluate
+from ...mail.message import Message
+from ...mail.order import chronological, read_index
+from ...mail.parse import parse
+from ...report.words import percent
+from ..console import bar, note, out, print_json
+from ..failing import Failure
+from .homes import opened
+from .reading import Reading
+
+TRAIN = {"everything": "all", "errors": "error", "near": "near"}
+
+
+def run(
+    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, delay: int, train: str,
+    without: tuple[str, ...], plot: str | None, seed: int, home: str, as_json: bool,
+) -> None:  # fmt: skip
+    left_out = _fields(without)
+    with bar("reading") as watch:
+        messages = _messages(spam, ham, index, order, seed, home, watch)
+    if not any(is_spam for _, is_spam in messages) or all(is_spam for _, is_spam in messages):
+        raise Failure("there must be mail of both kinds, spam and ham")
+    bare = ((message._replace(**left_out), is_spam) for message, is_spam in messages)
+    found = evaluate(bare, delay=delay, train=TRAIN[train], seed=seed)
+    if plot is not None:
+        _draw(found, plot)
+    if as_json:
+        print_json(_told(found))
+    else:
+        _print(found)
+
+
+def _fields(without: tuple[str, ...]) -> dict[str, bytes]:
+    names = [name.strip().replace("-", "_") for each in without for name in each.split(",")]
+    for name in names:
+        if name not in Message._fields:
+            raise click.UsageError(f"there is no field {name!r}; there are {', '.join(Message._fields)}")
+    return dict.fromkeys(names, b"")
+
+
+def _messages(
+    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, seed: int, home: str, watch: Any
+) -> list[tuple[Message, bool]]:
+    if index is not None and (spam or ham):
+        raise click.UsageError("give --index or --spam and --ham, not both")
+    if not (spam or ham or index):
+        with opened(home) as spam_filter:
+            return [(message, is_spam) for message, is_spam in spam_filter.messages()]
+    mails = list(_read_index(index, watch) if index is not None else _read(((spam, True), (ham, False)), watch))
+    if order == "time":
+        mails = chronological(mails)
+    elif order == "shuffled":
+        random.Random(seed).shuffle(mails)
+    return [(parse(raw), is_spam) for _, raw, is_spam in mails]
+
+
+def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[tuple[str, bytes, bool]]:
+    for paths, is_spam in sides:
+        reading = Reading(paths, watch)
+        for mail in reading:
+            yield mail.source, mail.raw, is_spam
+        reading.complain()
+
+
+def _read_index(index: str, watch: Any) -> Iterator[tuple[str, bytes, bool]]:
+    return _read((([str(path)], is_spam) for path, is_spam in read_index(index)), watch)
+
+
+def _told(found: Evaluation) -> dict[str, Any]:
+    figures = found.figures
+    shares = {name: getattr(figures, name)._asdict() for name in ("hm", "sm", "lam", "auc")}
+    shares["one_minus_auc"] = shares.pop("auc")
+    return {"ham": figures.ham, "spam": figures.spam, "percent": shares, "verdicts": found.table()}
+
+
+def _print(found: Evaluation) -> None:
+    from rich.table import Table
+
+    figures, verdicts = found.figures, found.table()
+    click.echo(f"{figures.spam:,} spam and {figures.ham:,} ham, each classified before it was learnt\n")
+    shares = Table("where a score over 0 is spam", "%", "95 % interval", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    rows = (
+        ("ham called spam (hm)", figures.hm),
+        ("spam called ham (sm)", figures.sm),
+        ("their logistic average (lam)", figures.lam),
+        ("pairs in wrong order (1-AUC)", figures.auc),
+    )
+    for name, share in rows:
+        shares.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
+    out().print(shares)
+    click.echo()
+    counts = Table("by the filter's own thresholds", *LABELS, box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for side, row in verdicts.items():
+        counts.add_row(side, *(f"{row[label]:,} ({percent(row[label] / max(1, sum(row.values())))})" for label in LABELS))
+    out().print(counts)
+
+
+def _draw(found: Evaluation, path: str) -> None:
+    from ...mail.curve import curve_chart
+    from ...report.save import save_chart
+
+    save_chart(curve_chart(found.scores, found.spam), path)
+    note(f"the learning curve is in {path}")

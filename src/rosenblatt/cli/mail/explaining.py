@@ -1,0 +1,77 @@
+"""What `mail explain` and `mail show` print."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from ...report.words import percent, plural
+from ..console import out, print_json, say
+from ..failing import Failure
+from .reading import Reading
+
+
+def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
+    reading = Reading([path])
+    mail = next(iter(reading), None)
+    if mail is None:
+        reading.complain()
+        raise Failure(f"there is no mail in {path}")
+    found = spam_filter.classify(mail.raw)
+    reasons = spam_filter.explain(mail.raw, count)
+    rest = found.score - sum(reason.weight for reason in reasons)
+    if as_json:
+        told = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
+        print_json({"mail": mail.source, **found._asdict(), "features": told, "rest": rest})
+        return
+    cuts = spam_filter.calibration
+    lines = [
+        ("mail", mail.source),
+        ("verdict", f"{found.label}, {percent(found.probability)} likely to be spam"),
+        ("score", f"{found.score:+.3f} (spam from {cuts.spam_from:+.3f}, ham to {cuts.ham_to:+.3f})"),
+    ]
+    say(lines)
+    rows = [(reason.name, reason.weight) for reason in reasons]
+    if rows:
+        click.echo()
+        out().print(_bars("what speaks for spam (+) and for ham (-)", rows, [("all the rest", rest)]))
+
+
+def show(spam_filter: Any, count: int, as_json: bool) -> None:
+    has, calibration = spam_filter.stats(), spam_filter.calibration
+    spammy, hammy = spam_filter.top(count) if count else ([], [])
+    if as_json:
+        told = {
+            side: [{"feature": r.name, "weight": r.weight} for r in rows]
+            for side, rows in (("spammy", spammy), ("hammy", hammy))
+        }
+        print_json({**has, "settings": asdict(has["settings"]), "calibration": calibration._asdict(), **told})
+        return
+    folded = f", {plural(has['folded'], 'text')} no longer in the log" if has["folded"] else ""
+    say([
+        ("filter", has["home"]),
+        ("learnt", f"{has['spam']:,} spam and {has['ham']:,} ham{folded}"),
+        ("thresholds", f"spam from a score of {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),
+        ("on disk", f"{has['bytes'] / 1e6:,.1f} MB"),
+    ])  # fmt: skip
+    for title, rows in (("speaks for spam", spammy), ("speaks for ham", hammy)):
+        if rows:
+            click.echo()
+            out().print(_bars(title, [(reason.name, reason.weight) for reason in rows], []))
+
+
+def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title, "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.columns[1].justify = "right"
+    largest = max((abs(weight) for _, weight in rows), default=0.0) or 1.0
+    for name, weight in rows:
+        size, sign = max(1, round(30 * abs(weight) / largest)), weight > 0
+        table.add_row(Text(name), f"{weight:+.4f}", Text(("+" if sign else "-") * size, style="red" if sign else "green"))
+    for name, weight in rest:
+        table.add_row(Text(name, style="dim"), f"{weight:+.4f}", "")
+    return table

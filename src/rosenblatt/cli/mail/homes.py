@@ -1,0 +1,26 @@
+"""Where the filter lives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def default_home() -> str:
+    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return str(Path(data) / "rosenblatt" / "mail")
+
+
+home = click.option(
+    "--home", metavar="DIR", envvar="ROSENBLATT_MAIL", default=default_home,
+    help="Where the filter lives.  [default: ROSENBLATT_MAIL or ~/.local/share/rosenblatt/mail]",
+)  # fmt: skip
+
+
+def opened(home: str, create: bool = False, **settings: Any) -> Any:
+    from ...mail.filter import Filter
+
+    return Filter.open(home, create=create, settings=settings or None)

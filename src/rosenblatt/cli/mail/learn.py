@@ -1,0 +1,45 @@
+"""`rosenblatt mail learn`: what is spam and what is not, from boxes of mail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..options import as_json
+from .homes import home, opened
+from .sides import Sides, sides
+
+
+@click.command("learn", cls=Sides)
+@sides
+@home
+@click.option("--ham-weight", type=click.FloatRange(0.01, 100.0), help="How much more a ham counts than a spam.  [default: 1]")
+@click.option(
+    "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
+    help="The share of ham that may be called spam; sets the threshold.  [default: 0.001]",
+)  # fmt: skip
+@click.option(
+    "--in-order", is_flag=True, help="Learn mail in the order given, not mixed: an online learner forgets what came first."
+)
+@as_json
+def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bool, as_json: bool, **settings: Any) -> None:
+    """Learn from mail whether it is spam.
+
+    What was learnt before is known by its digest, and learning it again changes nothing; learning it on the other side moves
+    it. Every batch is safely on disk before the next begins, so that an interrupted command can be given again. --ham-weight
+    and --ham-loss are kept: changing them replays all that was learnt.
+
+    \b
+    Examples:
+      rosenblatt mail learn --spam ~/Mail/.Junk --ham ~/Mail/cur ~/archive.mbox
+      rosenblatt mail learn --ham - < message.eml
+      rosenblatt mail learn --ham-loss 0.0005
+    """
+    from .learning import learn
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    if not (spam or ham or given):
+        raise click.UsageError("nothing to learn: give --spam PATH, --ham PATH or both")
+    with opened(home, create=True, **given) as spam_filter:
+        learn(spam_filter, spam, ham, mix=not in_order, as_json=as_json)

@@ -1,0 +1,39 @@
+"""Mail from paths, with a bar while it is read, and what could not be read told at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...mail.boxes import mails
+from ...report.words import plural
+from ...watching import Progress
+from ..console import note
+
+SHOWN = 20  # of the files that were skipped
+
+
+class Reading:
+    """The mails of some paths; `seen` counts them, `skipped` says which files could not be read and why."""
+
+    def __init__(self, paths: Iterable[str], watch: Any = None) -> None:
+        self.paths, self.watch = list(paths), watch
+        self.seen = 0
+        self.skipped: list[tuple[str, str]] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        found = mails(self.paths)
+        for mail in found:
+            self.seen += 1
+            if self.watch is not None and self.seen % 100 == 0:
+                self.watch(Progress(0, text=plural(self.seen, "mail")))
+            yield mail
+        self.skipped += found.skipped
+
+    def complain(self) -> None:
+        for source, reason in self.skipped[:SHOWN]:
+            note(f"skipped {source}: {reason}")
+        if len(self.skipped) > SHOWN:
+            note(f"skipped {len(self.skipped) - SHOWN:,} more")
+        if self.skipped:
+            note(f"{plural(len(self.skipped), 'file')} could not be read")

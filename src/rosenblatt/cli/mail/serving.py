@@ -1,0 +1,42 @@
+"""What `mail serve` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ...mail.serve.limits import Limits
+from ...mail.serve.server import Addresses, serve
+from ..console import note
+
+
+def run(spam_filter: Any, given: dict[str, Any]) -> None:
+    token_file = given["token_file"]
+    serve(
+        spam_filter,
+        ready=_say,
+        host=given["host"],
+        port=None if given["no_spamd"] else given["port"],
+        socket_path=given["socket_path"],
+        http_port=None if given["no_http"] else given["http_port"],
+        token=None if token_file is None else token_file.read().strip(),
+        tell=not given["no_tell"],
+        remote_spamd=given["remote_spamd"],
+        limits=Limits(message_bytes=given["max_size"] << 20, connections=given["connections"]),
+        log=note if given["verbose"] else None,
+    )
+    note("stopped; everything acknowledged is on disk")
+
+
+def _say(addresses: Addresses) -> None:
+    for sentence in addresses.notes:
+        note(sentence)
+    if addresses.spamd is not None:
+        host, port = addresses.spamd
+        click.echo(f"spamd   spamc -d {host} -p {port}")
+    if addresses.socket is not None:
+        click.echo(f"spamd   spamc -U {addresses.socket}")
+    if addresses.http is not None:
+        host, port = addresses.http
+        click.echo(f"HTTP    http://{f'[{host}]' if ':' in host else host}:{port}/v1/classify")

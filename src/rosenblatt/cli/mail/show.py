@@ -1,0 +1,25 @@
+"""`rosenblatt mail show`: what the filter has learnt."""
+
+from __future__ import annotations
+
+import click
+
+from ..options import as_json
+from .homes import home, opened
+
+
+@click.command("show")
+@click.option("-n", "--features", type=click.IntRange(0), default=20, show_default=True, help="Features to list on each side.")
+@home
+@as_json
+def command(features: int, home: str, as_json: bool) -> None:
+    """Show what the filter has learnt: how much mail, its thresholds, and what speaks most for spam and for ham.
+
+    \b
+    Example:
+      rosenblatt mail show -n 50
+    """
+    from .explaining import show
+
+    with opened(home) as spam_filter:
+        show(spam_filter, features, as_json)

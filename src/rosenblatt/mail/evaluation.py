@@ -1,0 +1,59 @@
+"""A fresh filter, measured on mail as it comes: what it says of each message, before it learns it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import trec
+from .features import columns_of
+from .message import Message
+from .settings import Settings
+from .state import Lesson, State
+
+LABELS = ("spam", "unsure", "ham")
+
+
+class Evaluation(NamedTuple):
+    scores: Any
+    spam: Any
+    verdicts: Any  # positions in LABELS
+    figures: trec.Figures  # where a score over 0 is spam
+
+    def table(self) -> dict[str, dict[str, int]]:
+        """How many ham and spam got which verdict, with the thresholds that the filter had set itself by then."""
+        sides = (("ham", ~self.spam), ("spam", self.spam))
+        return {side: {label: int((self.verdicts[of] == k).sum()) for k, label in enumerate(LABELS)} for side, of in sides}
+
+
+def evaluate(
+    messages: Iterable[tuple[Message, bool]],
+    *,
+    settings: Settings | None = None,
+    delay: int = 0,
+    train: str = "all",
+    seed: int = 0,
+) -> Evaluation:
+    """Classify, then learn; see `trec.run` for `delay` and `train`."""
+    judged = _Judged(State(settings or Settings()))
+    stream = ((columns_of(message, judged.state.settings.bits), spam) for message, spam in messages)
+    scores, spam = trec.run(stream, judged, delay=delay, train=train)
+    return Evaluation(scores, spam, np.array(judged.verdicts, np.int8), trec.figures(scores, spam, seed=seed))
+
+
+class _Judged:
+    """A filter's state as `trec.run` wants it; remembers its verdicts."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.verdicts: list[int] = []
+
+    def score(self, columns: Any) -> float:
+        score = self.state.learner.score(columns)
+        self.verdicts.append(LABELS.index(self.state.calibration().label(score)))
+        return score
+
+    def learn(self, columns: Any, spam: bool) -> None:
+        self.state.learn([Lesson(self.state.seq + 1, b"", spam, columns)])

@@ -1,0 +1,64 @@
+"""Which mails are the same: a digest of what stays when a mail is filtered, stored and moved.
+
+Left out    the "From " line of an mbox; headers that filters, deliveries and stores add (`ADDED`, and names that begin with one
+            of `FAMILIES`), the trace of the way (Received) among them; new lines at the end
+Made equal  line ends; "From " at the start of a line, however many ">" an mbox has put before it; whether a blank line parts
+            the headers from the body, where the body cannot be taken for one
+Far         what comes after the first `SEEN` bytes of a body does not count, so that a mail of which only the first
+            `boxes.MOST` bytes were read is still the mail
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from .head import headers, without_stamps
+
+ADDED = frozenset(
+    b"content-length delivered-to delivery-date envelope-to lines received received-spf return-path status x-bogosity x-dspam"
+    b" x-envelope-from x-envelope-to x-evolution x-keywords x-original-to x-status x-uid x-uidl".split()
+)
+FAMILIES = tuple(b"x-crm114- x-dspam- x-gmail- x-imap x-mozilla- x-rosenblatt x-spam- x-spambayes-".split())
+
+
+SEEN = 1 << 20
+
+
+def digest(raw: bytes) -> bytes:
+    """SHA-256 of what identifies a mail, whatever its bytes.
+
+    >>> digest(b"Subject: hi\\n\\nthere\\n") == digest(b"From me\\nStatus: RO\\nSubject: hi\\n\\nthere\\n\\n")
+    True
+    """
+    start, end = headers(raw)
+    raw = without_stamps(raw[: end + 3 * SEEN])  # line ends and ">" are not all that is there
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    start, end = headers(raw)
+    head = _without_added(raw[start:end])
+    body = raw[end + 1 if raw.startswith(b"\n", end) else end :]
+    if b">From " in body:
+        body = _unquoted(body)
+    found = hashlib.sha256(head + b"\n\n")
+    found.update(body[:SEEN].rstrip(b"\n"))
+    return found.digest()
+
+
+def _without_added(head: bytes) -> bytes:
+    kept, keep = [], True
+    for line in head.rstrip(b"\n").split(b"\n"):
+        if not line.startswith((b" ", b"\t")):  # else it goes on with the header before it
+            name = line.partition(b":")[0].lower()
+            keep = name not in ADDED and not name.startswith(FAMILIES)
+        if keep:
+            kept.append(line)
+    return b"\n".join(kept)
+
+
+def _unquoted(body: bytes) -> bytes:
+    first, *quoted = (b"\n" + body).split(b"\n>")
+    pieces = [first]
+    for line in quoted:
+        bare = line.lstrip(b">")
+        pieces += (b"\n", bare) if bare.startswith(b"From ") else (b"\n>", line)
+    return b"".join(pieces)[1:]

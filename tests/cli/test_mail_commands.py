@@ -1,0 +1,190 @@
+"""`rosenblatt mail`: from boxes of mail to verdicts, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from letters import folder, letter
+
+from commands import rosenblatt
+from rosenblatt.mail.identity import digest
+
+ROSENBLATT = [sys.executable, "-c", "from rosenblatt.cli import main; main()"]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROSENBLATT_MAIL", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    """Made once; tests get copies."""
+    path = tmp_path_factory.mktemp("taught")
+    spam, ham = folder(path / "spam", True, range(60)), folder(path / "ham", False, range(120))
+    found = rosenblatt("mail", "learn", "--spam", spam, "--ham", ham, "--home", path / "home")
+    assert found.code == 0
+    assert found.out == "learnt 180 mails; the filter has 60 spam and 120 ham\n"
+    return path
+
+
+@pytest.fixture
+def trained(home, tmp_path, taught):
+    shutil.copytree(taught, tmp_path, dirs_exist_ok=True)
+    return home
+
+
+def new(tmp_path, spam, number=1000):
+    path = tmp_path / f"new-{spam}-{number}.eml"
+    path.write_bytes(letter(spam, number))
+    return path
+
+
+def test_verdicts_and_their_exit_codes(trained, tmp_path):
+    spam, ham = rosenblatt("mail", "classify", new(tmp_path, True)), rosenblatt("mail", "classify", new(tmp_path, False))
+    assert (spam.code, spam.out.split()[0]) == (0, "spam")
+    assert (ham.code, ham.out.split()[0]) == (1, "ham")
+    assert float(spam.out.split()[1]) > 0.9 > 0.1 > float(ham.out.split()[1])
+    unsure = rosenblatt("mail", "classify", input=b"Subject: hello\n\nqzxw\n")
+    assert (unsure.code, unsure.out.split()[0]) == (2, "unsure")
+    assert rosenblatt("mail", "classify", "-e", new(tmp_path, False)).code == 0
+
+
+def test_several_mails_are_a_line_each(trained, tmp_path):
+    found = rosenblatt("mail", "classify", "--json", tmp_path / "spam")
+    assert found.code == 0
+    lines = [json.loads(line) for line in found.out.splitlines()]
+    assert len(lines) == 60
+    assert all(line["label"] == "spam" and line["probability"] > 0.5 for line in lines)
+
+
+@pytest.mark.parametrize("wrong", [["--nonsense"], ["no-such-file"], ["--filter", "--json"], ["--filter", "a", "b"]])
+def test_what_is_wrong_is_code_3_and_never_a_verdict(trained, wrong):
+    found = rosenblatt("mail", "classify", *wrong)
+    assert found.code == 3
+    assert len(found.err.splitlines()) <= 2
+
+
+def test_filter_passes_the_mail_through(trained, tmp_path):
+    raw = letter(True, 1000)
+    found = subprocess.run([*ROSENBLATT, "mail", "classify", "--filter"], input=raw, capture_output=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert b"\r\nX-Rosenblatt: spam; score=" in found.stdout
+    assert digest(found.stdout) == digest(raw)
+    before, rest = found.stdout.split(b"X-Rosenblatt: ", 1)
+    while (rest := rest.split(b"\r\n", 1)[1])[:1] in (b" ", b"\t"):
+        pass
+    assert before + rest == raw
+
+
+def test_filter_without_a_filter_passes_the_mail_as_it_came(home, tmp_path):
+    path = new(tmp_path, True)
+    found = subprocess.run([*ROSENBLATT, "mail", "classify", "--filter", path], capture_output=True, check=False)
+    assert found.returncode == 3
+    assert found.stdout == path.read_bytes()
+    assert len(found.stderr.splitlines()) == 1
+    assert b"as it came" in found.stderr
+
+
+def test_learning_twice_changes_nothing(trained, tmp_path):
+    before = rosenblatt("mail", "show", "--json").json
+    again = rosenblatt("mail", "learn", "--spam", tmp_path / "spam", "--ham", tmp_path / "ham")
+    assert again.out == "learnt 0 mails and knew 180 already; the filter has 60 spam and 120 ham\n"
+    after = rosenblatt("mail", "show", "--json").json
+    assert before == after
+
+
+def test_taking_back_is_exact(trained, tmp_path):
+    before, path = rosenblatt("mail", "show", "--json").json, new(tmp_path, True)
+    assert rosenblatt("mail", "learn", "--ham", path).code == 0
+    assert rosenblatt("mail", "show", "--json").json["hammy"] != before["hammy"]
+    found = rosenblatt("mail", "unlearn", path)
+    assert (found.code, found.out) == (0, f"{path}: taken back, exactly\n")
+    after = rosenblatt("mail", "show", "--json").json
+    assert {**before, "bytes": 0} == {**after, "bytes": 0}
+    assert rosenblatt("mail", "unlearn", path).code == 1
+
+
+def test_relearn_moves_to_the_other_side(trained, tmp_path):
+    first = tmp_path / "spam" / "0000.eml"
+    found = rosenblatt("mail", "relearn", first)
+    assert (found.code, found.out) == (0, f"{first}: is ham now\n")
+    assert [rosenblatt("mail", "show", "--json").json[side] for side in ("spam", "ham")] == [59, 121]
+    stranger = new(tmp_path, True)
+    assert rosenblatt("mail", "relearn", stranger).code == 1
+    assert rosenblatt("mail", "relearn", "--as", "spam", stranger).code == 0
+
+
+def test_reasons_sum_to_the_score(trained, tmp_path):
+    found = rosenblatt("mail", "explain", new(tmp_path, True), "-n", 10, "--json").json
+    assert len(found["features"]) == 10
+    assert sum(each["weight"] for each in found["features"]) + found["rest"] == pytest.approx(found["score"])
+    text = rosenblatt("mail", "explain", new(tmp_path, True)).out
+    assert "verdict" in text
+    assert "all the rest" in text
+
+
+def test_unreadable_files_are_skipped_and_counted(home, tmp_path):
+    spam = folder(tmp_path / "spam", True, range(3))
+    os.mkfifo(spam / "pipe")
+    (spam / "dangling").symlink_to(tmp_path / "nowhere")
+    found = rosenblatt("mail", "learn", "--spam", spam)
+    assert found.code == 0
+    assert "learnt 3 mails" in found.out
+    assert "could not be read" in found.err
+
+
+def test_evaluate_on_folders_an_index_and_the_own_log(trained, tmp_path):
+    folders = rosenblatt("mail", "evaluate", "--spam", tmp_path / "spam", "--ham", tmp_path / "ham", "--json").json
+    assert (folders["spam"], folders["ham"]) == (60, 120)
+    assert folders["percent"]["one_minus_auc"]["value"] < 5.0
+    assert sum(folders["verdicts"]["ham"].values()) == 120
+    index = tmp_path / "index"
+    lines = [f"{'spam' if spam else 'ham'} {side}/{n:04}.eml" for n in range(40) for spam, side in ((1, "spam"), (0, "ham"))]
+    index.write_text("\n".join(lines))
+    assert rosenblatt("mail", "evaluate", "--index", index, "--order", "given", "--json").json["spam"] == 40
+    assert rosenblatt("mail", "evaluate", "--json").json["ham"] == 120
+    picture = tmp_path / "curve.svg"
+    assert "(1-AUC)" in rosenblatt("mail", "evaluate", "--plot", picture).out
+    assert "<svg" in picture.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["learn"], "nothing to learn"),
+        (["learn", "--spam", "nowhere"], "nowhere"),
+        (["unlearn", "nowhere"], "no filter here"),
+        (["explain", "nowhere"], "no filter here"),
+        (["show"], "learn"),
+        (["lern"], "did you mean 'learn'"),
+        (["evaluate", "--spam", "a", "--index", "b"], "not both"),
+        (["evaluate", "--without", "weather"], "there are subject"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(home, arguments, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = rosenblatt("mail", *arguments)
+    assert found.code in (1, 2)
+    assert told in found.err
+    assert "Traceback" not in found.err
+
+
+def test_one_verdict_imports_little(trained, tmp_path):
+    """A mail server calls it for every mail."""
+    code = (
+        "import sys; from rosenblatt.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: print(end.code)\n"
+        "print(sorted({'numba', 'sklearn', 'scipy', 'rich', 'pyarrow', 'email', 'html'} & set(sys.modules)))"
+    )
+    arguments = [sys.executable, "-c", code, "mail", "classify", str(new(tmp_path, True))]
+    printed = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert printed[0].startswith("spam")
+    assert printed[1:] == ["0", "[]"]
