@@ -55,6 +55,8 @@ def _no_date(path: str) -> dict[str, None]:
 def _axes(axes: Any, chart: Chart) -> None:
     if chart.x.log:
         axes.set_xscale("log")
+    if chart.y.log:
+        axes.set_yscale("log")
     for axis, put, name in ((chart.x, axes.set_xticks, axes.set_xlabel), (chart.y, axes.set_yticks, axes.set_ylabel)):
         put([value for value, _ in axis.ticks], [text for _, text in axis.ticks], minor=False)
         name(axis.label, color=LIGHT["quiet"], **_PLAIN)
