@@ -16,11 +16,26 @@ from rich.table import Table
 
 import rosenblatt
 
-from . import commands, defaults, epochs, errors, margins, memory, parsing, pocket, proofs, serve, squares, startup, streams
+from . import (
+    commands,
+    defaults,
+    epochs,
+    errors,
+    html,
+    margins,
+    memory,
+    parsing,
+    pocket,
+    proofs,
+    serve,
+    squares,
+    startup,
+    streams,
+)  # fmt: skip
 
 PARTS = (
-    "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "streams", "commands",
-    "startup", "serve",
+    "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "html", "streams",
+    "commands", "startup", "serve",
 )  # fmt: skip
 console = Console(width=150)
 
@@ -61,6 +76,8 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
             found[part] = _defaults(defaults.measure(3, quick))
         elif part == "parsing":
             found[part] = _ratios(parsing.measure(repeats, quick), "peer")
+        elif part == "html":
+            found[part] = _html(html.measure(repeats, quick))
         elif part == "streams":
             found[part] = _ratios(streams.measure(3, quick), "memory")
             found["memory of streams"] = _held(streams.memory(4e8 if quick else 5e9))
@@ -178,6 +195,23 @@ def _served(rows: Any) -> list[dict[str, Any]]:
             row["work"], f"{row['requests']:,}", str(row["lost"]), str(row["wrong"]), f"{row['a_second']:.0f}",
             f"{1e3 * row['p50']:.1f}", f"{1e3 * row['p99']:.1f}", ", ".join(f"{held:.0f}" for held in row["megabytes"]),
             style="red" if row["lost"] or row["wrong"] else "",
+        )  # fmt: skip
+    console.print(table)
+    return kept
+
+
+def _html(rows: Any) -> list[dict[str, Any]]:
+    table = Table("pages", "MB", "html.parser s", "ours s", "MB/s", "wanted", "plain MB/s", "pages with the same letters")
+    kept = []
+    for row in rows:
+        kept.append(row)
+        seconds, size, hostile = row["seconds"], row["megabytes"], "at most" in row
+        short = seconds["ours"] > row["at most"] if hostile else row["rate"] < row["required"]
+        table.add_row(
+            row["work"], f"{size:.1f}", f"{seconds['html.parser']:.3f}{' (1/1000)' if hostile else ''}",
+            f"{seconds['ours']:.3f}", f"{row['rate']:.0f}", f"{row['at most']:g} s at most" if hostile else f"{row['required']:g} MB/s",
+            "" if hostile else f"{size / seconds['ours, plain']:.0f}", "" if hostile else f"{row['agree']:.0%}",
+            style="red" if short else "",
         )  # fmt: skip
     console.print(table)
     return kept

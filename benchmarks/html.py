@@ -1,0 +1,121 @@
+"""HTML to text: megabytes a second beside the standard library's parser, on one thread, and hostile pages of 10 MB.
+
+Real pages are the HTML parts of SpamAssassin's mails, in the folder ROSENBLATT_DATA or `shared/data` beside the repository,
+where they are. The parser of the standard library is given the least to do that makes text of a page, and a thousandth of each
+hostile page: some of them take it a time that grows with their square, or faster.
+"""
+
+# ruff: noqa: A005 - within the package it hides nothing
+from __future__ import annotations
+
+import email
+import os
+import re
+import time
+from collections.abc import Iterator
+from functools import partial
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from rosenblatt.mail.compiled_html import compiled
+from rosenblatt.mail.html import plain
+
+from .measure import interleave
+
+REQUIRED, AT_MOST = 200.0, 0.5  # MB/s; seconds for each hostile page
+HOSTILE = {
+    "<": b"<", "<a ": b"<a ", "<a>": b"<a>", "<div>": b"<div>", "unclosed quotes": b"<a b='<a c=\"", "<!--": b"<!--",
+    "<!-- -->": b"<!-- -->", "&": b"&", "&#": b"&#", "&lt": b"&lt", "<script>": b"<script>", "</script": b"</script",
+    "</": b"</", "<![CDATA[": b"<![CDATA[", "<a href=x>": b"<a href=x>", "blanks": b" ", "not UTF-8": b"\xff",
+}  # fmt: skip
+INSIDE = {"one value": (b"<a href='", b"x"), "attributes": (b"<a ", b"x "), "quotes": (b"<a ", b"\"'"), "--": (b"<!--", b"--")}
+
+
+class Standard(HTMLParser):
+    """Text outside of scripts and style sheets, and what stands for pictures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.raw = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.raw = tag in ("script", "style")
+        self.words += [f" {value} " for name, value in attrs if name == "alt" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.raw = False
+
+    def handle_data(self, data: str) -> None:
+        if not self.raw:
+            self.words.append(data)
+
+
+def standard(html: bytes) -> str:
+    parser = Standard()
+    parser.feed(html.decode("utf-8", "replace"))
+    parser.close()
+    return "".join(parser.words)
+
+
+def _real() -> list[bytes]:
+    data = (
+        Path(os.environ.get("ROSENBLATT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "mail/spamassassin"
+    )
+    pages = []
+    for path in sorted(data.glob("*/*")):
+        for part in email.message_from_bytes(path.read_bytes()).walk():
+            if part.get_content_type() == "text/html":
+                raw: Any = part.get_payload(decode=True)
+                pages.append((raw or b"").decode("latin-1").encode())
+    return pages
+
+
+def _generated(size: int) -> bytes:
+    row = "<tr><td class='n'>%d</td><td><a href=\"http://a.example/%d?b=1&amp;c=2\">Item &eacute; %d</a></td><td>words</td></tr>\n"
+    rows = "".join(row % (k, k, k) for k in range(size // 110))
+    page = f"<html><head><title>A page</title><style>p {{ color: red }}</style></head><body><table>{rows}</table></body></html>"
+    return page.encode()
+
+
+def _all(strip: Any, pages: list[bytes]) -> list[Any]:
+    return [strip(page) for page in pages]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\s\x00-\x1f\x7f\u00a0\u00ad\u200b-\u200f\u2060\ufeff]+", "", text)
+
+
+def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
+    real, size = _real(), 1_000_000 if quick else 10_000_000
+    works = {f"{len(real)} pages of mails": real, "the same as one page": [b"\n".join(real)]} if real else {}
+    for work, pages in (works | {"a generated page": [_generated(size)]}).items():
+        megabytes = sum(map(len, pages)) / 1e6
+        contestants = {"html.parser": standard, "ours": compiled, "ours, plain": plain}
+        seconds = interleave({name: partial(_all, strip, pages) for name, strip in contestants.items()}, min(repeats, 3))
+        same = sum(_letters(standard(page)) == _letters(compiled(page)[0].decode()) for page in pages)
+        yield {
+            "work": work,
+            "megabytes": megabytes,
+            "seconds": seconds,
+            "rate": megabytes / seconds["ours"],
+            "required": REQUIRED,
+            "agree": same / len(pages),
+        }
+    for name, (start, shape) in ({name: (b"", shape) for name, shape in HOSTILE.items()} | INSIDE).items():
+        page = start + shape * (size // len(shape))
+        small = page[: size // 1000]
+        began = time.thread_time()
+        standard(small)
+        theirs = time.thread_time() - began
+        began = time.thread_time()
+        compiled(page)
+        ours = time.thread_time() - began
+        yield {
+            "work": f"hostile: {name}",
+            "megabytes": len(page) / 1e6,
+            "seconds": {"html.parser": theirs, "ours": ours},
+            "rate": len(page) / 1e6 / ours,
+            "at most": AT_MOST,
+        }
