@@ -36,6 +36,11 @@ from . import (
 PARTS = (
     "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "html", "streams",
     "commands", "startup", "serve",
+from . import commands, defaults, epochs, errors, html, margins, memory, parsing, pocket, proofs, squares, startup, streams
+
+PARTS = (
+    "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "html", "streams",
+    "commands", "startup",
 )  # fmt: skip
 console = Console(width=150)
 
