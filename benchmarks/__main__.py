@@ -214,7 +214,8 @@ def _html(rows: Any) -> list[dict[str, Any]]:
         short = seconds["ours"] > row["at most"] if hostile else row["rate"] < row["required"]
         table.add_row(
             row["work"], f"{size:.1f}", f"{seconds['html.parser']:.3f}{' (1/1000)' if hostile else ''}",
-            f"{seconds['ours']:.3f}", f"{row['rate']:.0f}", f"{row['at most']:g} s at most" if hostile else f"{row['required']:g} MB/s",
+            f"{seconds['ours']:.3f}", f"{row['rate']:.0f}",
+            f"{row['at most']:g} s at most" if hostile else f"{row['required']:g} MB/s",
             "" if hostile else f"{size / seconds['ours, plain']:.0f}", "" if hostile else f"{row['agree']:.0%}",
             style="red" if short else "",
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 Real pages are the HTML parts of SpamAssassin's mails, in the folder ROSENBLATT_DATA or `shared/data` beside the repository,
 where they are. The parser of the standard library is given the least to do that makes text of a page, and a thousandth of each
-hostile page: some of them take it a time that grows with their square, or faster.
+hostile page: some of them take it a time that grows with their square.
 """
 
 # ruff: noqa: A005 - within the package it hides nothing
@@ -73,7 +73,9 @@ def _real() -> list[bytes]:
 
 
 def _generated(size: int) -> bytes:
-    row = "<tr><td class='n'>%d</td><td><a href=\"http://a.example/%d?b=1&amp;c=2\">Item &eacute; %d</a></td><td>words</td></tr>\n"
+    row = (
+        "<tr><td class='n'>%d</td><td><a href=\"http://a.example/%d?b=1&amp;c=2\">Item &eacute; %d</a></td><td>new</td></tr>\n"
+    )
     rows = "".join(row % (k, k, k) for k in range(size // 110))
     page = f"<html><head><title>A page</title><style>p {{ color: red }}</style></head><body><table>{rows}</table></body></html>"
     return page.encode()
