@@ -222,11 +222,10 @@ class Filter:
     def _learn_batch(self, batch: list[_Mail], told: dict[str, int]) -> None:
         store, log, counts, added = self.store, self.store.log, dict.fromkeys(told, 0), []
         with store.writing:
-            columns = [columns_of(mail.message, self.settings.bits) for mail in batch]
             state, stale, store.stale = store.state, store.stale, True  # until the state has what the log has
             with log.writing():
                 alone = (log.generation(), log.last()) == (state.generation, state.seq)
-                for at, mail in enumerate(batch):
+                for mail in batch:
                     known = log.find(mail.digest)
                     if known is not None and known.spam == mail.spam:
                         counts["known"] += 1
@@ -237,10 +236,10 @@ class Filter:
                             log.remove(known.seq)
                             alone = False
                         counts["new" if known is None else "moved"] += 1
-                        added.append((log.add(mail.digest, mail.spam, mail.packed), at))
+                        seq = log.add(mail.digest, mail.spam, mail.packed)
+                        added.append(Lesson(seq, mail.digest, mail.spam, mail.message))
             if alone and not stale:
-                with store.lock:
-                    state.learn([Lesson(seq, batch[at].digest, batch[at].spam, columns[at]) for seq, at in added])
+                state.learn(added, store.lock)
                 store.stale = False
         for name, count in counts.items():
             told[name] += count

@@ -7,13 +7,16 @@ equal bit for bit, and so are their verdicts.
 
 from __future__ import annotations
 
+import contextlib
 from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .calibration import Calibration, calibrate
+from .features import columns_of_many
 from .learner import Learner
+from .message import Message
 from .settings import Settings
 
 # Scores are kept of the last messages; the calibration looks at a window of them that moves in steps, so that it is not done
@@ -30,7 +33,7 @@ class Lesson(NamedTuple):
     seq: int
     digest: bytes
     spam: bool
-    columns: Any
+    message: Message
 
 
 class State:
@@ -44,14 +47,17 @@ class State:
         self.held = 0  # scores that are kept
         self._calibration: tuple[int, Calibration] | None = None
 
-    def learn(self, lessons: list[Lesson]) -> None:
-        """Some messages, one after the other."""
-        if not lessons:
-            return
+    def learn(self, lessons: list[Lesson], lock: contextlib.AbstractContextManager[Any] | None = None) -> None:
+        """Some messages, one after the other; whoever asks meanwhile is kept from it by a lock."""
+        if lessons:
+            columns = columns_of_many([lesson.message for lesson in lessons], self.settings.bits)
+            with lock or contextlib.nullcontext():
+                self._learn(lessons, *columns)
+
+    def _learn(self, lessons: list[Lesson], indptr: Any, columns: Any) -> None:
         self.whole = False  # until all of it is done: somebody may press Ctrl-C
-        ends = np.cumsum([0, *(len(lesson.columns) for lesson in lessons)])
         spam = np.array([lesson.spam for lesson in lessons])
-        scores = self.learner.learn_many(ends, np.concatenate([lesson.columns for lesson in lessons]), spam)
+        scores = self.learner.learn_many(indptr, columns, spam)
         if self.held + len(lessons) > len(self.scores):
             self._make_room(len(lessons))
         here = slice(self.held, self.held + len(lessons))

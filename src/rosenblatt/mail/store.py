@@ -23,7 +23,6 @@ import numpy as np
 
 from . import features, snapshot
 from .errors import FilterError
-from .features import columns_of
 from .log import NAME as LOG
 from .log import Base, Log
 from .reasons import extremes, names_in
@@ -35,7 +34,7 @@ BACKLOG = 64
 SAVING = 0.05
 TOGETHER = 100  # messages that are replayed in one go, while verdicts wait
 SPACING = 1000  # messages between two states that are kept in memory by one who learns for long
-MANY = 20_000  # messages for which it pays to load Numba, and perhaps to compile
+MANY = 2000  # messages for which it pays to load Numba
 NAMED, PATIENCE = 50, 0.2  # features of either side whose names are saved, and seconds to look for them
 FEWEST = 1000  # texts that are never folded because of their bytes
 FEATURES = int(getattr(features, "VERSION", 1))
@@ -130,17 +129,15 @@ class Store:
             self.stale = False
 
     def _replay(self, state: State, upto: int | None, live: bool) -> None:
-        waiting: contextlib.AbstractContextManager[Any] = self.lock if live else contextlib.nullcontext()
+        lock = self.lock if live else None
         expect(self.log.last() - state.seq)
         lessons: list[Lesson] = []
         for seq, digest, spam, message in self.log.replay(state.seq, upto):
-            lessons.append(Lesson(seq, digest, spam, columns_of(message, state.settings.bits)))
+            lessons.append(Lesson(seq, digest, spam, message))
             if len(lessons) == TOGETHER:
-                with waiting:
-                    state.learn(lessons)
+                state.learn(lessons, lock)
                 lessons = []
-        with waiting:
-            state.learn(lessons)
+        state.learn(lessons, lock)
 
     def _best(self, upto: int | None) -> State:
         """The newest state at hand that is a replay of this log, not beyond `upto`; or the state before all messages."""
