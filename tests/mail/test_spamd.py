@@ -33,7 +33,7 @@ from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.serve import Limits
 from rosenblatt.mail.serve.engine import Judged
-from rosenblatt.mail.serve.marks import head_only, marked, symbols
+from rosenblatt.mail.serve.marks import _without_foreign, head_only, marked, symbols
 from rosenblatt.mail.serve.scale import points
 from rosenblatt.mail.serve.sockets import ServeError, is_loopback, listen, listen_at
 from rosenblatt.mail.serve.wire import COMMANDS, RequestError, command_of, head_of
@@ -154,6 +154,7 @@ def test_a_marked_mail_is_the_mail_and_a_few_lines() -> None:
 
 
 def test_marks_of_others_do_not_stay() -> None:
+    assert _without_foreign(b"A: 1\rX-Spam-Flag: YES\n\nx") == b"A: 1\r\n\nx"
     forged = b"A: 1\nX-SPAM-flag : YES\n more\n\tof it\nX-Spam-Level: *****\nX-Rosenblatt: ham\nB: 2\n b\n\nX-Spam-Flag: YES\n"
     assert unmarked(marked(forged, judged(False))) == b"A: 1\nB: 2\n b\n\nX-Spam-Flag: YES\n"
 
@@ -185,6 +186,13 @@ def test_a_processed_mail_comes_back_whole(plain: Any) -> None:
         head, _, body = ask(plain[1], request("PROCESS", mail)).partition(b"\r\n\r\n")
         assert f"Content-length: {len(body)}\r\n".encode() in head + b"\r\n"
         assert is_passed_on(mail, body)
+
+
+@pytest.mark.parametrize("line", [b"a:\n", b"X-Spam-Flag: YES\n", b"X-Spam-Flag:\n ", b"\r", b" ", b"X-Rosenblatt: x\n x\n"])
+def test_marks_take_no_long_time_on_any_head(line: bytes) -> None:
+    start = time.perf_counter()
+    marked(b"a: b\n" + line * (4_000_000 // len(line)), judged())
+    assert time.perf_counter() - start < 4
 
 
 def test_a_marked_mail_is_the_same_mail() -> None:

@@ -58,9 +58,18 @@ class Engine:
         self._learner = threading.Thread(target=self._learn_all, name="learner", daemon=True)
         self._learner.start()
 
-    async def judge(self, unpack: Callable[[], bytes], reasons: int = 0) -> tuple[bytes, Judged]:
-        """A mail as `unpack` gives it in the worker's thread, and what the filter says of it."""
-        return await self._in_pool(lambda: self._judge(unpack(), reasons))
+    async def judge(
+        self, unpack: Callable[[], bytes], write: Callable[[bytes, Judged], T], reasons: int = 0
+    ) -> tuple[Judged, T]:
+        """What the filter says of a mail, and what `write` makes of that. Mails may be large and hostile: they are unpacked,
+        read and written about in the thread of a worker only."""
+
+        def work() -> tuple[Judged, T]:
+            raw = unpack()
+            judged = self._judge(raw, reasons)
+            return judged, write(raw, judged)
+
+        return await self._in_pool(work)
 
     async def tell(self, unpack: Callable[[], bytes], spam: bool | None) -> bool:
         """Learn a mail, or forget it (None); True where the filter changed. It is on disk when this returns."""
@@ -80,10 +89,10 @@ class Engine:
     def _in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self._pool, work)
 
-    def _judge(self, raw: bytes, n: int) -> tuple[bytes, Judged]:
+    def _judge(self, raw: bytes, n: int) -> Judged:
         verdict = self.filter.classify(raw)
         reasons = self.filter.explain(raw, n) if n else []
-        return raw, Judged(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
+        return Judged(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
 
     def _learn_all(self) -> None:
         """In the order in which they came; runs of mails to learn in one transaction, those to forget one by one."""

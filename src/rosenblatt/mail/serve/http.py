@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from .engine import REASONS, Engine, failure
+from .engine import REASONS, Engine, Judged, failure
 from .limits import Budget, BudgetError, Limits, Share
 from .metrics import TYPE, Metrics, resident_bytes
 
@@ -93,10 +93,9 @@ class Api:
             raise HTTPException(400, f"reasons must be a whole number from 0 to {MOST_REASONS}")
         with self._budget.share() as share:
             mail = await self._mail(request, share)
-            _, judged = await self._in_time(self._engine.judge(lambda: mail, int(asked)))
+            judged, reasons = await self._in_time(self._engine.judge(lambda: mail, _reasons, int(asked)))
         verdict = judged.verdict
         self._metrics.verdicts[verdict.label] += 1
-        reasons = [{"name": reason.name, "weight": float(reason.weight)} for reason in judged.reasons]
         return JSONResponse(
             {
                 "label": verdict.label,
@@ -193,6 +192,13 @@ class Api:
                 return await work
         except TimeoutError:
             raise HTTPException(503, "the answer took too long") from None
+
+
+def _reasons(_: bytes, judged: Judged) -> list[dict[str, Any]]:
+    """What JSON can say: a name may come from any bytes."""
+    return [
+        {"name": reason.name.encode("utf-8", "replace").decode(), "weight": float(reason.weight)} for reason in judged.reasons
+    ]
 
 
 def sizes_of(stats: Any) -> dict[str, float]:

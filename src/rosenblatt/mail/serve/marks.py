@@ -13,8 +13,11 @@ from .scale import THRESHOLD
 
 # Where ours go, theirs leave: a sender who writes `X-Spam-Flag` himself decides nothing.
 OURS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
-_FOREIGN = re.compile(rb"(?:%s)[ \t]*:" % b"|".join(OURS), re.I)
-_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|[\r\n]|\Z)")
+_END = rb"(?:\r\n|[\r\n])"
+_FOREIGN = re.compile(
+    rb"(?:\A|(?<=[\r\n]))(?:%s)[ \t]*+:[^\r\n]*+(?:%s[ \t][^\r\n]*+)*+(?:%s|\Z)" % (b"|".join(OURS), _END, _END), re.I
+)
+_LINE = re.compile(rb"[^\r\n]*+(%s?)" % _END)
 _UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+-]+")
 MOST_NAME = 40
 
@@ -70,20 +73,17 @@ def marked(raw: bytes, judged: Judged) -> bytes:
 def _line_end(raw: bytes, start: int) -> str:
     """That of a mail's first header line."""
     line = _LINE.match(raw, start)
-    assert line is not None
-    return line[0][len(line[0].rstrip(b"\r\n")) :].decode() or "\n"
+    return (line[1].decode() if line else "") or "\n"
 
 
 def _without_foreign(head: bytes) -> bytes:
-    kept, at, dropping = [], 0, False
-    while at < len(head):
-        line = _LINE.match(head, at)
-        assert line is not None
-        dropping = bool(_FOREIGN.match(line[0])) or (dropping and line[0][:1] in (b" ", b"\t"))
-        if not dropping:
-            kept.append(line[0])
-        at = line.end()
-    return b"".join(kept)
+    kept, at = [], 0
+    for found in _FOREIGN.finditer(head):
+        kept.append(head[at : found.start()])
+        at = found.end()
+        if head.endswith(b"\r", 0, found.start()) and head.startswith(b"\n", at):
+            kept.append(b"\n")  # two line ends must not become one
+    return b"".join((*kept, head[at:]))
 
 
 def head_only(raw: bytes, done: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 
 from . import marks, wire
@@ -141,7 +142,7 @@ class _Session:
                 did = "DidRemove: local" if head.tell.forget else "DidSet: local"
                 self._said = did if changed else "no change"
                 return wire.answer([did] if changed else [], b"")
-            raw, judged = await engine.judge(unpack, 0 if command == "CHECK" else REASONS)
+            judged, body = await engine.judge(unpack, partial(_body, command), 0 if command == "CHECK" else REASONS)
         except (RequestError, TimeoutError):
             raise
         except Exception as error:
@@ -149,7 +150,7 @@ class _Session:
         self._spamd._metrics.verdicts[judged.verdict.label] += 1
         self._said = f"{judged.verdict.label} {judged.points}"
         spam = f"Spam: {judged.points.spam} ; {judged.points}"
-        return wire.answer([spam], _body(command, raw, judged))
+        return wire.answer([spam], body)
 
     async def _send(self, sent: bytes) -> None:
         writer = self._writer
