@@ -1,0 +1,261 @@
+"""The server of spamd's protocol under slow, many and vanishing clients, and where it listens."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import (
+    SPAM,
+    Plain,
+    all_of,
+    ask,
+    connected,
+    request,
+    serving,
+)  # fmt: skip
+
+from rosenblatt.mail.serve import Limits
+from rosenblatt.mail.serve.sockets import ServeError, is_loopback, listen, listen_at
+
+QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
+
+
+@pytest.fixture(scope="module")
+def plain() -> Any:
+    spam_filter = Plain()
+    with serving(spam_filter, limits=QUICK) as (addresses, _):
+        yield spam_filter, addresses
+
+
+def test_who_says_nothing_and_who_drips_is_cut_off(plain: Any) -> None:
+    with connected(plain[1]) as silent, connected(plain[1]) as dripping:
+        start = time.monotonic()
+        said = b""
+        dripping.settimeout(0.1)
+        for byte in request("CHECK", SPAM) * 2:
+            try:
+                dripping.sendall(bytes([byte]))
+                said = dripping.recv(1000)
+                break
+            except TimeoutError:
+                continue
+        assert said.startswith(b"SPAMD/1.5 79 EX_TIMEOUT: ")
+        assert all_of(silent).startswith(b"SPAMD/1.5 79 EX_TIMEOUT: ")
+        assert time.monotonic() - start < 5
+
+
+def test_a_client_that_never_reads_holds_nobody_up() -> None:
+    limits = QUICK._replace(message_bytes=30_000_000, write_seconds=0.3, read_seconds=5.0)
+    with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.sendall(request("PROCESS", b"\n" + b"x" * 29_000_000))
+        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        server.stop()  # waits for what was begun, and the begun ends by its limit
+
+
+def test_too_many_at_once_are_refused_politely() -> None:
+    with serving(Plain(), limits=Limits(connections=2)) as (addresses, _):
+        with connected(addresses) as first, connected(addresses) as second:
+            for each in (first, second):
+                each.sendall(b"PI")
+            time.sleep(0.1)
+            assert ask(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 75 EX_TEMPFAIL: too many connections; try again\r\n"
+            for each in (first, second):
+                each.sendall(b"NG SPAMC/1.5\r\n\r\n")
+                assert all_of(each) == b"SPAMD/1.5 0 PONG\r\n"
+        time.sleep(0.1)
+        assert b"Spam: True" in ask(addresses, request("CHECK", SPAM))
+
+
+def test_beyond_those_that_are_told_connections_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.mail.serve.spamd.TOLD", 1)
+    limits = Limits(connections=1, stop_seconds=0.1)
+    with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as told:
+        begun.sendall(b"CHECK")
+        assert told.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
+        assert ask(addresses, request("CHECK", SPAM)) == b""
+
+
+def test_what_comes_after_the_mail_is_noticed_late_as_well() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 0.5
+    with serving(spam_filter) as (addresses, _), connected(addresses) as client:
+        client.sendall(request("PROCESS", SPAM))
+        time.sleep(0.1)
+        client.sendall(b"and more of the mail")
+        assert all_of(client).startswith(b"SPAMD/1.5 65 EX_DATAERR: there are more bytes")
+
+
+def test_an_answer_that_takes_too_long_is_not_waited_for() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 0.5
+    with serving(spam_filter, limits=Limits(handle_seconds=0.1)) as (addresses, _):
+        assert ask(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 79 EX_TIMEOUT: the answer took too long\r\n"
+
+
+def test_mails_that_are_too_much_together_are_refused() -> None:
+    limits = Limits(message_bytes=1000, bytes_at_once=1500)
+    with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as half:
+        half.sendall(request("CHECK", b"x" * 1000)[:-1])
+        time.sleep(0.1)
+        assert b"75 EX_TEMPFAIL: too many large mails" in ask(addresses, request("CHECK", b"x" * 1000))
+        half.sendall(b"x")
+        assert b"Spam: False" in all_of(half)
+        assert b"Spam: False" in ask(addresses, request("CHECK", b"x" * 1000))
+
+
+def test_who_leaves_early_leaves_nothing_behind(plain: Any) -> None:
+    for cut in (0, 3, 20, 60, len(request("PROCESS", SPAM))):
+        with connected(plain[1]) as client:
+            client.sendall(request("PROCESS", SPAM)[:cut])
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not an end
+    assert b"Spam: True" in ask(plain[1], request("CHECK", SPAM))
+
+
+def test_slow_work_does_not_stop_others() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 1.0
+    with serving(spam_filter) as (addresses, _), connected(addresses) as slow:
+        slow.sendall(request("CHECK", SPAM))
+        start = time.monotonic()
+        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        assert time.monotonic() - start < 0.8
+        assert b"Spam: True" in all_of(slow)
+
+
+def test_lessons_that_come_together_are_committed_together() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 0.2
+    answers: list[bytes] = []
+    with serving(spam_filter) as (addresses, _):
+
+        def teach(number: int) -> None:
+            mail = b"Subject: %d\n\n" % (number // 2)
+            answers.append(ask(addresses, request("TELL", mail, "Message-class: spam", "Set: local")))
+
+        threads = [threading.Thread(target=teach, args=(number,)) for number in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sum(b"DidSet" in said for said in answers) == 10 == len(spam_filter.labels)
+    assert len(answers) == 20 == sum(spam_filter.transactions)
+    assert len(spam_filter.transactions) <= 10
+
+
+def test_an_error_is_told_to_all_whose_lessons_were_in_the_transaction() -> None:
+    spam_filter, answers = Plain(), []
+    spam_filter.delay = 0.5
+    with serving(spam_filter) as (addresses, _):
+
+        def teach(number: int) -> None:
+            mail = b"Subject: %d\n\n" % number
+            answers.append(ask(addresses, request("TELL", mail, "Message-class: spam", "Set: local")))
+
+        threads = [threading.Thread(target=teach, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.02)
+        spam_filter.broken = OSError("the disk is full")
+        for thread in threads:
+            thread.join()
+    assert len(answers) == 6
+    assert {said.partition(b": ")[0] for said in answers} == {b"SPAMD/1.5 75 EX_TEMPFAIL"}
+    assert not spam_filter.labels
+
+
+def test_a_stop_finishes_what_was_begun_and_takes_no_more() -> None:
+    spam_filter = Plain()
+    spam_filter.delay = 1.0
+    with serving(spam_filter) as (addresses, server), connected(addresses) as begun, connected(addresses) as silent:
+        begun.sendall(request("TELL", SPAM, "Message-class: spam", "Set: local"))
+        time.sleep(0.1)
+        server.stop()
+        start = time.monotonic()
+        assert all_of(silent) == b""
+        assert time.monotonic() - start < 0.7
+        assert b"DidSet: local" in all_of(begun)
+    with pytest.raises(OSError, match="refused"):
+        connected(addresses)
+
+
+def test_a_stop_does_not_wait_for_ever() -> None:
+    limits = QUICK._replace(read_seconds=60, idle_seconds=60)
+    with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as dripping:
+        dripping.sendall(b"CHECK SPAMC/1.5\r\n")
+        time.sleep(0.05)
+        start = time.monotonic()
+        server.stop()
+        assert all_of(dripping) == b""
+        assert 0.5 < time.monotonic() - start < 5
+
+
+def test_a_socket_in_the_file_system_is_private_and_goes_with_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "spamd.sock"
+    with serving(Plain(), port=None, socket_path=path) as (addresses, _):
+        assert addresses == (None, str(path), None, ())
+        assert path.stat().st_mode & 0o777 == 0o600
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(b"PING SPAMC/1.5\r\n\r\n")
+            assert all_of(client) == b"SPAMD/1.5 0 PONG\r\n"
+        with pytest.raises(ServeError, match="another server is there"):
+            listen_at(path)
+    assert not path.exists()
+
+
+def test_a_socket_of_a_dead_server_is_replaced_and_a_file_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "old.sock"
+    listen_at(path).close()
+    assert path.exists()
+    listen_at(path).close()
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(ServeError, match="no socket"):
+        listen_at(tmp_path / "file")
+    with pytest.raises(ServeError, match="no such file"):
+        listen_at(tmp_path / "none" / "x")
+
+
+@pytest.mark.parametrize(
+    ("host", "local"), [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("0.0.0.0", False), ("::", False)]
+)
+def test_which_hosts_are_this_machine(host: str, local: bool) -> None:
+    assert is_loopback(host) is local
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"host": "0.0.0.0"}, "spamd's protocol has no passwords"),
+        ({"port": None}, "nothing to serve"),
+        ({"host": "no.such.host.invalid"}, "no host"),
+        ({"host": "0.0.0.0", "port": None, "http_port": 0}, "needs a token"),
+        ({"http_port": 0, "token": "short"}, "16 or more"),
+        ({"limits": Limits(connections=0)}, r"limits\.connections"),
+        ({"limits": Limits(bytes_at_once=1000)}, r"limits\.bytes_at_once"),
+        ({"limits": Limits(idle_seconds=-1)}, r"limits\.idle_seconds"),
+    ],
+)
+def test_what_is_unsafe_or_senseless_does_not_start(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence), serving(Plain(), **options):
+        pass
+
+
+def test_both_addresses_of_this_machine_share_a_port() -> None:
+    sockets = listen("localhost", 0)
+    assert len({each.getsockname()[1] for each in sockets}) == 1
+    for each in sockets:
+        each.close()
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    [taken] = listen("127.0.0.1", 0)
+    with taken, pytest.raises(ServeError, match=r"cannot listen on 127\.0\.0\.1 port \d+: address already in use"):
+        listen("127.0.0.1", taken.getsockname()[1])
+    with pytest.raises(ServeError, match="from 0 to 65535"):
+        listen("127.0.0.1", 70_000)
