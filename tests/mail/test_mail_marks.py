@@ -7,13 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import (
-    HAM,
-    SPAM,
-    data_folder,
-    is_passed_on,
-    unmarked,
-)  # fmt: skip
+from serving import HAM, SPAM, data_folder, is_passed_on, unmarked
 
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.identity import digest

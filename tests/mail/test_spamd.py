@@ -10,16 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import (
-    HAM,
-    SPAM,
-    UNSURE,
-    Plain,
-    ask,
-    is_passed_on,
-    request,
-    serving,
-)  # fmt: skip
+from serving import HAM, SPAM, UNSURE, Plain, ask, is_passed_on, request, serving
 
 from rosenblatt.mail.serve import Limits
 from rosenblatt.mail.serve.wire import COMMANDS, RequestError, command_of, head_of

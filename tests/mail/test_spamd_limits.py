@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import (
-    SPAM,
-    Plain,
-    all_of,
-    ask,
-    connected,
-    request,
-    serving,
-)  # fmt: skip
+from serving import SPAM, Plain, all_of, ask, connected, request, serving
 
 from rosenblatt.mail.serve import Limits
 from rosenblatt.mail.serve.sockets import ServeError, is_loopback, listen, listen_at

@@ -13,7 +13,7 @@ class Limits(NamedTuple):
     """Whatever goes over a limit gets one sentence for an answer, and the server carries on."""
 
     message_bytes: int = 32 * 2**20  # of one mail, as it comes and unpacked
-    bytes_at_once: int = 256 * 2**20  # of all mails that are held at one time
+    bytes_at_once: int = 256 * 2**20  # of all mails that are held at one time; answers may take as much again, twice
     header_lines: int = 64  # of one request; not of the mail in it
     header_bytes: int = 16 * 1024
     connections: int = 256  # at once, on each of the two sides; a few more are told so
