@@ -11,7 +11,7 @@ import numpy as np
 from rosenblatt.kernels.hashing import BINS, Rows
 from rosenblatt.kernels.text import CHARS, CHARS_IN_WORDS, WORDS, Cut, Scratch
 
-from .characters import lowered, tables
+from .characters import is_special, tables
 
 ROOM = 1 << 18  # characters of a block; a longer text is a block of its own
 HOW = {"word": WORDS, "char": CHARS, "char_wb": CHARS_IN_WORDS}
@@ -80,8 +80,8 @@ class Cutter:
         if text.isascii():
             raw = np.frombuffer(text.encode("ascii") + PADDING, np.uint8)
             return Block(raw, bounds_of(map(len, texts), len(texts)), True)
-        if self.lowercase:
-            texts = list(map(lowered, texts))
+        if self.lowercase and is_special(text):
+            texts = [text.lower() if is_special(text) else text for text in texts]
         try:
             return joined([text.encode() for text in texts])
         except UnicodeEncodeError:

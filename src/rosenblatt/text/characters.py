@@ -27,6 +27,6 @@ def tables(lowercase: bool, ascii_only: bool) -> tuple[Any, Any]:
     return kinds, np.frombuffer(lowered.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def lowered(text: str) -> str:
-    """The text with what the table of lower cases cannot say done, or the text itself."""
-    return text if text.isascii() or not any(letter in text for letter in SPECIAL) else text.lower()
+def is_special(text: str) -> bool:
+    """Whether the table of lower cases cannot lower this text."""
+    return any(letter in text for letter in SPECIAL)
