@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from rosenblatt.kernels.text import CHARS, CHARS_IN_WORDS, WORDS, Cut, Scratch
 from .characters import is_special, tables
 
 ROOM = 1 << 18  # characters of a block; a longer text is a block of its own
+FIRST_TEXTS, MOST_TEXTS = 64, 2048  # taken at once; so many are held at most, however long they are
 HOW = {"word": WORDS, "char": CHARS, "char_wb": CHARS_IN_WORDS}
 PADDING = bytes(4)  # kernels look up to three bytes further
 
@@ -41,27 +43,35 @@ def bounds_of(lengths: Iterable[int], count: int) -> Any:
     return bounds
 
 
-def texts_of(documents: Iterable[Any], decode: Callable[[Any], Any], always: bool = False) -> Iterator[str]:
-    """Every document as text; strings are, unless `decode` is always to be asked."""
-    for place, document in enumerate(documents):
-        text = document if type(document) is str and not always else decode(document)
-        if not isinstance(text, str):
-            raise TypeError(f"text {place} must be a string or bytes, got {document!r:.80}")
-        yield text
+def in_blocks(documents: Iterable[Any], decode: Callable[[Any], Any], always: bool = False) -> Iterator[list[str]]:
+    """Documents as texts, in lists of about ROOM characters; strings are texts, unless `decode` is always to be asked."""
+    ahead, count, place = iter(documents), FIRST_TEXTS, 0
+    while some := list(islice(ahead, count)):
+        if always or set(map(type, some)) != {str}:
+            some = [_text(document, decode, always, place + k) for k, document in enumerate(some)]
+        place += len(some)
+        size = sum(map(len, some))
+        yield from [some] if size <= 2 * ROOM else _parts(some)
+        count = max(1, min(MOST_TEXTS, 4 * count, ROOM * len(some) // (size + 1)))
 
 
-def in_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts in lists of about ROOM characters."""
-    block: list[str] = []
-    room = ROOM
+def _text(document: Any, decode: Callable[[Any], Any], always: bool, place: int) -> str:
+    text = document if type(document) is str and not always else decode(document)
+    if not isinstance(text, str):
+        raise TypeError(f"text {place} must be a string or bytes, got {document!r:.80}")
+    return text
+
+
+def _parts(texts: list[str]) -> Iterator[list[str]]:
+    part: list[str] = []
+    size = 0
     for text in texts:
-        block.append(text)
-        room -= len(text) + 1
-        if room <= 0:
-            yield block
-            block, room = [], ROOM
-    if block:
-        yield block
+        if part and size + len(text) > ROOM:
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += len(text)
+    yield part
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from rosenblatt.kernels.hashing import hash_grams
 from rosenblatt.kernels.vocabulary import Table, count_rows, enter_all
 
-from .blocks import Cutter, Room, in_blocks, joined
+from .blocks import Cutter, Room, joined
 
 FIRST_ENTRIES, FIRST_BYTES = 1 << 12, 1 << 15
 
@@ -46,10 +46,10 @@ def _enlarged(table: Table, count: int, entries: int, size: int) -> Table:
     return larger
 
 
-def words_and_rows(texts: Iterable[str], cutter: Cutter) -> tuple[list[str], Any]:
-    """Every gram of the texts once, and how many texts have it."""
+def words_and_rows(blocks: Iterable[list[str]], cutter: Cutter) -> tuple[list[str], Any]:
+    """Every gram of blocks of texts once, and how many texts have it."""
     table, count, before, room = _empty(FIRST_ENTRIES, FIRST_BYTES), np.uintp(0), 0, Room()
-    for some in in_blocks(texts):
+    for some in blocks:
         block = cutter.encode(some)
         longest = int(block.lengths.max())
         cut, scratch = cutter.cut(block), room.scratch(cutter, longest)

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval
 
 from rosenblatt.kernels.hashing import Hashed, Rows, hash_texts, hash_tokens
 
-from .blocks import Block, Cutter, Room, bounds_of, in_blocks, joined, texts_of
+from .blocks import Block, Cutter, Room, bounds_of, in_blocks, joined
 from .murmur import murmur3_of
 from .naming import Naming
 from .rows import Values, stacked
@@ -161,7 +161,7 @@ class TextHasher(HashingVectorizer):
         def decode(document: Any) -> Any:
             return prepare(self.decode(document)) if prepared else self.decode(document)
 
-        for texts in in_blocks(texts_of(X, decode, always=prepared or self.input != "content")):
+        for texts in in_blocks(X, decode, always=prepared or self.input != "content"):
             block = cutter.encode(texts)
             lengths = block.lengths
             most, longest = int(cutter.most_grams(lengths).sum()), int(lengths.max())

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from rosenblatt.kernels.vocabulary import look_up
 from rosenblatt.parameters import count, flag, one_of
 
-from .blocks import HOW, Cutter, Room, in_blocks, texts_of
+from .blocks import HOW, Cutter, Room, in_blocks
 from .entries import table_of, words_and_rows
 from .rows import Values, stacked
 
@@ -129,10 +129,10 @@ class Vocabulary(TransformerMixin, BaseEstimator):
             raise ValueError(f"ngram_range must be two whole numbers of at least 1 that do not fall, got {self.ngram_range!r}")
         return Cutter(self.analyzer, low, high, flag("lowercase", self.lowercase), lambda text: None)
 
-    def _blocks(self, texts: Iterable[str]) -> Iterator[tuple[Any, Any, Any]]:
+    def _blocks(self, blocks: Iterable[list[str]]) -> Iterator[tuple[Any, Any, Any]]:
         cutter, room, values = self._cutter(), Room(), Values(flag("binary", self.binary), self.norm, self.dtype)
         bits = np.uint32((len(self.vocabulary_) - 1).bit_length())
-        for some in in_blocks(texts):
+        for some in blocks:
             block = cutter.encode(some)
             longest = int(block.lengths.max())
             scratch = room.scratch(cutter, longest)
@@ -144,7 +144,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
             yield rows.indices[:size].copy(), values.of(rows.counts[:size], indptr), indptr
 
 
-def _texts(X: Iterable[Any]) -> Iterator[str]:
+def _texts(X: Iterable[Any]) -> Iterator[list[str]]:
     if isinstance(X, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
-    return texts_of(X, lambda document: document.decode() if isinstance(document, bytes) else document)
+    return in_blocks(X, lambda document: document.decode() if isinstance(document, bytes) else document)
