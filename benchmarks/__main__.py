@@ -36,11 +36,6 @@ from . import (
 PARTS = (
     "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "html", "streams",
     "commands", "startup", "serve",
-from . import commands, defaults, epochs, errors, html, margins, memory, parsing, pocket, proofs, squares, startup, streams
-
-PARTS = (
-    "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "html", "streams",
-    "commands", "startup",
 )  # fmt: skip
 console = Console(width=150)
 
@@ -212,12 +207,11 @@ def _html(rows: Any) -> list[dict[str, Any]]:
         kept.append(row)
         seconds, size, hostile = row["seconds"], row["megabytes"], "at most" in row
         short = seconds["ours"] > row["at most"] if hostile else row["rate"] < row["required"]
+        wanted = f"{row['at most']:g} s at most" if hostile else f"{row['required']:g} MB/s"
+        plain, agree = ("", "") if hostile else (f"{size / seconds['ours, plain']:.0f}", f"{row['agree']:.0%}")
         table.add_row(
             row["work"], f"{size:.1f}", f"{seconds['html.parser']:.3f}{' (1/1000)' if hostile else ''}",
-            f"{seconds['ours']:.3f}", f"{row['rate']:.0f}",
-            f"{row['at most']:g} s at most" if hostile else f"{row['required']:g} MB/s",
-            "" if hostile else f"{size / seconds['ours, plain']:.0f}", "" if hostile else f"{row['agree']:.0%}",
-            style="red" if short else "",
+            f"{seconds['ours']:.3f}", f"{row['rate']:.0f}", wanted, plain, agree, style="red" if short else "",
         )  # fmt: skip
     console.print(table)
     return kept
