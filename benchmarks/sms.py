@@ -20,11 +20,17 @@ from . import workloads
 from .bogofilter import Bogofilter
 
 GOAL = 0.96
-# Not searched for on these folds: up to five letters, and r, are what the mail filter was given on another corpus.
-GRAMS: dict[str, Any] = {
-    "analyzer": "char_wb", "ngram_range": (1, 5), "n_features": 1 << 20, "binary": True, "alternate_sign": False,
-}  # fmt: skip
-R = 0.1
+HASHED: dict[str, Any] = {"n_features": 1 << 20, "binary": True, "alternate_sign": False}
+R = 0.1  # as the mail filter has it
+LETTERS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (1, 5)}
+# Chosen among by five folds within the training messages of each fold.
+CHOICE: tuple[dict[str, Any], ...] = (
+    LETTERS,
+    LETTERS | {"lowercase": False},
+    LETTERS | {"ngram_range": (1, 4)},
+    LETTERS | {"ngram_range": (2, 5)},
+    {"analyzer": "word", "ngram_range": (1, 2)},
+)
 
 
 def measure(quick: bool) -> Iterator[dict[str, Any]]:
@@ -78,13 +84,32 @@ def _mail(text: str) -> bytes:
     return b"\n" + text.encode() + b"\n"
 
 
-def _hasher() -> Any:
+def _hasher(read: dict[str, Any] = LETTERS) -> Any:
     made: Any = getattr(rb, "TextHasher", HashingVectorizer)
-    return made(**GRAMS)
+    return made(**HASHED, **read)
+
+
+def _arow() -> Any:
+    return rb.AROW(r=R, random_state=0)
+
+
+def _chosen(texts: Any, spam: Any, new: Any) -> Any:
+    """Hashing learns nothing, so rows are made once; F1 is of all inner folds together."""
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(texts, spam))
+
+    def within(read: dict[str, Any]) -> float:
+        rows, said = _hasher(read).transform(texts), np.zeros(len(texts), bool)
+        for train, test in folds:
+            said[test] = _arow().fit(rows[train], spam[train]).predict(rows[test])
+        return float(f1_score(spam, said))
+
+    hasher = _hasher(max(CHOICE, key=within))
+    return _arow().fit(hasher.transform(texts), spam).predict(hasher.transform(new))
 
 
 CONTESTANTS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "rb.AROW, 1 to 5 letters": _pipeline(_hasher, lambda: rb.AROW(r=R, random_state=0)),
+    "rb.AROW, letters chosen within the training folds": _chosen,
+    "rb.AROW, 1 to 5 letters": _pipeline(_hasher, _arow),
     "rb.SoftMargin, 1 to 5 letters": _pipeline(_hasher, lambda: rb.SoftMargin(C=10.0)),
     "rb.Perceptron('average'), 1 to 5 letters": _pipeline(_hasher, lambda: rb.Perceptron("average", random_state=0)),
     "LinearSVC, 1 to 5 letters": _pipeline(_hasher, LinearSVC),
