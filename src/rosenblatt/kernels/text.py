@@ -16,7 +16,6 @@ from .compile import inlined, kernel
 WORDS, CHARS, CHARS_IN_WORDS = 0, 1, 2
 OF_A_WORD, BLANK = np.uint8(1), np.uint8(2)
 SPACE = np.uint8(32)
-ASCII = 128  # so long are the tables where there are no other characters
 ONE = np.uintp(1)
 SIX = np.uint32(0x3F)
 
@@ -111,9 +110,17 @@ def _words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, star
     return count
 
 
+@inlined
+def _is_ascii(text: Any, i: Any, stop: Any) -> Any:
+    found = np.uint8(0)
+    for k in range(i, stop):
+        found |= text[k]
+    return found < np.uint8(0x80)
+
+
 @kernel
 def _ascii_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
-    """The same words where every character is a byte: most texts are so, and it takes half the time."""
+    """The same words where every character is a byte, as in most texts."""
     count, begin, at = np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
         c = lows[text[i]]
@@ -181,7 +188,7 @@ def _chars_in_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: 
 @kernel
 def cleaned(cut: Cut, text: Any, i: Any, stop: Any, clean: Any, starts: Any) -> Any:
     """Fill `clean` and `starts` from text[i:stop]; how many units there are. A last start says where the units end."""
-    if cut.how == WORDS and cut.kinds.shape[0] == ASCII:
+    if cut.how == WORDS and _is_ascii(text, i, stop):
         return _ascii_words(text, i, stop, cut.kinds, cut.lows, clean, starts)
     if cut.how == WORDS:
         return _words(text, i, stop, cut.kinds, cut.lows, clean, starts)

@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 
 def joined(pieces: list[bytes]) -> Block:
-    text = np.frombuffer(b"".join(pieces) + PADDING, np.uint8)
+    text = np.frombuffer(b"".join([*pieces, PADDING]), np.uint8)
     return Block(text, bounds_of(map(len, pieces), len(pieces)), False)
 
 
@@ -86,9 +86,9 @@ class Cutter:
 
     def encode(self, texts: list[str]) -> Block:
         """Texts as bytes, in lower case as far as the table of lower cases cannot do it."""
-        text = "".join(texts)
+        text = "".join([*texts, PADDING.decode()])
         if text.isascii():
-            raw = np.frombuffer(text.encode("ascii") + PADDING, np.uint8)
+            raw = np.frombuffer(text.encode("ascii"), np.uint8)
             return Block(raw, bounds_of(map(len, texts), len(texts)), True)
         if self.lowercase and is_special(text):
             texts = [text.lower() if is_special(text) else text for text in texts]
