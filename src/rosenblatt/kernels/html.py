@@ -12,6 +12,7 @@ import numpy as np
 from .compile import inlined, kernel
 from .references import (
     AMPERSAND,
+    ATTRIBUTE,
     CASE,
     DIGIT,
     EQUALS,
@@ -20,6 +21,7 @@ from .references import (
     NONE,
     ONE,
     TEN,
+    TEXT,
     TWO,
     ZERO,
     References,
@@ -68,12 +70,12 @@ def _is_white(c: Any) -> Any:
 
 
 @inlined
-def _name(html: Any, i: Any, n: Any, attribute: Any) -> Any:
+def _name(html: Any, i: Any, n: Any, where: Any) -> Any:
     """After a name, and its key, or 0 where it is none of ours. An attribute's may begin with "=", but ends before one."""
     begin, key = i, np.uint64(0)
     while i < n:
         c = html[i]
-        if c in (CLOSE, SLASH) or _is_white(c) or (attribute and c == EQUALS and i > begin):
+        if c in (CLOSE, SLASH) or _is_white(c) or (where == ATTRIBUTE and c == EQUALS and i > begin):
             break
         letter, digit, code = np.uint8(np.uint8(c | CASE) - LETTER), np.uint8(c - DIGIT), np.uint64(63)
         if letter < LETTERS:
@@ -130,7 +132,7 @@ def _wide(html: Any, i: Any, n: Any) -> Any:
 
 
 @inlined
-def _words(html: Any, i: Any, n: Any, attribute: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
+def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
     """Write text up to n, or to the next "<" outside of attributes; returns where that is, how much is written, what is due."""
     while i < n:
         c = html[i]
@@ -142,10 +144,10 @@ def _words(html: Any, i: Any, n: Any, attribute: Any, text: Any, o: Any, due: An
         if kind == CONTROL:
             i += ONE
             continue
-        if kind == ANGLE and not attribute:
+        if kind == ANGLE and where == TEXT:
             break
         if kind == REFERENCE:
-            after, first, second = reference(html, i, n, attribute, markup.references)
+            after, first, second = reference(html, i, n, where, markup.references)
             if after > i:
                 o, due = _character(text, o, due, first)
                 if second != NONE:
@@ -176,7 +178,7 @@ def _address(html: Any, i: Any, n: Any, links: Any, q: Any, references: Any) -> 
     while i < n:
         c = html[i]
         if c == AMPERSAND:
-            after, first, second = reference(html, i, n, True, references)
+            after, first, second = reference(html, i, n, ATTRIBUTE, references)
             if after > i:
                 if first > np.uint32(SPACE) and first != np.uint32(DELETE):
                     q = encoded(links, q, first)
@@ -226,7 +228,7 @@ def _blanks(html: Any, i: Any, n: Any) -> Any:
 @inlined
 def _attribute(html: Any, i: Any, n: Any) -> Any:
     """One attribute that begins at i: after it, its key, and where its value begins and ends."""
-    i, key = _name(html, i, n, True)
+    i, key = _name(html, i, n, ATTRIBUTE)
     j = _blanks(html, i, n)
     if j >= n or html[j] != EQUALS:
         return j, key, j, j
@@ -248,7 +250,7 @@ def _after_raw(html: Any, i: Any, n: Any, name: Any) -> Any:
     """The "</" of the tag that ends a script or style sheet, or n."""
     while i + TWO < n:
         if html[i] == OPEN and html[i + ONE] == SLASH:
-            end, key = _name(html, i + TWO, n, False)
+            end, key = _name(html, i + TWO, n, TEXT)
             if key == name and end < n:
                 return i
         i += ONE
@@ -279,7 +281,7 @@ def html_text(html: Any, text: Any, links: Any, done: Any, markup: Any) -> None:
     """All of it; `done` gets how many bytes of text and of addresses there are. Both have room for 5/4 of the input and 16."""
     i, n, o, q, due = ZERO, np.uintp(html.shape[0]), ZERO, ZERO, NOTHING
     while i < n:
-        i, o, due = _words(html, i, n, False, text, o, due, markup)
+        i, o, due = _words(html, i, n, TEXT, text, o, due, markup)
         if i >= n:
             break
         c = html[i + ONE] if i + ONE < n else SPACE
@@ -294,7 +296,7 @@ def html_text(html: Any, text: Any, links: Any, done: Any, markup: Any) -> None:
             o += ONE
             i += ONE
             continue
-        i, name = _name(html, i + TWO if closing else i + ONE, n, False)
+        i, name = _name(html, i + TWO if closing else i + ONE, n, TEXT)
         kind = kind_of(name, markup)
         if kind in (BLOCK, CELL):
             due = max(due, kind)
@@ -307,7 +309,7 @@ def html_text(html: Any, text: Any, links: Any, done: Any, markup: Any) -> None:
                 continue
             if key == ALT:
                 due = max(due, BLANK)
-                begin, o, due = _words(html, begin, end, True, text, o, due, markup)
+                begin, o, due = _words(html, begin, end, ATTRIBUTE, text, o, due, markup)
                 due = max(due, BLANK)
             elif key in (HREF, SRC, ACTION, BACKGROUND):
                 q = _address(html, begin, end, links, q, markup.references)

@@ -9,6 +9,7 @@ import numpy as np
 from .compile import inlined, kernel
 
 ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
+TEXT, ATTRIBUTE = np.uint8(0), np.uint8(1)  # where something is; no bools, for each of which Numba would compile once more
 AMPERSAND, SEMICOLON, HASH, EQUALS = (np.uint8(ord(c)) for c in "&;#=")
 CASE, DIGIT, LETTER, LETTER_X = np.uint8(32), np.uint8(ord("0")), np.uint8(ord("a")), np.uint8(ord("x"))
 TEN, SIX, LETTERS = np.uint8(10), np.uint8(6), np.uint8(26)
@@ -62,7 +63,7 @@ def _find(html: Any, start: Any, length: Any, h: Any, table: Any) -> Any:
 
 
 @kernel
-def reference(html: Any, i: Any, stop: Any, attribute: Any, table: Any) -> Any:
+def reference(html: Any, i: Any, stop: Any, where: Any, table: Any) -> Any:
     """After the reference that begins with the "&" at i, and its one or two characters; i itself where there is none."""
     j = i + ONE
     if j >= stop:
@@ -87,7 +88,7 @@ def reference(html: Any, i: Any, stop: Any, attribute: Any, table: Any) -> Any:
             at += ONE
         k = _find(html, begin, length, h, table)
         if k >= 0:
-            if attribute and at < stop and (_is_alphanumeric(html[at]) or html[at] == EQUALS):
+            if where == ATTRIBUTE and at < stop and (_is_alphanumeric(html[at]) or html[at] == EQUALS):
                 return i, NONE, NONE
             return at, table.first[k], table.second[k]
         length -= ONE
