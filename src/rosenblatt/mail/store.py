@@ -30,7 +30,7 @@ from .settings import Settings
 from .state import Lesson, State
 
 # Messages that are replayed at every start, at most; and the share of time that saving may take of one who learns on and on.
-BACKLOG = 64
+BACKLOG = 32
 SAVING = 0.05
 TOGETHER = 100  # messages that are replayed in one go, while verdicts wait
 SPACING = 1000  # messages between two states that are kept in memory by one who learns for long
@@ -143,28 +143,30 @@ class Store:
         """The newest state at hand that is a replay of this log, not beyond `upto`; or the state before all messages."""
         settings, base = self.log.settings(), self.log.base()
         first = 0 if base is None else base.seq
+        best, saved = None, 0
         for state, on_disk in self._states(settings, base):
             if first <= state.seq and (upto is None or state.seq <= upto) and self._right(state):
-                if upto is None:
-                    self.saved = state.count if on_disk else 0
-                return state if on_disk else state.copy()
+                best = best or (state if on_disk else state.copy())
+                if on_disk:
+                    saved = state.count
+                    break
+        if upto is None:
+            self.saved = saved
+        if best is not None:
+            return best
         if base is not None:
             self._check_features(settings)
             raise FilterError(
                 self.home, f"{base.name} is damaged or gone, which holds what was learnt before the oldest text in {LOG}"
             )
-        if upto is None:
-            self.saved = 0
         return State(settings)
 
     def _states(self, settings: Settings, base: Base | None) -> Iterator[tuple[State, bool]]:
         """Those that there are, the newest first, and whether they are on disk."""
         latest = snapshot.load(self.home / snapshot.NAME, self.log.uuid, settings)
-        if latest is not None:
-            yield latest, True
-        for state in reversed(self.earlier):
-            if state.settings.replayed() == settings.replayed():
-                yield state, False
+        states = [(state, False) for state in self.earlier if state.settings.replayed() == settings.replayed()]
+        states += [] if latest is None else [(latest, True)]
+        yield from sorted(states, key=lambda pair: (pair[0].seq, pair[1]), reverse=True)
         oldest = None if base is None else snapshot.load(self.home / base.name, self.log.uuid, settings)
         if oldest is not None:
             yield oldest, True
