@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
-from rosenblatt.mail import store
+from rosenblatt.mail import snapshot, state, store
+from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Settings, Unlearned
 from rosenblatt.mail.identity import digest
 
@@ -65,6 +67,46 @@ def test_unlearning_leaves_the_filter_that_never_saw_the_message(
             assert_equal(found, other)
     finally:
         found.close()
+
+
+def test_the_calibration_is_the_logs_and_not_that_of_who_asked_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(scores: Any, spam: Any, ham_loss: float) -> Calibration:
+        return Calibration(float((scores * np.arange(1, 1 + len(scores))).sum()), float(spam.sum()), len(scores), ham_loss)
+
+    for module in (state, snapshot):
+        monkeypatch.setattr(module, "KEPT", 40)
+    monkeypatch.setattr(state, "LARGEST_STEP", 8)
+    monkeypatch.setattr(state, "calibrate", measured)
+    assert [state.calibrated_at(count) for count in (0, 1, 127, 128, 129, 511, 512, 519, 521)] == [
+        0,
+        1,
+        127,
+        128,
+        128,
+        508,
+        512,
+        512,
+        520,
+    ]
+    draw, learnt = random.Random(3), 0
+    found = fresh(tmp_path / "a", [])
+    with fresh(tmp_path / "b", []) as other:
+        for _ in range(12):
+            more = mails(range(learnt, learnt + draw.randrange(1, 16)))
+            learnt += len(more)
+            for each in more:
+                found.learn([each])
+                if draw.random() < 0.3:
+                    found.classify(mail(1))
+            if draw.random() < 0.5:
+                found.save()
+            if draw.random() < 0.5:
+                found.close()
+                found = Filter.open(tmp_path / "a")
+            other.learn(more)
+            assert_equal(found, other)
+        assert other.calibration.spam_from == 32  # scores of the window
+    found.close()
 
 
 def test_learning_twice_changes_nothing_and_another_label_moves(tmp_path: Path) -> None:
