@@ -22,6 +22,7 @@ from rosenblatt.mail.verdict import Reason, Verdict
 SPAM = b"Subject: pills\r\nFrom: a@b.example\r\n\r\nbuy pills pills pills now\r\n"
 HAM = b"Subject: lunch\n\nAt noon, as always?\n"
 UNSURE = b"Subject: hello\n\nbuy lunch\n"
+CALIBRATION = Calibration(slope=2.0, offset=0.0, spam_from=0.5, ham_to=-0.5)
 WEIGHTS = {b"pills": 0.5, b"buy": 0.4, b"noon": -0.9, b"lunch": -0.5}
 
 
@@ -35,7 +36,7 @@ class Counts(NamedTuple):
 class Plain:
     """Weights of a few words; what was learnt is remembered, and counts nothing."""
 
-    calibration = Calibration()
+    calibration = CALIBRATION
 
     def __init__(self) -> None:
         self.labels: dict[bytes, bool] = {}

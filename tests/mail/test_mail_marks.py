@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import HAM, SPAM, data_folder, is_passed_on, unmarked
+from serving import CALIBRATION, HAM, SPAM, data_folder, is_passed_on, unmarked
 
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.identity import digest
@@ -19,8 +19,8 @@ from rosenblatt.mail.verdict import Reason, Verdict
 
 def judged(spam: bool = True, *names: str) -> Judged:
     score = 2.0 if spam else -2.0
-    verdict = Verdict(Calibration().label(score), score, 0.9)
-    return Judged(verdict, points(score, verdict.label, Calibration()), [Reason(name, 1.0) for name in names])
+    verdict = Verdict(CALIBRATION.label(score), score, 0.9)
+    return Judged(verdict, points(score, verdict.label, CALIBRATION), [Reason(name, 1.0) for name in names])
 
 
 def test_a_marked_mail_is_the_mail_and_a_few_lines() -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 THRESHOLD = 5.0
 MOST = 99.9
-NARROWEST = 1e-3  # a gap of nothing between ham and spam would make every score endless
+NARROWEST = 0.1  # a gap of nothing between ham and spam would make every score endless
 
 
 class Boundaries(Protocol):
@@ -34,7 +34,8 @@ def points(score: float, label: str, boundaries: Boundaries) -> Points:
     """The points of a mail.
 
     >>> from rosenblatt.mail.calibration import Calibration
-    >>> [str(points(s, Calibration().label(s), Calibration())) for s in (-0.75, 0.0, 0.499, 0.5, 2.0)]
+    >>> found = Calibration(spam_from=0.5, ham_to=-0.5)
+    >>> [str(points(score, found.label(score), found)) for score in (-0.75, 0.0, 0.499, 0.5, 2.0)]
     ['-1.2 / 5.0', '2.5 / 5.0', '4.9 / 5.0', '5.0 / 5.0', '12.5 / 5.0']
     """
     width = max(boundaries.spam_from - boundaries.ham_to, NARROWEST)
