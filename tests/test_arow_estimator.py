@@ -253,6 +253,7 @@ def test_what_is_fitted_is_the_models_own():
     same(one, pickle.loads(pickle.dumps(one)))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("order", ["cyclic", "permuted"])
 def test_rows_are_not_copied(order):
     X, y = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32), np.arange(20_000) % 2
