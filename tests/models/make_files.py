@@ -56,6 +56,7 @@ def main() -> None:
         "max-margin": rb.MaxMargin(inseparable="soft").fit(X2, y2),
         "passive-aggressive-float32": rb.PassiveAggressive(C=float("inf"), random_state=1).fit(X2.astype("f4"), y2 == "oak"),
         "least-squares-stream": stream,
+        "arow": rb.AROW(0.5, random_state=1).fit(sp.csr_array(X), y),
         "tanh": rb.NonlinearMSE(step=lambda k: 0.1, solver="online", random_state=1).fit(X2, np.arange(40) % 2),
         "plain-model": model_of(average, running=False, provenance={"source": "trees.csv", "command": "train trees.csv"}),
     }  # fmt: skip
