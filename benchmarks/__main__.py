@@ -21,21 +21,24 @@ from . import (
     defaults,
     epochs,
     errors,
+    hashing,
     html,
+    mail,
     margins,
     memory,
     parsing,
     pocket,
     proofs,
     serve,
+    sms,
     squares,
     startup,
     streams,
-)  # fmt: skip
+)
 
 PARTS = (
-    "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "html", "streams",
-    "commands", "startup", "serve",
+    "epochs", "pocket", "margins", "squares", "proofs", "errors", "memory", "defaults", "parsing", "streams", "commands",
+    "startup", "hashing", "html", "mail", "sms", "serve",
 )  # fmt: skip
 console = Console(width=150)
 
@@ -76,6 +79,12 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
             found[part] = _defaults(defaults.measure(3, quick))
         elif part == "parsing":
             found[part] = _ratios(parsing.measure(repeats, quick), "peer")
+        elif part == "hashing":
+            found[part] = _ratios(hashing.measure(repeats, quick), "sklearn")
+        elif part == "mail":
+            found[part] = _tables(mail.measure(quick))
+        elif part == "sms":
+            found[part] = _tables(sms.measure(quick))
         elif part == "html":
             found[part] = _html(html.measure(repeats, quick))
         elif part == "streams":
@@ -214,6 +223,23 @@ def _html(rows: Any) -> list[dict[str, Any]]:
             f"{seconds['ours']:.3f}", f"{row['rate']:.0f}", wanted, plain, agree, style="red" if short else "",
         )  # fmt: skip
     console.print(table)
+    return kept
+
+
+def _tables(rows: Any) -> list[dict[str, Any]]:
+    """Rows that say which table they are of; a column is what every row of it has as text."""
+    kept: list[dict[str, Any]] = []
+    table: Table | None = None
+    for row in rows:
+        told = {name: text for name, text in row.items() if isinstance(text, str) and name != "table"}
+        if not kept or kept[-1]["table"] != row["table"] or table is None or len(table.columns) != len(told):
+            if table is not None:
+                console.print(table)
+            table = Table(*told, title=row["table"])
+        table.add_row(*told.values())
+        kept.append(row)
+    if table is not None:
+        console.print(table)
     return kept
 
 

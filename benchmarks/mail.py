@@ -20,6 +20,7 @@ from rosenblatt.mail.calibration import calibrate
 from rosenblatt.mail.learner import Learner
 from rosenblatt.mail.message import Message
 from rosenblatt.mail.parse import parse
+from rosenblatt.mail.settings import Settings
 from rosenblatt.text.murmur import murmur3_of, murmur3_windows
 
 from . import workloads
@@ -27,7 +28,7 @@ from .bogofilter import Bogofilter
 from .mail_learners import BITS, LEARNERS
 
 FOLDERS = ("spam-1", "easy-ham-1", "hard-ham-1")
-R = 0.1
+R = Settings().r
 SHUFFLES = 10
 GOAL, RATE = 0.15, 1000.0  # (1 - AUC) % at most, messages a second at least
 SETTLED = 1000  # messages after which a filter is no longer new

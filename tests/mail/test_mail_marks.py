@@ -12,9 +12,9 @@ from serving import CALIBRATION, HAM, SPAM, data_folder, is_passed_on, unmarked
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.serve.engine import Judged
-from rosenblatt.mail.serve.marks import _without_foreign, head_only, marked, symbols
+from rosenblatt.mail.serve.marks import _without_foreign, head_only, marked
 from rosenblatt.mail.serve.scale import points
-from rosenblatt.mail.verdict import Reason, Verdict
+from rosenblatt.mail.verdict import Reason, Verdict, symbols
 
 
 def judged(spam: bool = True, *names: str) -> Judged:

@@ -38,7 +38,7 @@ def evaluate(
 ) -> Evaluation:
     """Classify, then learn; see `trec.run` for `delay` and `train`."""
     judged = _Judged(State(settings or Settings()))
-    stream = ((columns_of(message, judged.state.settings.bits), spam) for message, spam in messages)
+    stream = (((message, columns_of(message, judged.state.settings.bits)), spam) for message, spam in messages)
     scores, spam = trec.run(stream, judged, delay=delay, train=train)
     return Evaluation(scores, spam, np.array(judged.verdicts, np.int8), trec.figures(scores, spam, seed=seed))
 
@@ -50,10 +50,11 @@ class _Judged:
         self.state = state
         self.verdicts: list[int] = []
 
-    def score(self, columns: Any) -> float:
-        score = self.state.learner.score(columns)
+    def score(self, message: Any) -> float:
+        score = self.state.learner.score(message[1])
         self.verdicts.append(LABELS.index(self.state.calibration().label(score)))
         return score
 
-    def learn(self, columns: Any, spam: bool) -> None:
-        self.state.learn([Lesson(self.state.seq + 1, b"", spam, columns)])
+    def learn(self, message: Any, spam: bool) -> None:
+        lesson = Lesson(self.state.seq + 1, b"", spam, message[0])
+        self.state.learn_columns([lesson], np.array([0, len(message[1])]), message[1])

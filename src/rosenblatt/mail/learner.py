@@ -22,7 +22,7 @@ class Learner:
     Columns are sorted, each once: uint32.
     """
 
-    def __init__(self, bits: int, r: float = 1.0, ham_weight: float = 1.0) -> None:
+    def __init__(self, bits: int, r: float = 0.1, ham_weight: float = 1.0) -> None:
         self.bits, self.r, self.ham_weight = bits, r, ham_weight
         self.weights: Any = np.zeros(1 << bits, np.float32)
         self.variances: Any = np.ones(1 << bits, np.float32)

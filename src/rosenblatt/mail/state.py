@@ -52,9 +52,10 @@ class State:
         if lessons:
             columns = columns_of_many([lesson.message for lesson in lessons], self.settings.bits)
             with lock or contextlib.nullcontext():
-                self._learn(lessons, *columns)
+                self.learn_columns(lessons, *columns)
 
-    def _learn(self, lessons: list[Lesson], indptr: Any, columns: Any) -> None:
+    def learn_columns(self, lessons: list[Lesson], indptr: Any, columns: Any) -> None:
+        """The same where their columns are at hand, as `columns_of_many` gives them."""
         self.whole = False  # until all of it is done: somebody may press Ctrl-C
         spam = np.array([lesson.spam for lesson in lessons])
         scores = self.learner.learn_many(indptr, columns, spam)

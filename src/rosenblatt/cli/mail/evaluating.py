@@ -106,8 +106,9 @@ def _print(found: Evaluation) -> None:
 
 
 def _draw(found: Evaluation, path: str) -> None:
-    from ...mail.curve import curve_chart
+    from ...mail.trec import curve
+    from ...report.figures.mail_curve import mail_curve
     from ...report.save import save_chart
 
-    save_chart(curve_chart(found.scores, found.spam), path)
+    save_chart(mail_curve(curve(found.scores, found.spam)), path)
     note(f"the learning curve is in {path}")

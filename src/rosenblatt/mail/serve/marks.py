@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from ..head import headers
 from ..stamp import stamped
-from ..verdict import Reason
+from ..verdict import header_value, symbols
 from .engine import Judged
 from .scale import THRESHOLD
 
@@ -18,18 +17,6 @@ _FOREIGN = re.compile(
     rb"(?:\A|(?<=[\r\n]))(?:%s)[ \t]*+:[^\r\n]*+(?:%s[ \t][^\r\n]*+)*+(?:%s|\Z)" % (b"|".join(OURS), _END, _END), re.I
 )
 _LINE = re.compile(rb"[^\r\n]*+(%s?)" % _END)
-_UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+-]+")
-MOST_NAME = 40
-
-
-def symbols(reasons: Sequence[Reason]) -> str:
-    """Names of features as SpamAssassin writes names of tests: no blanks, no commas; ASCII.
-
-    >>> symbols([Reason('body: "free money"', 0.5), Reason('subject: "caf\\u00e9, now"', -0.1)])
-    'body:free_money,subject:caf_now'
-    """
-    names = (_UNSAFE.sub("_", reason.name.replace('"', "").replace(": ", ":"))[:MOST_NAME].strip("_") for reason in reasons)
-    return ",".join(dict.fromkeys(name for name in names if name))
 
 
 def report(judged: Judged) -> bytes:
@@ -53,9 +40,8 @@ def _one_line(name: str) -> str:
 def marked(raw: bytes, judged: Judged) -> bytes:
     """The mail with our stamp, and headers as SpamAssassin writes them at its top, without others of these names; every other
     byte as it was."""
-    verdict, names = judged.verdict, symbols(judged.reasons)
-    value = f"{verdict.label}; score={verdict.score:.4f}; probability={verdict.probability:.4f}; reasons={names}"
-    done = stamped(raw, value)
+    names = symbols(judged.reasons)
+    done = stamped(raw, header_value(judged.verdict, judged.reasons))
     start, end = headers(done)
     blanks = (done.find(blank, start) + 1 or len(done) for blank in (b"\n\n", b"\n\r\n"))
     end = max(end, min(blanks))  # some read headers on to the first empty line, whatever comes between

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 
+from ..verdict import symbols
 from . import marks, wire
 from .engine import REASONS, Engine, Judged, failure
 from .inbox import Inbox
@@ -182,7 +183,7 @@ def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
         case "CHECK":
             return None
         case "SYMBOLS":
-            return marks.symbols(judged.reasons).encode()
+            return symbols(judged.reasons).encode()
         case "REPORT":
             return marks.report(judged)
         case "REPORT_IFSPAM":
