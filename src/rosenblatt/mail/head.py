@@ -29,11 +29,11 @@ def headers(raw: bytes) -> tuple[int, int]:
 
 def without_stamps(raw: bytes) -> bytes:
     """Without any stamp that some program may take for a header: some read on to the first blank line."""
+    if STAMP.lower() not in raw.lower():
+        return raw
     start, end = headers(raw)
     if not raw.startswith((b"\n", b"\r\n"), start):
         end = max(end, min(at + 1 if (at := raw.find(blank)) >= 0 else len(raw) for blank in (b"\n\n", b"\n\r\n")))
-    if STAMP.lower() not in raw[:end].lower():
-        return raw
     kept, at = [], 0
     for found in STAMPS.finditer(raw, 0, end):
         kept.append(raw[at : found.start()])

@@ -4,8 +4,8 @@ Left out    the "From " line of an mbox; headers that filters, deliveries and st
             of `FAMILIES`), the trace of the way (Received) among them; new lines at the end
 Made equal  line ends; "From " at the start of a line, however many ">" an mbox has put before it; whether a blank line parts
             the headers from the body, where the body cannot be taken for one
-Far         what comes after the first `SEEN` bytes of a body does not count, so that a mail of which only the first
-            `boxes.MOST` bytes were read is still the mail
+Far         what comes after the first `SEEN` bytes of the headers or of the body does not count, so that a mail of which only
+            the first `boxes.MOST` bytes were read is still the mail
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ def digest(raw: bytes) -> bytes:
     >>> digest(b"Subject: hi\\n\\nthere\\n") == digest(b"From me\\nStatus: RO\\nSubject: hi\\n\\nthere\\n\\n")
     True
     """
-    start, end = headers(raw)
-    raw = without_stamps(raw[: end + 3 * SEEN])  # line ends and ">" are not all that is there
+    if len(raw) > 3 * SEEN:
+        raw = raw[: headers(raw)[1] + 3 * SEEN]  # line ends and ">" do not count, but are not all that is there
+    raw = without_stamps(raw)
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     start, end = headers(raw)
-    head = _without_added(raw[start:end])
+    head = _without_added(raw[start : min(end, start + SEEN)])
     body = raw[end + 1 if raw.startswith(b"\n", end) else end :]
     if b">From " in body:
         body = _unquoted(body)
