@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html as standard
 import re
+import subprocess
+import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -109,6 +111,23 @@ def test_references_are_those_of_the_standard_library():
         expected = standard.unescape(raw.decode()).encode("utf-8", "replace")
         if expected.strip() and len(expected) > 0 and number > 31 and number != 0x7F:
             assert decoded(raw) == expected
+
+
+def test_a_small_page_imports_nothing_large():
+    """So that a single mail is classified at once; the same for what else every mail goes through."""
+    code = """if True:
+        import sys
+        from rosenblatt.mail.boxes import mails
+        from rosenblatt.mail.html import strip
+        from rosenblatt.mail.identity import digest
+        from rosenblatt.mail.stamp import stamped
+        assert strip(b"<p>a &amp; b &eacute;" * 100)[0]
+        (mail,) = mails(["-"])
+        assert digest(mail.raw) == digest(stamped(mail.raw, "ham"))
+        print(*{"numba", "scipy", "sklearn", "rich", "email", "pyarrow"} & set(sys.modules))
+    """
+    done = subprocess.run([sys.executable, "-c", code], input=b"Subject: x", capture_output=True, check=True)
+    assert done.stdout.split() == []
 
 
 SHAPES = {
