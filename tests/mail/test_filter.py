@@ -303,6 +303,17 @@ def test_newer_features_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyP
         Filter.open(tmp_path / "a")
 
 
+def test_what_is_acknowledged_is_on_disk(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", []) as found, Filter.open(tmp_path / "a") as other:
+        for each in (found, other):
+            told = [each.store.log.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+            assert told == ["wal", 2]  # 2: FULL, so that every commit is synced
+        assert found.learn([(mail(1), True)]).new == 1
+        rows = other.store.log.db.execute("SELECT spam, typeof(digest), length(fields) > 0 FROM messages").fetchall()
+        assert rows == [(1, "blob", 1)]
+        assert (found.label_of(mail(1)), other.label_of(mail(1)), found.label_of(mail(2))) == (True, True, None)
+
+
 def test_only_the_owner_reads(tmp_path: Path) -> None:
     with fresh(tmp_path / "new" / "a", mails(range(100))) as found:
         found.compact(keep=3)

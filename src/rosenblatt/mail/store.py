@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..models.atomic import sync_folder
 from . import features, snapshot
 from .errors import FilterError
 from .log import NAME as LOG
@@ -80,7 +81,11 @@ class Store:
 
     def _make_home(self) -> None:
         try:
-            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            home = self.home.absolute()
+            new = [folder for folder in (home, *home.parents) if not folder.exists()]
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in new:
+                sync_folder(folder.parent)  # or it may be gone after a power cut, with all that is in it
         except OSError as error:
             raise FilterError(self.home, f"cannot be made a filter's home: {(error.strerror or str(error)).lower()}") from error
 

@@ -60,7 +60,7 @@ def write_atomically(path: str | os.PathLike[str], what: Writing) -> None:
     except OSError as error:
         raise _refused(name, error, before) from error
     try:
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as error:
         raise WriteError(f"{name}: was written, but may not outlive a power cut: {_reason(error)}", error.errno) from error
 
@@ -113,7 +113,7 @@ def _like(before: os.stat_result, handle: int) -> None:
         os.fchmod(handle, stat.S_IMODE(before.st_mode))
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """The new name is on disk, too; some file systems cannot sync folders, and need not."""
     if not hasattr(os, "O_DIRECTORY"):
         return
