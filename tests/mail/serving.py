@@ -86,7 +86,7 @@ class Plain:
 @contextlib.contextmanager
 def serving(spam_filter: Any, **options: Any) -> Iterator[tuple[Addresses, Server]]:
     """A server in a thread, on ports that are free; spamd's side only, unless HTTP is asked for."""
-    server = Server(spam_filter, **{"port": 0, "http_port": None} | options)
+    server = Server(spam_filter, **{"port": 0, "http_port": None, "warm": False} | options)
     there, found = threading.Event(), []
 
     def ready(addresses: Addresses) -> None:

@@ -33,7 +33,7 @@ PROCESS = textwrap.dedent(
         sys.stdout.flush()
 
     with Filter.open(sys.argv[1], create=True, settings={"bits": 16}) as spam_filter:
-        serve(spam_filter, port=0, http_port=None, ready=ready, limits=Limits(stop_seconds=float(sys.argv[2])))
+        serve(spam_filter, port=0, http_port=None, warm=False, ready=ready, limits=Limits(stop_seconds=float(sys.argv[2])))
     """
 )
 
@@ -127,7 +127,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
 def test_answers_are_those_of_the_filter(tmp_path: Path) -> None:
     with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
         spam_filter.learn([(SPAM, True), (HAM, False)])
-        with serving(spam_filter) as (addresses, _):
+        with serving(spam_filter, warm=True) as (addresses, _):
             for mail in (SPAM, HAM, UNSURE, b"", b"\0" * 100):
                 verdict = spam_filter.classify(mail)
                 said = points(verdict.score, verdict.label, spam_filter.calibration)

@@ -38,6 +38,7 @@ class Server:
     """A filter that answers; `run` does so until `stop` is called, from any thread.
 
     tell: whether clients of spamd's side may teach the filter.
+    warm: load compiled code before anybody asks, which takes about a second.
     remote_spamd: whether that side may be reached from other machines.
     """
 
@@ -56,9 +57,10 @@ class Server:
         remote_spamd: bool = False,
         limits: Limits | None = None,
         workers: int | None = None,
+        warm: bool = True,
         log: Log | None = None,
     ) -> None:
-        self._filter, self._workers, self._log = spam_filter, workers, log
+        self._filter, self._workers, self._warm, self._log = spam_filter, workers, warm, log
         self._host, self._port, self._path, self._mode = host, port, socket_path, socket_mode
         self._http_host, self._http_port = host if http_host is None else http_host, http_port
         self._token, self._tell, self._remote = token, tell, remote_spamd
@@ -97,6 +99,8 @@ class Server:
             spamd_sockets, http_sockets = self._bind(stack)
             engine = Engine(self._filter, self._workers)
             stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
+            if self._warm:
+                await asyncio.to_thread(engine.warm)
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
             spamd = Spamd(engine, self._limits, budget, metrics, self._log, self._tell)
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
