@@ -64,8 +64,8 @@ class Engine:
         self._learner.start()
 
     def warm(self) -> None:
-        """Whatever of the filter has compiled code uses it once Numba is loaded: a second at the start, then verdicts in a fifth
-        of the time."""
+        """Whatever of the filter has compiled code uses it once Numba is loaded: a second at the start, then verdicts in a
+        fifth of the time."""
         import numba  # noqa: F401
 
         for mail in SAMPLES:
