@@ -160,10 +160,11 @@ def test_a_bare_string_is_refused_with_the_same_words(method):
         ({}, [np.nan], ValueError, "np.nan is an invalid document"),
         ({"ngram_range": (0, 2)}, ["a"], ValueError, r"ngram_range must start at 1 or more, got \(0, 2\)"),
         ({"ngram_range": (3, 2)}, ["a"], ValueError, "lower boundary larger"),
-        ({"analyzer": "line"}, ["a"], ValueError, "'analyzer' parameter"),
-        ({"n_features": 0}, ["a"], ValueError, "'n_features' parameter"),
-        ({"n_features": 2**31}, ["a"], ValueError, "'n_features' parameter"),
-        ({"names": -1}, ["a"], ValueError, "'names' parameter"),
+        ({"analyzer": "line"}, ["a"], ValueError, "line is not a valid tokenization scheme/analyzer"),
+        ({"n_features": 0}, ["a"], ValueError, "n_features must be at least 1, got 0"),
+        ({"n_features": 2**31}, ["a"], ValueError, "n_features must be at most 2147483647, got 2147483648"),
+        ({"norm": "max"}, ["a"], ValueError, "norm must be one of 'l1', 'l2', or None, got 'max'"),
+        ({"names": -1}, ["a"], ValueError, "names must be at least 1, got -1"),
         ({"dtype": np.uint8}, ["ab"], ValueError, "dtype must be float32, float64 or whole numbers with a sign"),
         ({"analyzer": str.strip}, ["ab"], ValueError, "got a single string"),
         ({"analyzer": lambda text: [1]}, ["ab"], TypeError, "feature names must be strings"),
@@ -172,6 +173,12 @@ def test_a_bare_string_is_refused_with_the_same_words(method):
 def test_what_cannot_be_is_told(parameters, texts, error, sentence):
     with pytest.raises(error, match=sentence):
         rb.TextHasher(**parameters).transform(texts)
+
+
+def test_fit_checks_every_parameter_as_scikit_learn_does():
+    for name, value in (("names", -1), ("n_features", 2**31), ("binary", "no"), ("analyzer", "line")):
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of TextHasher must be"):
+            rb.TextHasher(**{name: value}).fit(["a"])
 
 
 def test_lower_case_needs_no_neighbours_but_for_the_letters_named():

@@ -15,7 +15,7 @@ from rosenblatt.kernels.text import CHARS, CHARS_IN_WORDS, WORDS, Cut, Scratch
 from .characters import is_special, tables
 
 ROOM = 1 << 18  # characters of a block; a longer text is a block of its own
-FIRST_TEXTS, MOST_TEXTS = 64, 2048  # taken at once; so many are held at most, however long they are
+FIRST_TEXTS, MOST_TEXTS = 256, 2048  # taken at once; so many are held at most, however long they are
 HOW = {"word": WORDS, "char": CHARS, "char_wb": CHARS_IN_WORDS}
 PADDING = bytes(4)  # kernels look up to three bytes further
 

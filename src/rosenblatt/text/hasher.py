@@ -18,12 +18,14 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils._param_validation import Interval
 
 from rosenblatt.kernels.hashing import Hashed, Rows, hash_texts, hash_tokens
+from rosenblatt.parameters import count, one_of
 
 from .blocks import Block, Cutter, Room, bounds_of, in_blocks, joined
 from .murmur import murmur3_of
 from .naming import Naming
 from .rows import Values, stacked
 
+MOST_COLUMNS = 2**31 - 1
 PATTERN = r"(?u)\b\w\w+\b"
 
 
@@ -57,7 +59,7 @@ class TextHasher(HashingVectorizer):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **HashingVectorizer._parameter_constraints,
-        "n_features": [Interval(Integral, 1, np.iinfo(np.int32).max, closed="both")],
+        "n_features": [Interval(Integral, 1, MOST_COLUMNS, closed="both")],
         "names": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -94,8 +96,7 @@ class TextHasher(HashingVectorizer):
         """The texts as rows of a CSR matrix; X may be any iterable, and is read once, a block at a time."""
         if isinstance(X, str):
             raise ValueError("Iterable over raw text documents expected, string object received.")
-        self._validate_params()
-        self._validate_ngram_range()
+        self._check()
         return stacked(self._blocks(X), self.n_features)
 
     def tokens(self, text: Any) -> list[tuple[str, int, int]]:
@@ -116,17 +117,27 @@ class TextHasher(HashingVectorizer):
         for token, column, sign in self.tokens(text):
             counts[token, column] = counts.get((token, column), 0) + sign
         totals: dict[int, int] = {}
-        for (_, column), count in counts.items():
-            totals[column] = totals.get(column, 0) + (1 if self.binary else count)
+        for (_, column), times in counts.items():
+            totals[column] = totals.get(column, 0) + (1 if self.binary else times)
         # A column's value is shared out by the counts of its tokens; a column that cancels adds nothing.
         found = []
-        for (token, column), count in counts.items():
-            share = (1 if self.binary else count) / totals[column] if totals[column] else 0.0
+        for (token, column), times in counts.items():
+            share = (1 if self.binary else times) / totals[column] if totals[column] else 0.0
             found.append((token, share * row[column] * float(weights[column])))
         return sorted(found, key=lambda one: -abs(one[1]))
 
+    def _check(self) -> None:
+        """What kernels rely on; scikit-learn's own checks, which take longer than a short text, are those of `fit`."""
+        if count("n_features", self.n_features) > MOST_COLUMNS:
+            raise ValueError(f"n_features must be at most {MOST_COLUMNS}, got {self.n_features!r}")
+        if self.names != 0:
+            count("names", self.names)  # 0 keeps none
+        if self.norm is not None:
+            one_of("norm", self.norm, ("l1", "l2"), also="or None")
+        self._validate_ngram_range()
+
     def _blocks(self, X: Iterable[Any]) -> Iterator[tuple[Any, Any, Any]]:
-        columns = self.n_features
+        columns = int(self.n_features)
         hashed = Hashed(np.uint32(columns), np.uint32((columns - 1).bit_length()), np.uint32(bool(self.alternate_sign)))
         values, room = Values(self.binary, self.norm, self.dtype), Room()
         if self.names and not hasattr(self, "names_"):
@@ -176,9 +187,9 @@ class TextHasher(HashingVectorizer):
         for tokens in _token_blocks(map(analyze, X)):
             block: Block = joined([_bytes(token) for some in tokens for token in some])
             bounds = bounds_of(map(len, tokens), len(tokens))
-            count = len(block.bounds) - 1
-            rows = room.rows(len(tokens), count, count)
-            names = naming.names(room, count, len(block.text))
+            most = len(block.bounds) - 1
+            rows = room.rows(len(tokens), most, most)
+            names = naming.names(room, most, len(block.text))
             naming.keep(names, int(hash_tokens(hashed, block.text, block.bounds, bounds, rows, names)))
             yield rows
 
