@@ -112,7 +112,8 @@ class TextHasher(HashingVectorizer):
         weights = np.asarray(weights, np.float64).ravel()
         if len(weights) != self.n_features:
             raise ValueError(f"weights must have n_features={self.n_features} numbers, got {len(weights)}")
-        row = dict(zip(*(part.tolist() for part in _row(self.transform([text]))), strict=True))
+        X = self.transform([text])
+        row = dict(zip(X.indices.tolist(), X.data.tolist(), strict=True))
         counts: dict[tuple[str, int], int] = {}
         for token, column, sign in self.tokens(text):
             counts[token, column] = counts.get((token, column), 0) + sign
@@ -192,10 +193,6 @@ class TextHasher(HashingVectorizer):
             names = naming.names(room, most, len(block.text))
             naming.keep(names, int(hash_tokens(hashed, block.text, block.bounds, bounds, rows, names)))
             yield rows
-
-
-def _row(X: Any) -> tuple[Any, Any]:
-    return X.indices, X.data
 
 
 def _bytes(token: Any) -> bytes:
