@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 
 from rosenblatt.kernels.hashing import normalise
+from rosenblatt.readers.growing import enlarged, room_for
 
 MOST_INT32 = 2**31 - 1
 
@@ -35,20 +35,25 @@ class Values(NamedTuple):
 
 
 def stacked(blocks: Iterable[tuple[Any, Any, Any]], columns: int) -> Any:
-    """Blocks of (indices, values, indptr) as one matrix, of the kind that scikit-learn is set to give."""
-    kept = deque(blocks)
-    if not kept:
+    """Blocks of (indices, values, indptr) as one matrix, of the kind that scikit-learn is set to give; it is held once."""
+    indices: Any = np.empty(0, np.int32)
+    values: Any = None
+    ends, size = [np.zeros(1, np.int64)], 0
+    for some, its, indptr in blocks:
+        values = np.empty(0, its.dtype) if values is None else values
+        if size + len(some) > len(indices):
+            room = room_for(size + len(some), len(indices), 1.0)
+            indices, values = enlarged(indices, room), enlarged(values, room)
+        indices[size : size + len(some)], values[size : size + len(some)] = some, its
+        ends.append(indptr[1:].astype(np.int64) + size)
+        size += len(some)
+    if values is None:
         raise ValueError("Cannot vectorize empty sequence.")
-    rows, size = sum(len(indptr) - 1 for *_, indptr in kept), sum(len(indices) for indices, *_ in kept)
-    whole: Any = np.int32 if size <= MOST_INT32 else np.int64
-    indices, values, indptr = np.empty(size, whole), np.empty(size, kept[0][1].dtype), np.zeros(rows + 1, whole)
-    row = at = 0
-    while kept:  # each block goes when it is copied: the matrix is there once
-        some, its, ends = kept.popleft()
-        indices[at : at + len(some)], values[at : at + len(some)] = some, its
-        np.add(ends[1:], np.uintp(at), out=indptr[row + 1 : row + len(ends)], casting="unsafe")
-        row, at = row + len(ends) - 1, at + len(some)
+    indices.resize(size, refcheck=False)
+    values.resize(size, refcheck=False)
+    whole = np.int32 if size <= MOST_INT32 else np.int64
     kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
-    X = kind((values, indices, indptr), shape=(rows, columns))
+    indptr = np.concatenate(ends).astype(whole, copy=False)
+    X = kind((values, indices.astype(whole, copy=False), indptr), shape=(len(indptr) - 1, columns))
     X.has_canonical_format = True
     return X
