@@ -110,13 +110,19 @@ def figures(scores: Any, spam: Any, *, threshold: float = 0.0, resamples: int = 
     block = max(1, CELLS // len(called))
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
-        of_ham, of_spam = random.multinomial(n_ham, ham_at / n_ham, size), random.multinomial(n_spam, spam_at / n_spam, size)
+        of_ham, of_spam = (_drawn(random, steps[side], size, len(called)) for side in (~spam, spam))
         drawn.append(_counted(of_ham, of_spam, called))
     seen, many = _counted(ham_at[None], spam_at[None], called), np.concatenate([np.zeros((0, 4)), *drawn])
     lam, auc = (Interval(float(seen[0, k]), *_middle(many[:, k])) for k in (2, 3))
     hm = _share(int(ham_at[called].sum()), n_ham, many[:, 0])
     sm = _share(int(spam_at[~called].sum()), n_spam, many[:, 1])
     return Figures(n_ham, n_spam, hm, sm, lam, auc)
+
+
+def _drawn(random: Any, steps: Any, size: int, width: int) -> Any:
+    """For each of `size` resamples of as many messages, how many are at each score."""
+    places = steps[random.integers(0, len(steps), (size, len(steps)))] + width * np.arange(size)[:, None]
+    return np.bincount(places.ravel(), minlength=size * width).reshape(size, width)
 
 
 def _counted(ham_at: Any, spam_at: Any, called: Any) -> Any:

@@ -124,12 +124,12 @@ def _names(axes: Any, chart: Chart) -> None:
             swatches, [mark.label for mark in named], frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2
         )
         return
-    apart, height = 0.052 * (chart.y.high - chart.y.low), -float("inf")
+    height = -float("inf")  # as a share of the plot's, so that axes may be logarithms
     for line in sorted(lines, key=lambda line: line.y[-1]):
-        height = max(height + apart, line.y[-1])
+        height = max(height + 0.052, chart.y.share(line.y[-1]))
         axes.annotate(
-            line.label, (line.x[-1], height), (6, 0), textcoords="offset points", va="center", color=colour(line.tone),
-            fontsize=9, annotation_clip=False, **_PLAIN,
+            line.label, (line.x[-1], height), (6, 0), xycoords=("data", "axes fraction"), textcoords="offset points",
+            va="center", color=colour(line.tone), fontsize=9, annotation_clip=False, **_PLAIN,
         )  # fmt: skip
 
 
