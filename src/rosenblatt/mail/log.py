@@ -91,6 +91,7 @@ class Log:
                 self.home, f"{NAME} was written by another Rosenblatt, in version {version}, and this one reads {VERSION}"
             )
         db.execute("PRAGMA synchronous=FULL")
+        db.execute("PRAGMA secure_delete=ON")  # what is taken back is not left behind in free pages
         self.uuid = str(self._told("uuid"))
 
     def _create(self, settings: Settings) -> None:

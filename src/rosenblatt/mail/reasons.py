@@ -18,8 +18,8 @@ PATIENCE = 3.0  # seconds to look for names in the log
 
 def reasons_of(message: Message, columns: Any, weights: Any, bits: int, n: int | None) -> list[Reason]:
     """Every feature of a mail and what it added, the largest first; all of them add up to the score."""
-    names, share = named_columns(message, bits), 1.0 / sqrt(max(1, len(columns)))
     order = np.argsort(-abs(weights), kind="stable")[: len(columns) if n is None else n]
+    names, share = named_columns(message, bits, np.sort(columns[order])), 1.0 / sqrt(max(1, len(columns)))
     return [Reason(_name(names, int(columns[at])), float(weights[at]) * share) for at in order.tolist()]
 
 
@@ -44,8 +44,7 @@ def names_in(messages: Iterable[Message], wanted: Any, bits: int, patience: floa
         at = np.minimum(np.searchsorted(columns, missing), max(0, len(columns) - 1))
         there = columns[at] == missing if len(columns) else np.zeros(len(missing), bool)
         if there.any():
-            told = named_columns(message, bits)
-            names.update((column, told[column]) for column in missing[there].tolist() if column in told)
+            names.update(named_columns(message, bits, missing[there]))
             missing = missing[~there]
     return names
 

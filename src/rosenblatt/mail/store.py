@@ -38,7 +38,7 @@ SPACING = 1000  # messages between two states that are kept in memory by one who
 MANY = 2000  # messages for which it pays to load Numba
 NAMED, PATIENCE = 50, 0.2  # features of either side whose names are saved, and seconds to look for them
 FEWEST = 1000  # texts that are never folded because of their bytes
-FEATURES = int(getattr(features, "VERSION", 1))
+FEATURES = features.VERSION
 
 
 def expect(messages: int) -> None:

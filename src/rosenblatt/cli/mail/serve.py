@@ -20,8 +20,8 @@ from .homes import home, opened
 @click.option("--no-http", is_flag=True, help="No HTTP.")
 @click.option("--no-tell", is_flag=True, help="spamc may ask but not teach.")
 @click.option(
-    "--token-file", type=click.File("r"), metavar="FILE", envvar="ROSENBLATT_MAIL_TOKEN_FILE",
-    help="HTTP clients must send what is in it: Authorization: Bearer ...",
+    "--token-file", metavar="FILE",
+    help="HTTP clients must send what is in it: Authorization: Bearer ...  [default: ROSENBLATT_MAIL_TOKEN, if that is set]",
 )  # fmt: skip
 @click.option("--remote-spamd", is_flag=True, help="spamd's protocol on other addresses than loopback; it knows no passwords.")
 @click.option("--max-size", type=click.IntRange(1), default=32, show_default=True, metavar="MB", help="The largest mail.")

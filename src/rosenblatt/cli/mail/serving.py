@@ -8,11 +8,11 @@ import click
 
 from ...mail.serve.limits import Limits
 from ...mail.serve.server import Addresses, serve
+from ...mail.serve.tokens import token_from
 from ..console import note
 
 
 def run(spam_filter: Any, given: dict[str, Any]) -> None:
-    token_file = given["token_file"]
     serve(
         spam_filter,
         ready=_say,
@@ -20,7 +20,7 @@ def run(spam_filter: Any, given: dict[str, Any]) -> None:
         port=None if given["no_spamd"] else given["port"],
         socket_path=given["socket_path"],
         http_port=None if given["no_http"] else given["http_port"],
-        token=None if token_file is None else token_file.read().strip(),
+        token=token_from(given["token_file"]),
         tell=not given["no_tell"],
         remote_spamd=given["remote_spamd"],
         limits=Limits(message_bytes=given["max_size"] << 20, connections=given["connections"]),
