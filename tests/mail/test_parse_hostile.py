@@ -40,14 +40,15 @@ def test_a_hostile_mail_takes_less_than_a_second_and_little_memory(shape: str) -
 
 
 ONE = """
-import resource, sys, time
+import re, sys, time
 from pathlib import Path
 from rosenblatt.mail.parse import parse
 raw = Path(sys.argv[1]).read_bytes()
 start = time.process_time()
 message = parse(raw)
 assert time.process_time() - start < 1.0
-assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 256 * 1024
+held = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())  # ru_maxrss has that of whoever started it
+assert int(held[1]) < 256 * 1024
 print(len(raw), message.body[:5].decode(), message.attachments.decode())
 """
 

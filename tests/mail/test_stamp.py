@@ -6,7 +6,7 @@ import email
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.mail.test_identity import ANY
 from tests.real.data import data_file
@@ -80,6 +80,7 @@ def test_the_standard_library_sees_it_and_the_same_body(raw, value):
 
 
 @given(VALUES)
+@example("0" * 70 + ": x")
 def test_lines_are_short_and_ascii(value):
     lines = stamped(b"\r\n", value).split(b"\r\n")
     assert all(len(line) <= 998 and (len(line) <= 76 or line.count(b" ") <= 2) for line in lines)

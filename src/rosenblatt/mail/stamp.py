@@ -53,7 +53,7 @@ def _field(value: str, line_end: bytes) -> bytes:
     lines = [STAMP + b":"]
     for word in text.split():
         for piece in (word[k : k + LONGEST] for k in range(0, len(word), LONGEST)):
-            if len(lines[-1]) + 1 + len(piece) > WIDTH and not lines[-1].endswith(b":"):
+            if len(lines[-1]) + 1 + len(piece) > WIDTH and lines[-1] != STAMP + b":":
                 lines.append(b"")
             lines[-1] += b" " + piece
     return line_end.join(lines) + line_end
