@@ -57,7 +57,7 @@ class Plain:
         score = sum(reason.weight for reason in self._found(raw))
         return Verdict(self.calibration.label(score), score, self.calibration.probability(score))
 
-    def explain(self, raw: bytes, n: int | None = None) -> list[Reason]:
+    def telling(self, raw: bytes, n: int) -> list[Reason]:
         return sorted(self._found(raw), key=lambda reason: -abs(reason.weight))[:n]
 
     def label_of(self, raw: bytes) -> bool | None:

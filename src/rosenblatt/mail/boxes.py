@@ -105,8 +105,7 @@ class Mails:
                 if not head:
                     self._skip(source, "is empty")
                 elif head == b"From ":
-                    for number, raw in enumerate(_split(stream, self.most), 1):
-                        yield Mail(f"{source}:{number}", raw)
+                    yield from _numbered(source, _split(stream, self.most))
                 else:
                     yield Mail(source, _first(stream, self.most))
             except (DataError, OSError) as error:
@@ -149,6 +148,15 @@ def _first(stream: Any, most: int) -> bytes:
         pieces.append(piece)
         size += len(piece)
     return b"".join(pieces)
+
+
+def _numbered(source: str, raws: Iterator[bytes]) -> Iterator[Mail]:
+    """Named by their places in an mbox; one that is alone by the file."""
+    last, number = next(raws), 1
+    for raw in raws:
+        yield Mail(f"{source}:{number}", last)
+        last, number = raw, number + 1
+    yield Mail(source if number == 1 else f"{source}:{number}", last)
 
 
 def _split(stream: Any, most: int) -> Iterator[bytes]:

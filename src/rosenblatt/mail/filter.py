@@ -19,7 +19,7 @@ from .identity import digest
 from .log import Log
 from .message import Message
 from .parse import parse
-from .reasons import extremes, listed, names_in, reasons_of
+from .reasons import LOOKED, extremes, listed, names_in, reasons_of, telling
 from .settings import Settings
 from .spool import Spool
 from .state import Lesson
@@ -277,6 +277,10 @@ class Filter:
             weights = self.store.state.learner.weights[columns]
         return reasons_of(message, columns, weights, bits, n)
 
+    def telling(self, raw: bytes, n: int) -> list[Reason]:
+        """The n of them that say most, without those that repeat another: grams of a word that is there."""
+        return telling(self.explain(raw, LOOKED * n), n)
+
     @property
     def calibration(self) -> Calibration:
         """From which score on it is spam, and up to which it is ham."""
@@ -314,6 +318,11 @@ class Filter:
         finally:
             log.close()
         return listed(spammy, weights, names), listed(hammy, weights, names)
+
+    def telling_top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
+        """The same, without those that repeat another."""
+        spammy, hammy = self.top(LOOKED * n)
+        return telling(spammy, n), telling(hammy, n)
 
     def stats(self) -> dict[str, Any]:
         """What the filter has learnt, and what it takes on disk."""

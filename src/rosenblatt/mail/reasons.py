@@ -13,6 +13,7 @@ from .features import columns_of, named_columns
 from .message import Message
 from .verdict import Reason
 
+LOOKED = 8  # times as many reasons as are wanted are looked at, for those that say something of their own
 PATIENCE = 3.0  # seconds to look for names in the log
 
 
@@ -47,6 +48,28 @@ def names_in(messages: Iterable[Message], wanted: Any, bits: int, patience: floa
             names.update(named_columns(message, bits, missing[there]))
             missing = missing[~there]
     return names
+
+
+def telling(reasons: list[Reason], n: int) -> list[Reason]:
+    """The n weightiest that say something of their own: not pieces with three letters of what is among them, nor pairs with a word
+    that is.
+
+    >>> some = [Reason('body: ~"lick "', 0.5), Reason('body: "click"', 0.4), Reason('body: "click here"', 0.3)]
+    >>> telling(some + [Reason('subject: ~"lick "', 0.2)], 3)
+    [Reason(name='body: "click"', weight=0.4), Reason(name='subject: ~"lick "', weight=0.2)]
+    """
+    kept: list[Reason] = []
+    texts: dict[str, list[str]] = {}
+    for reason in sorted(reasons, key=lambda reason: ': ~"' in reason.name):  # words first, in their order
+        field, _, quoted = reason.name.partition(": ")
+        text, said = quoted.lstrip("~").strip('"').strip(), texts.setdefault(field, [])
+        pieces = [text[k : k + 3] for k in range(max(1, len(text) - 2))] if quoted.startswith("~") else [text]
+        if not any(piece in other for piece in pieces for other in said) and not any(
+            f" {other} " in f" {text} " for other in said
+        ):
+            said.append(text)
+            kept.append(reason)
+    return sorted(kept, key=lambda reason: -abs(reason.weight))[:n]
 
 
 def listed(columns: Any, weights: Any, names: dict[int, str]) -> list[Reason]:

@@ -56,7 +56,7 @@ def _stamped(home: str, raw: bytes, reasons: int) -> tuple[bytes, str]:
 
     with opened(home) as spam_filter:
         found = spam_filter.classify(raw)
-        why: list[Any] = spam_filter.explain(raw, reasons) if reasons else []
+        why: list[Any] = spam_filter.telling(raw, reasons) if reasons else []
     return stamped(raw, header_value(found, why)), found.label
 
 

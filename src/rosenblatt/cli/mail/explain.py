@@ -16,7 +16,8 @@ from .homes import home, opened
 def command(path: str, features: int, home: str, as_json: bool) -> None:
     """Show the words and letters that decided about a mail, each with what it added to the score.
 
-    They are the heaviest; the rest is one line, and all of them sum to the score.
+    They are the heaviest, ~ before pieces of words; what repeats another, such as pieces of a word that is there, is in the
+    last line with all the rest. All lines sum to the score.
 
     \b
     Example:

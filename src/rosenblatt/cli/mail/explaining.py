@@ -20,7 +20,7 @@ def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
         reading.complain()
         raise Failure(f"there is no mail in {path}")
     found = spam_filter.classify(mail.raw)
-    reasons = spam_filter.explain(mail.raw, count)
+    reasons = spam_filter.telling(mail.raw, count)
     rest = found.score - sum(reason.weight for reason in reasons)
     if as_json:
         told = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
@@ -29,7 +29,7 @@ def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
     cuts = spam_filter.calibration
     lines = [
         ("mail", mail.source),
-        ("verdict", f"{found.label}, {percent(found.probability)} likely to be spam"),
+        ("verdict", f"{found.label}, {_likely(found.probability)} likely to be spam"),
         ("score", f"{found.score:+.3f} (spam from {cuts.spam_from:+.3f}, ham to {cuts.ham_to:+.3f})"),
     ]
     say(lines)
@@ -41,7 +41,7 @@ def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
 
 def show(spam_filter: Any, count: int, as_json: bool) -> None:
     has, calibration = spam_filter.stats(), spam_filter.calibration
-    spammy, hammy = spam_filter.top(count) if count else ([], [])
+    spammy, hammy = spam_filter.telling_top(count) if count else ([], [])
     if as_json:
         told = {
             side: [{"feature": r.name, "weight": r.weight} for r in rows]
@@ -60,6 +60,11 @@ def show(spam_filter: Any, count: int, as_json: bool) -> None:
         if rows:
             click.echo()
             out().print(_bars(title, [(reason.name, reason.weight) for reason in rows], []))
+
+
+def _likely(probability: float) -> str:
+    """Nobody is surer than this, whatever the sigmoid says."""
+    return percent(min(max(probability, 0.0001), 0.9999))
 
 
 def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Any:

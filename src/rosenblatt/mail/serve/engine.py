@@ -31,7 +31,7 @@ class Filters(Protocol):
     @property
     def calibration(self) -> Boundaries: ...
     def classify(self, raw: bytes) -> Verdict: ...
-    def explain(self, raw: bytes, n: int | None = None) -> list[Reason]: ...
+    def telling(self, raw: bytes, n: int) -> list[Reason]: ...
     def label_of(self, raw: bytes) -> bool | None: ...  # as which it was learnt: spam, ham, not at all
     def learn(self, mails: Sequence[tuple[bytes, bool]]) -> Any: ...  # has kept: mails that could not be moved
     def relearn(self, raw: bytes, spam: bool) -> Any: ...
@@ -104,7 +104,7 @@ class Engine:
 
     def _judge(self, raw: bytes, n: int) -> Judged:
         verdict = self.filter.classify(raw)
-        reasons = self.filter.explain(raw, n) if n else []
+        reasons = self.filter.telling(raw, n) if n else []
         return Judged(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
 
     def _learn_all(self) -> None:
