@@ -51,8 +51,7 @@ def names_in(messages: Iterable[Message], wanted: Any, bits: int, patience: floa
 
 
 def telling(reasons: list[Reason], n: int) -> list[Reason]:
-    """The n weightiest that say something of their own: not pieces with three letters of what is among them, nor pairs with a word
-    that is.
+    """The n weightiest that say something of their own: no pieces with three letters of one that is there, no pairs with it.
 
     >>> some = [Reason('body: ~"lick "', 0.5), Reason('body: "click"', 0.4), Reason('body: "click here"', 0.3)]
     >>> telling(some + [Reason('subject: ~"lick "', 0.2)], 3)
