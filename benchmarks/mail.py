@@ -39,6 +39,8 @@ _COLLECTORS = re.compile(
     rb"\S*(?:taint\.org|netnoteinc\.com|slashnull\.org|jmason\.org|zzzzason\.org|webnote\.net)|127\.0\.0\.1|193\.120\.211\.219"
 )
 
+_RECEIVED = re.compile(rb"^received:[^\n]*(?:\n[ \t][^\n]*)*\n?", re.I | re.M)
+
 
 def measure(quick: bool) -> Iterator[dict[str, Any]]:
     """Rows of several tables, each with the name of its table."""
@@ -53,13 +55,15 @@ def measure(quick: bool) -> Iterator[dict[str, Any]]:
     if quick:
         raws, source = raws[::10], source[::10]
     spam = source == FOLDERS[0]
-    yield from race(raws, spam)
+    yield from race("race", raws, spam)
+    yield from race("race, without Received and the collector's hosts", [_without_source(raw) for raw in raws], spam)
     messages = [parse(raw) for raw in raws]
     shuffles = 2 if quick else SHUFFLES
     yield from without(messages, source, shuffles)
     yield from feature_sets(raws, messages, spam, min(shuffles, 5))
     yield from learners(messages, spam, min(shuffles, 5))
     yield from mistaken(messages, spam, min(shuffles, 5))
+    yield from protocols(messages, spam, min(shuffles, 5))
 
 
 def load() -> tuple[list[bytes], Any] | None:
@@ -120,18 +124,18 @@ class NaiveBayes:
         self.fitted = True
 
 
-def race(raws: list[bytes], spam: Any) -> Iterator[dict[str, Any]]:
+def race(table: str, raws: list[bytes], spam: Any) -> Iterator[dict[str, Any]]:
     places = order(len(raws), 0)
     stream = [(raws[i], bool(spam[i])) for i in places]
     trec.run(stream, Ours())  # compiles
     scores, truth, seconds = _timed(stream, Ours())
-    yield _row("race", "Rosenblatt", scores, truth, seconds)
-    yield _row("race", "MultinomialNB", *_timed(stream, NaiveBayes(raws)))
+    yield _row(table, "Rosenblatt", scores, truth, seconds)
+    yield _row(table, "MultinomialNB", *_timed(stream, NaiveBayes(raws)))
     if Bogofilter.there():
         with Bogofilter() as peer:
-            yield _row("race", "bogofilter", *_timed(stream, peer))
+            yield _row(table, "bogofilter", *_timed(stream, peer))
     else:
-        yield {"table": "race", "skipped": "no bogofilter: install Debian's package"}
+        yield {"table": table, "skipped": "no bogofilter: install Debian's package"}
     yield _verdicts(scores, truth)
 
 
@@ -176,6 +180,11 @@ def _verdicts(scores: Any, truth: Any) -> dict[str, Any]:
 
 def _only(*kept: str) -> Callable[[Message], Message]:
     return lambda message: Message(**{name: getattr(message, name) for name in kept})
+
+
+def _without_source(raw: bytes) -> bytes:
+    head, blank, body = raw.partition(b"\n\n")
+    return _COLLECTORS.sub(b"", _RECEIVED.sub(b"", head) + blank + body)
 
 
 NO_HEADERS = "no headers (subject, body, links)"
@@ -241,6 +250,16 @@ def _is_gram(kind: Any) -> bool:
     return isinstance(kind.tokens, bytes)
 
 
+def _other_grams(message: Message) -> Any:
+    """Those of the body that the filter leaves out."""
+    plain = (
+        b" "
+        + b" ".join(message.body[: features.SPACES * features.LENGTHS["body"]].lower().split())[: features.LENGTHS["body"]]
+        + b" "
+    )
+    return murmur3_windows(np.frombuffer(plain, np.uint8), features.WIDTH, features.BODY)
+
+
 SETS: dict[str, Hashes] = {
     "4 bytes of the first 3,000, raw": _raw_grams(4),
     "5 bytes of the first 3,000, raw": _raw_grams(5),
@@ -249,7 +268,11 @@ SETS: dict[str, Hashes] = {
     "fields: words, pairs, headers": _kinds(lambda kind: not _is_gram(kind)),
     "fields: 5 bytes": _kinds(_is_gram),
     "fields: 5 bytes, words": _kinds(lambda kind: not kind.firsts),
-    "fields: 5 bytes, words, pairs, headers (chosen)": _kinds(lambda kind: True),
+    "fields: 5 bytes, words, pairs, headers": lambda _, message: [
+        *_kinds(lambda kind: True)(b"", message),
+        _other_grams(message),
+    ],
+    "the same, every second 5 bytes of the body (chosen)": _kinds(lambda kind: True),
 }
 
 
@@ -290,6 +313,23 @@ def mistaken(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict
                 found.append(trec.figures(scores, spam[places], resamples=0).auc.value)
             row[f"{share:.0%} wrong"] = f"{np.mean(found):.3f}"
         yield row
+
+
+def protocols(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict[str, Any]]:
+    """When the filter is told, and of which messages."""
+    indptr, columns = features.columns_of_many(messages, BITS)
+    ways: dict[str, dict[str, Any]] = {
+        "everything at once": {}, "everything, 100 messages later": {"delay": 100},
+        "everything, 500 messages later": {"delay": 500}, "errors": {"train": "error"},
+        "errors and within 0.5": {"train": "near", "band": 0.5},
+    }  # fmt: skip
+    for name, way in ways.items():
+        found = []
+        for seed in range(shuffles):
+            stream = ((columns[indptr[i] : indptr[i + 1]], bool(spam[i])) for i in order(len(spam), seed))
+            found.append(trec.figures(*trec.run(stream, Learner(BITS, R), **way), resamples=0))
+        means = {key: f"{np.mean([getattr(each, key).value for each in found]):.3f}" for key in ("auc", "hm", "sm")}
+        yield {"table": "protocols", "learnt": name, "(1-AUC) %": means["auc"], "hm %": means["hm"], "sm %": means["sm"]}
 
 
 def _both(

@@ -20,7 +20,7 @@ LETTERS = st.text(" \n\t\x0b\x0c\r\0abAB:.-@_'$é日", max_size=60).map(lambda t
 TEXTS = (
     st.binary(max_size=30)
     | LETTERS
-    | st.sampled_from([b"x-mailer: Outlook 5\nfrom\n\nto: ", b"A" * 2500, b" \n" * 9000 + b"a"])
+    | st.sampled_from([b"x-mailer: Outlook 5\nfrom\n\nto: ", b"A" * 3500, b" \n" * 13000 + b"a"])
 )
 MESSAGES = st.lists(TEXTS, min_size=len(FIELDS), max_size=len(FIELDS)).map(lambda texts: Message(*texts))
 
@@ -62,7 +62,8 @@ def naive(message: Message) -> set[int]:
         if field != "body":
             found.update((a * 0x9E3779B1 + b) % 2**32 for a, b in pairwise(hashes))
         spaced = b" " + b" ".join(words) + b" "
-        found.update(int(murmur3_of([spaced[i : i + 5]], f)[0]) for i in range(len(spaced) - 4))
+        grams = [int(murmur3_of([spaced[i : i + 5]], f)[0]) for i in range(len(spaced) - 4)]
+        found.update(h for h in grams if field != "body" or h < 1 << 31)
     return {h & (1 << 22) - 1 for h in found}
 
 
@@ -81,7 +82,7 @@ def test_names_read_well() -> None:
     names = set(named_columns(message).values())
     assert {
         'subject: "free"', 'subject: "free money"', 'subject: ~"ee mo"', 'header: "x-mailer: the bat 1.0"',
-        'header: "x-mailer: bat"', 'header: "received"', 'body: "now"', 'body: ~" now "', 'link: "a.example"',
+        'header: "x-mailer: bat"', 'header: "received"', 'body: "now"', 'link: "a.example"',
     } <= names  # fmt: skip
 
 
@@ -91,7 +92,7 @@ def test_case_layout_and_what_lies_behind_the_cut_do_not_matter() -> None:
     assert columns_of(Message(body=body.upper().replace(b" ", b"\r\n\t"))).tolist() == plain.tolist()
     assert (
         columns_of(Message(body=body[: LENGTHS["body"]] + b"other")).tolist()
-        == columns_of(Message(body=body[:2000] + b"o")).tolist()
+        == columns_of(Message(body=body[: LENGTHS["body"]] + b"o")).tolist()
     )
     assert columns_of(Message(subject=body[:400])).tolist() != columns_of(Message(sender=body[:400])).tolist()
 

@@ -11,6 +11,7 @@ from .murmur import murmur3
 
 FIELDS, HEADERS, BODY, WIDTH = np.uintp(9), np.uintp(5), np.uintp(6), np.uintp(5)
 WORDS, LINES, NAMES, PAIR = np.uint32(16), np.uint32(32), np.uint32(33), np.uint32(0x9E3779B1)
+DRAWN = np.uint32(1 << 31)
 ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
 SPACE, NEWLINE, COLON = np.uint8(32), np.uint8(10), np.uint8(58)
 DIGIT = 11  # bits that one pass of the sort looks at
@@ -84,8 +85,10 @@ def _field(text: Any, size: Any, f: Any, found: Any, n: Any) -> Any:
         start, end = _word(text, end, size)
     i = ZERO
     while i + WIDTH <= size:
-        found[n] = murmur3(text, i, i + WIDTH, np.uint32(f))
-        n += ONE
+        h = murmur3(text, i, i + WIDTH, np.uint32(f))
+        if f != BODY or h < DRAWN:
+            found[n] = h
+            n += ONE
         i += ONE
     return n
 

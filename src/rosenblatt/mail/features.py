@@ -1,7 +1,8 @@
 """The features of a message: which columns it has, and what they are called. Chosen by measurement: see `benchmarks/mail.py`.
 
 Of every field a beginning is read, in lower case and with single spaces, so that case and layout hide nothing:
-  grams   every stretch of five bytes: it still matches where a word is bent, joined, or of a language without spaces
+  grams   every stretch of five bytes: it still matches where a word is bent, joined, or of a language without spaces;
+          of the body, which would drown the rest, every second one, drawn by its hash
   words   runs of letters and digits; hosts and addresses are one word
   pairs   neighbouring words (not of the body, where grams say as much)
 Of the other headers, whose values repeat letter by letter, every line, and every word together with its header's name.
@@ -26,12 +27,13 @@ VERSION = 1  # raised whenever columns change: filters are then replayed
 BITS = 22
 WIDTH = 5  # bytes of a gram
 # How much of every field is read, in bytes, in the order of FIELDS.
-LENGTHS = dict(zip(FIELDS, (500, 300, 300, 1000, 1000, 2000, 2000, 1000, 500), strict=True))
+LENGTHS = dict(zip(FIELDS, (500, 300, 300, 1000, 1000, 2000, 3000, 1000, 500), strict=True))
 SPACES = 8  # so many times as much is looked at, for the case that most of it is space
 HEADERS, BODY = FIELDS.index("headers"), FIELDS.index("body")
 WORDS, LINES, NAMES = 16, 32, 33  # seeds: grams of field f have f, its words 16 + f
 PAIR = 0x9E3779B1  # a pair is (first * PAIR + second) of their hashes
 MUCH = 1 << 22  # bytes from which on it pays to import Numba
+DRAWN = 1 << 31  # grams of the body count whose hashes are below it
 BLOCK = 1 << 24  # bytes of text that are worked on at once
 
 # A word begins and ends with a letter, a digit, a sign of money, or any byte that is not ASCII.
@@ -44,7 +46,8 @@ class _Kind(NamedTuple):
 
     field: str
     hashes: Any
-    tokens: Sequence[bytes] | bytes  # bytes: every gram of them
+    tokens: Sequence[bytes] | bytes  # bytes: grams of them,
+    places: Any = ()  # that begin here
     firsts: Sequence[bytes] = ()  # of pairs
     joint: bytes = b" "
 
@@ -100,7 +103,8 @@ def _found(columns: Any, wanted: Any) -> Any:
 
 def _quoted(kind: _Kind, at: int) -> str:
     if isinstance(kind.tokens, bytes):
-        return f'~"{_readable(kind.tokens[at : at + WIDTH])}"'
+        start = kind.places[at]
+        return f'~"{_readable(kind.tokens[start : start + WIDTH])}"'
     first = kind.firsts[at] + kind.joint if kind.firsts else b""
     return f'"{_readable(first + kind.tokens[at])}"'
 
@@ -131,9 +135,11 @@ def _kinds(message: Message) -> Iterator[_Kind]:
         hashes = murmur3_of(words, WORDS + f)
         yield _Kind(field, hashes, words)
         if f != BODY:
-            yield _Kind(field, _pair(hashes[:-1], hashes[1:]), words[1:], words[:-1])
+            yield _Kind(field, _pair(hashes[:-1], hashes[1:]), words[1:], firsts=words[:-1])
         plain = b" " + plain + b" "
-        yield _Kind(field, murmur3_windows(np.frombuffer(plain, np.uint8), WIDTH, f), plain)
+        grams = murmur3_windows(np.frombuffer(plain, np.uint8), WIDTH, f)
+        places = np.flatnonzero(grams < DRAWN) if f == BODY else np.arange(len(grams))
+        yield _Kind(field, grams[places], plain, places)
 
 
 def _of_headers(text: bytes) -> Iterator[_Kind]:
@@ -147,7 +153,7 @@ def _of_headers(text: bytes) -> Iterator[_Kind]:
         words += found
         held += [len(found)]
     first, of_each = np.repeat(murmur3_of(names, NAMES), held), [n for n, k in zip(names, held, strict=True) for _ in range(k)]
-    yield _Kind("headers", _pair(first, murmur3_of(words, WORDS + HEADERS)), words, of_each, b": ")
+    yield _Kind("headers", _pair(first, murmur3_of(words, WORDS + HEADERS)), words, firsts=of_each, joint=b": ")
 
 
 def _pair(first: Any, second: Any) -> Any:
