@@ -49,7 +49,7 @@ class _Kind(NamedTuple):
     tokens: Sequence[bytes] | bytes  # bytes: grams of them,
     places: Any = ()  # that begin here
     firsts: Sequence[bytes] = ()  # of pairs
-    joint: bytes = b" "
+    joint: str = " "
 
 
 def columns_of(message: Message, bits: int = BITS) -> Any:
@@ -105,8 +105,8 @@ def _quoted(kind: _Kind, at: int) -> str:
     if isinstance(kind.tokens, bytes):
         start = kind.places[at]
         return f'~"{_readable(kind.tokens[start : start + WIDTH])}"'
-    first = kind.firsts[at] + kind.joint if kind.firsts else b""
-    return f'"{_readable(first + kind.tokens[at])}"'
+    first = _readable(kind.firsts[at]) + kind.joint if kind.firsts else ""
+    return f'"{first}{_readable(kind.tokens[at])}"'
 
 
 def _readable(text: bytes) -> str:
@@ -153,7 +153,7 @@ def _of_headers(text: bytes) -> Iterator[_Kind]:
         words += found
         held += [len(found)]
     first, of_each = np.repeat(murmur3_of(names, NAMES), held), [n for n, k in zip(names, held, strict=True) for _ in range(k)]
-    yield _Kind("headers", _pair(first, murmur3_of(words, WORDS + HEADERS)), words, firsts=of_each, joint=b": ")
+    yield _Kind("headers", _pair(first, murmur3_of(words, WORDS + HEADERS)), words, firsts=of_each, joint='" has "')
 
 
 def _pair(first: Any, second: Any) -> Any:
