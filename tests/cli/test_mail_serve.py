@@ -1,0 +1,56 @@
+"""`rosenblatt mail serve` as a process: asked by spamc and over HTTP, ended by a signal."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from letters import folder, letter
+
+from commands import rosenblatt
+
+ROSENBLATT = [sys.executable, "-c", "from rosenblatt.cli import main; main()"]
+
+
+@pytest.fixture
+def server(tmp_path):
+    spam, ham = folder(tmp_path / "spam", True, range(40)), folder(tmp_path / "ham", False, range(60))
+    assert rosenblatt("mail", "learn", "--home", tmp_path / "home", "--spam", spam, "--ham", ham).code == 0
+    command = [*ROSENBLATT, "mail", "serve", "--home", tmp_path / "home", "--port", "0", "--http-port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with process:
+        spamd, http = process.stdout.readline(), process.stdout.readline()
+        yield process, re.search(r"-p (\d+)", spamd)[1], re.search(r"(http://[^/]+)/", http)[1]
+        process.kill()
+
+
+def test_it_answers_learns_and_stops(server):
+    process, port, http = server
+    request = urllib.request.Request(f"{http}/v1/classify", letter(True, 999), {"Content-Type": "message/rfc822"})
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        assert json.load(answer)["label"] == "spam"
+    if shutil.which("spamc"):
+        spamc = ["spamc", "-d", "127.0.0.1", "-p", port]
+        assert subprocess.run([*spamc, "-c"], input=letter(True, 999), capture_output=True, check=False).returncode == 1
+        assert subprocess.run([*spamc, "-c"], input=letter(False, 999), capture_output=True, check=False).returncode == 0
+        learnt = subprocess.run([*spamc, "-L", "ham"], input=letter(False, 999), capture_output=True, check=True)
+        assert b"successfully" in learnt.stdout
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    assert "stopped" in process.stderr.read()
+
+
+def test_elsewhere_than_on_loopback_it_wants_leave(tmp_path):
+    found = rosenblatt("mail", "serve", "--home", tmp_path / "home", "--host", "0.0.0.0", "--port", "0")
+    assert found.code == 2
+    assert "no passwords" in found.err
+    short = tmp_path / "token"
+    short.write_text("abc")
+    found = rosenblatt("mail", "serve", "--home", tmp_path / "home", "--token-file", short)
+    assert (found.code, len(found.err.splitlines())) == (2, 1)
