@@ -266,13 +266,13 @@ SETS: dict[str, Hashes] = {
     "words of the first 3,000 bytes, raw": lambda raw, _: [murmur3_of(_TOKEN.findall(raw[:3000]))],
     "fields: words": _kinds(lambda kind: not _is_gram(kind) and not kind.firsts),
     "fields: words, pairs, headers": _kinds(lambda kind: not _is_gram(kind)),
-    "fields: 5 bytes": _kinds(_is_gram),
-    "fields: 5 bytes, words": _kinds(lambda kind: not kind.firsts),
+    "fields: 5 bytes (of the body every second)": _kinds(_is_gram),
+    "the same, and words": _kinds(lambda kind: not kind.firsts),
     "fields: 5 bytes, words, pairs, headers": lambda _, message: [
         *_kinds(lambda kind: True)(b"", message),
         _other_grams(message),
     ],
-    "the same, every second 5 bytes of the body (chosen)": _kinds(lambda kind: True),
+    "the same, of the body every second (chosen)": _kinds(lambda kind: True),
 }
 
 
