@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numba  # noqa: F401  (a filter that stays runs compiled; without Numba loaded it is one that looks at one mail and goes)
 import numpy as np
 
 from rosenblatt.mail import features, trec
