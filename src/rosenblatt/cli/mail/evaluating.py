@@ -12,6 +12,7 @@ from ...mail.evaluation import LABELS, Evaluation, evaluate
 from ...mail.message import Message
 from ...mail.order import chronological, read_index
 from ...mail.parse import parse
+from ...mail.store import expect
 from ...report.words import percent
 from ..console import bar, note, out, print_json
 from ..failing import Failure
@@ -55,12 +56,14 @@ def _messages(
         raise click.UsageError("give --index or --spam and --ham, not both")
     if not (spam or ham or index):
         with opened(home) as spam_filter:
-            return [(message, is_spam) for message, is_spam in spam_filter.messages()]
+            expect(spam_filter.stats()["messages"])
+            return list(spam_filter.messages())
     mails = list(_read_index(index, watch) if index is not None else _read(((spam, True), (ham, False)), watch))
     if order == "time":
         mails = chronological(mails)
     elif order == "shuffled":
         random.Random(seed).shuffle(mails)
+    expect(len(mails))
     return [(parse(raw), is_spam) for _, raw, is_spam in mails]
 
 
