@@ -28,7 +28,8 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
 
     What was learnt before is known by its digest, and learning it again changes nothing; learning it on the other side moves
     it. Every batch is safely on disk before the next begins, so that an interrupted command can be given again. --ham-weight
-    and --ham-loss are kept: changing them replays all that was learnt.
+    and --ham-loss are kept: changing the first learns all mail anew, changing the second moves the threshold, though never to
+    where a mail is more likely ham than spam.
 
     \b
     Examples:
@@ -36,10 +37,14 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
       rosenblatt mail learn --ham - < message.eml
       rosenblatt mail learn --ham-loss 0.0005
     """
+    from ..failing import INTERRUPTED, Failure
     from .learning import learn
 
     given = {name: value for name, value in settings.items() if value is not None}
     if not (spam or ham or given):
         raise click.UsageError("nothing to learn: give --spam PATH, --ham PATH or both")
     with opened(home, create=True, **given) as spam_filter:
-        learn(spam_filter, spam, ham, mix=not in_order, as_json=as_json)
+        try:
+            learn(spam_filter, spam, ham, mix=not in_order, as_json=as_json)
+        except KeyboardInterrupt:
+            raise Failure("interrupted; what was learnt is on disk: give the command again for the rest", INTERRUPTED) from None

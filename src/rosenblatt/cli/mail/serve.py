@@ -38,7 +38,8 @@ def command(home: str, **given: Any) -> None:
     Examples:
       rosenblatt mail serve
       spamc -p 7830 -c < new.eml; spamc -p 7830 -L spam < junk.eml
-      curl --data-binary @new.eml http://127.0.0.1:7831/v1/classify
+      curl --data-binary @new.eml -H 'Content-Type: message/rfc822' http://127.0.0.1:7831/v1/classify
+      curl --data-binary @junk.eml -H 'Content-Type: message/rfc822' 'http://127.0.0.1:7831/v1/learn?as=spam'
     """
     from .serving import run
 

@@ -30,5 +30,5 @@ class Sides(click.Command):
 
 
 def sides(command: Any) -> Any:
-    command = click.option("--ham", multiple=True, metavar="PATH...", help="Mail that is wanted.")(command)
-    return click.option("--spam", multiple=True, metavar="PATH...", help="Mail that is not.")(command)
+    command = click.option("--ham", multiple=True, metavar="PATH...", help="Wanted mail.")(command)
+    return click.option("--spam", multiple=True, metavar="PATH...", help="Unwanted mail.")(command)

@@ -128,7 +128,7 @@ class Api:
     async def _mail(self, request: Request, share: Share) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in TYPES:
-            raise HTTPException(415, f"Content-Type must be {' or '.join(TYPES)}")
+            raise HTTPException(415, f"Content-Type must be {' or '.join(TYPES)}, as with curl -H 'Content-Type: {TYPES[0]}'")
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise HTTPException(415, "Content-Encoding is not understood: send the mail as it is")
         most, mail = self._limits.message_bytes, bytearray()
