@@ -38,7 +38,7 @@ def test_any_scores_are_borne_and_probabilities_rise_with_scores(scored: list[tu
 def test_no_more_ham_is_lost_than_asked(seed: int, ham_loss: float) -> None:
     scores, spam = drawn(60 + seed % 2000, seed)
     scores = scores.round(1)  # with ties
-    found = calibrate(scores, spam, ham_loss, ham_loss)
+    found = calibrate(scores, spam, ham_loss, spam_loss=ham_loss)
     ham, junk = scores[~spam], scores[spam]
     assert (ham >= found.spam_from).sum() <= ham_loss * len(ham)
     assert (junk <= found.ham_to).sum() <= ham_loss * len(junk)
@@ -92,9 +92,16 @@ def test_the_sigmoid_is_the_best_one() -> None:
 def test_what_is_called_spam_is_likely_spam() -> None:
     """Even where every ham may be lost, and where scores have it the wrong way round."""
     scores, spam = drawn(500, 4)
-    for found in (calibrate(scores, spam, 1.0, 1.0), calibrate(-scores, spam, 1.0, 1.0)):
+    for found in (calibrate(scores, spam, 1.0, spam_loss=1.0), calibrate(-scores, spam, 1.0, spam_loss=1.0)):
         assert found.probability(found.spam_from) >= 0.5 - 1e-9
         assert found.probability(found.ham_to) <= 0.5 + 1e-9
+
+
+def test_where_ham_is_worth_more_what_is_called_spam_is_surer() -> None:
+    scores, spam = drawn(500, 4)
+    even, found = calibrate(scores, spam, 1.0), calibrate(scores, spam, 1.0, 9.0)
+    assert found.probability(found.spam_from) == pytest.approx(0.9)
+    assert found._replace(spam_from=even.spam_from) == even
 
 
 def test_what_counts_prove() -> None:

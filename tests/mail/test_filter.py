@@ -65,7 +65,7 @@ def test_unlearning_leaves_the_filter_that_never_saw_the_message(
 
 
 def test_the_calibration_is_the_logs_and_not_that_of_who_asked_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(scores: Any, spam: Any, ham_loss: float) -> Calibration:
+    def measured(scores: Any, spam: Any, ham_loss: float, ham_weight: float) -> Calibration:
         return Calibration(float((scores * np.arange(1, 1 + len(scores))).sum()), float(spam.sum()), len(scores), ham_loss)
 
     for module in (state, snapshot):

@@ -39,21 +39,21 @@ def score_sets(indptr: Any, columns: Any, weights: Any, scores: Any) -> None:
 
 @kernel
 def learn_sets(
-    indptr: Any, columns: Any, spam: Any, r_spam: float, r_ham: float, weights: Any, variances: Any, scores: Any
+    indptr: Any, columns: Any, spam: Any, r: float, ham_margin: float, weights: Any, variances: Any, scores: Any
 ) -> int:
     """Learn the sets one after the other, and write down what each scored before; how many of them moved the weights."""
     moved = 0
     for i in range(scores.shape[0]):
         start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-        y, r = (1.0, r_spam) if spam[i] else (-1.0, r_ham)
+        y, margin = (1.0, 1.0) if spam[i] else (-1.0, ham_margin)
         score = _score(columns, start, stop, weights)
         scores[i] = score
-        if stop == start or not y * score < 1.0:
+        if stop == start or not y * score < margin:
             continue
         x = 1.0 / np.sqrt(np.float64(stop - start))
         v = _sum(columns, start, stop, variances) * x * x
         beta = 1.0 / (v + r)
-        a = (1.0 - y * score) * beta * y * x
+        a = (margin - y * score) * beta * y * x
         for j in range(start, stop):
             c = np.uintp(columns[j])
             s = np.float64(variances[c])

@@ -41,11 +41,14 @@ class Calibration(NamedTuple):
         return "spam" if score >= self.spam_from else "ham" if score <= self.ham_to else "unsure"
 
 
-def calibrate(scores: Any, spam: Any, ham_loss: float = 0.001, spam_loss: float = SPAM_LOSS) -> Calibration:
+def calibrate(
+    scores: Any, spam: Any, ham_loss: float = 0.001, ham_weight: float = 1.0, spam_loss: float = SPAM_LOSS
+) -> Calibration:
     """From scores that messages had before they were learnt, and whether they were spam.
 
-    ham_loss: the share of ham that may be called spam; spam_loss: the share of spam that may be called ham. What is called spam
-    is more likely spam than not, and what is called ham is not, whatever shares are asked for.
+    ham_loss: the share of ham that may be called spam; spam_loss: the share of spam that may be called ham. Whatever shares are
+    asked for, what is called ham is more likely ham than not, and what is called spam is likelier spam than ham by a factor of
+    ham_weight at least: where a ham lost is so many times as bad as a spam passed, that is when calling it spam pays.
     """
     for name, share in (("ham_loss", ham_loss), ("spam_loss", spam_loss)):
         if not 0.0 <= share <= 1.0:
@@ -54,8 +57,8 @@ def calibrate(scores: Any, spam: Any, ham_loss: float = 0.001, spam_loss: float 
     finite = np.isfinite(scores)
     scores, spam = np.clip(scores[finite], -HUGE, HUGE), spam[finite]
     slope, offset = _sigmoid(np.concatenate([scores, [MARGIN, -MARGIN]]), np.concatenate([spam, [True, False]]))
-    even = -offset / slope
-    spam_from = max(even, _right_above(scores[~spam], ham_loss))
+    even, pays = -offset / slope, (log(max(ham_weight, 1.0)) - offset) / slope
+    spam_from = max(pays, _right_above(scores[~spam], ham_loss))
     ham_to = min(even, -_right_above(-scores[spam], spam_loss))
     return Calibration(slope, offset, spam_from, ham_to)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import pairwise
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ class Learner:
     """One weight and one variance for each column; a message is the set of its columns, and has length 1.
 
     Score      s = sum of w_j over its columns / sqrt(their number); over 0 leans to spam
-    Update     AROW, where y s < 1:  see `rules/arow.py`. ham_weight scales 1/r of ham.
+    Update     AROW, where y s < m, towards y s = m:  see `rules/arow.py`. The margin m is 1 for spam and the fourth root of
+               ham_weight for ham, so that what is new, and what is like both, leans to ham. (Scaling r instead does nothing
+               above 1: what r is added to is far larger. The root is chosen by measurement: the margin itself is too much.)
 
     Sums are sequential and in float64; each move is computed in float64 and rounded once. The plain way below is the
     definition; where Numba is loaded already, or there is much to learn, `kernels/sets.py` does the same.
@@ -42,7 +45,7 @@ class Learner:
             from ..kernels.sets import learn_sets
 
             indptr, columns, scores = self._one(columns)
-            learn_sets(indptr, columns, np.array([bool(spam)]), *self._rates(), self.weights, self.variances, scores)
+            learn_sets(indptr, columns, np.array([bool(spam)]), *self._asked(), self.weights, self.variances, scores)
             return float(scores[0])
         return self._learn(columns, spam)
 
@@ -69,7 +72,7 @@ class Learner:
         else:
             from ..kernels.sets import learn_sets
 
-            learn_sets(indptr, columns, spam, *self._rates(), self.weights, self.variances, scores)
+            learn_sets(indptr, columns, spam, *self._asked(), self.weights, self.variances, scores)
         return scores
 
     # --- the definition ---------------------------------------------------------------------------------------------------
@@ -81,19 +84,21 @@ class Learner:
 
     def _learn(self, columns: Any, spam: bool) -> float:
         score, y = self._score(columns), 1.0 if spam else -1.0
-        if len(columns) and y * score < 1.0:
+        r, ham_margin = self._asked()
+        margin = 1.0 if spam else ham_margin
+        if len(columns) and y * score < margin:
             x = 1.0 / float(np.sqrt(len(columns)))
             s = self.variances[columns].astype(np.float64)
             v = float(np.cumsum(s)[-1]) * x * x
-            beta = 1.0 / (v + self._rates()[0 if spam else 1])
-            alpha = (1.0 - y * score) * beta
+            beta = 1.0 / (v + r)
+            alpha = (margin - y * score) * beta
             self.weights[columns] += (alpha * y * x) * s
             self.variances[columns] = s - beta * (s * x) ** 2
         return score
 
-    def _rates(self) -> tuple[float, float]:
-        """r of spam and of ham."""
-        return float(self.r), float(self.r) / float(self.ham_weight)
+    def _asked(self) -> tuple[float, float]:
+        """r, and the margin of ham."""
+        return float(self.r), sqrt(sqrt(self.ham_weight))
 
     def _checked(self, indptr: Any, columns: Any) -> tuple[Any, Any, Any]:
         """(indptr, columns, room for the scores) as the kernels want them: they would read whatever memory is asked of them."""

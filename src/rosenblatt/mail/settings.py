@@ -15,7 +15,7 @@ REPLAYED = ("bits", "r", "ham_weight", "features")
 class Settings:
     bits: int = 22  # 2^bits columns
     r: float = 0.1  # AROW's only parameter
-    ham_weight: float = 1.0  # how much more a ham moves the weights
+    ham_weight: float = 1.0  # how many times as bad as a spam passed a ham lost is
     ham_loss: float = 0.001  # the share of ham that may be called spam
     max_messages: int = 100_000  # texts that the log keeps; above it the older half is folded into the base,
     max_bytes: int = 1 << 30  # or above so many bytes of packed texts

@@ -94,10 +94,8 @@ class State:
         if known is None or known[0] != at:
             stop = self.held - (self.count - at)
             here = slice(max(0, stop - (KEPT - LARGEST_STEP)), stop)
-            known = self._calibration = (
-                at,
-                calibrate(self.scores[here].astype(np.float64), self.labels[here], self.settings.ham_loss),
-            )
+            scores, labels, asked = self.scores[here].astype(np.float64), self.labels[here], self.settings
+            known = self._calibration = (at, calibrate(scores, labels, asked.ham_loss, asked.ham_weight))
         return known[1]
 
     def recalibrate(self, settings: Settings) -> None:
