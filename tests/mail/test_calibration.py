@@ -97,6 +97,46 @@ def test_what_is_called_spam_is_likely_spam() -> None:
         assert found.probability(found.ham_to) <= 0.5 + 1e-9
 
 
+def errors_of(n: int, seed: int) -> tuple[Any, Any, Any, Any]:
+    """All messages, and those on the wrong side of 0: what somebody teaches who corrects the filter and does nothing else."""
+    random = np.random.default_rng(seed)
+    spam = random.random(n) < 0.3
+    scores = random.normal(np.where(spam, 0.2, -0.24), 0.11)
+    wrong = spam != (scores > 0)
+    return scores, spam, scores[wrong], spam[wrong]
+
+
+def test_a_filter_that_is_taught_its_errors_only_still_calls_spam_spam() -> None:
+    for seed in range(20):
+        scores, spam, *taught = errors_of(4000, seed)
+        found = calibrate(*taught)
+        assert found.from_errors
+        ham, junk = scores[~spam], scores[spam]
+        assert np.mean(ham >= found.spam_from) < 0.005
+        assert np.mean(junk >= found.spam_from) > 0.5
+        assert np.mean(junk <= found.ham_to) < 0.02
+        assert np.mean(ham <= found.ham_to) > 0.7
+        assert found.probability(0.3) > 0.9 > 0.5 == found.probability(0.0)
+        stricter, laxer = calibrate(*taught, ham_loss=1e-4), calibrate(*taught, ham_loss=0.01)
+        assert stricter.spam_from > found.spam_from > laxer.spam_from >= 0.0
+
+
+def test_the_slope_of_errors_is_that_of_the_odds() -> None:
+    """Scores spread evenly about 0, whose odds are e^(7 s): errors alone tell the 7."""
+    random = np.random.default_rng(5)
+    scores = random.uniform(-3.0, 3.0, 40_000)
+    spam = random.random(40_000) < 1.0 / (1.0 + np.exp(-7.0 * scores))
+    wrong = spam != (scores > 0)
+    assert calibrate(scores[wrong], spam[wrong]).slope == pytest.approx(7.0, rel=0.03)
+
+
+def test_a_few_first_errors_are_no_reason_to_trust_small_scores() -> None:
+    """Every filter begins with some; only many more errors than others mean that nothing else is taught."""
+    assert not calibrate([-0.1, 0.1] * 5, [True, False] * 5).from_errors
+    assert calibrate([-0.1, 0.1] * 6, [True, False] * 6).from_errors
+    assert not calibrate(*drawn(500, 6)).from_errors
+
+
 def test_where_ham_is_worth_more_what_is_called_spam_is_surer() -> None:
     scores, spam = drawn(500, 4)
     even, found = calibrate(scores, spam, 1.0), calibrate(scores, spam, 1.0, 9.0)

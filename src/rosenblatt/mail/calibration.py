@@ -6,6 +6,10 @@ Thresholds   with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n 
 Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most,
              whatever the distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
              drawn on beyond s_1 as an exponential one, long where there is little to go by. `at_most` is what counts prove.
+Errors       Whoever teaches a filter its errors only shows it nothing but scores on the wrong side of 0: a sigmoid fit to them
+             would fall, and shares of all ham cannot be had. Then the odds are e^(slope s), and with scores spread evenly about
+             0 an error has the mean size pi^2 / (12 ln 2 slope): that gives the slope. The thresholds are those that a share of
+             ham_loss / HAM_WRONG of the errors goes beyond. That is a guess at how rare errors are; nothing is guaranteed.
 Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; H.-T. Lin, C.-J. Lin and R. C. Weng, A note on
              Platt's probabilistic outputs, Machine Learning 68, 2007 (the Newton steps); V. Vovk, A. Gammerman and G. Shafer,
              Algorithmic Learning in a Random World, 2005 (the guarantee).
@@ -13,7 +17,7 @@ Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; 
 
 from __future__ import annotations
 
-from math import exp, floor, inf, lgamma, log, nextafter
+from math import exp, floor, inf, lgamma, log, nextafter, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +28,9 @@ MARGIN = 1.0
 # and as if so many had gone beyond the rest by so much on the average.
 TAIL_SEEN, TAIL = 5.0, 0.25
 HUGE = 1e6
+# Where only errors are taught: the shares of ham and of spam that are taken to be errors (SpamAssassin's corpus has 1.2 and 6.8
+# %), and how many more errors than other messages there must be.
+HAM_WRONG, SPAM_WRONG, DOUBT = 0.01, 0.1, 10
 
 
 class Calibration(NamedTuple):
@@ -31,6 +38,7 @@ class Calibration(NamedTuple):
     offset: float = 0.0
     spam_from: float = 1.75  # scores: from here on it is spam,
     ham_to: float = -1.25  # up to here ham, and unsure between
+    from_errors: bool = False  # only errors were taught, so that nothing is promised
 
     def probability(self, score: float) -> float:
         """Of spam."""
@@ -56,11 +64,18 @@ def calibrate(
     scores, spam = np.asarray(scores, float).ravel(), np.asarray(spam, bool).ravel()
     finite = np.isfinite(scores)
     scores, spam = np.clip(scores[finite], -HUGE, HUGE), spam[finite]
+    wrong = spam != (scores > 0.0)
     slope, offset = _sigmoid(np.concatenate([scores, [MARGIN, -MARGIN]]), np.concatenate([spam, [True, False]]))
+    from_errors = not slope > 0.0 or 2 * int(wrong.sum()) > len(scores) + DOUBT
+    if from_errors:
+        scores, spam = scores[wrong], spam[wrong]
+        size = (2.0 * MARGIN + float(np.abs(scores).sum())) / (2 + len(scores))
+        slope, offset = pi**2 / (12.0 * log(2.0) * size), 0.0
+        ham_loss, spam_loss = min(ham_loss / HAM_WRONG, 1.0), min(spam_loss / SPAM_WRONG, 1.0)
     even, pays = -offset / slope, (log(max(ham_weight, 1.0)) - offset) / slope
     spam_from = max(pays, _right_above(scores[~spam], ham_loss))
     ham_to = min(even, -_right_above(-scores[spam], spam_loss))
-    return Calibration(slope, offset, spam_from, ham_to)
+    return Calibration(slope, offset, spam_from, ham_to, from_errors)
 
 
 def _right_above(scores: Any, share: float) -> float:
@@ -97,7 +112,7 @@ def at_most(wrong: int, of: int, confidence: float = 0.95) -> float:
 
 
 def _sigmoid(scores: Any, spam: Any) -> tuple[float, float]:
-    """Newton's method with halved steps on the log likelihood of (slope, offset); the slope is kept above 0."""
+    """Newton's method with halved steps on the log likelihood of (slope, offset)."""
     n_spam = int(spam.sum())
     n_ham = len(spam) - n_spam
     target = np.where(spam, (n_spam + 1.0) / (n_spam + 2.0), 1.0 / (n_ham + 2.0))
@@ -127,9 +142,6 @@ def _sigmoid(scores: Any, spam: Any) -> tuple[float, float]:
         else:
             break
         slope, offset, loss = slope + step * d1, offset + step * d2, tried
-    # Scores that rank spam below ham say nothing: probabilities must not fall as scores rise.
-    if not slope > 0.0:
-        slope, offset = 1e-3, log((n_spam + 1.0) / (n_ham + 1.0))
     return slope / unit, offset
 
 
