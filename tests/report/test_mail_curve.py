@@ -48,6 +48,7 @@ def test_it_is_written(tmp_path: Path, ending: str) -> None:
 def test_a_filter_without_errors_and_a_box_without_spam() -> None:
     perfect = mail_curve([Point(10, 0.0, 0.0, 0.0), Point(100, 0.0, 0.0, 0.0)])
     assert all(y == LOWEST for mark in perfect.marks if isinstance(mark, Line) for y in mark.y)
+    assert perfect.y.ticks[0] == (LOWEST, "0.01 % or less")
     ham = mail_curve([Point(5, 0.0, math.nan, math.nan)])
     assert len(ham.marks) == 1
     assert "nan" not in ham.caption

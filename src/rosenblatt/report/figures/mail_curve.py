@@ -10,7 +10,7 @@ from ..charts import Axis, Chart, Line, Mark, log_axis
 from ..words import count, short
 
 LOWEST = 0.01  # percent; a logarithm has no 0, so it is drawn here
-TICKS = tuple((10.0**power, f"{10.0**power:g} %") for power in range(-2, 3))
+TICKS = ((LOWEST, f"{LOWEST:g} % or less"), *((10.0**power, f"{10.0**power:g} %") for power in range(-1, 3)))
 # What of a point is drawn, in which tone, and what it is called.
 _LINES = (
     ("sm", "class1", "spam called ham"),
