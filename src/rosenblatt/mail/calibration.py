@@ -17,7 +17,7 @@ Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; 
 
 from __future__ import annotations
 
-from math import exp, floor, inf, lgamma, log, nextafter, pi
+from math import ceil, exp, floor, inf, lgamma, log, nextafter, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,8 @@ class Calibration(NamedTuple):
     offset: float = 0.0
     spam_from: float = 1.75  # scores: from here on it is spam,
     ham_to: float = -1.25  # up to here ham, and unsure between
-    from_errors: bool = False  # only errors were taught, so that nothing is promised
+    hams: int = 0  # that it comes from,
+    from_errors: bool = False  # which were errors only, so that nothing is promised
 
     def probability(self, score: float) -> float:
         """Of spam."""
@@ -75,7 +76,19 @@ def calibrate(
     even, pays = -offset / slope, (log(max(ham_weight, 1.0)) - offset) / slope
     spam_from = max(pays, _right_above(scores[~spam], ham_loss))
     ham_to = min(even, -_right_above(-scores[spam], spam_loss))
-    return Calibration(slope, offset, spam_from, ham_to, from_errors)
+    return Calibration(slope, offset, spam_from, ham_to, int((~spam).sum()), from_errors)
+
+
+def hams_for(ham_loss: float) -> float:
+    """How many hams the guarantee needs.
+
+    >>> hams_for(0.001), hams_for(0.5), hams_for(0.0)
+    (999, 1, inf)
+    """
+    if not ham_loss > 0.0:
+        return inf
+    n = ceil(1.0 / ham_loss) - 1
+    return n if floor(ham_loss * (n + 1)) else n + 1
 
 
 def _right_above(scores: Any, share: float) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import inf
 from typing import Any
 
 import click
 
+from ...mail.calibration import Calibration, hams_for
 from ...report.words import percent, plural
 from ..console import out, print_json, say
 from ..failing import Failure
@@ -54,12 +56,26 @@ def show(spam_filter: Any, count: int, as_json: bool) -> None:
         ("filter", has["home"]),
         ("learnt", f"{has['spam']:,} spam and {has['ham']:,} ham{folded}"),
         ("thresholds", f"spam from a score of {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),
+        ("ham loss", _promise(has["settings"].ham_loss, calibration)),
+        ("ham weight", f"{has['settings'].ham_weight:g}"),
         ("on disk", f"{has['bytes'] / 1e6:,.1f} MB"),
     ])  # fmt: skip
     for title, rows in (("speaks for spam", spammy), ("speaks for ham", hammy)):
         if rows:
             click.echo()
             out().print(_bars(title, [(reason.name, reason.weight) for reason in rows], []))
+
+
+def _promise(ham_loss: float, calibration: Calibration) -> str:
+    """What of the ham may be called spam, and whether that can be promised yet."""
+    asked, need = f"{100.0 * ham_loss:g} %", hams_for(ham_loss)
+    if calibration.from_errors:
+        return f"{asked} asked for; nothing is promised where a filter is taught its errors only"
+    if calibration.hams >= need:
+        return f"{asked} at most, promised from {plural(need, 'ham')} on; there are {calibration.hams:,}"
+    if need == inf:
+        return "none asked for, which cannot be promised"
+    return f"{asked} asked for, promised from {plural(need, 'ham')} on; not yet: there are {calibration.hams:,}"
 
 
 def _likely(probability: float) -> str:
