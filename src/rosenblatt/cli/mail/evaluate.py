@@ -26,8 +26,17 @@ from .sides import Sides, sides
     help="What the filter learns from: all mail, its errors, or those and what it was not sure of.",
 )  # fmt: skip
 @click.option(
-    "--without", multiple=True, metavar="FIELD", help="Leave fields of the mails out: headers, received, subject, ..."
+    "--without", multiple=True, metavar="FIELD,...",
+    help="Leave parts of the mails out: subject, from, reply-to, to, received, other-headers (these six are all-headers), "
+    "body, links, attachments.",
+)  # fmt: skip
+@click.option(
+    "--ham-weight", type=click.FloatRange(0.01, 100.0), help="As for learn.  [default: that of the filter measured, or 1]"
 )
+@click.option(
+    "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
+    help="As for learn.  [default: that of the filter measured, or 0.001]",
+)  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw the learning curve: .svg or .png.")
 @seed
 @home
@@ -36,14 +45,16 @@ def command(**given: Any) -> None:
     """Measure a filter as TREC's spam track did: each mail is classified, then learnt, in the order in which mail came.
 
     A fresh filter is measured; the one in --home is not touched. Without --spam, --ham and --index it is measured on the mail
-    that the filter in --home has learnt, in that order. Reported with 95 % bootstrap intervals: ham called spam (hm %), spam
-    called ham (sm %), their logistic average (lam %), and (1-AUC) %, the share of pairs of a spam and a ham in wrong order.
+    that the filter in --home has learnt, in that order and with its settings. Reported with 95 % bootstrap intervals: ham
+    called spam (hm %), spam called ham (sm %), their logistic average (lam %), and (1-AUC) %, the share of pairs of a spam and
+    a ham in wrong order.
 
     \b
     Examples:
       rosenblatt mail evaluate --spam spam/ --ham ham/ --plot curve.svg
       rosenblatt mail evaluate --index trec06p/full/index --order given --delay 1000
-      rosenblatt mail evaluate
+      rosenblatt mail evaluate --ham-weight 10
+      rosenblatt mail evaluate --without all-headers,links
     """
     from .evaluating import run
 

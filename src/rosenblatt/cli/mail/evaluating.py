@@ -4,67 +4,86 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from ...mail.evaluation import LABELS, Evaluation, evaluate
-from ...mail.message import Message
+from ...mail.message import FIELDS, Message
 from ...mail.order import chronological, read_index
 from ...mail.parse import parse
+from ...mail.settings import Settings
 from ...mail.store import expect
-from ...report.words import percent
+from ...report.words import percent, plural
 from ..console import bar, note, out, print_json
 from ..failing import Failure
 from .homes import opened
 from .reading import Reading
 
 TRAIN = {"everything": "all", "errors": "error", "near": "near"}
+# What can be left out, and which fields of a message that is.
+PARTS: dict[str, tuple[str, ...]] = {name: (field,) for name, field in zip(FIELDS, Message._fields, strict=True)}
+PARTS["other-headers"] = PARTS.pop("headers")
+PARTS["all-headers"] = Message._fields[: FIELDS.index("headers") + 1]
+
+
+class _Measured(NamedTuple):
+    messages: list[tuple[Message, bool]]
+    settings: Settings = Settings()
+    folded: int = 0  # messages that the filter has learnt, but whose texts are gone
 
 
 def run(
     spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, delay: int, train: str,
-    without: tuple[str, ...], plot: str | None, seed: int, home: str, as_json: bool,
+    without: tuple[str, ...], ham_weight: float | None, ham_loss: float | None, plot: str | None, seed: int, home: str,
+    as_json: bool,
 ) -> None:  # fmt: skip
     left_out = _fields(without)
     with bar("reading") as watch:
-        messages = _messages(spam, ham, index, order, seed, home, watch)
+        messages, settings, folded = _measured(spam, ham, index, order, seed, home, watch)
+    if folded:
+        note(f"the texts of {plural(folded, 'message')} were dropped from the filter's log: only the rest is measured")
+    asked = {"ham_weight": ham_weight, "ham_loss": ham_loss}
+    settings = settings.changed({name: value for name, value in asked.items() if value is not None})
     if not any(is_spam for _, is_spam in messages) or all(is_spam for _, is_spam in messages):
         raise Failure("there must be mail of both kinds, spam and ham")
     bare = ((message._replace(**left_out), is_spam) for message, is_spam in messages)
-    found = evaluate(bare, delay=delay, train=TRAIN[train], seed=seed)
+    found = evaluate(bare, settings=settings, delay=delay, train=TRAIN[train], seed=seed)
     if plot is not None:
         _draw(found, plot)
     if as_json:
-        print_json(_told(found))
+        print_json(_told(found) | {"settings": {name: getattr(settings, name) for name in asked}, "folded": folded})
     else:
         _print(found)
+        if train == "errors":
+            click.echo("\nA filter that is taught its errors only guesses its thresholds: no share of ham is promised.")
 
 
 def _fields(without: tuple[str, ...]) -> dict[str, bytes]:
-    names = [name.strip().replace("-", "_") for each in without for name in each.split(",")]
+    names = [name.strip().lower().replace("_", "-") for each in without for name in each.split(",")]
     for name in names:
-        if name not in Message._fields:
-            raise click.UsageError(f"there is no field {name!r}; there are {', '.join(Message._fields)}")
-    return dict.fromkeys(names, b"")
+        if name not in PARTS:
+            raise click.UsageError(f"there is no field {name!r}; there are {', '.join(PARTS)}")
+    return {field: b"" for name in names for field in PARTS[name]}
 
 
-def _messages(
+def _measured(
     spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, seed: int, home: str, watch: Any
-) -> list[tuple[Message, bool]]:
+) -> _Measured:
     if index is not None and (spam or ham):
         raise click.UsageError("give --index or --spam and --ham, not both")
     if not (spam or ham or index):
         with opened(home) as spam_filter:
-            expect(spam_filter.stats()["messages"])
-            return list(spam_filter.messages())
+            has = spam_filter.stats()
+            expect(has["messages"])
+            return _Measured(list(spam_filter.messages()), spam_filter.settings, has["folded"])
     mails = list(_read_index(index, watch) if index is not None else _read(((spam, True), (ham, False)), watch))
     if order == "time":
         mails = chronological(mails)
     elif order == "shuffled":
         random.Random(seed).shuffle(mails)
     expect(len(mails))
-    return [(parse(raw), is_spam) for _, raw, is_spam in mails]
+    return _Measured([(parse(raw), is_spam) for _, raw, is_spam in mails])
 
 
 def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[tuple[str, bytes, bool]]:
@@ -98,11 +117,15 @@ def _print(found: Evaluation) -> None:
         ("their logistic average (lam)", figures.lam),
         ("pairs in wrong order (1-AUC)", figures.auc),
     )
+    for column in shares.columns[1:]:
+        column.justify = "right"
     for name, share in rows:
         shares.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
     out().print(shares)
     click.echo()
     counts = Table("by the filter's own thresholds", *LABELS, box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for column in counts.columns[1:]:
+        column.justify = "right"
     for side, row in verdicts.items():
         counts.add_row(side, *(f"{row[label]:,} ({percent(row[label] / max(1, sum(row.values())))})" for label in LABELS))
     out().print(counts)

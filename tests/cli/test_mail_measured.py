@@ -1,0 +1,81 @@
+"""`rosenblatt mail evaluate` and `show`: the filter that is there is what is measured, and what it promises is said."""
+
+from __future__ import annotations
+
+import pytest
+from letters import folder
+
+from commands import rosenblatt
+from rosenblatt.cli.mail.evaluating import PARTS
+from rosenblatt.mail.filter import Filter
+from rosenblatt.mail.message import Message
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROSENBLATT_MAIL", str(tmp_path / "home"))
+    spam, ham = folder(tmp_path / "spam", True, range(30)), folder(tmp_path / "ham", False, range(60))
+    assert rosenblatt("mail", "learn", "--spam", spam, "--ham", ham, "--ham-weight", 5, "--ham-loss", 0.02).code == 0
+    return tmp_path / "home"
+
+
+def evaluated(*arguments):
+    found = rosenblatt("mail", "evaluate", "--json", *arguments)
+    assert found.code == 0, found.err
+    return found.json
+
+
+def test_a_filter_is_measured_with_its_settings_and_with_others_if_asked(home, tmp_path):
+    own, same = evaluated(), evaluated("--ham-weight", 5, "--ham-loss", 0.02)
+    assert own["settings"] == {"ham_weight": 5.0, "ham_loss": 0.02}
+    assert own == same
+    other = evaluated("--ham-weight", 1)
+    assert other["settings"] == {"ham_weight": 1.0, "ham_loss": 0.02}
+    assert other["verdicts"] != own["verdicts"]
+    boxes = ("--spam", tmp_path / "spam", "--ham", tmp_path / "ham")
+    assert evaluated(*boxes)["settings"] == {"ham_weight": 1.0, "ham_loss": 0.001}
+    assert evaluated(*boxes, "--ham-loss", 0.3)["settings"]["ham_loss"] == 0.3
+
+
+def test_texts_that_are_gone_are_told(home):
+    with Filter.open(home) as found:
+        found.compact(keep=50)
+    told = rosenblatt("mail", "evaluate")
+    assert "texts of 40 messages were dropped from the filter's log: only the rest is measured" in told.err
+    assert evaluated()["folded"] == 40
+
+
+def test_numbers_are_right_aligned(home):
+    lines = rosenblatt("mail", "evaluate").out.splitlines()
+    shares = [line for line in lines if line.startswith(("ham called", "spam called", "pairs"))]
+    assert len({line.index(".") for line in shares}) == 1
+    head, *rows = (line.rstrip() for line in lines[-3:])
+    assert {len(row) for row in rows} == {len(head)}
+
+
+def test_parts_that_can_be_left_out():
+    assert {field for fields in PARTS.values() for field in fields} == set(Message._fields)
+    assert PARTS["from"] == ("sender",)
+    assert PARTS["other-headers"] == ("headers",)
+    assert set(PARTS["all-headers"]) == {"subject", "sender", "reply_to", "to", "received", "headers"}
+    told = rosenblatt("mail", "evaluate", "--help").out.replace("\n", " ")
+    assert all(name in told for name in PARTS)
+
+
+def test_all_headers_are_left_out(home):
+    """What is left of these letters is their body: the same as leaving out every header by name."""
+    one = evaluated("--without", "all-headers")
+    assert one == evaluated("--without", "subject,from,reply_to,to", "--without", "received,other-headers")
+    assert one != evaluated()
+
+
+def test_show_tells_what_is_promised(home, tmp_path):
+    def line():
+        return next(line for line in rosenblatt("mail", "show", "-n", 0).out.splitlines() if line.startswith("ham loss"))
+
+    assert line().split(None, 2)[2] == "2 % at most, promised from 49 hams on; there are 60"
+    assert "ham weight  5" in rosenblatt("mail", "show", "-n", 0).out
+    rosenblatt("mail", "learn", "--ham-loss", 0.001)
+    assert "0.1 % asked for, promised from 999 hams on; not yet: there are 60" in line()
+    rosenblatt("mail", "learn", "--ham-loss", 0.0)
+    assert "cannot be promised" in line()
