@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
-from rosenblatt.mail import snapshot, state, store
+from rosenblatt.mail import snapshot, state, store, taking_back
 from rosenblatt.mail.calibration import Calibration
-from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Settings, Unlearned
+from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
 
 
 def remaining(steps: list[tuple[str, int]]) -> list[tuple[bytes, bool]]:
@@ -62,6 +62,47 @@ def test_unlearning_leaves_the_filter_that_never_saw_the_message(
             assert_equal(found, other)
     finally:
         found.close()
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.integers(0, 15), max_size=12),
+    st.lists(st.integers(0, 15), max_size=8),
+    st.sampled_from([None, True, False]),
+    st.integers(1, 4),
+)
+def test_many_at_once_are_as_one_after_the_other(
+    tmp_path_factory: pytest.TempPathFactory, gone: list[int], moved: list[int], side: bool | None, together: int
+) -> None:
+    folder = tmp_path_factory.mktemp("many")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        fresh(folder / "a", mails(range(12))) as found,
+        fresh(folder / "b", mails(range(12))) as plain,
+    ):
+        for each in (found, plain):
+            each.compact(keep=9)
+        patch.setattr(taking_back.batches, "__defaults__", (together,))
+        replays, catch_up = [], found.store.catch_up
+        patch.setattr(found.store, "catch_up", lambda: replays.append(1) or catch_up())
+        taken = found.unlearn_many(mail(number) for number in gone)
+        relearnt = found.relearn_many((mail(number) for number in moved), side)
+        assert len(replays) <= 2
+        for number, told in zip(gone, taken, strict=True):
+            try:
+                assert plain.unlearn(mail(number)) == told
+            except FoldedError:
+                assert told == Unlearned(known=True, exact=False)
+        for number, told in zip(moved, relearnt, strict=True):
+            was = plain.label_of(mail(number))
+            to = side if side is not None else None if was is None else not was
+            try:
+                if to is not None:
+                    plain.relearn(mail(number), to)
+                assert told == Relearned(was, to)
+            except FoldedError:
+                assert told == Relearned(was, was, folded=True)
+        assert_equal(found, plain)
 
 
 def test_the_calibration_is_the_logs_and_not_that_of_who_asked_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

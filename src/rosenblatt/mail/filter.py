@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .calibration import Calibration
 from .errors import FilterError, FoldedError
@@ -20,28 +20,18 @@ from .log import Log
 from .message import Message
 from .parse import parse
 from .reasons import LOOKED, extremes, listed, names_in, reasons_of, telling
+from .results import Learned, Relearned, Unlearned
 from .settings import Settings
 from .spool import Spool
 from .state import Lesson
 from .store import MANY, Store, expect
+from .taking_back import BATCH, batches, move, take_back
 from .verdict import Reason, Verdict
 
-__all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Settings", "Unlearned"]
+__all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Relearned", "Settings", "Unlearned"]
 
-# A transaction has so many messages, or as many as come in so many seconds.
-BATCH, SECONDS = 200, 0.5
-
-
-class Learned(NamedTuple):
-    new: int = 0
-    known: int = 0  # learnt before, with the same label: nothing changed
-    moved: int = 0  # learnt before with the other label, which was taken back
-    kept: int = 0  # learnt before with the other label, and left as they are: their texts were folded away
-
-
-class Unlearned(NamedTuple):
-    known: bool  # it had been learnt; else nothing changed
-    exact: bool = True  # the filter is now that of the other messages alone
+T = TypeVar("T")
+SECONDS = 0.5  # a transaction has as many messages as come in so long, and at most BATCH
 
 
 class _Mail(NamedTuple):
@@ -153,18 +143,28 @@ class Filter:
     def unlearn(self, raw: bytes) -> Unlearned:
         """Take a mail back: the filter is then the one that never saw it. Where its text has been folded away that cannot be: a
         `FoldedError` says so, and nothing has changed."""
-        store, name = self.store, digest(raw)
-        with store.writing:
-            with store.log.writing():
-                known = store.log.find(name)
-                if known is None:
-                    return Unlearned(known=False)
-                if known.folded:
-                    raise self._folded()
-                store.stale = True
-                store.log.remove(known.seq)
+        (told,) = self.unlearn_many([raw])
+        if not told.exact:
+            raise self._folded()
+        return told
+
+    def unlearn_many(self, raws: Iterable[bytes]) -> list[Unlearned]:
+        """Take mails back, with one replay for all of them. Those whose texts have been folded away stay: `exact` is False."""
+        return self._all_batches(raws, lambda batch: take_back(self.store, batch))
+
+    def relearn_many(self, raws: Iterable[bytes], spam: bool | None = None) -> list[Relearned]:
+        """Move mails to one side, or each to the side where it is not, with one replay for all of them. Those whose texts have
+        been folded away stay: `folded` says so."""
+        return self._all_batches(raws, lambda batch: move(self.store, batch, spam))
+
+    def _all_batches(self, raws: Iterable[bytes], work: Callable[[list[bytes]], list[T]]) -> list[T]:
+        try:
+            told = [each for batch in batches(raws) for each in work(batch)]
+        except Exception:
             self._settle()
-        return Unlearned(known=True)
+            raise
+        self._settle()
+        return told
 
     def compact(self, keep: int = 0) -> int:
         """Fold the texts of all but the newest `keep` messages into the base: they stay known, but can no longer be unlearnt.

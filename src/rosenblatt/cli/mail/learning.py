@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from ...mail.errors import FoldedError
 from ...report.words import listed, plural
 from ..console import bar, note, print_json
 from ..failing import Failure
 from .reading import Reading
 
 GONE = "its text is no longer in the log, so it cannot be taken back; nothing was changed"
+SIDES = {True: "spam", False: "ham", None: None}
 
 
 def learn(spam_filter: Any, spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> None:
@@ -48,39 +48,38 @@ def learn(spam_filter: Any, spam: tuple[str, ...], ham: tuple[str, ...], mix: bo
 
 def take_back(spam_filter: Any, paths: tuple[str, ...], as_json: bool) -> int:
     """How many were not taken back."""
-    reading, told = Reading(paths), []
-    for mail in reading:
-        try:
-            known = spam_filter.unlearn(mail.raw).known
-            done, words = known, "taken back, exactly" if known else "was never learnt"
-        except FoldedError:
-            known, done, words = True, False, GONE
-        told.append({"mail": mail.source, "known": known, "taken_back": done})
+    reading, sources, told = Reading(paths), list[str](), []
+    for source, (known, exact) in zip(sources, spam_filter.unlearn_many(_raws(reading, sources)), strict=True):
+        told.append({"mail": source, "known": known, "taken_back": known and exact})
         if not as_json:
-            click.echo(f"{mail.source}: {words}")
+            click.echo(f"{source}: {'was never learnt' if not known else 'taken back, exactly' if exact else GONE}")
     return _end(reading, told, "taken_back", as_json)
 
 
 def move(spam_filter: Any, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
     """How many were not moved."""
-    reading, told = Reading(paths), []
-    for mail in reading:
-        was = {True: "spam", False: "ham", None: None}[spam_filter.label_of(mail.raw)]
-        to = side or {"spam": "ham", "ham": "spam", None: None}[was]
-        if to is None:
-            words, moved = "was never learnt: say --as spam or --as ham", False
-        elif was == to:
-            words, moved = f"is {to} already", True
+    reading, sources, told = Reading(paths), list[str](), []
+    spam = None if side is None else side == "spam"
+    for source, found in zip(sources, spam_filter.relearn_many(_raws(reading, sources), spam), strict=True):
+        was, now = SIDES[found.was], SIDES[found.now]
+        moved = now is not None and not found.folded
+        if now is None:
+            words = "was never learnt: say --as spam or --as ham"
+        elif found.folded:
+            words = GONE
         else:
-            try:
-                spam_filter.relearn(mail.raw, to == "spam")
-                words, moved = f"is {to} now", True
-            except FoldedError:
-                words, moved = GONE, False
-        told.append({"mail": mail.source, "was": was, "is": to if moved else was, "moved": moved})
+            words = f"is {now} already" if was == now else f"is {now} now"
+        told.append({"mail": source, "was": was, "is": now, "moved": moved})
         if not as_json:
-            click.echo(f"{mail.source}: {words}")
+            click.echo(f"{source}: {words}")
     return _end(reading, told, "moved", as_json)
+
+
+def _raws(reading: Reading, sources: list[str]) -> Iterator[bytes]:
+    """The mails, with where each was found beside them."""
+    for mail in reading:
+        sources.append(mail.source)
+        yield mail.raw
 
 
 def _end(reading: Reading, told: list[dict[str, Any]], done: str, as_json: bool) -> int:

@@ -1,0 +1,23 @@
+"""What a filter says that it has done."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Learned(NamedTuple):
+    new: int = 0
+    known: int = 0  # learnt before, with the same label: nothing changed
+    moved: int = 0  # learnt before with the other label, which was taken back
+    kept: int = 0  # learnt before with the other label, and left as they are: their texts were folded away
+
+
+class Unlearned(NamedTuple):
+    known: bool  # it had been learnt; else nothing changed
+    exact: bool = True  # the filter is now that of the other messages alone; False: its text was folded away, nothing changed
+
+
+class Relearned(NamedTuple):
+    was: bool | None  # spam, ham, not learnt
+    now: bool | None
+    folded: bool = False  # it should have been moved, but its text was folded away: nothing changed
