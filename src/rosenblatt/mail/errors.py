@@ -15,3 +15,11 @@ class FilterError(ValueError):
 
 class FoldedError(FilterError):
     """The text of a message is no longer in the log, so that nothing can be replayed without it."""
+
+
+class BaseGoneError(FilterError):
+    """The file that holds the oldest messages is not there, or another process has just replaced it."""
+
+    def __init__(self, home: str | os.PathLike[str], sentence: str, name: str) -> None:
+        super().__init__(home, sentence)
+        self.name = name

@@ -278,14 +278,20 @@ class Log:
         self._changed(0 if replayed else self.last() + 1)  # a change that reaches back to nothing is noticed all the same
 
     def fold(self, base: Base) -> None:
-        """The texts up to the base's last message are no longer needed."""
-        self.db.execute("UPDATE messages SET fields = NULL WHERE seq <= ?", (base.seq,))
+        """The texts up to the base's last message are no longer needed. Their rows are written anew: rows that have only lost
+        their texts would stay where they are, one or two on a page."""
+        folded = "FROM messages WHERE seq <= ? AND fields IS NOT NULL"
+        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, learned_at)")
+        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, learned_at {folded}", (base.seq,))
+        self.db.execute(f"DELETE {folded}", (base.seq,))
+        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, learned_at, NULL FROM temp.kept ORDER BY seq")
+        self.db.execute("DROP TABLE temp.kept")
         self._tell("base", base._asdict())
 
     def shrink(self) -> None:
-        """Give pages back to the disk that are no longer used."""
+        """Give pages back to the disk that are no longer used. A script, since `execute` would give back one."""
         with contextlib.suppress(sqlite3.Error):
-            self.db.execute("PRAGMA incremental_vacuum").fetchall()
+            self.db.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _changed(self, seq: int) -> None:
         self.db.execute("INSERT INTO changes(seq) VALUES (?)", (seq,))

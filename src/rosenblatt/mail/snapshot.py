@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.atomic import write_atomically
+from ..models.atomic import SUFFIX, write_atomically
 from ..models.container import ModelError, pack, read, require
 from ..models.files import from_parts, to_parts
 from ..models.model import Model
@@ -91,6 +91,19 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
     state.count, state.spam, state.held = told["count"], told["spam"], len(scores)
     state.scores, state.labels = scores.copy(), labels.copy()
     return state
+
+
+def also(path: Path, there: Path) -> bool:
+    """Let a file be another one that is there, which takes no room; whether that could be done."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
+    try:
+        os.link(there, temporary)
+        temporary.replace(path)
+    except OSError:
+        return False
+    finally:
+        remove(temporary)  # where both were the same already it is still there
+    return True
 
 
 def remove(path: Path) -> None:

@@ -14,16 +14,17 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..models.atomic import sync_folder
 from . import features, snapshot
-from .errors import FilterError
+from .errors import BaseGoneError, FilterError
 from .log import NAME as LOG
 from .log import Base, Log
 from .reasons import extremes, names_in
@@ -39,12 +40,30 @@ MANY = 2000  # messages for which it pays to load Numba
 NAMED, PATIENCE = 50, 0.2  # features of either side whose names are saved, and seconds to look for them
 FEWEST = 1000  # texts that are never folded because of their bytes
 FEATURES = features.VERSION
+T = TypeVar("T")
 
 
 def expect(messages: int) -> None:
     """So many messages are coming: all that has compiled code uses it where Numba is loaded, which takes half a second."""
     if messages >= MANY:
         import numba  # noqa: F401
+
+
+def _however_the_base_changes(method: Callable[..., T]) -> Callable[..., T]:
+    """Again where another process has replaced the base after we had looked which one it is."""
+
+    @wraps(method)
+    def again(store: Store, *given: Any) -> T:
+        while True:
+            try:
+                return method(store, *given)
+            except BaseGoneError as error:
+                with store.log.reading():
+                    base = store.log.base()
+                if base is None or base.name == error.name:
+                    raise
+
+    return again
 
 
 class Store:
@@ -70,14 +89,18 @@ class Store:
             wanted = replace(kept.changed(settings), features=newer)
             if wanted != kept:
                 self._change(wanted)
-            with self.log.reading():
-                self.state = self._best(None)
+            self._begin()
             self.catch_up()
             self.save_if_due()
             self._remembered = self.state.count
         except BaseException:
             self.log.close()
             raise
+
+    @_however_the_base_changes
+    def _begin(self) -> None:
+        with self.log.reading():
+            self.state = self._best(None)
 
     def _make_home(self) -> None:
         try:
@@ -113,6 +136,7 @@ class Store:
         finally:
             self.writing.release()
 
+    @_however_the_base_changes
     def catch_up(self) -> None:
         with self.writing:
             self._seen = self.log.others_wrote()
@@ -161,9 +185,8 @@ class Store:
             return best
         if base is not None:
             self._check_features(settings)
-            raise FilterError(
-                self.home, f"{base.name} is damaged or gone, which holds what was learnt before the oldest text in {LOG}"
-            )
+            told = f"{base.name} is damaged or gone, which holds what was learnt before the oldest text in {LOG}"
+            raise BaseGoneError(self.home, told, base.name)
         return State(settings)
 
     def _states(self, settings: Settings, base: Base | None) -> Iterator[tuple[State, bool]]:
@@ -246,11 +269,12 @@ class Store:
 
     def size(self) -> int:
         """Bytes of all files; some of them come and go."""
-        total = 0
+        sizes = {}
         for path in self.home.iterdir():
             with contextlib.suppress(OSError):
-                total += path.stat().st_size
-        return total
+                found = path.stat()
+                sizes[found.st_dev, found.st_ino] = found.st_size  # the base may be the snapshot, too
+        return sum(sizes.values())
 
     def _names(self) -> tuple[tuple[int, str], ...]:
         """What the weightiest columns stand for, so that whoever shows the model sees words; as many as are soon found."""
@@ -259,6 +283,7 @@ class Store:
         with self.log.reading():
             return tuple(sorted(names_in(self.log.newest_first(), wanted, bits, PATIENCE).items()))
 
+    @_however_the_base_changes
     def fold(self, keep: int) -> int:
         """Fold all but the newest messages into the base; how many texts were dropped."""
         with self.writing:
@@ -266,28 +291,36 @@ class Store:
             with self.log.reading():
                 old, generation = self.log.base(), self.log.generation()
                 last, count = self.log.foldable(keep)
-                if not count:
-                    return 0
-                state = self._best(last)
-                self._replay(state, last, live=False)
+                if count:
+                    state = self._best(last)
+                    self._replay(state, last, live=False)
+            if not count:
+                self._tidy()
+                return 0
             state.generation = generation
             base = Base(f"base-{last}.safetensors", last)
-            snapshot.save(state, self.log.uuid, self.home / base.name)
+            names = self._names() if last == self.state.seq else ()
+            snapshot.save(state, self.log.uuid, self.home / base.name, names)
             with self.log.writing():
                 there = (self.home / base.name).is_file()
                 if not there or self.log.base() != old or not self.log.reaches(generation, last):
                     return 0  # another process was quicker, or has taken back what was to be folded
                 self.log.fold(base)
-                self._remove_bases({base.name, "" if old is None else old.name})
-            self.log.shrink()
             self.catch_up()
+            if self.state.seq == last and snapshot.also(self.home / snapshot.NAME, self.home / base.name):
+                self.saved = self.state.count
+            self._tidy()
             return count
 
-    def _remove_bases(self, keep: set[str]) -> None:
-        """Those that nobody uses, in a transaction; the one before stays until the next fold: somebody may be reading it."""
-        for path in self.home.glob("base-*.safetensors"):
-            if path.name not in keep:
-                snapshot.remove(path)
+    def _tidy(self) -> None:
+        """Room that nobody needs any more is given back: after the commit, so that whoever is killed here has lost nothing.
+        Bases are removed in a transaction, so that none is on its way to be used; who was reading one looks again."""
+        with self.log.writing():
+            base = self.log.base()
+            for path in self.home.glob("base-*.safetensors"):
+                if base is None or path.name != base.name:
+                    snapshot.remove(path)
+        self.log.shrink()
 
     def fold_if_due(self) -> None:
         """Above one of the limits, the older half is folded."""
