@@ -84,6 +84,38 @@ def test_homes_that_are_none(tmp_path: Path) -> None:
         Filter.open(tmp_path / "newer")
 
 
+def test_no_log_is_made_beside_the_weights_of_another(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(60))) as found:
+        assert found.created
+        found.compact()
+    with Filter.open(tmp_path / "a", create=True) as found:
+        assert not found.created
+    log_file, weights = tmp_path / "a" / "log.sqlite", tmp_path / "a" / "filter.safetensors"
+    kept = log_file.read_bytes()
+    for there in (True, False):
+        log_file.write_bytes(b"") if there else log_file.unlink()
+        for create in (False, True):
+            with pytest.raises(
+                FilterError, match=r"log.sqlite is missing, which .*safetensors belongs to; restore it, or move"
+            ):
+                Filter.open(tmp_path / "a", create=create)
+        assert log_file.exists() == there
+    log_file.write_bytes(kept)
+    with Filter.open(tmp_path / "a") as found:
+        assert found.stats()["messages"] == 60
+    for path in (log_file, weights, *(tmp_path / "a").glob("base-*")):
+        path.unlink()
+    with Filter.open(tmp_path / "a", create=True) as found:
+        assert found.created
+
+
+def test_a_damaged_log_says_what_to_do(tmp_path: Path) -> None:
+    fresh(tmp_path, mails(range(60))).close()
+    (tmp_path / "log.sqlite").write_bytes(b"From me@example.org" * 400)
+    with pytest.raises(FilterError, match=r"; restore a copy of it, or move the filter's home away and learn again$"):
+        Filter.open(tmp_path)
+
+
 def test_another_process_keeps_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "PATIENCE", 0.05)
     with fresh(tmp_path, mails(range(5))) as found:

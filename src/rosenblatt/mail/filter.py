@@ -87,6 +87,11 @@ class Filter:
     def settings(self) -> Settings:
         return self.store.state.settings
 
+    @property
+    def created(self) -> bool:
+        """Whether opening it has made it: there was none before."""
+        return self.store.created
+
     def change(self, **settings: Any) -> None:
         """Other settings, as if they had been there from the beginning."""
         self.store.change(settings)
@@ -97,6 +102,7 @@ class Filter:
 
     def save(self) -> None:
         """Write the snapshot now; otherwise that happens now and then, and at the end."""
+        self.store.log.check_writable()
         try:
             self.store.save()
         except OSError as error:
@@ -115,6 +121,7 @@ class Filter:
         mix : learn them in the order of their digests instead, after all of them were read: for mailboxes of spam, then of ham.
         progress : called with the number of mails that have been read.
         """
+        self.store.log.check_writable()
         told = dict.fromkeys(Learned._fields, 0)
         spool = Spool(self.store.home) if mix else None
         try:
@@ -171,6 +178,7 @@ class Filter:
         Happens by itself above `max_messages` and `max_bytes`. Returns how many were folded."""
         if keep < 0:
             raise ValueError(f"keep must be 0 or more messages, got {keep}")
+        self.store.log.check_writable()
         try:
             return self.store.fold(keep)
         except OSError as error:

@@ -28,6 +28,7 @@ APPLICATION = 0x526F736D  # "Rosm"
 VERSION = 1
 PATIENCE = 30.0  # seconds to wait for another process that writes
 
+MEND = "; restore a copy of it, or move the filter's home away and learn again"
 NOTHING = "there is no filter here; learning something makes one"
 
 _SCHEMA = """
@@ -61,20 +62,46 @@ class Log:
 
     def __init__(self, home: Path, create: bool = False, settings: Settings | None = None) -> None:
         self.home, self.path, self.is_open = home, home / NAME, True
+        self.created = False  # by us, just now
         with self.told("cannot be opened"):
-            if create:
-                _private(self.path)
-            elif not self.path.is_file():
-                raise FilterError(home, NOTHING)
-            self.db = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode=rw", PATIENCE, isolation_level=None, check_same_thread=False, uri=True
-            )
+            self._check_there(create)
+            self.read_only = not (os.access(home, os.W_OK) and os.access(self.path, os.W_OK))
+            ways = ["mode=ro", *self._without_files()] if self.read_only else ["mode=rw"]
+            for way in ways:
+                try:
+                    self._connect(way, settings if create else None)
+                    break
+                except sqlite3.OperationalError:
+                    if way == ways[-1]:
+                        raise
+
+    def _connect(self, way: str, settings: Settings | None) -> None:
+        address = f"{self.path.absolute().as_uri()}?{way}"
+        self.db = sqlite3.connect(address, PATIENCE, isolation_level=None, check_same_thread=False, uri=True)
         try:
-            with self.told("cannot be opened"):
-                self._set_up(settings if create else None)
+            self._set_up(settings)
         except BaseException:
             self.db.close()
             raise
+
+    def _check_there(self, create: bool) -> None:
+        """A log is there or may be made; it is never made beside what was learnt with another one."""
+        weights = next((path for path in self.home.glob("*.safetensors") if path.name.startswith(("filter.", "base-"))), None)
+        if weights is not None and not (self.path.is_file() and self.path.stat().st_size):  # in this order: logs come first
+            raise FilterError(
+                self.home,
+                f"{NAME} is missing, which {weights.name} belongs to; restore it, or move {weights.name} away to start anew",
+            )
+        if create:
+            _private(self.path)
+        elif not self.path.is_file():
+            raise FilterError(self.home, NOTHING)
+
+    def _without_files(self) -> list[str]:
+        """Where we may not write, SQLite cannot make the files by which it hears of others. It need not, if nobody has written
+        anything that is not in the log itself."""
+        wal = self.path.with_name(f"{NAME}-wal")
+        return [] if wal.is_file() and wal.stat().st_size else ["mode=ro&immutable=1"]
 
     def _set_up(self, settings: Settings | None) -> None:
         db = self.db
@@ -82,10 +109,11 @@ class Log:
         if application == 0 and version == 0 and db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
             if settings is None:
                 raise FilterError(self.home, NOTHING)
+            self.check_writable()
             self._create(settings)
             application, version = self._pragma("application_id"), self._pragma("user_version")
         if application != APPLICATION:
-            raise FilterError(self.home, f"{NAME} is not the log of a mail filter, or damaged")
+            raise FilterError(self.home, f"{NAME} is not the log of a mail filter, or damaged{MEND}")
         if version != VERSION:
             raise FilterError(
                 self.home, f"{NAME} was written by another Rosenblatt, in version {version}, and this one reads {VERSION}"
@@ -106,6 +134,7 @@ class Log:
                 self._tell("uuid", str(uuid.uuid4()))
                 self._tell("settings", asdict(settings))
                 self._tell("base", None)
+                self.created = True
                 self.db.execute(f"PRAGMA application_id={APPLICATION}")
                 self.db.execute(f"PRAGMA user_version={VERSION}")
 
@@ -131,7 +160,14 @@ class Log:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction: all of it is on disk afterwards, or nothing."""
+        self.check_writable()
         yield from self._transaction("BEGIN IMMEDIATE", "cannot be written")
+
+    def check_writable(self) -> None:
+        if self.read_only:
+            raise FilterError(
+                self.home, "nothing can be learnt or changed here: permission is denied, or the disk is read-only"
+            )
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
@@ -163,7 +199,7 @@ class Log:
             raise FilterError(self.home, f"{NAME} {doing}: {(error.strerror or str(error)).lower()}") from error
         except (zlib.error, struct.error, TypeError, ValueError, OverflowError) as error:
             raise FilterError(
-                self.home, f"{NAME} is damaged: it holds what nobody has written ({type(error).__name__})"
+                self.home, f"{NAME} is damaged: it holds what nobody has written ({type(error).__name__}){MEND}"
             ) from error
 
     # --- what it says --------------------------------------------------------------------------------------------------------
@@ -176,7 +212,7 @@ class Log:
         try:
             return json.loads(row[0])
         except (TypeError, ValueError):
-            raise FilterError(self.home, f"{NAME} is damaged: it does not say its {key}") from None
+            raise FilterError(self.home, f"{NAME} is damaged: it does not say its {key}{MEND}") from None
 
     def _tell(self, key: str, value: Any) -> None:
         self.db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
@@ -195,7 +231,7 @@ class Log:
         try:
             return None if told is None else Base(str(told["name"]), int(told["seq"]))
         except (TypeError, ValueError, LookupError):
-            raise FilterError(self.home, f"{NAME} is damaged: it does not say its base") from None
+            raise FilterError(self.home, f"{NAME} is damaged: it does not say its base{MEND}") from None
 
     def others_wrote(self) -> int:
         """A number that is another one as soon as another connection has written."""
@@ -237,7 +273,7 @@ class Log:
 
     def _unpacked(self, seq: int, packed: Any) -> Message:
         if not isinstance(packed, bytes):
-            raise FilterError(self.home, f"{NAME} is damaged: message {seq:,} has no text")
+            raise FilterError(self.home, f"{NAME} is damaged: message {seq:,} has no text{MEND}")
         return Message.unpack(packed)
 
     def foldable(self, keep: int) -> tuple[int, int]:
@@ -310,7 +346,7 @@ def _reason(error: sqlite3.Error, doing: str) -> str:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"{doing}: another process has kept it for {PATIENCE:.0f} seconds"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"is damaged ({told})"
+        return f"is damaged ({told}){MEND}"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return f"{doing}: permission is denied, or the disk is read-only"
     return f"{doing}: {told}"

@@ -76,6 +76,7 @@ class Store:
         if create:
             self._make_home()
         self.log = Log(self.home, create, asked)
+        self.created = self.log.created  # there was no filter before
         self.writing, self.lock = threading.RLock(), threading.Lock()
         self.saved = 0  # messages in the newest file that is right
         self.earlier: list[State] = []  # two that are a while old
@@ -253,7 +254,7 @@ class Store:
     def save_if_due(self, at_end: bool = False) -> None:
         """A start must not replay much; one who learns all the time must not save all the time."""
         started = time.monotonic()
-        if self.state.count - self.saved <= BACKLOG or (started < self._next_save and not at_end):
+        if self.log.read_only or self.state.count - self.saved <= BACKLOG or (started < self._next_save and not at_end):
             return
         with contextlib.suppress(OSError):  # nothing is lost but time at the next start
             self.save()
@@ -324,6 +325,8 @@ class Store:
 
     def fold_if_due(self) -> None:
         """Above one of the limits, the older half is folded."""
+        if self.log.read_only:
+            return
         with self.log.reading():
             settings, base, size = self.log.settings(), self.log.base(), self.log.size()
         texts = self.state.seq - (0 if base is None else base.seq)  # or fewer, where some were taken back
