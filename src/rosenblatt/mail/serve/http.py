@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from ..errors import FoldedError
 from .engine import REASONS, Engine, Judged, failure
 from .limits import Budget, BudgetError, Limits, Share
 from .metrics import TYPE, Metrics, resident_bytes
@@ -73,7 +74,8 @@ class Api:
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception as error:
-                response = await self._refused(request, HTTPException(503, failure(error)))
+                status = 409 if isinstance(error, FoldedError) else 503  # it is of no use to try the former again
+                response = await self._refused(request, HTTPException(status, failure(error)))
             self._done(kind, response, perf_counter() - start, size)
             return response
 
