@@ -121,6 +121,41 @@ def test_relearn_moves_to_the_other_side(trained, tmp_path):
     assert rosenblatt("mail", "relearn", "--as", "spam", stranger).code == 0
 
 
+def test_what_was_compacted_stays_where_it_is_and_that_is_code_1(trained, tmp_path):
+    assert rosenblatt("mail", "compact").code == 0
+    first, stranger = tmp_path / "spam" / "0000.eml", new(tmp_path, True)
+    moved = rosenblatt("mail", "learn", "--ham", first, stranger)
+    assert moved.code == 1
+    assert moved.out.startswith("learnt 1 mail and left 1 on the other side, whose texts are no longer in the log; ")
+    found = rosenblatt("mail", "relearn", first, stranger, "--json")
+    assert (found.code, [(each["was"], each["is"], each["moved"]) for each in found.json]) == (
+        1,
+        [("spam", "spam", False), ("ham", "spam", True)],
+    )
+    found = rosenblatt("mail", "unlearn", stranger, first, stranger)
+    assert found.code == 1
+    words = [line.split(": ", 1)[1] for line in found.out.splitlines()]
+    assert words[::2] == ["taken back, exactly", "was never learnt"]
+    assert "no longer in the log" in words[1]
+
+
+def test_no_filter_is_made_where_there_is_no_mail(home, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for paths in (["--spam", tmp_path / "empty"], ["--ham", tmp_path / "nowhere", "--spam", tmp_path / "empty"]):
+        found = rosenblatt("mail", "learn", *paths)
+        assert found.code == 2
+        assert "there is no mail in " in found.err
+        assert not home.exists()
+
+
+@pytest.mark.parametrize("arguments", [["learn", "--ham-loss", "0.1"], ["show"], ["unlearn", "x"]])
+def test_a_home_has_a_name(arguments):
+    found = rosenblatt("mail", *arguments, "--home", "")
+    assert found.code == 2
+    assert "it must name a directory, got ''" in found.err
+    assert len(found.err.splitlines()) == 1
+
+
 def test_reasons_sum_to_the_score(trained, tmp_path):
     found = rosenblatt("mail", "explain", new(tmp_path, True), "-n", 10, "--json").json
     assert len(found["features"]) == 10

@@ -14,8 +14,14 @@ def default_home() -> str:
     return str(Path(data) / "rosenblatt" / "mail")
 
 
+def _named(_: click.Context, __: click.Parameter, value: str) -> str:
+    if not value.strip():
+        raise click.BadParameter(f"it must name a directory, got {value!r}")
+    return value
+
+
 home = click.option(
-    "--home", metavar="DIR", envvar="ROSENBLATT_MAIL", default=default_home,
+    "--home", metavar="DIR", envvar="ROSENBLATT_MAIL", default=default_home, callback=_named,
     help="Where the filter lives.  [default: ROSENBLATT_MAIL or ~/.local/share/rosenblatt/mail]",
 )  # fmt: skip
 

@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from ..options import as_json
-from .homes import home, opened
+from .homes import home
 from .sides import Sides, sides
 
 
 @click.command("learn", cls=Sides)
 @sides
 @home
-@click.option("--ham-weight", type=click.FloatRange(0.01, 100.0), help="How much more a ham counts than a spam.  [default: 1]")
+@click.option("--ham-weight", type=click.FloatRange(0.01, 100.0), help="How many times as bad a ham lost is as a spam passed.  [default: 1]")
 @click.option(
     "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
     help="The share of ham that may be called spam; sets the threshold.  [default: 0.001]",
@@ -29,7 +29,8 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
     What was learnt before is known by its digest, and learning it again changes nothing; learning it on the other side moves
     it. Every batch is safely on disk before the next begins, so that an interrupted command can be given again. --ham-weight
     and --ham-loss are kept: changing the first learns all mail anew, changing the second moves the threshold, though never to
-    where a mail is more likely ham than spam.
+    where a mail is more likely ham than spam. Exit code 1: some mail stayed on the other side, since its text is no longer in
+    the log (`mail compact`).
 
     \b
     Examples:
@@ -43,8 +44,9 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
     given = {name: value for name, value in settings.items() if value is not None}
     if not (spam or ham or given):
         raise click.UsageError("nothing to learn: give --spam PATH, --ham PATH or both")
-    with opened(home, create=True, **given) as spam_filter:
-        try:
-            learn(spam_filter, spam, ham, mix=not in_order, as_json=as_json)
-        except KeyboardInterrupt:
-            raise Failure("interrupted; what was learnt is on disk: give the command again for the rest", INTERRUPTED) from None
+    try:
+        left = learn(home, given, spam, ham, mix=not in_order, as_json=as_json)
+    except KeyboardInterrupt:
+        raise Failure("interrupted; what was learnt is on disk: give the command again for the rest", INTERRUPTED) from None
+    if left:
+        raise click.exceptions.Exit(1)

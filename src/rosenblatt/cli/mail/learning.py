@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -10,13 +11,15 @@ import click
 from ...report.words import listed, plural
 from ..console import bar, note, print_json
 from ..failing import Failure
+from .homes import opened
 from .reading import Reading
 
 GONE = "its text is no longer in the log, so it cannot be taken back; nothing was changed"
 SIDES = {True: "spam", False: "ham", None: None}
 
 
-def learn(spam_filter: Any, spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> None:
+def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> int:
+    """How many were left on the other side. Where there is no mail no filter is made."""
     with bar("learning") as watch:
         sides = [(Reading(spam, watch), True), (Reading(ham, watch), False)]
 
@@ -25,17 +28,20 @@ def learn(spam_filter: Any, spam: tuple[str, ...], ham: tuple[str, ...], mix: bo
                 for mail in reading:
                     yield mail.raw, is_spam
 
-        done = spam_filter.learn(labelled(), mix=mix)
+        mails = labelled()
+        first = list(islice(mails, 1))
+        if first or not (spam or ham):
+            with opened(home, create=True, **settings) as spam_filter:
+                done = spam_filter.learn(chain(first, mails), mix=mix)
+                has = spam_filter.stats()
     for reading, _ in sides:
         reading.complain()
-    skipped = sum(len(reading.skipped) for reading, _ in sides)
-    seen = sum(reading.seen for reading, _ in sides)
-    if (spam or ham) and not seen:
+    if (spam or ham) and not first:
         raise Failure(f"there is no mail in {listed([*spam, *ham])}")
-    has = spam_filter.stats()
+    skipped = sum(len(reading.skipped) for reading, _ in sides)
     if as_json:
         print_json({**done._asdict(), "skipped": skipped, "spam": has["spam"], "ham": has["ham"]})
-        return
+        return int(done.kept)
     words = [f"learnt {plural(done.new, 'mail')}"]
     if done.moved:
         words.append(f"moved {done.moved:,} to the other side")
@@ -44,6 +50,7 @@ def learn(spam_filter: Any, spam: tuple[str, ...], ham: tuple[str, ...], mix: bo
     if done.kept:
         words.append(f"left {done.kept:,} on the other side, whose texts are no longer in the log")
     click.echo(f"{listed(words)}; the filter has {has['spam']:,} spam and {has['ham']:,} ham")
+    return int(done.kept)
 
 
 def take_back(spam_filter: Any, paths: tuple[str, ...], as_json: bool) -> int:
