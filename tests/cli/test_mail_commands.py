@@ -62,6 +62,7 @@ def test_several_mails_are_a_line_each(trained, tmp_path):
     lines = [json.loads(line) for line in found.out.splitlines()]
     assert len(lines) == 60
     assert all(line["label"] == "spam" and line["probability"] > 0.5 for line in lines)
+    assert [line["mail"] for line in lines] == [str(tmp_path / "spam" / f"{number:04}.eml") for number in range(60)]
 
 
 @pytest.mark.parametrize("wrong", [["--nonsense"], ["no-such-file"], ["--filter", "--json"], ["--filter", "a", "b"]])

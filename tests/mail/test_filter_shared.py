@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from small_filters import assert_equal, fresh, is_spam, mail, mails
 
+from rosenblatt.mail import filter as filtering
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
 
@@ -33,6 +34,17 @@ def test_a_verdict_on_one_mail_imports_little(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60)
     assert ran.stderr == ""
     assert ran.stdout == f"{verdict.score} 50\n\n"
+
+
+def test_many_verdicts_load_compiled_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: list[int] = []
+    monkeypatch.setattr(filtering, "expect", expected.append)
+    with fresh(tmp_path / "a", mails(range(50))) as found:
+        asked = [mail(number) for number in range(filtering.SEVERAL)]
+        few = list(found.classify_many(asked[1:]))
+        assert not expected
+        assert list(found.classify_many(asked))[1:] == few == [found.classify(raw) for raw in asked[1:]]
+        assert expected == [filtering.MANY]
 
 
 def test_a_filter_of_four_million_columns_has_its_size(tmp_path: Path) -> None:

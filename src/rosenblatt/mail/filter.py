@@ -31,6 +31,7 @@ from .verdict import Reason, Verdict
 __all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Relearned", "Settings", "Unlearned"]
 
 T = TypeVar("T")
+SEVERAL = MANY // 10  # mails to classify after which there are probably many more
 SECONDS = 0.5  # a transaction has as many messages as come in so long, and at most BATCH
 
 
@@ -268,8 +269,11 @@ class Filter:
         return self._verdict(columns_of(parse(raw), self.settings.bits))
 
     def classify_many(self, raws: Iterable[bytes]) -> Iterator[Verdict]:
-        """One verdict after the other, as the mails come."""
-        return map(self.classify, raws)
+        """One verdict after the other, as the mails come; with compiled code as soon as there are many."""
+        for number, raw in enumerate(raws, 1):
+            if number == SEVERAL:
+                expect(MANY)
+            yield self.classify(raw)
 
     def _verdict(self, columns: Any) -> Verdict:
         with self.store.lock:

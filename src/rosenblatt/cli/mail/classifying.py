@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,21 @@ from .verdicts import CODES, WRONG
 def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
     from .reading import Reading
 
-    reading, label = Reading(paths or ("-",)), ""
-    with opened(home) as spam_filter:
+    reading, label, source = Reading(paths or ("-",)), "", ""
+
+    def raws() -> Iterator[bytes]:
+        nonlocal source
         for mail in reading:
-            found = spam_filter.classify(mail.raw)
+            source = mail.source
+            yield mail.raw
+
+    with opened(home) as spam_filter:
+        for found in spam_filter.classify_many(raws()):
             label = found.label
             if as_json:
-                click.echo(json.dumps({"mail": mail.source, **found._asdict()}, ensure_ascii=False))
+                click.echo(json.dumps({"mail": source, **found._asdict()}, ensure_ascii=False))
             else:
-                click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {mail.source}")
+                click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {source}")
     reading.complain()
     if reading.skipped or not reading.seen:
         if not reading.skipped:
