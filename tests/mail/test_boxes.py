@@ -183,7 +183,17 @@ def test_names_that_are_no_text_can_be_printed(tmp_path):
     with open(path, "wb") as file:
         file.write(b"Subject: x")
     (mail,) = mails([tmp_path])
-    mail.source.encode()
+    assert mail.source == f"{tmp_path}/\\xff"
+
+
+def test_names_do_not_steer_a_terminal(tmp_path):
+    put(tmp_path / "ev\x1b[31mil\n.eml", b"Subject: x")
+    put(tmp_path / "\u202egnp.exe\x9b", b"")
+    found = mails([tmp_path, "\ud800"])
+    (mail,) = found
+    shown = [mail.source, *(source for source, _ in found.skipped)]
+    assert shown == [f"{tmp_path}/ev\\x1b[31mil\\n.eml", f"{tmp_path}/\\u202egnp.exe\\x9b", "\\ud800"]
+    assert all(name.isprintable() for name in shown)
 
 
 def test_folders_may_be_deeper_than_the_stack(tmp_path):

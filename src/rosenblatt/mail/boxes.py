@@ -13,6 +13,7 @@ Of a mail longer than `MOST` bytes the first are kept; `identity.digest` does no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -93,7 +94,7 @@ class Mails:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 self._skip(path, "is not a file any more")
                 return
-            yield from self._read(_printable(path), _opened(path, file))
+            yield from self._read(printable(path), _opened(path, file))
 
     def _read(self, source: str, stream: Source | DataError) -> Iterator[Mail]:
         if isinstance(stream, DataError):
@@ -112,7 +113,7 @@ class Mails:
                 self._skip(source, _reason(error))
 
     def _skip(self, path: str, reason: str) -> None:
-        self.skipped.append((_printable(path), reason))
+        self.skipped.append((printable(path), reason))
 
 
 def mails(paths: Iterable[str | Path], most: int = MOST) -> Mails:
@@ -195,8 +196,15 @@ def _bare(raw: bytes) -> bytes:
     return b"".join((first, *((b"\n" if line.lstrip(b">").startswith(b"From ") else b"\n>") + line for line in quoted)))
 
 
-def _printable(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", "replace")
+def printable(path: str) -> str:
+    r"""A name as it may be shown: whatever is no text or would steer a terminal is escaped as in Python.
+
+    >>> print(printable("ev\x1b[31mil\n.eml"))
+    ev\x1b[31mil\n.eml
+    """
+    with contextlib.suppress(UnicodeEncodeError):  # no file can be called what cannot be encoded
+        path = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in path)
 
 
 def _reason(error: Exception) -> str:
