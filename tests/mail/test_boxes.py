@@ -11,6 +11,7 @@ import socket
 import sys
 import tracemalloc
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.real.data import data_file
@@ -63,6 +64,49 @@ def test_lines_that_only_begin_with_from_end_no_mail(tmp_path):
     )
     path = put(tmp_path / "box", POSTMARK + raw + b"\nFrom b  Fri, 23 Aug 2002 01:02:03 +0200\nSubject: y\n\nyou\n")
     assert list(mails([path])) == [Mail(f"{path}:1", raw), Mail(f"{path}:2", b"Subject: y\n\nyou\n")]
+
+
+@pytest.mark.parametrize(
+    "postmark",
+    [
+        b"From a@b Mon Jan  1 10:00:00 2024",
+        b"From - Mon Jan  1 10:00:00 2024",
+        b"From root Mon Jan  1 10:00 CET 2024",
+        b"From a@b Mon Jan  1 10:00:00 2024 +0100",
+        b"From a@b Mon, 1 Jan 2024 10:00:00 +0100",
+        b"From a@b 2024-01-01 10:00:00",
+        b"From a@b 2024-01-01T10:00:00Z",
+    ],
+)
+@pytest.mark.parametrize("between", [b"", b"\n"])
+@pytest.mark.parametrize("before", [b"", b"\n", b"\r\n \n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
+def test_dates_blank_lines_and_marks_do_not_join_mails(tmp_path, postmark, between, before):
+    raws = [b"Subject: %d\n\nHi\n" % k for k in range(3)]
+    path = put(tmp_path / "box", before + between.join(postmark + b"\n" + raw for raw in raws))
+    assert [mail.raw for mail in mails([path])] == raws
+
+
+@pytest.mark.parametrize("before", ["", "\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From Monday on we meet at 10:00 in 2024\nNote: bring tea",
+        "From Mon Jan 1 to Fri Jan 5 2024\nNote: closed",
+        "From 2024-01-01 on\nNote: open",
+        "From me: see you\nP.S.: soon",
+        "From the log of 2024-01-01 10:00:00\nerror: none",
+        "> From a@b Mon Jan  1 10:00:00 2024\n> Subject: quoted",
+    ],
+)
+def test_prose_ends_no_mail(tmp_path, line, before):
+    raw = f"Subject: x\n\nHi\n{before}{line}\nBye\n".encode()
+    path = put(tmp_path / "box", POSTMARK + raw)
+    assert list(mails([path])) == [Mail(str(path), raw)]
+
+
+def test_prose_after_a_blank_line_begins_no_mbox(tmp_path):
+    path = put(tmp_path / "a.eml", b"\nFrom here on\nit is text\n")
+    assert list(mails([path])) == [Mail(str(path), b"\nFrom here on\nit is text\n")]
 
 
 def test_the_standard_library_reads_the_same_mails(tmp_path):

@@ -1,8 +1,8 @@
 """Where mails are kept: mbox files, Maildirs, MH folders, folders of files, single files and stdin; a mail at a time.
 
 mbox     a file that begins with "From ". A mail ends before a line that looks like the first line of the next ("From ", and a
-         date as mail stores write it) after a blank line; Content-Length is not believed. The "From " line is left out, and
-         one ">" of ">From " taken back
+         date as mail stores write it) after a blank line, or before a header if that line is complete; Content-Length is not
+         believed. The "From " line is left out, and one ">" of ">From " taken back
 Maildir  a folder with `cur` and `new`: the files in these two. Folders in it are others' business, as one may hold the spam
 Folders  all files in them and in their folders, in the order of their names (of their numbers, in MH folders); names that begin
          with "." or "," are not mails. No folder is read twice, so links may go round
@@ -27,11 +27,22 @@ from ..readers.sources import Source
 MOST = 1 << 22  # bytes kept of one mail
 CHUNK = 1 << 20
 LONGEST_POSTMARK = 1000
+LOOKED = 4096  # bytes at the beginning of a file that tell what it is
 NO_MAILS = (".", ",")  # how names begin that are no mails: state of mail programs, and what MH has deleted
+BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n)*+")  # an mbox that an editor or a pipe has touched
+_DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
+_MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_TIME = rb"[0-9]{1,2}:[0-9]{2}"
+_ISO = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ] *" + _TIME
+# What ends a mail after a blank line, and what does so anywhere: a word, a date with its year, and a header in the next line.
 POSTMARK = re.compile(
-    rb"From [^\n]*?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
-    rb"(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +[0-9]{1,2} +[0-9]{1,2}:[0-9]{2}"
-    rb"|[0-9]{1,2}[ -](?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -])"
+    rb"From (?:[^\n]*?" + _DAY + rb"(?:" + _MONTH + rb" +[0-9]{1,2} +" + _TIME + rb"|[0-9]{1,2}[ -]" + _MONTH + rb"[ -])"
+    rb"|[^\s]++ +" + _ISO + rb")"
+)
+FULL = re.compile(
+    rb"From [^\s]++ +(?:" + _DAY + rb"(?:" + _MONTH + rb" +[0-9]{1,2} +" + _TIME + rb"[^\n]*? [0-9]{4}"
+    rb"|[0-9]{1,2}[ -]" + _MONTH + rb"[ -][0-9]{4} +" + _TIME + rb")|" + _ISO + rb")[^\n]{0,40}\n"
+    rb"(?:[!-9;-~]++:|>From )"
 )
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
@@ -102,10 +113,11 @@ class Mails:
             return
         with stream:
             try:
-                head = stream.peek(5)
+                head = stream.peek(LOOKED)
                 if not head:
                     self._skip(source, "is empty")
-                elif head == b"From ":
+                elif (before := before_mbox(head)) is not None:
+                    _first(stream, before)
                     yield from _numbered(source, _split(stream, self.most))
                 else:
                     yield Mail(source, _first(stream, self.most))
@@ -129,6 +141,15 @@ def _inside(folder: str) -> list[str]:
         return [os.path.join(part, name) for part in parts for name in sorted(os.listdir(part)) if not name.startswith(".")]
     kept = [name for name in names if not name.startswith(NO_MAILS)]
     return [os.path.join(folder, name) for name in sorted(kept, key=_order)]
+
+
+def before_mbox(head: bytes) -> int | None:
+    """How many bytes stand before the first "From " line of an mbox; None where this is none."""
+    if head.startswith(b"From "):
+        return 0
+    found = BEFORE.match(head)
+    at = found.end() if found is not None else 0
+    return at if POSTMARK.match(head, at, at + LONGEST_POSTMARK) else None
 
 
 def _order(name: str) -> tuple[int, int, str]:
@@ -171,7 +192,8 @@ def _split(stream: Any, most: int) -> Iterator[bytes]:
         at = taken
         while (at := text.find(b"\nFrom ", at, max(sure, 0) + 5)) >= 0:
             at += 1
-            if not text.endswith((b"\n\n", b"\n\r\n"), 0, at) or not POSTMARK.match(text, at, at + LONGEST_POSTMARK):
+            postmark = POSTMARK if text.endswith((b"\n\n", b"\n\r\n"), 0, at) else FULL
+            if not postmark.match(text, at, at + LONGEST_POSTMARK):
                 continue
             kept += text[taken : min(at, taken + most - size)] if size < most else b""
             yield _bare(bytes(kept))
