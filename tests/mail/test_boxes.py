@@ -191,6 +191,43 @@ def test_what_is_no_file_is_not_opened(tmp_path):
     assert len(found.skipped) == 8
 
 
+def test_of_a_folder_only_mails_are_read(tmp_path):
+    others = {
+        "INBOX.msf": b'// <!-- <mdb:mork:z v="1.4"/> -->\n< <(a=c)> // (f=iso-8859-1)\n  (B8=subject)(B9=from)>\n',
+        "a.jpg": b"\xff\xd8\xff\xe0\0\x10JFIF\0",
+        "b.json": b'{"subject": "x"}\n',
+        "c": bytes(100),
+        "d.eml": bytes(100),
+        "msgFilterRules.dat": b'version="9"\nlogging="no"\nname="x"\n',
+        "popstate.dat": b"# POP3 State File\n# This is a generated file!  Do not edit.\n",
+    }
+    raws = {
+        "x1": b"X-Mine: 1\n\nHi",
+        "x2": b"\xef\xbb\xbf\nsubject : x\n\nHi",
+        "x3": b" \n folded: x\n\nHi",
+        "x4": b"?? what a mail ??\r\nReceived: by a\r\n\r\nHi",
+        "x5.eml": b"only text",
+        "x6.TXT": b"",
+    }
+    for name, raw in (others | raws).items():
+        put(tmp_path / name, raw)
+    found = mails([tmp_path])
+    assert [mail.raw for mail in found] == list(raws.values())[:-1]
+    reasons = {os.path.basename(source): reason for source, reason in found.skipped}
+    assert reasons == dict.fromkeys(others, "is not a mail") | {"x6.TXT": "is empty"}
+    found = mails([tmp_path / name for name in others])
+    assert [mail.raw for mail in found] == list(others.values())  # whoever names a file wants it
+    assert found.skipped == []
+
+
+def test_real_mails_are_read_from_their_folders():
+    top = data_file("mail/spamassassin/LICENSE").parent
+    for folder in (top / "spam-1", top / "easy-ham-1", top.parent / "edge_cases"):
+        found = mails([folder], most=100)
+        assert [mail.source.partition(":")[0] for mail in found] == [str(path) for path in sorted(folder.iterdir())]
+        assert found.skipped == []
+
+
 def test_a_file_may_vanish_change_or_be_forbidden(tmp_path, monkeypatch):
     for name in "abcd":
         put(tmp_path / name, b"Subject: " + name.encode())

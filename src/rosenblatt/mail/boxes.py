@@ -5,8 +5,10 @@ mbox     a file that begins with "From ". A mail ends before a line that looks l
          believed. The "From " line is left out, and one ">" of ">From " taken back
 Maildir  a folder with `cur` and `new`: the files in these two. Folders in it are others' business, as one may hold the spam
 Folders  all files in them and in their folders, in the order of their names (of their numbers, in MH folders); names that begin
-         with "." or "," are not mails. No folder is read twice, so links may go round
-Files    whatever they hold is a mail; compressed ones are unpacked. Only files are opened: no pipes, devices or sockets
+         with "." or "," are not mails, nor are files without a header at their beginning, unless they are called .eml or .txt.
+         No folder is read twice, so links may go round
+Files    whatever a file holds that is named itself is a mail; compressed ones are unpacked. Only files are opened: no pipes,
+         devices or sockets
 
 Of a mail longer than `MOST` bytes the first are kept; `identity.digest` does not look farther than they go.
 """
@@ -44,6 +46,8 @@ FULL = re.compile(
     rb"|[0-9]{1,2}[ -]" + _MONTH + rb"[ -][0-9]{4} +" + _TIME + rb")|" + _ISO + rb")[^\n]{0,40}\n"
     rb"(?:[!-9;-~]++:|>From )"
 )
+HEADER = re.compile(BEFORE.pattern + rb"[ \t]*+(?:>From |[A-Za-z][\w.-]*+[ \t]*+:)")
+KNOWN = re.compile(rb"^(?:return-path|received|from|to|subject|date|message-id|mime-version)[ \t]*+:", re.I | re.M)
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -84,7 +88,7 @@ class Mails:
             try:
                 kind = os.stat(path)
                 if not stat.S_ISDIR(kind.st_mode):
-                    yield from self._file(path, kind.st_mode)
+                    yield from self._file(path, kind.st_mode, path == top)
                     continue
                 if (kind.st_dev, kind.st_ino) in been:
                     continue
@@ -95,7 +99,7 @@ class Mails:
                 continue
             left += reversed(inside)
 
-    def _file(self, path: str, mode: int) -> Iterator[Mail]:
+    def _file(self, path: str, mode: int, named: bool) -> Iterator[Mail]:
         if not stat.S_ISREG(mode):
             self._skip(path, f"is {KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
             return
@@ -105,9 +109,9 @@ class Mails:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 self._skip(path, "is not a file any more")
                 return
-            yield from self._read(printable(path), _opened(path, file))
+            yield from self._read(printable(path), _opened(path, file), named)
 
-    def _read(self, source: str, stream: Source | DataError) -> Iterator[Mail]:
+    def _read(self, source: str, stream: Source | DataError, named: bool = True) -> Iterator[Mail]:
         if isinstance(stream, DataError):
             self._skip(source, _reason(stream))
             return
@@ -119,6 +123,8 @@ class Mails:
                 elif (before := before_mbox(head)) is not None:
                     _first(stream, before)
                     yield from _numbered(source, _split(stream, self.most))
+                elif not named and not _is_mail(source, head):
+                    self._skip(source, "is not a mail")
                 else:
                     yield Mail(source, _first(stream, self.most))
             except (DataError, OSError) as error:
@@ -150,6 +156,11 @@ def before_mbox(head: bytes) -> int | None:
     found = BEFORE.match(head)
     at = found.end() if found is not None else 0
     return at if POSTMARK.match(head, at, at + LONGEST_POSTMARK) else None
+
+
+def _is_mail(name: str, head: bytes) -> bool:
+    """Whether a file that nobody named may be a mail: it has a header, or is called a mail or a text and may be one."""
+    return bool(HEADER.match(head) or KNOWN.search(head)) or (name.lower().endswith((".eml", ".txt")) and b"\0" not in head)
 
 
 def _order(name: str) -> tuple[int, int, str]:
