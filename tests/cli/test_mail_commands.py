@@ -93,6 +93,22 @@ def test_filter_without_a_filter_passes_the_mail_as_it_came(home, tmp_path):
     assert b"as it came" in found.stderr
 
 
+def test_filter_takes_neither_nothing_nor_several_mails(trained, tmp_path):
+    nothing = subprocess.run([*ROSENBLATT, "mail", "classify", "--filter"], input=b"", capture_output=True, check=False)
+    assert (nothing.returncode, nothing.stdout) == (3, b"")
+    assert nothing.stderr == b"rosenblatt: there is no mail\n"
+    path, postmark = tmp_path / "two.mbox", b"From a@b Mon Jan  1 10:00:00 2024\n"
+    path.write_bytes(2 * (postmark + letter(True, 1000) + b"\n"))
+    several = subprocess.run([*ROSENBLATT, "mail", "classify", "--filter", path], capture_output=True, check=False)
+    assert (several.returncode, several.stdout) == (3, path.read_bytes())
+    assert several.stderr.startswith(b"rosenblatt: --filter takes one mail")
+    # From a mail server it is one mail with another one in its text.
+    with path.open("rb") as box:
+        piped = subprocess.run([*ROSENBLATT, "mail", "classify", "--filter"], stdin=box, capture_output=True, check=False)
+    assert piped.returncode == 0
+    assert piped.stdout.count(b"X-Rosenblatt: spam") == 1
+
+
 def test_learning_twice_changes_nothing(trained, tmp_path):
     before = rosenblatt("mail", "show", "--json").json
     again = rosenblatt("mail", "learn", "--spam", tmp_path / "spam", "--ham", tmp_path / "ham")

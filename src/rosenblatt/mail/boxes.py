@@ -16,10 +16,12 @@ Of a mail longer than `MOST` bytes the first are kept; `identity.digest` does no
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -137,6 +139,12 @@ class Mails:
 def mails(paths: Iterable[str | Path], most: int = MOST) -> Mails:
     """The mails of mbox files, Maildirs, folders and files, in order; "-" is stdin. Of each at most `most` bytes are kept."""
     return Mails(paths, most)
+
+
+def is_several(raw: bytes) -> bool:
+    """Whether this is an mbox of more than one mail."""
+    before = before_mbox(raw[:LOOKED])
+    return before is not None and len(list(islice(_split(io.BytesIO(raw[before:]), 0), 2))) > 1
 
 
 def _inside(folder: str) -> list[str]:

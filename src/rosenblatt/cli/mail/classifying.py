@@ -45,16 +45,31 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
     """The mail with its header; as it came where anything goes wrong."""
     if len(paths) > 1:
         raise click.UsageError("--filter takes one mail")
-    raw = sys.stdin.buffer.read() if paths in ((), ("-",)) else Path(paths[0]).read_bytes()
+    piped = paths in ((), ("-",))
+    raw = sys.stdin.buffer.read() if piped else Path(paths[0]).read_bytes()
     try:
+        _expect_one(raw, piped)
         stamped, label = _stamped(home, raw, reasons)
     except Exception as wrong:
         _write(raw)
         told = failure(wrong)
-        click.echo(f"rosenblatt: {getattr(told, 'message', told)}; the mail goes through as it came", err=True)
+        click.echo(
+            f"rosenblatt: {getattr(told, 'message', told)}{'; the mail goes through as it came' if raw else ''}", err=True
+        )
         return WRONG
     _write(stamped)
     return CODES[label]
+
+
+def _expect_one(raw: bytes, piped: bool) -> None:
+    """A mail server pipes one mail: what in it looks like the beginning of another must not save it from the filter."""
+    if not raw:
+        raise ValueError("there is no mail")
+    if not piped:
+        from ...mail.boxes import is_several
+
+        if is_several(raw):
+            raise ValueError("--filter takes one mail, this file has several")
 
 
 def _stamped(home: str, raw: bytes, reasons: int) -> tuple[bytes, str]:
