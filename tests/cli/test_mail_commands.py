@@ -192,6 +192,30 @@ def test_unreadable_files_are_skipped_and_counted(home, tmp_path):
     assert "could not be read" in found.err
 
 
+@pytest.mark.parametrize("command", [["classify"], ["explain"], ["unlearn"], ["relearn"], ["learn", "--spam"]])
+def test_one_fault_is_one_line(trained, tmp_path, command):
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "empty").write_bytes(b"")
+    for name, reason in (("nothing", "no mails in this folder"), ("none", "no such file or folder"), ("empty", "is empty")):
+        found = rosenblatt("mail", *command, tmp_path / name)
+        assert found.code != 0
+        assert found.out == ""
+        (line,) = found.err.splitlines()
+        assert str(tmp_path / name) in line
+        assert reason in line
+
+
+def test_names_of_files_do_not_steer_the_terminal(trained, tmp_path):
+    path = tmp_path / "ev\x1b[31mil\n.eml"
+    path.write_bytes(letter(True, 1000))
+    (tmp_path / "\x1b[2J").mkdir()
+    for command in (["classify"], ["explain"], ["relearn", "--as", "spam"], ["unlearn"], ["learn", "--ham"]):
+        for wrong in ([], [tmp_path / "\x1b[2J"]):
+            found = rosenblatt("mail", *command, *([path] if command != ["explain"] or not wrong else []), *wrong)
+            assert "\x1b" not in found.out + found.err
+            assert "il\n" not in found.out + found.err
+
+
 def test_evaluate_on_folders_an_index_and_the_own_log(trained, tmp_path):
     folders = rosenblatt("mail", "evaluate", "--spam", tmp_path / "spam", "--ham", tmp_path / "ham", "--json").json
     assert (folders["spam"], folders["ham"]) == (60, 120)

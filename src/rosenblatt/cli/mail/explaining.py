@@ -11,16 +11,14 @@ import click
 from ...mail.calibration import Calibration, hams_for
 from ...report.words import percent, plural
 from ..console import out, print_json, say
-from ..failing import Failure
-from .reading import Reading
+from .reading import Reading, no_mail
 
 
 def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
     reading = Reading([path])
     mail = next(iter(reading), None)
     if mail is None:
-        reading.complain()
-        raise Failure(f"there is no mail in {path}")
+        raise no_mail([path], reading)
     found = spam_filter.classify(mail.raw)
     reasons = spam_filter.telling(mail.raw, count)
     rest = found.score - sum(reason.weight for reason in reasons)

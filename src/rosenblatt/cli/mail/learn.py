@@ -14,7 +14,10 @@ from .sides import Sides, sides
 @click.command("learn", cls=Sides)
 @sides
 @home
-@click.option("--ham-weight", type=click.FloatRange(0.01, 100.0), help="How many times as bad a ham lost is as a spam passed.  [default: 1]")
+@click.option(
+    "--ham-weight", type=click.FloatRange(0.01, 100.0),
+    help="How many times as bad a ham lost is as a spam passed.  [default: 1]",
+)  # fmt: skip
 @click.option(
     "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
     help="The share of ham that may be called spam; sets the threshold.  [default: 0.001]",

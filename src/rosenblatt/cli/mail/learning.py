@@ -10,9 +10,8 @@ import click
 
 from ...report.words import listed, plural
 from ..console import bar, note, print_json
-from ..failing import Failure
 from .homes import opened
-from .reading import Reading
+from .reading import Reading, no_mail
 
 GONE = "its text is no longer in the log, so it cannot be taken back; nothing was changed"
 SIDES = {True: "spam", False: "ham", None: None}
@@ -34,11 +33,12 @@ def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple
             with opened(home, create=True, **settings) as spam_filter:
                 done = spam_filter.learn(chain(first, mails), mix=mix)
                 has = spam_filter.stats()
-    for reading, _ in sides:
-        reading.complain()
+    readings = [reading for reading, _ in sides]
     if (spam or ham) and not first:
-        raise Failure(f"there is no mail in {listed([*spam, *ham])}")
-    skipped = sum(len(reading.skipped) for reading, _ in sides)
+        raise no_mail([*spam, *ham], *readings)
+    for reading in readings:
+        reading.complain()
+    skipped = sum(len(reading.skipped) for reading in readings)
     if as_json:
         print_json({**done._asdict(), "skipped": skipped, "spam": has["spam"], "ham": has["ham"]})
         return int(done.kept)
@@ -93,6 +93,6 @@ def _end(reading: Reading, told: list[dict[str, Any]], done: str, as_json: bool)
     reading.complain()
     if as_json:
         print_json(told)
-    if not told:
+    if not told and not reading.skipped:
         note("there was no mail")
     return len(reading.skipped) + sum(not each[done] for each in told) + (not told)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...mail.boxes import mails
-from ...report.words import plural
+from ...mail.boxes import mails, printable
+from ...report.words import listed, plural
 from ...watching import Progress
 from ..console import note
+from ..failing import Failure
 
 SHOWN = 20  # of the files that were skipped
 
@@ -35,5 +36,16 @@ class Reading:
             note(f"skipped {source}: {reason}")
         if len(self.skipped) > SHOWN:
             note(f"skipped {len(self.skipped) - SHOWN:,} more")
-        if self.skipped:
+        if len(self.skipped) > 1:
             note(f"{plural(len(self.skipped), 'file')} could not be read")
+
+
+def no_mail(paths: Iterable[str], *readings: Reading) -> Failure:
+    """That there was none, in one line where one thing is the cause."""
+    skipped = [each for reading in readings for each in reading.skipped]
+    if len(skipped) == 1:
+        source, reason = skipped[0]
+        return Failure(f"{source}: {reason}")
+    for reading in readings:
+        reading.complain()
+    return Failure(f"there is no mail in {listed([printable(path) for path in paths])}")
