@@ -82,6 +82,8 @@ def test_of_more_words_those_in_the_most_texts_are_kept():
     [
         ({}, "a text", ValueError, r"Iterable over raw text documents expected, string object received\."),
         ({}, [], ValueError, "the texts have no words at all"),
+        ({}, ["a b c"], ValueError, "no words at all; words have two letters or digits, or more"),
+        ({"analyzer": "char"}, [""], ValueError, "the texts have no words at all$"),
         ({}, ["ab", 3], TypeError, "text 1 must be a string or bytes, got 3"),
         ({"min_count": 0}, ["ab"], ValueError, "min_count must be at least 1, got 0"),
         ({"min_count": 2}, ["ab"], ValueError, "no word is in min_count=2 texts: the most that have the same word are 1"),

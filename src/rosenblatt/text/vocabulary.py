@@ -86,7 +86,8 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         least = count("min_count", self.min_count)
         words, rows = words_and_rows(_texts(X), self._cutter())
         if not len(words):
-            raise ValueError("the texts have no words at all")
+            shortest = "; words have two letters or digits, or more" if self.analyzer == "word" else ""
+            raise ValueError(f"the texts have no words at all{shortest}")
         kept = np.flatnonzero(rows >= least)
         if not len(kept):
             raise ValueError(f"no word is in min_count={least} texts: the most that have the same word are {rows.max()}")
