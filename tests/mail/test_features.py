@@ -86,6 +86,13 @@ def test_names_read_well() -> None:
     } <= names  # fmt: skip
 
 
+def test_no_two_features_of_a_mail_have_one_name() -> None:
+    message = Message(subject=b"Free bulk", headers=b"precedence: bulk\nlist: bulk\nbulk", body=b"precedence: bulk")
+    names = list(named_columns(message).values())
+    assert len(names) == len(set(names))
+    assert {'header: "precedence: bulk"', 'header: "precedence" has "bulk"'} <= set(names)
+
+
 def test_case_layout_and_what_lies_behind_the_cut_do_not_matter() -> None:
     body = b"w%d " * 1000 % tuple(range(1000))
     plain = columns_of(Message(body=body))
