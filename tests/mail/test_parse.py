@@ -20,6 +20,29 @@ def mixed(*parts: bytes, kind: bytes = b"mixed", end: bytes = b"--x--\n") -> byt
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "declared", "read"),
+    [
+        ("gb2312", "GB2312", "发票 Frée"),
+        ("utf-8", "GB2312", "发票 Frée"),
+        ("gb2312", "utf-16", None),
+        ("gb2312", "no-such", None),
+        ("gb2312", "", None),
+    ],
+)
+def test_headers_without_a_charset_have_the_bodys(written, declared, read):
+    invoice = "发票".encode(written)
+    head = b"Subject: " + invoice + b" =?utf-8?q?Fr=C3=A9e?=\nX-Mine: " + invoice + b"\nFrom: " + invoice + b" <a@b>\n"
+    found = parse(head + f"Content-Type: text/plain; charset={declared}\n\nHi".encode())
+    assert found.sender.endswith(b" <a@b>")
+    if read is None:
+        assert found.subject.decode().endswith(" Frée")
+    else:
+        assert found.subject.decode() == read
+        assert found.sender.decode() == "发票 <a@b>"
+        assert "x-mine: 发票" in found.headers.decode()
+
+
 def test_fields_of_a_plain_mail() -> None:
     message = parse(
         b"From someone Mon Jan  1 00:00:00 2001\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mutations import corpus
-from rosenblatt.mail.charsets import to_utf8
+from rosenblatt.mail.charsets import to_utf8, undeclared
 from rosenblatt.mail.headers import end_of_head
 from rosenblatt.mail.limits import LIMITS
 from rosenblatt.mail.parse import parse
@@ -35,10 +35,13 @@ def squeezed(text: bytes) -> bytes:
 
 
 def their_subject(message: Theirs) -> bytes:
-    words = decode_header(message["subject"] or "")
+    words, body = decode_header(message["subject"] or ""), (message.get_content_charset() or "").encode()
     return b"".join(
-        word.encode() if isinstance(word, str) else to_utf8(word, (charset or "").encode()) for word, charset in words
-    )
+        word.encode() if isinstance(word, str)
+        else undeclared(word, body) if charset == "unknown-8bit"  # which is what they call no charset
+        else to_utf8(word, (charset or "").encode())
+        for word, charset in words
+    )  # fmt: skip
 
 
 def their_texts(message: Theirs) -> list[tuple[bytes, bytes]]:

@@ -87,6 +87,21 @@ def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
     return _UNSEEN.sub(b"", text.replace(b"\0", b""))
 
 
+def undeclared(data: bytes, charset: bytes) -> bytes:
+    """Bytes of a header that has no charset: UTF-8 if they are, else what the mail says of its body, as its writer meant both.
+
+    >>> undeclared("发票".encode("gb2312"), b"GB2312").decode(), undeclared("发票".encode(), b"GB2312").decode()
+    ('发票', '发票')
+    """
+    if not charset or data.isascii() or codec_of(charset) in _SHIFTING:
+        return to_utf8(data)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return to_utf8(data, charset)
+    return to_utf8(data)
+
+
 def _guessed(data: bytes) -> bytes:
     """Valid UTF-8 as it is; with few bytes wrong, those replaced; else as Windows-1252."""
     text = data.decode("utf-8", "replace")

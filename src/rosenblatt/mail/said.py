@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from .charsets import cut
-from .content import content_of
-from .headers import headers_of
+from .content import content_of, parameters_of
+from .headers import content_headers, headers_of
 from .limits import LIMITS, Limits
 from .received import hosts_of
 from .shapes import date_shape, id_shape, results_of, signature_of, type_shape
@@ -47,28 +47,31 @@ class Said:
     def __init__(self, head: bytes, limits: Limits = LIMITS) -> None:
         fields: dict[bytes, list[bytes]] = {name: [] for name in _FIELDS}
         lines: list[bytes] = []
+        charset = b"" if head.isascii() else parameters_of(content_headers(head, limits)[0]).get(b"charset", b"")
         for name, value in headers_of(head, limits):
             if name in fields and value:
                 fields[name].append(value)
             way = _way(name)
             if way is _plainly:
                 if b"=?" in value or not value.isascii():
-                    value = decoded(value)
+                    value = decoded(value, charset)
                 lines.append(name + b": " + (value if len(value) <= _VALUE_KEPT else cut(value, _VALUE_KEPT)))
             elif way is _as_name:
                 lines.append(name)
             elif way is not None:
                 lines.append(name + b": " + way(value))
-        self.subject, self.sender, self.reply_to = (_first(fields[name]) for name in (b"subject", b"from", b"reply-to"))
-        self.to = b"\n".join([decoded(value).strip() for value in fields[b"to"] + fields[b"cc"]])
+        self.subject, self.sender, self.reply_to = (
+            _first(fields[name], charset) for name in (b"subject", b"from", b"reply-to")
+        )
+        self.to = b"\n".join([decoded(value, charset).strip() for value in fields[b"to"] + fields[b"cc"]])
         self.received = b"\n".join(filter(None, map(hosts_of, fields[b"received"])))
         self.lines = b"\n".join(lines)
         kind, encoding, disposition = (fields[b"content-" + name] for name in (b"type", b"transfer-encoding", b"disposition"))
         self.content = content_of(*(values[0] if values else b"" for values in (kind, encoding, disposition)))
 
 
-def _first(values: list[bytes]) -> bytes:
-    return decoded(values[0]).strip() if values else b""
+def _first(values: list[bytes], charset: bytes) -> bytes:
+    return decoded(values[0], charset).strip() if values else b""
 
 
 def _plainly(value: bytes) -> bytes:

@@ -5,33 +5,35 @@ from __future__ import annotations
 import binascii
 import re
 
-from .charsets import to_utf8
+from .charsets import to_utf8, undeclared
 from .transfer import from_base64
 
 _START = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?")
 
 
-def decoded(value: bytes) -> bytes:
+def decoded(value: bytes, charset: bytes = b"") -> bytes:
     """A header's value as UTF-8; spaces between encoded words are none, and letters may be split over two of them.
+
+    charset : the body's, for bytes beside encoded words that are not UTF-8.
 
     >>> decoded(b"=?utf-8?q?Fr=C3?= =?utf-8?B?qWU=?= tickets").decode()
     'Frée tickets'
     """
     if b"=?" not in value:
-        return to_utf8(value)
+        return undeclared(value, charset)
     runs: list[tuple[bytes, list[bytes]]] = []  # a charset, or none for plain text, and pieces in it
     at = 0
-    for start, end, charset, data in _words(value):
+    for start, end, said, data in _words(value):
         between = value[at:start]
         if between and not (runs and runs[-1][0] and between.isspace()):
             runs.append((b"", [between]))
-        if runs and runs[-1][0] == charset:
+        if runs and runs[-1][0] == said:
             runs[-1][1].append(data)
         else:
-            runs.append((charset, [data]))
+            runs.append((said, [data]))
         at = end
     runs.append((b"", [value[at:]]))
-    text = b"".join(to_utf8(b"".join(pieces), charset) for charset, pieces in runs)
+    text = b"".join(to_utf8(b"".join(pieces), said) if said else undeclared(b"".join(pieces), charset) for said, pieces in runs)
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
