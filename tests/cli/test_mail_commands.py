@@ -161,7 +161,7 @@ def test_no_filter_is_made_where_there_is_no_mail(home, tmp_path):
     for paths in (["--spam", tmp_path / "empty"], ["--ham", tmp_path / "nowhere", "--spam", tmp_path / "empty"]):
         found = rosenblatt("mail", "learn", *paths)
         assert found.code == 2
-        assert "there is no mail in " in found.err
+        assert "no mail" in found.err
         assert not home.exists()
 
 
@@ -264,3 +264,11 @@ def test_one_verdict_imports_little(trained, tmp_path):
     printed = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.splitlines()
     assert printed[0].startswith("spam")
     assert printed[1:] == ["0", "[]"]
+
+
+def test_a_mail_on_both_sides_is_told(home, tmp_path):
+    spam = folder(tmp_path / "spam", True, range(3))
+    found = rosenblatt("mail", "learn", "--spam", spam, "--ham", spam)
+    assert found.code == 0
+    assert "3 mails were given as spam and as ham" in found.err
+    assert "the filter has 0 spam and 3 ham" in found.out

@@ -56,8 +56,8 @@ class Filter:
     ...     taught.learn([(b"Subject: lunch\\n\\nAt noon?", False)])
     ...     taught.unlearn(b"Subject: lunch\\n\\nAt noon?")
     ...     taught.classify(b"Subject: pills\\n\\nBuy cheap").score > 0
-    Learned(new=2, known=0, moved=0, kept=0)
-    Learned(new=0, known=1, moved=0, kept=0)
+    Learned(new=2, known=0, moved=0, kept=0, both=0)
+    Learned(new=0, known=1, moved=0, kept=0, both=0)
     Unlearned(known=True, exact=True)
     True
     """
@@ -211,7 +211,7 @@ class Filter:
                 told["known"] += 1
             else:
                 if waiting is not None:
-                    told["moved"] += 1
+                    told["both"] += 1
                 message = parse(raw)
                 yield _Mail(name, spam, message.pack(), message)
             if progress is not None:

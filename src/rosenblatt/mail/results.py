@@ -10,6 +10,7 @@ class Learned(NamedTuple):
     known: int = 0  # learnt before, with the same label: nothing changed
     moved: int = 0  # learnt before with the other label, which was taken back
     kept: int = 0  # learnt before with the other label, and left as they are: their texts were folded away
+    both: int = 0  # given twice in one command, with both labels: the last one counts
 
 
 class Unlearned(NamedTuple):

@@ -42,6 +42,8 @@ def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple
     if as_json:
         print_json({**done._asdict(), "skipped": skipped, "spam": has["spam"], "ham": has["ham"]})
         return int(done.kept)
+    if done.both:
+        note(f"{plural(done.both, 'mail was', 'mails were')} given as spam and as ham; the last counts, which is ham")
     words = [f"learnt {plural(done.new, 'mail')}"]
     if done.moved:
         words.append(f"moved {done.moved:,} to the other side")

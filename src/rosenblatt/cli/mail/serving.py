@@ -13,6 +13,8 @@ from ..console import note
 
 
 def run(spam_filter: Any, given: dict[str, Any]) -> None:
+    if spam_filter.created:
+        note(f"there was no filter in {spam_filter.stats()['home']}: it has learnt nothing yet, and calls everything unsure")
     serve(
         spam_filter,
         ready=_say,
