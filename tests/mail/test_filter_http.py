@@ -20,7 +20,7 @@ def test_a_folded_mail_is_a_conflict(tmp_path: Path, kind: str) -> None:
         with serving(found, http_port=0) as (addresses, _):
             status, told = learnt(addresses.http, kind, mail(1))
     assert status == 409
-    assert "folded away" in told["error"]
+    assert "was dropped" in told["error"]
 
 
 def learnt(address: Any, kind: str, raw: bytes) -> tuple[int, Any]:

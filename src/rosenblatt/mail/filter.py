@@ -7,10 +7,11 @@ Guarantee  the state is the replay of the log: that of a fresh filter that learn
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from .calibration import Calibration
 from .errors import FilterError, FoldedError
@@ -25,14 +26,13 @@ from .settings import Settings
 from .spool import Spool
 from .state import Lesson
 from .store import MANY, Store, expect
-from .taking_back import BATCH, batches, move, take_back
+from .taking_back import move, take_back
 from .verdict import Reason, Verdict
 
 __all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Relearned", "Settings", "Unlearned"]
 
-T = TypeVar("T")
 SEVERAL = MANY // 10  # mails to classify after which there are probably many more
-SECONDS = 0.5  # a transaction has as many messages as come in so long, and at most BATCH
+BATCH, SECONDS = 200, 0.5  # a transaction has as many messages as come in so long, and at most so many
 
 
 class _Mail(NamedTuple):
@@ -157,22 +157,23 @@ class Filter:
         return told
 
     def unlearn_many(self, raws: Iterable[bytes]) -> list[Unlearned]:
-        """Take mails back, with one replay for all of them. Those whose texts have been folded away stay: `exact` is False."""
-        return self._all_batches(raws, lambda batch: take_back(self.store, batch))
+        """Take mails back, all in one transaction, with one replay for all of them. Those whose texts have been folded away
+        stay: `exact` is False."""
+        told = take_back(self.store, [digest(raw) for raw in raws])
+        self._replay_in_peace()
+        return told
 
     def relearn_many(self, raws: Iterable[bytes], spam: bool | None = None) -> list[Relearned]:
-        """Move mails to one side, or each to the side where it is not, with one replay for all of them. Those whose texts have
-        been folded away stay: `folded` says so."""
-        return self._all_batches(raws, lambda batch: move(self.store, batch, spam))
-
-    def _all_batches(self, raws: Iterable[bytes], work: Callable[[list[bytes]], list[T]]) -> list[T]:
-        try:
-            told = [each for batch in batches(raws) for each in work(batch)]
-        except Exception:
-            self._settle()
-            raise
-        self._settle()
+        """Move mails to one side, or each to the side where it is not, all in one transaction, with one replay for all of them.
+        Those whose texts have been folded away stay: `folded` says so."""
+        told = move(self.store, [(digest(raw), parse(raw).pack()) for raw in raws], spam)
+        self._replay_in_peace()
         return told
+
+    def _replay_in_peace(self) -> None:
+        """Ctrl-C does not undo what is in the log: it is told as done, and whoever opens the filter next replays it."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self._settle()
 
     def compact(self, keep: int = 0) -> int:
         """Fold the texts of all but the newest `keep` messages into the base: they stay known, but can no longer be unlearnt.
@@ -188,7 +189,7 @@ class Filter:
     def _folded(self) -> FoldedError:
         return FoldedError(
             self.store.home,
-            "this message cannot be taken back: its text was folded away with the oldest ones, and nothing has changed",
+            "this message cannot be taken back: its text was dropped (mail compact), and nothing has changed",
         )
 
     def _unknown(

@@ -105,8 +105,10 @@ class Log:
 
     def _set_up(self, settings: Settings | None) -> None:
         db = self.db
-        application, version = self._pragma("application_id"), self._pragma("user_version")
-        if application == 0 and version == 0 and db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+        with self.reading():  # one look: another process may be making this log
+            application, version = self._pragma("application_id"), self._pragma("user_version")
+            tables = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if application == 0 and version == 0 and tables == 0:
             if settings is None:
                 raise FilterError(self.home, NOTHING)
             self.check_writable()

@@ -1,31 +1,17 @@
-"""Taking messages out of the log, and moving them to the other side of it: a batch of them in a transaction.
+"""Taking messages out of the log, and moving them to the other side of it: all of them in one transaction, or none.
 
-The state is not the log's afterwards; whoever has done all batches replays once, however many messages there were.
+The state is not the log's afterwards; whoever has done it replays once, however many messages there were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import TypeVar
-
-from .identity import digest
-from .parse import parse
 from .results import Relearned, Unlearned
 from .store import Store
 
-T = TypeVar("T")
-BATCH = 200
 
-
-def batches(of: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
-    each = iter(of)
-    while batch := list(islice(each, size)):
-        yield batch
-
-
-def take_back(store: Store, raws: list[bytes]) -> list[Unlearned]:
-    names, told, log = [digest(raw) for raw in raws], [], store.log
+def take_back(store: Store, names: list[bytes]) -> list[Unlearned]:
+    """Messages by their digests."""
+    told, log = [], store.log
     with store.writing, log.writing():
         for name in names:
             known = log.find(name)
@@ -36,9 +22,9 @@ def take_back(store: Store, raws: list[bytes]) -> list[Unlearned]:
     return told
 
 
-def move(store: Store, raws: list[bytes], spam: bool | None) -> list[Relearned]:
-    """To one side, or each to the side where it is not."""
-    mails, told, log = [(digest(raw), parse(raw).pack()) for raw in raws], [], store.log
+def move(store: Store, mails: list[tuple[bytes, bytes]], spam: bool | None) -> list[Relearned]:
+    """Messages, by digest and packed, to one side, or each to the side where it is not."""
+    told, log = [], store.log
     with store.writing, log.writing():
         for name, packed in mails:
             known = log.find(name)

@@ -33,6 +33,16 @@ def symbols(reasons: Sequence[Reason]) -> str:
     return ",".join(dict.fromkeys(name for name in names if name))
 
 
+def supporting(label: str, reasons: Sequence[Reason]) -> list[Reason]:
+    """Those that speak for a verdict; all, where it is unsure.
+
+    >>> supporting("spam", [Reason('body: "free"', 0.5), Reason('body: "lunch"', -0.1)])
+    [Reason(name='body: "free"', weight=0.5)]
+    """
+    side = {"spam": 1.0, "ham": -1.0}.get(label)
+    return [reason for reason in reasons if side is None or side * reason.weight > 0.0]
+
+
 def header_value(verdict: Verdict, reasons: Sequence[Reason]) -> str:
     """What `X-Rosenblatt` says.
 
@@ -40,4 +50,4 @@ def header_value(verdict: Verdict, reasons: Sequence[Reason]) -> str:
     'spam; score=1.2500; probability=0.9800; reasons=body:free'
     """
     label, score, probability = verdict
-    return f"{label}; score={score:.4f}; probability={probability:.4f}; reasons={symbols(reasons)}"
+    return f"{label}; score={score:.4f}; probability={probability:.4f}; reasons={symbols(supporting(label, reasons))}"

@@ -74,11 +74,11 @@ def _expect_one(raw: bytes, piped: bool) -> None:
 
 def _stamped(home: str, raw: bytes, reasons: int) -> tuple[bytes, str]:
     from ...mail.stamp import stamped
-    from ...mail.verdict import header_value
+    from ...mail.verdict import header_value, supporting
 
     with opened(home) as spam_filter:
         found = spam_filter.classify(raw)
-        why: list[Any] = spam_filter.telling(raw, reasons) if reasons else []
+        why: list[Any] = supporting(found.label, spam_filter.telling(raw, 4 * reasons))[:reasons] if reasons else []
     return stamped(raw, header_value(found, why)), found.label
 
 

@@ -44,7 +44,7 @@ def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple
         return int(done.kept)
     if done.both:
         note(f"{plural(done.both, 'mail was', 'mails were')} given as spam and as ham; the last counts, which is ham")
-    words = [f"learnt {plural(done.new, 'mail')}"]
+    words = [f"learnt {plural(done.new, 'mail')}"] if spam or ham else [f"set {listed(_said(settings))}"]
     if done.moved:
         words.append(f"moved {done.moved:,} to the other side")
     if done.known:
@@ -53,6 +53,10 @@ def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple
         words.append(f"left {done.kept:,} on the other side, whose texts are no longer in the log")
     click.echo(f"{listed(words)}; the filter has {has['spam']:,} spam and {has['ham']:,} ham")
     return int(done.kept)
+
+
+def _said(settings: dict[str, Any]) -> list[str]:
+    return [f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items()]
 
 
 def take_back(spam_filter: Any, paths: tuple[str, ...], as_json: bool) -> int:

@@ -6,7 +6,7 @@ import re
 
 from ..head import headers
 from ..stamp import stamped
-from ..verdict import header_value, symbols
+from ..verdict import header_value, supporting, symbols
 from .engine import Judged
 from .scale import THRESHOLD
 
@@ -40,7 +40,7 @@ def _one_line(name: str) -> str:
 def marked(raw: bytes, judged: Judged) -> bytes:
     """The mail with our stamp, and headers as SpamAssassin writes them at its top, without others of these names; every other
     byte as it was."""
-    names = symbols(judged.reasons)
+    names = symbols(supporting(judged.verdict.label, judged.reasons))
     done = stamped(raw, header_value(judged.verdict, judged.reasons))
     start, end = headers(done)
     blanks = (done.find(blank, start) + 1 or len(done) for blank in (b"\n\n", b"\n\r\n"))

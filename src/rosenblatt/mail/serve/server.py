@@ -76,13 +76,15 @@ class Server:
         if self._port is not None and not self._remote and not is_loopback(self._host):
             raise ServeError(
                 f"host {self._host!r} is reached from other machines, and spamd's protocol has no passwords: "
-                "whoever reaches it may teach the filter; allow that expressly, or stay on 127.0.0.1"
+                "whoever reaches it may teach the filter; allow that expressly (--remote-spamd), or stay on 127.0.0.1"
             )
         if self._token is not None:
             checked_token(self._token)
         if self._http_port is not None and importlib.util.find_spec("starlette") and importlib.util.find_spec("uvicorn"):
             if self._token is None and not is_loopback(self._http_host):
-                raise ServeError(f"host {self._http_host!r} is reached from other machines: HTTP needs a token there")
+                raise ServeError(
+                    f"host {self._http_host!r} is reached from other machines: HTTP needs a token there (--token-file)"
+                )
         elif self._http_port is not None:
             self._notes.append("HTTP is off, since starlette and uvicorn are not here: pip install 'rosenblatt[serve]'")
             self._http_port = None

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 
-from ..verdict import symbols
+from ..errors import FoldedError
+from ..verdict import supporting, symbols
 from . import marks, wire
 from .engine import REASONS, Engine, Judged, failure
 from .inbox import Inbox
@@ -147,7 +148,8 @@ class _Session:
         except (RequestError, TimeoutError):
             raise
         except Exception as error:
-            raise RequestError("EX_TEMPFAIL", failure(error)) from error
+            lasting = isinstance(error, FoldedError)  # it is of no use to try that again
+            raise RequestError("EX_UNAVAILABLE" if lasting else "EX_TEMPFAIL", failure(error)) from error
         self._spamd._metrics.verdicts[judged.verdict.label] += 1
         self._said = f"{judged.verdict.label} {judged.points}"
         spam = f"Spam: {judged.points.spam} ; {judged.points}"
@@ -183,7 +185,7 @@ def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
         case "CHECK":
             return None
         case "SYMBOLS":
-            return symbols(judged.reasons).encode()
+            return symbols(supporting(judged.verdict.label, judged.reasons)).encode()
         case "REPORT":
             return marks.report(judged)
         case "REPORT_IFSPAM":
