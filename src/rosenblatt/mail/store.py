@@ -222,7 +222,7 @@ class Store:
         if settings.features > FEATURES:
             raise FilterError(self.home, f"was used by a newer Rosenblatt: {told}")
         if settings.features < FEATURES:
-            raise FilterError(self.home, f"{told}; the texts of {self.log.folded():,} messages were dropped (mail compact): learn anew")
+            raise FilterError(self.home, f"{told}; the texts of {self.log.folded():,} messages were dropped: learn anew")
 
     def _change(self, wanted: Settings) -> None:
         """Other settings, for all messages from the first on."""
@@ -235,7 +235,7 @@ class Store:
                 folded = self.log.folded()
                 raise FilterError(
                     self.home,
-                    f"{different} cannot be changed: the texts of {folded:,} messages were dropped (mail compact) and cannot be replayed",
+                    f"{different} cannot be changed: the texts of {folded:,} messages were dropped and cannot be replayed",
                 )
             self.log.change(wanted, replayed)
 

@@ -101,4 +101,6 @@ def _end(reading: Reading, told: list[dict[str, Any]], done: str, as_json: bool)
         print_json(told)
     if not told and not reading.skipped:
         note("there was no mail")
+    elif len(told) > 1:
+        note(f"{sum(each[done] for each in told):,} of {plural(len(told), 'mail')} {done.replace('_', ' ')}")
     return len(reading.skipped) + sum(not each[done] for each in told) + (not told)
