@@ -160,7 +160,7 @@ def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Pat
         spam_filter.compact()
         with serving(spam_filter) as (addresses, _):
             said = ask(addresses, request("TELL", SPAM, "Remove: local"))
-            assert said.startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: this message cannot be taken back")
+            assert said.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this message cannot be taken back")
             answers: list[bytes] = []
             mails = [(SPAM, False), (UNSURE, True), (HAM, True), (b"A: b\n\nc", False)]
             threads = [threading.Thread(target=lambda m=mail: answers.append(learn(addresses, *m))) for mail in mails]
@@ -169,4 +169,4 @@ def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Pat
             for thread in threads:
                 thread.join()
             assert sum(b"DidSet: local" in said for said in answers) == 2
-            assert sum(said.startswith(b"SPAMD/1.5 75 ") for said in answers) == 2
+            assert sum(said.startswith(b"SPAMD/1.5 69 ") for said in answers) == 2
