@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.mail.filter import Filter
-from rosenblatt.mail.snapshot import arrays_of
+from rosenblatt.mail.state import State
 
 BITS = 12
 WORDS = [
@@ -52,6 +52,12 @@ def fresh(home: Path, learnt: list[tuple[bytes, bool]], **settings: Any) -> Filt
     found = Filter.open(home, create=True, settings={"bits": BITS} | settings)
     found.learn(learnt)
     return found
+
+
+def arrays_of(state: State) -> dict[str, Any]:
+    """All that a state is."""
+    scores, labels = state.kept()
+    return {"weights": state.learner.weights, "variances": state.learner.variances, "scores": scores, "labels": labels}
 
 
 def assert_equal(one: Filter, other: Filter, asked: Any = range(900, 910)) -> None:

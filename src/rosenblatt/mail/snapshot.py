@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -109,9 +108,3 @@ def also(path: Path, there: Path) -> bool:
 def remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.unlink()
-
-
-def arrays_of(state: State) -> dict[str, Any]:
-    """All that a state is, for whoever compares two of them."""
-    scores, labels = state.kept()
-    return {"weights": state.learner.weights, "variances": state.learner.variances, "scores": scores, "labels": labels}

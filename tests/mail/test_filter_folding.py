@@ -1,0 +1,101 @@
+"""Texts that are folded away: the filter stays as it was, its home gets smaller, and what cannot be taken back is said."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_filters import assert_equal, fresh, mail, mails
+
+from rosenblatt.mail import snapshot
+from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned
+
+
+def test_folding(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(50))) as found, fresh(tmp_path / "b", mails(range(50))) as other:
+        assert found.compact(keep=60) == 0
+        assert found.compact(keep=20) == 30
+        assert_equal(found, other)
+        assert found.learn(mails(range(50))) == Learned(known=50)
+        with pytest.raises(FoldedError, match="was dropped"):
+            found.unlearn(mail(7))
+        with pytest.raises(FoldedError, match="was dropped"):
+            found.relearn(mail(7), True)
+        assert found.learn([(mail(7), True), (mail(51), True)]) == Learned(new=1, kept=1)
+        other.learn([(mail(51), True)])
+        found.unlearn(mail(40))
+        other.unlearn(mail(40))
+        assert_equal(found, other)
+        assert found.compact(keep=5) == 15
+        assert found.compact(keep=4) == 1
+        assert found.compact(keep=4) == 0
+        assert sorted(path.name for path in (tmp_path / "a").glob("base-*")) == ["base-47.safetensors"]
+        assert found.stats()["folded"] == 46
+    with Filter.open(tmp_path / "a") as found, Filter.open(tmp_path / "b") as other:
+        assert_equal(found, other)
+        with pytest.raises(FilterError, match="ham_weight cannot be changed: the texts of 46 messages were dropped"):
+            found.change(ham_weight=3.0)
+        found.change(ham_loss=0.2)
+        other.change(ham_loss=0.2)
+        assert_equal(found, other)
+    base = tmp_path / "a" / "base-47.safetensors"
+    base.write_bytes(base.read_bytes()[:-1])
+    with pytest.raises(FilterError, match=r"base-47.safetensors is damaged or gone"):
+        Filter.open(tmp_path / "a")
+
+
+def test_a_compacted_home_is_small(tmp_path: Path) -> None:
+    """One file of the model's size under both of its names, and a log of digests."""
+    with fresh(tmp_path / "a", mails(range(300))) as found, fresh(tmp_path / "b", mails(range(300))) as other:
+        texts = [(b"Subject: %d\n\n" % n + random.Random(n).randbytes(20_000).hex().encode(), n % 2 == 0) for n in range(40)]
+        found.learn(texts)
+        other.learn(texts)
+        before, named = found.stats()["bytes"], found.top(3)
+        for _ in range(2):
+            found.compact()
+            sizes = {path.name: path.stat().st_size for path in (tmp_path / "a").iterdir()}
+            assert sizes["log.sqlite"] < 80_000  # 340 digests of 32 bytes, twice
+            assert sizes.pop("log.sqlite-wal") == 0
+            assert len([name for name in sizes if name.startswith("base-")]) == 1
+        assert found.stats()["bytes"] < 200_000 < 800_000 < before
+        assert (tmp_path / "a" / "filter.safetensors").samefile(*(tmp_path / "a").glob("base-*"))
+        assert named != found.top(3)  # there are no texts to take names from,
+        import rosenblatt as rb
+
+        assert rb.load(tmp_path / "a" / "filter.safetensors").recipe.names  # but the file has them
+        assert_equal(found, other)
+        found.learn(mails(range(300, 350)))
+        other.learn(mails(range(300, 350)))
+        found.save()
+    with Filter.open(tmp_path / "a") as found, Filter.open(tmp_path / "b") as other:
+        assert found.store.saved == 390
+        assert_equal(found, other)
+
+
+def test_who_reads_a_base_that_is_replaced_looks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fresh(tmp_path / "a", mails(range(30))) as found:
+        found.compact(keep=20)
+        load, bases = snapshot.load, []
+
+        def late(path: Path, *given: Any) -> Any:
+            if path.name.startswith("base-"):
+                bases.append(path.name)
+                if len(bases) == 1:
+                    found.compact(keep=10)
+            return load(path, *given)
+
+        (tmp_path / "a" / "filter.safetensors").unlink(missing_ok=True)
+        monkeypatch.setattr(snapshot, "load", late)
+        with Filter.open(tmp_path / "a") as other:
+            assert (bases[0], bases[-1]) == ("base-10.safetensors", "base-20.safetensors")
+            assert_equal(found, other)
+
+
+def test_a_long_log_is_folded_by_itself(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(30)), max_messages=40) as found, fresh(tmp_path / "b", mails(range(60))) as other:
+        assert found.stats()["folded"] == 0
+        found.learn(mails(range(30, 60)))
+        assert found.stats()["folded"] == 30
+        assert_equal(found, other)
