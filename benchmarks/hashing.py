@@ -7,9 +7,7 @@ news, the bodies of mails as they came (latin-1); and the news with accents and 
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import rosenblatt as rb
 
+from . import workloads
 from .measure import interleave
 
 REQUIRED = 5.0  # times as fast as HashingVectorizer, on one thread
@@ -31,7 +30,7 @@ CYRILLIC = "".join(map(chr, range(0x430, 0x430 + len(LATIN))))
 
 
 def _texts(quick: bool) -> Iterator[tuple[str, list[str]]]:
-    data = Path(os.environ.get("ROSENBLATT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    data = workloads.DATA
     every = 10 if quick else 1
     if (data / "text" / "sms_spam.tsv").is_file():
         lines = (data / "text" / "sms_spam.tsv").read_text(encoding="utf-8").split("\n")

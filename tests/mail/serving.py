@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
-
-import pytest
 
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.serve import Addresses, Server
@@ -137,15 +133,6 @@ def ask(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
 def request(command: str, mail: bytes, *headers: str) -> bytes:
     lines = [f"{command} SPAMC/1.5", f"Content-length: {len(mail)}", *headers, "", ""]
     return "\r\n".join(lines).encode() + mail
-
-
-def data_folder(name: str) -> Path:
-    """A folder of real mails; skips the test where it is absent."""
-    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    path = Path(os.environ.get("ROSENBLATT_DATA", beside)) / name
-    if not path.is_dir():
-        pytest.skip(f"no {name} in the data folder: set ROSENBLATT_DATA to the folder that has it")
-    return path
 
 
 END = rb"(?:\r\n|\r|\n)"

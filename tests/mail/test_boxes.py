@@ -14,8 +14,8 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.real.data import data_file
 
+from data import data_folder
 from rosenblatt.mail import boxes
 from rosenblatt.mail.boxes import MOST, Mail, mails
 from rosenblatt.mail.identity import digest
@@ -110,7 +110,7 @@ def test_prose_after_a_blank_line_begins_no_mbox(tmp_path):
 
 
 def test_the_standard_library_reads_the_same_mails(tmp_path):
-    folder = data_file("mail/spamassassin/LICENSE").parent / "hard-ham-1"
+    folder = data_folder("mail/spamassassin") / "hard-ham-1"
     raws = [path.read_bytes() for path in sorted(folder.iterdir())[:60]]
     box = mailbox.mbox(tmp_path / "box")
     for raw in raws:
@@ -122,7 +122,7 @@ def test_the_standard_library_reads_the_same_mails(tmp_path):
 
 
 def test_the_corpus_is_one_mail_for_each_file():
-    folder = data_file("mail/spamassassin/LICENSE").parent / "hard-ham-1"
+    folder = data_folder("mail/spamassassin") / "hard-ham-1"
     files = sorted(folder.iterdir())
     found = list(mails([folder]))
     assert [mail.source.removesuffix(":1") for mail in found] == [str(path) for path in files]
@@ -221,7 +221,7 @@ def test_of_a_folder_only_mails_are_read(tmp_path):
 
 
 def test_real_mails_are_read_from_their_folders():
-    top = data_file("mail/spamassassin/LICENSE").parent
+    top = data_folder("mail/spamassassin")
     for folder in (top / "spam-1", top / "easy-ham-1", top.parent / "edge_cases"):
         found = mails([folder], most=100)
         assert [mail.source.partition(":")[0] for mail in found] == [str(path) for path in sorted(folder.iterdir())]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.real.data import data_file
 
+from data import data_folder
 from rosenblatt.mail.compiled_html import compiled
 from rosenblatt.mail.html import LONGEST_ADDRESS, plain, strip
 from rosenblatt.mail.references import decoded, names
@@ -173,7 +173,7 @@ class _Reference(HTMLParser):
 
 
 def test_real_pages_say_what_the_standard_library_says():
-    folder = data_file("mail/spamassassin/LICENSE").parent
+    folder = data_folder("mail/spamassassin")
     files = sorted(path for kind in ("spam-1", "hard-ham-1") for path in Path(folder, kind).iterdir())[::3]
     agreed = pages = 0
     for path in files:

@@ -5,24 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
+from drawn import ANY, MAIL
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.real.data import data_file
 
+from data import data_folder
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.stamp import stamped
-
-LINES = st.lists(
-    st.sampled_from(
-        b"Subject: x|To: y| more|\tmore|Status: RO|X-Rosenblatt: ham|x-rosenblatt : a|From me|>From me|>>From you||text|:"
-        b"|Name : z|\xff\0|X-Spam-Flag: YES|Received: from a".split(b"|")
-    ),
-    max_size=12,
-)
-MAIL = st.tuples(LINES, st.lists(st.sampled_from([b"\n", b"\r\n", b"\r"]), min_size=1, max_size=3)).map(
-    lambda drawn: b"".join(line + drawn[1][k % len(drawn[1])] for k, line in enumerate(drawn[0]))
-)
-ANY = st.one_of(st.binary(max_size=40), MAIL, MAIL.map(lambda raw: raw[:-1]))
 
 
 def naive(raw: bytes) -> tuple[list[bytes], list[bytes]]:
@@ -110,6 +99,6 @@ def test_hostile_shapes_are_linear(shape):
 
 
 def test_real_mails_differ_from_each_other():
-    folder = data_file("mail/spamassassin/LICENSE").parent
+    folder = data_folder("mail/spamassassin")
     found = [digest(path.read_bytes()) for path in sorted(folder.glob("*/*"))]
     assert len(set(found)) == len(found) > 3000

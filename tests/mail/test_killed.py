@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from data import data_path
+
 HERE = Path(__file__).parent
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 def test_killed_two_hundred_times(tmp_path: Path) -> None:
-    beside = HERE.parents[1].parent / "shared" / "data"
-    source = Path(os.environ.get("ROSENBLATT_DATA", beside)) / "mail" / "spamassassin"
+    source = data_path("mail/spamassassin")
     command = [
         sys.executable,
         str(HERE / "killed_while_learning.py"),

@@ -7,8 +7,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import CALIBRATION, HAM, SPAM, data_folder, is_passed_on, unmarked
+from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
+from data import data_folder
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.serve.engine import Judged

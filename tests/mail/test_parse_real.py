@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import email
-import os
 from email.header import decode_header
 from email.message import Message as Theirs
-from pathlib import Path
 
 import pytest
 
+from data import data_folder
 from mutations import corpus
 from rosenblatt.mail.charsets import to_utf8, undeclared
 from rosenblatt.mail.headers import end_of_head
@@ -23,11 +22,7 @@ WIDE = LIMITS._replace(mail=1 << 30, value=1 << 20, field=1 << 20)
 
 
 def mails(name: str, every: int = 1) -> list[bytes]:
-    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("ROSENBLATT_DATA", beside)) / "mail" / name
-    if not folder.is_dir():
-        pytest.skip(f"no mail/{name} in the data folder: set ROSENBLATT_DATA to the folder that has it")
-    return corpus(folder, every)
+    return corpus(data_folder(f"mail/{name}"), every)
 
 
 def squeezed(text: bytes) -> bytes:

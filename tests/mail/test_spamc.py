@@ -7,8 +7,9 @@ import subprocess
 from typing import Any
 
 import pytest
-from serving import HAM, SPAM, UNSURE, Plain, data_folder, is_passed_on, serving
+from serving import HAM, SPAM, UNSURE, Plain, is_passed_on, serving
 
+from data import data_folder
 from rosenblatt.mail.serve import Limits
 
 pytestmark = pytest.mark.skipif(shutil.which("spamc") is None, reason="no spamc here: on Debian, apt-get install spamc")

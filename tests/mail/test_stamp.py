@@ -6,11 +6,11 @@ import email
 import re
 
 import pytest
+from drawn import ANY
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tests.mail.test_identity import ANY
-from tests.real.data import data_file
 
+from data import data_folder
 from rosenblatt.mail.head import headers, without_stamps
 from rosenblatt.mail.stamp import stamped
 
@@ -88,7 +88,7 @@ def test_lines_are_short_and_ascii(value):
 
 
 def test_real_mails_keep_their_bytes():
-    folder = data_file("mail/spamassassin/LICENSE").parent
+    folder = data_folder("mail/spamassassin")
     for path in (*sorted(folder.glob("*/*"))[::5], *sorted((folder.parent / "edge_cases").iterdir())):
         raw = path.read_bytes()
         start, end = headers(raw)

@@ -13,11 +13,24 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 
+def data_path(name: str) -> Path:
+    """Where a data file or folder is, if it is."""
+    beside = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+    return Path(os.environ.get("ROSENBLATT_DATA", beside)) / name
+
+
 def data_file(name: str) -> Path:
     """The path of a data file; skips the test where it is absent."""
-    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    path = Path(os.environ.get("ROSENBLATT_DATA", beside)) / name
-    if not path.is_file():
+    return _here(data_path(name), name, data_path(name).is_file())
+
+
+def data_folder(name: str) -> Path:
+    """The path of a folder of data; skips the test where it is absent."""
+    return _here(data_path(name), name, data_path(name).is_dir())
+
+
+def _here(path: Path, name: str, here: bool) -> Path:
+    if not here:
         pytest.skip(f"no {name} in the data folder: set ROSENBLATT_DATA to the folder that has it")
     return path
 
