@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from data import libsvm, mnist
 
 import rosenblatt as rb
+from data import libsvm, mnist
 
 
 def test_one_pass_over_adult_is_nearly_all():

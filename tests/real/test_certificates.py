@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data import libsvm, mnist, uci
 from sklearn.datasets import load_digits, load_wine
 
 import rosenblatt as rb
+from data import libsvm, mnist, uci
 
 # name: (verdict, rows of the clash at most, or the geometric and augmented margins)
 SMALL: dict[str, tuple[Any, ...]] = {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from data import data_file, libsvm
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from data import libsvm
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from data import libsvm
 from rosenblatt.direct.crammer_singer import CrammerSinger, solve_crammer_singer
 from rosenblatt.problem import make_rows
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data import data_file, libsvm
 
 import rosenblatt as rb
+from data import data_file, libsvm
 
 
 def only(found: rb.Diagnosis, kind: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data import data_file
 
+from data import data_file
 from rosenblatt.mail.calibration import calibrate
 from rosenblatt.mail.features import BITS, columns_of_many
 from rosenblatt.mail.learner import Learner

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from data import data_file, libsvm
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 import rosenblatt as rb
+from data import data_file, libsvm
 
 pytestmark = pytest.mark.slow
 

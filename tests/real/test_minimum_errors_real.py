@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-from data import data_file, libsvm
 
 import rosenblatt as rb
+from data import data_file, libsvm
 
 
 @pytest.mark.slow

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from data import data_file, libsvm
-
 import rosenblatt as rb
+from data import data_file, libsvm
 from rosenblatt.certificates.command import main
 
 

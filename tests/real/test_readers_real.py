@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from data import data_file, libsvm, mnist
 
 import rosenblatt as rb
+from data import data_file, libsvm, mnist
 from rosenblatt.readers.data import Sparse
 from rosenblatt.readers.options import Options
 from rosenblatt.readers.read import chunks, read

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from data import data_file, libsvm, mnist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as Peer
 
 import rosenblatt as rb
+from data import data_file, libsvm, mnist
 
 pytestmark = pytest.mark.slow
 

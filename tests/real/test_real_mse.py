@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from data import libsvm
 
 import rosenblatt as rb
+from data import libsvm
 
 
 def least(X, y):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 
 import pytest
-from data import data_file
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import rosenblatt as rb
+from data import data_file
 
 
 def sms():

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from data import data_file, libsvm
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, LinearSVC
 
 import rosenblatt as rb
+from data import data_file, libsvm
 
 SETS = ["heart_scale", "breast-cancer_scale", "australian", "german.numer", "a9a", "w8a", "mushrooms", "sonar", "iris"]
 

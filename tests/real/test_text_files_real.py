@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data import data_file, libsvm, uci
 from sklearn.datasets import load_svmlight_file
 
+from data import data_file, libsvm, uci
 from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.readers.data import Data, DataError
 from rosenblatt.readers.delimited import delimited_chunks, read_delimited
