@@ -9,24 +9,24 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ..believing import Belief, Believed, believe, no_belief
-from ..labels import classes_and_codes, classes_of_chunk
+from ..labels import classes_of_chunk
 from ..parameters import count, flag, number, one_of
 from ..plan import Plan
-from ..problem import Problem, make_problem
+from ..problem import Problem
 from ..rules.arow import arow_rule
 from ..stopping import Stop
 from ..underway import OutOfRangeError
 from ..watching import together, watcher
-from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
+from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
 from .online import report
-from .weighting import row_weights
+from .sweeping import SweepingClassifier
 
 # max_passes="auto"
 PASSES = 10
 ORDERS = ("cyclic", "permuted", "random")
 
 
-class AROW(LinearClassifier):
+class AROW(SweepingClassifier):
     """Adaptive regularization of weight vectors: an online learner with a variance for each weight, binary and multiclass.
 
     Problem    after each row, a Gaussian belief about the weights that stays near the one before, gives the row a margin of 1,
@@ -109,26 +109,6 @@ class AROW(LinearClassifier):
 
     # --- fitting -------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows.
-
-        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
-        y : class labels, one per row.
-        sample_weight : a number >= 0 for each row that divides its r; rows of weight 0 are not visited.
-        """
-        with self._unharmed():
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        # Whether X is finite is not looked up before, which would take a pass: a row that is not has no finite score.
-        self._check_parameters()
-        X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
-        classes, codes = classes_and_codes(y)
-        self._check_two(classes)
-        problem = self._problem(X, codes, classes, sample_weight)
-        del codes  # the problem has what it needs of them
-        return self._learn(problem, classes, lambda: self._check_finite(X))
-
     def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
         """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
         if problem.visited is not None or self.order == "random":
@@ -190,11 +170,6 @@ class AROW(LinearClassifier):
             count("max_passes", self.max_passes)
         check_n_jobs_and_verbose(self)
 
-    def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, chunk: bool = False) -> Problem:
-        weights = row_weights(sample_weight, self.class_weight, X, codes, classes, some=not chunk)
-        x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        return make_problem(X, codes, len(classes), multiclass=self.multiclass, weights=weights, x0=x0)
-
     def _joint(self, classes: Any) -> bool:
         return self.multiclass == "argmax" and len(classes) > 2
 
@@ -226,7 +201,6 @@ class AROW(LinearClassifier):
         return believe(problem, arow_rule(float(self.r)), plan, start)
 
     def _set(self, belief: Belief, classes: Any, stop: Stop, passes: int) -> None:
-        x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
         self._belief, self.classes_, self.stop_, self.n_iter_ = belief, classes, stop, passes
-        self.coef_, self.intercept_, self.variances_ = belief.weights.copy(), belief.bias * x0, belief.variances.copy()
+        self.coef_, self.intercept_, self.variances_ = belief.weights.copy(), belief.bias * self._x0, belief.variances.copy()
         self.n_updates_ = int(belief.counts.sum())

@@ -18,20 +18,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.rows import Dense
 from ..kernels.schemes import State
-from ..labels import classes_and_codes, classes_of_chunk
+from ..labels import classes_of_chunk
 from ..log import UpdateLog
 from ..parameters import count, flag, number, one_of
 from ..plan import Plan, Result
-from ..problem import Problem, heads_of, make_problem, zero_sums
+from ..problem import Problem, heads_of, zero_sums
 from ..readings import Vote
 from ..run import Run, run_after
 from ..solve import looked_at_all, solve
 from ..stopping import Stop
 from ..underway import OutOfRangeError
 from ..watching import Progress, together, watcher
-from .linear import FLOATS, LinearClassifier, check_n_jobs_and_verbose, seed_of
+from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
 from .starting import starting_state
-from .weighting import row_weights
+from .sweeping import SweepingClassifier
 
 if TYPE_CHECKING:
     from ..proofs.runs.underway import Proofs
@@ -50,7 +50,7 @@ def _streams(self: OnlineClassifier) -> bool:
     return True
 
 
-class OnlineClassifier(LinearClassifier):
+class OnlineClassifier(SweepingClassifier):
     """Base of the estimators that learn by moving the weights row by row; subclasses give the rule."""
 
     n_iter_: int
@@ -89,27 +89,6 @@ class OnlineClassifier(LinearClassifier):
         return getattr(self, "init", "zeros")
 
     # --- fitting -------------------------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows.
-
-        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
-        y : class labels, one per row.
-        sample_weight : a number >= 0 for each row that scales its steps; rows of weight 0 are not visited.
-        """
-        with self._unharmed():
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        # Whether X is finite is not looked up before, which would take a pass: a row that is not has no finite score, and the
-        # first pass stops there. Where not every row was visited, it is looked up after.
-        self._check_parameters()
-        X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
-        classes, codes = classes_and_codes(y)
-        self._check_two(classes)
-        problem = self._problem(X, codes, classes, sample_weight)
-        del codes  # the problem has what it needs of them
-        return self._learn(problem, classes, lambda: self._check_finite(X))
 
     def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
         """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
@@ -217,11 +196,6 @@ class OnlineClassifier(LinearClassifier):
             count("max_passes", self.max_passes)
         check_n_jobs_and_verbose(self)
         self._check_own_parameters()
-
-    def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, chunk: bool = False) -> Problem:
-        weights = row_weights(sample_weight, self.class_weight, X, codes, classes, some=not chunk)
-        x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        return make_problem(X, codes, len(classes), multiclass=self.multiclass, weights=weights, x0=x0)
 
     def _plan(self, problem: Problem, keep_log: bool) -> Plan:
         options = self._plan_options()
