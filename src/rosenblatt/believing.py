@@ -134,6 +134,7 @@ def _all_right(problem: Problem, rule: Any, state: State, h: int) -> bool:
     """Draws with replacement may miss a row, so a pass without an update proves nothing: look at all of them."""
     if isinstance(problem.labels, Rest):
         problem, state = one_against_rest(problem, h), pick_heads(state, problem.rows, [h], flat=True)
+    state = state._replace(w=np.ascontiguousarray(state.w))
     return not any(len(asked.rows) for _, asked in rows_asking(problem, rule, state, 1))
 
 
@@ -147,7 +148,10 @@ def _laid_out(problem: Problem, belief: Belief) -> tuple[State, Spread]:
     """A copy in the layout of the kernels."""
     dense = isinstance(problem.rows, Dense)
     state = zero_state(problem, len(belief.bias), np.float64)
-    spread = Spread(np.zeros_like(state.w), belief.bias_variances.copy())
+    weights, variances = state.w, np.zeros_like(state.w)
+    if not dense:  # features x (weights, variances) x heads
+        weights, variances = np.moveaxis(np.zeros((len(state.w), 2, *state.w.shape[1:])), 1, 0)
+    state, spread = state._replace(w=weights), Spread(variances, belief.bias_variances.copy())
     heads_of(state.w, dense)[:], heads_of(spread.w, dense)[:] = belief.weights, belief.variances
     state.bias[:] = belief.bias
     state.counts[:] = belief.counts

@@ -1,7 +1,8 @@
 """The pass over the rows of a rule that keeps a variance s_j beside each weight w_j, as AROW does.
 
 A move is no multiple of a row, so there is no tape of moves: w_j += a s_j x_j, s_j -= beta (s_j x_j)^2. The variances are laid
-out as the weights are (see `rows.py`), and both are float64 whatever the rows are.
+out as the weights are (see `rows.py`), and both are float64 whatever the rows are; for CSR rows each weight has its variance
+beside it, so that one cache line brings both.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import numpy as np
 
 from .compile import inlined, kernel
 from .dispatch import REORDER, operation
-from .prefetch import prefetch
-from .rows import CSR, FAR, NONZEROS_AHEAD, Dense, ask, dot, dots, span
+from .rows import CSR, Dense, ask, dot, dots, span
 from .rules import gain
 from .schemes import Argmax, Binary, Rest, weight_of
 from .sweeps import DONE, OVERFLOW
@@ -78,14 +78,11 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) 
 
 @spread_of.of(CSR)
 def _(rows: Any, i: Any, s: Any) -> Any:
-    values, indices = rows.values, rows.indices
     start, stop = span(rows, i)
-    far, last, total = s.shape[0] * s.itemsize > FAR, np.int64(indices.shape[0]) - 1, 0.0
+    total = 0.0
     for j in range(start, stop):
-        if far:
-            prefetch(s, np.int64(indices[np.uintp(min(np.int64(j) + NONZEROS_AHEAD, last))]) * s.itemsize)
-        x = np.float64(values[j])
-        total += x * x * s[np.uintp(indices[j])]
+        x = np.float64(rows.values[j])
+        total += x * x * s[np.uintp(rows.indices[j])]
     return total
 
 

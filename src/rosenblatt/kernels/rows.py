@@ -131,13 +131,13 @@ def _(rows: Any, i: Any, w: Any) -> Any:
     values, indices = rows.values, rows.indices
     start, stop = span(rows, i)
     quads = stop - ((stop - start) & np.uintp(3))
-    far, last = w.shape[0] * w.itemsize > FAR, np.int64(indices.shape[0]) - 4
+    far, last = w.shape[0] * w.strides[0] > FAR, np.int64(indices.shape[0]) - 4
     s0 = s1 = s2 = s3 = 0.0
     for j in range(start, quads, np.uintp(4)):  # four sums, so that no product waits for the one before
         if far:
             soon = np.uintp(min(np.int64(j) + NONZEROS_AHEAD, last))
             for ahead in range(soon, soon + np.uintp(4)):
-                prefetch(w, np.int64(indices[ahead]) * w.itemsize)
+                prefetch(w, np.int64(indices[ahead]) * w.strides[0])
         j1, j2, j3 = j + np.uintp(1), j + np.uintp(2), j + np.uintp(3)
         s0 += np.float64(values[j]) * w[np.uintp(indices[j])]
         s1 += np.float64(values[j1]) * w[np.uintp(indices[j1])]
