@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import resource
 import signal
@@ -56,6 +57,24 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     home = tmp_path_factory.mktemp("whole")
     fresh(home, mails(range(60))).close()
     return (home / "log.sqlite").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "damage", ["spam = 1 - spam", "digest = zeroblob(32)", "digest = 'text'", "seal = seal + 1", "spam = NULL", "spam = 7"]
+)
+def test_a_label_or_a_digest_that_changed_is_noticed(tmp_path: Path, damage: str) -> None:
+    fresh(tmp_path, mails(range(20))).close()
+    for path in tmp_path.glob("*.safetensors"):
+        path.unlink()  # so that all is replayed
+    with contextlib.closing(sqlite3.connect(tmp_path / "log.sqlite")) as db, db:
+        if damage == "spam = NULL":
+            db.execute("PRAGMA writable_schema = ON")
+            db.execute("UPDATE sqlite_schema SET sql = replace(sql, 'spam INTEGER NOT NULL', 'spam INTEGER')")
+            db.commit()
+            db.execute("PRAGMA writable_schema = RESET")
+        db.execute(f"UPDATE messages SET {damage} WHERE seq = 7")
+    with pytest.raises(FilterError, match=r"log\.sqlite is damaged"):
+        use(tmp_path)
 
 
 def test_homes_that_are_none(tmp_path: Path) -> None:

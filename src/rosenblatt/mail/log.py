@@ -36,6 +36,7 @@ CREATE TABLE messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     digest BLOB NOT NULL UNIQUE,
     spam INTEGER NOT NULL,
+    seal INTEGER NOT NULL,              -- of the two before: a label or a digest that changed on the disk is noticed
     learned_at INTEGER NOT NULL,
     fields BLOB                         -- Message.pack(), NULL: folded into the base
 );
@@ -258,20 +259,28 @@ class Log:
         return None if row is None else bytes(row[0])
 
     def find(self, digest: bytes) -> Known | None:
-        row = self.db.execute("SELECT seq, spam, fields IS NULL FROM messages WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else Known(int(row[0]), bool(row[1]), bool(row[2]))
+        row = self.db.execute("SELECT seq, spam, seal, fields IS NULL FROM messages WHERE digest = ?", (digest,)).fetchone()
+        if row is None:
+            return None
+        seq, spam, seal, folded = row
+        return Known(int(seq), self._label(seq, digest, spam, seal), bool(folded))
 
     def replay(self, after: int, upto: int | None = None) -> Iterator[tuple[int, bytes, bool, Message]]:
         """The messages after one of them, in order."""
         upto = self.last() if upto is None else upto
-        for seq, digest, spam, packed in self.db.execute(
-            "SELECT seq, digest, spam, fields FROM messages WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto)
+        for seq, digest, spam, seal, packed in self.db.execute(
+            "SELECT seq, digest, spam, seal, fields FROM messages WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto)
         ):
-            yield seq, digest, bool(spam), self._unpacked(seq, packed)
+            yield seq, digest, self._label(seq, digest, spam, seal), self._unpacked(seq, packed)
 
     def newest_first(self) -> Iterator[Message]:
         for seq, packed in self.db.execute("SELECT seq, fields FROM messages WHERE fields IS NOT NULL ORDER BY seq DESC"):
             yield self._unpacked(seq, packed)
+
+    def _label(self, seq: int, digest: bytes, spam: Any, seal: Any) -> bool:
+        if seal != _seal(digest, spam):
+            raise FilterError(self.home, f"{NAME} is damaged: the label or the digest of message {seq:,} has changed{MEND}")
+        return bool(spam)
 
     def _unpacked(self, seq: int, packed: Any) -> Message:
         if not isinstance(packed, bytes):
@@ -302,10 +311,9 @@ class Log:
     # --- what changes it, each within `writing` ------------------------------------------------------------------------------
 
     def add(self, digest: bytes, spam: bool, packed: bytes) -> int:
-        row = (digest, int(spam), int(time.time()), packed)
-        return int(
-            self.db.execute("INSERT INTO messages(digest, spam, learned_at, fields) VALUES (?, ?, ?, ?)", row).lastrowid or 0
-        )
+        row = (digest, int(spam), _seal(digest, spam), int(time.time()), packed)
+        columns = "digest, spam, seal, learned_at, fields"
+        return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid or 0)
 
     def remove(self, seq: int) -> None:
         self.db.execute("DELETE FROM messages WHERE seq = ?", (seq,))
@@ -319,10 +327,10 @@ class Log:
         """The texts up to the base's last message are no longer needed. Their rows are written anew: rows that have only lost
         their texts would stay where they are, one or two on a page."""
         folded = "FROM messages WHERE seq <= ? AND fields IS NOT NULL"
-        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, learned_at)")
-        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, learned_at {folded}", (base.seq,))
+        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, seal, learned_at)")
+        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, seal, learned_at {folded}", (base.seq,))
         self.db.execute(f"DELETE {folded}", (base.seq,))
-        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, learned_at, NULL FROM temp.kept ORDER BY seq")
+        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, seal, learned_at, NULL FROM temp.kept ORDER BY seq")
         self.db.execute("DROP TABLE temp.kept")
         self._tell("base", base._asdict())
 
@@ -333,6 +341,10 @@ class Log:
 
     def _changed(self, seq: int) -> None:
         self.db.execute("INSERT INTO changes(seq) VALUES (?)", (seq,))
+
+
+def _seal(digest: bytes, spam: Any) -> int:
+    return zlib.crc32(b"%b%d" % (digest, spam))
 
 
 def _private(path: Path) -> None:
