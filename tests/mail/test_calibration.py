@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.mail.calibration import Calibration, at_most, calibrate
+from rosenblatt.mail.calibration import Calibration, calibrate
 
 SCORES = st.lists(st.tuples(st.floats(allow_nan=True, allow_infinity=True, width=64), st.booleans()), max_size=40)
 
@@ -142,14 +142,6 @@ def test_where_ham_is_worth_more_what_is_called_spam_is_surer() -> None:
     even, found = calibrate(scores, spam, 1.0), calibrate(scores, spam, 1.0, 9.0)
     assert found.probability(found.spam_from) == pytest.approx(0.9)
     assert found._replace(spam_from=even.spam_from) == even
-
-
-def test_what_counts_prove() -> None:
-    assert at_most(0, 1000) == pytest.approx(3 / 1000, rel=0.01)
-    assert at_most(5, 5) == at_most(0, 0) == 1.0
-    for wrong, of in ((0, 10), (2, 50), (30, 400)):
-        p = at_most(wrong, of)
-        assert sum(math.comb(of, k) * p**k * (1 - p) ** (of - k) for k in range(wrong + 1)) == pytest.approx(0.05, rel=1e-6)
 
 
 def test_shares_are_checked() -> None:

@@ -5,7 +5,7 @@ Probability  P(spam | s) = 1 / (1 + exp(-(slope s + offset))), the maximum of th
 Thresholds   with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j
 Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most,
              whatever the distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
-             drawn on beyond s_1 as an exponential one, long where there is little to go by. `at_most` is what counts prove.
+             drawn on beyond s_1 as an exponential one, long where there is little to go by.
 Errors       Whoever teaches a filter its errors only shows it nothing but scores on the wrong side of 0: a sigmoid fit to them
              would fall, and shares of all ham cannot be had. Then the odds are e^(slope s), and with scores spread evenly about
              0 an error has the mean size pi^2 / (12 ln 2 slope): that gives the slope. The thresholds are those that a share of
@@ -17,7 +17,7 @@ Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; 
 
 from __future__ import annotations
 
-from math import ceil, exp, floor, inf, lgamma, log, nextafter, pi
+from math import ceil, exp, floor, inf, log, nextafter, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,27 +101,6 @@ def _right_above(scores: Any, share: float) -> float:
     beyond = float(np.sum(tail - tail[0])) if n else 0.0
     mean = (TAIL_SEEN * TAIL + beyond) / (TAIL_SEEN + max(len(tail) - 1, 0))
     return (float(tail[-1]) if n else 0.0) + mean * -log(share * (n + 1))
-
-
-def at_most(wrong: int, of: int, confidence: float = 0.95) -> float:
-    """The largest share of errors that `wrong` of `of` messages leave possible (Clopper and Pearson, 1934).
-
-    With none wrong it is about 3 / of at 95 %, the rule of three:
-
-    >>> round(at_most(0, 3000), 5)
-    0.001
-    """
-    if wrong >= of:
-        return 1.0
-    low, high = wrong / of, 1.0
-    logs = [lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in range(wrong + 1)]
-    for _ in range(60):
-        p = 0.5 * (low + high)
-        if p <= low or p >= high:
-            break
-        seen = sum(exp(c + k * log(p) + (of - k) * log(1.0 - p)) for k, c in enumerate(logs))
-        low, high = (p, high) if seen > 1.0 - confidence else (low, p)
-    return high
 
 
 def _sigmoid(scores: Any, spam: Any) -> tuple[float, float]:

@@ -49,19 +49,11 @@ class Learner:
             return float(scores[0])
         return self._learn(columns, spam)
 
-    def score_many(self, indptr: Any, columns: Any) -> Any:
-        """The scores of many messages; the columns of message i are columns[indptr[i]:indptr[i + 1]]."""
-        indptr, columns, scores = self._checked(indptr, columns)
-        if not _pays(columns):
-            scores[:] = [self._score(columns[start:stop]) for start, stop in pairwise(indptr)]
-        else:
-            from ..kernels.sets import score_sets
-
-            score_sets(indptr, columns, self.weights, scores)
-        return scores
-
     def learn_many(self, indptr: Any, columns: Any, spam: Any) -> Any:
-        """Learn many messages, one after the other; returns the score that each had just before it was learnt."""
+        """Learn many messages, one after the other; returns the score that each had just before it was learnt.
+
+        The columns of message i are columns[indptr[i]:indptr[i + 1]].
+        """
         indptr, columns, scores = self._checked(indptr, columns)
         spam = np.ascontiguousarray(spam, dtype=np.bool_)
         if spam.shape != scores.shape:
