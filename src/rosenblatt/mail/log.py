@@ -335,9 +335,11 @@ class Log:
         self._tell("base", base._asdict())
 
     def shrink(self) -> None:
-        """Give pages back to the disk that are no longer used. A script, since `execute` would give back one."""
+        """Give pages back to the disk that are no longer used, unless somebody is reading: that can wait, we need not. A
+        script, since `execute` would give back one page."""
         with contextlib.suppress(sqlite3.Error):
-            self.db.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+            self.db.executescript("PRAGMA busy_timeout=0; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+        self.db.execute(f"PRAGMA busy_timeout={1000 * PATIENCE:.0f}")
 
     def _changed(self, seq: int) -> None:
         self.db.execute("INSERT INTO changes(seq) VALUES (?)", (seq,))
