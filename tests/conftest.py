@@ -1,4 +1,4 @@
-"""Where little is compiled, or much data goes by, a test runs once: compiled, as everything does, and not again as Python."""
+"""Tests of parts where little is compiled, or much data goes by, run once: compiled, as all do, and not again as Python."""
 
 from __future__ import annotations
 

@@ -163,6 +163,7 @@ def test_one_vs_rest_batch_is_the_textbook_for_each_class(container):
         assert np.array_equal(log.weights_at(log.n_updates)[0], model.coef_[h : h + 1])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ def test_batch_steps_are_the_textbooks(activation, mean, k):
     assert model.loss_ == pytest.approx(total, rel=1e-9)
 
 
+@pytest.mark.once
 @activations
 @pytest.mark.parametrize("solver", ["batch", "batch-mean"])
 def test_batch_steps_of_their_own_choice_only_go_down(activation, solver):
@@ -277,6 +278,7 @@ def test_threads_do_not_change_a_bit(few, monkeypatch):
 # --- rows that gave up ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.once
 @activations
 @pytest.mark.parametrize("solver", ["minimum", "batch", "online"])
 def test_rows_that_gave_up_are_wrong_and_hardly_pull(activation, solver):
@@ -340,6 +342,7 @@ def test_rows_that_are_not_finite_are_refused(container, solver, value, step):
     assert ("NaN" if np.isnan(value) else "infinity") in words
 
 
+@pytest.mark.once
 @containers
 @pytest.mark.parametrize("solver", ["minimum", "online", "batch"])
 def test_odd_shapes_are_learnt(container, solver):

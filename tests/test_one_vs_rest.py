@@ -43,6 +43,7 @@ def test_one_vs_rest_is_k_binary_runs(container: Any, options: Any, keep: str) -
     assert model.n_updates_ == updates
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize(
     "options",

@@ -35,6 +35,7 @@ def test_a_vote_is_the_vote_of_the_hypotheses(k, scale):
     assert np.mean(model.predict(X) != votes.argmax(axis=1)) <= 0.01  # a row on a plane may round to either side
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(4))
 def test_a_joint_pocket_is_the_best_of_the_hypotheses(seed):
     X, y = small_rows(3, d=3, seed=seed)

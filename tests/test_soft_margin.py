@@ -178,6 +178,7 @@ def test_all_classes_at_once_with_two_classes_is_the_plane_of_twice_the_c() -> N
     assert np.array_equal(together.coef_, rb.SoftMargin(0.02, intercept="none", tol=1e-9).fit(X, y).coef_)
 
 
+@pytest.mark.once
 def test_a_warm_start_of_all_classes_at_once_goes_on() -> None:
     X, y = noisy(600, 6, k=4)
     model = rb.SoftMargin(0.1, multiclass="crammer-singer", warm_start=True, max_iter=100_000, random_state=0).fit(X, y)
@@ -313,6 +314,7 @@ def test_threads_do_not_change_a_bit_and_rows_are_not_copied(loss: str, pack: An
     assert np.shares_memory(kept, rows.data if sp.issparse(rows) else rows)
 
 
+@pytest.mark.once
 def test_a_pickled_model_keeps_its_support_vectors_and_not_all_of_x() -> None:
     X, y = noisy(1000, 20)
     X += 4.0 * np.where(y == 1, 1.0, -1.0)[:, None] / np.sqrt(20)

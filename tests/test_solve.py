@@ -353,6 +353,7 @@ def test_more_updates_than_the_tape_holds_are_all_logged(monkeypatch: pytest.Mon
         np.testing.assert_array_equal(short.log_.weights_at(len(short.log_))[0], short.coef_)
 
 
+@pytest.mark.once
 def test_rows_in_many_segments_are_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noise(n=200)
     parameters: list[dict[str, Any]] = [

@@ -119,6 +119,7 @@ def eager(monkeypatch: Any) -> None:
     monkeypatch.setattr("rosenblatt.direct.gram.PER_COLUMN", 5)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("noise", [0.0, 0.3, 2.0])
 @pytest.mark.parametrize("free", [True, False])
 def test_sifting_gives_the_optimum_of_all_rows(noise: float, free: bool, eager: None) -> None:

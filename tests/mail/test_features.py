@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.mail import features
 from rosenblatt.mail.features import LENGTHS, columns_of, columns_of_many, named_columns
 from rosenblatt.mail.message import FIELDS, Message
@@ -25,6 +26,7 @@ TEXTS = (
 MESSAGES = st.lists(TEXTS, min_size=len(FIELDS), max_size=len(FIELDS)).map(lambda texts: Message(*texts))
 
 
+@settings(max_examples=100 if COMPILED else 20)
 @given(st.lists(MESSAGES, max_size=4), st.sampled_from([8, 11, 18, 22, 26]))
 def test_compiled_columns_are_the_plain_ones(messages: list[Message], bits: int) -> None:
     indptr, columns = columns_of_many(messages, bits)
