@@ -17,7 +17,7 @@ Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; 
 
 from __future__ import annotations
 
-from math import ceil, exp, floor, inf, log, nextafter, pi
+from math import ceil, exp, floor, inf, log, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ SPAM_LOSS = 0.01  # the share of spam that may be called ham
 MARGIN = 1.0
 # and as if so many had gone beyond the rest by so much on the average.
 TAIL_SEEN, TAIL = 5.0, 0.25
-HUGE = 1e6
+HUGE, ABOVE = 1e6, 1e-9  # scores beyond the one are cut off, those nearer than the other are the same
 # Where only errors are taught: the shares of ham and of spam that are taken to be errors (SpamAssassin's corpus has 1.2 and 6.8
 # %), and how many more errors than other messages there must be.
 HAM_WRONG, SPAM_WRONG, DOUBT = 0.01, 0.1, 10
@@ -96,7 +96,7 @@ def _right_above(scores: Any, share: float) -> float:
     n, share = len(scores), max(share, 1e-9)
     rank = min(floor(share * (n + 1)), n)
     if rank:
-        return nextafter(float(np.partition(scores, n - rank)[n - rank]), inf)
+        return float(np.partition(scores, n - rank)[n - rank]) + ABOVE
     tail = np.sort(scores)[n - (n + 9) // 10 - 1 if n > 1 else 0 :]  # a tenth, and the one that they go beyond
     beyond = float(np.sum(tail - tail[0])) if n else 0.0
     mean = (TAIL_SEEN * TAIL + beyond) / (TAIL_SEEN + max(len(tail) - 1, 0))
