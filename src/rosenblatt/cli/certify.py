@@ -37,8 +37,8 @@ def command(
     from ..proofs.certify import certify
     from ..readers.options import Options
     from .console import bar, out, print_json
-    from .training import check_writable
     from .whole import rows_and_labels
+    from .writing import check_writable
 
     as_json = as_json or output == "-"
     output = None if output == "-" else output

@@ -31,7 +31,7 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
     """
     from .console import note, print_json
     from .converting import convert
-    from .training import check_writable
+    from .writing import check_writable
 
     if out != "-":
         check_writable(out, data)

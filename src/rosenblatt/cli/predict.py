@@ -40,7 +40,7 @@ def command(model: str, data: str, scores: bool, output: str, as_json: bool, **g
         label_rows(found, data, options, _text(sys.stdout.buffer), scores, as_json)
         return
     from ..models.atomic import write_atomically
-    from .training import check_writable
+    from .writing import check_writable
 
     check_writable(output, data, model)
     write_atomically(output, lambda file: label_rows(found, data, options, _text(file), scores, as_json))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from ..training.request import Request
 from ..training.summary import as_dict, summary
 from .console import bar, print_json, say
 from .failing import Failure
+from .writing import check_picture, check_writable
 
 if TYPE_CHECKING:
     from ..training.train import Outcome
@@ -104,39 +104,15 @@ def _target(data: str, output: str | None) -> str:
     return path
 
 
-def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> None:
-    """Say before the work, not after it, that what it leaves cannot be written, or would replace what it is made from."""
-    if path is None:
-        return
-    if path == "-":
-        raise Failure("- is standard output, where the summary goes: name a file")
-    if ending and not path.lower().endswith(ending):
-        raise Failure(f"{path}: the name of such a file ends with {ending}")
-    for given in inputs:
-        if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
-            raise Failure(f"{path}: this is what is read; name another file to write")
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise Failure(f"{path}: there is no folder {folder}")
-    if Path(path).is_dir():
-        raise Failure(f"{path}: this is a folder")
-    if not os.access(folder, os.W_OK):
-        raise Failure(f"{path}: the folder {folder} cannot be written to")
-
-
 def _figure(plot: str) -> tuple[str, str]:
     """FIGURE:FILE, or a file named after its figure."""
     from ..report.draw import FIGURES
-    from ..report.save import ENDINGS
 
     name, mark, path = plot.partition(":")
     if not mark:
         name, path = Path(plot).stem, plot
         name = name if name in FIGURES else "plane"
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise Failure(f"{path}: a figure is written as {', '.join(ENDINGS)}, by the ending of its name")
-    if not path.lower().endswith(".svg") and find_spec("matplotlib") is None:
-        raise Failure(f"{path}: pictures need matplotlib: pip install 'rosenblatt[plot]'; .svg does not")
+    check_picture(path)
     if name not in FIGURES:
         raise Failure(f"no figure is called {name!r}; there are {', '.join(FIGURES)}")
     return name, path
