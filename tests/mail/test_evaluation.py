@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,12 @@ def test_taught_its_errors_only_a_filter_still_gives_verdicts() -> None:
     assert table["ham"]["spam"] < 0.01 * ham
     assert table["spam"]["spam"] > 0.4 * spam
     assert table["ham"]["ham"] > 0.4 * ham
+
+
+def test_what_is_learnt_makes_a_difference() -> None:
+    ways: list[dict[str, Any]] = [{"train": "all"}, {"train": "near"}, {"train": "near", "band": 0.1}, {"train": "error"}]
+    scores = [evaluate(mail(400), settings=Settings(bits=12), **way).scores.tobytes() for way in ways]
+    assert len(set(scores)) == len(ways)
 
 
 def test_settings_are_those_of_the_filter() -> None:

@@ -34,12 +34,13 @@ def evaluate(
     settings: Settings | None = None,
     delay: int = 0,
     train: str = "all",
+    band: float = trec.BAND,
     seed: int = 0,
 ) -> Evaluation:
-    """Classify, then learn; see `trec.run` for `delay` and `train`."""
+    """Classify, then learn; see `trec.run` for `delay`, `train` and `band`."""
     judged = _Judged(State(settings or Settings()))
     stream = (((message, columns_of(message, judged.state.settings.bits)), spam) for message, spam in messages)
-    scores, spam = trec.run(stream, judged, delay=delay, train=train)
+    scores, spam = trec.run(stream, judged, delay=delay, train=train, band=band)
     return Evaluation(scores, spam, np.array(judged.verdicts, np.int8), trec.figures(scores, spam, seed=seed))
 
 

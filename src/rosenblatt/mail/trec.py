@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 TRAIN = ("all", "error", "near")
+BAND = 0.5  # of scores about the boundary that are near errors; the learner itself leaves alone what is beyond 1
 CELLS = 4_000_000  # of a block of resamples
 
 
@@ -35,7 +36,7 @@ def run(
     *,
     delay: int = 0,
     train: str = "all",
-    band: float = 1.0,
+    band: float = BAND,
     threshold: float = 0.0,
 ) -> tuple[Any, Any]:
     """The scores of the messages in order, each from before the message was learnt, and whether they were spam.

@@ -23,8 +23,11 @@ from .sides import Sides, sides
 )
 @click.option(
     "--train", type=click.Choice(["everything", "errors", "near"]), default="everything", show_default=True,
-    help="What the filter learns from: all mail, its errors, or those and what it was not sure of.",
+    help="What the filter learns from: all mail, its errors, or those and what was near the boundary.",
 )  # fmt: skip
+@click.option(
+    "--band", type=click.FloatRange(0.0, min_open=True), metavar="SCORE", help="How near, for --train near.  [default: 0.5]"
+)
 @click.option(
     "--without", multiple=True, metavar="FIELD,...",
     help="Leave parts of the mails out: subject, from, reply-to, to, received, other-headers (these six are all-headers), "
@@ -37,7 +40,7 @@ from .sides import Sides, sides
     "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
     help="As for learn.  [default: that of the filter measured, or 0.001]",
 )  # fmt: skip
-@click.option("--plot", metavar="FILE", help="Draw the learning curve: .svg or .png.")
+@click.option("--plot", metavar="FILE", help="Draw the learning curve: .svg, .png or .pdf.")
 @seed
 @home
 @as_json

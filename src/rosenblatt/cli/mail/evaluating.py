@@ -14,9 +14,11 @@ from ...mail.order import chronological, read_index
 from ...mail.parse import parse
 from ...mail.settings import Settings
 from ...mail.store import expect
+from ...mail.trec import BAND
 from ...report.words import percent, plural
 from ..console import bar, note, out, print_json
 from ..failing import Failure
+from ..writing import check_picture, check_writable
 from .homes import opened
 from .reading import Reading
 
@@ -34,11 +36,16 @@ class _Measured(NamedTuple):
 
 
 def run(
-    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, delay: int, train: str,
+    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, delay: int, train: str, band: float | None,
     without: tuple[str, ...], ham_weight: float | None, ham_loss: float | None, plot: str | None, seed: int, home: str,
     as_json: bool,
 ) -> None:  # fmt: skip
     left_out = _fields(without)
+    if band is not None and train != "near":
+        raise click.UsageError("--band is for --train near")
+    if plot is not None:
+        check_picture(plot)
+        check_writable(plot)
     with bar("reading") as watch:
         messages, settings, folded = _measured(spam, ham, index, order, seed, home, watch)
     if folded:
@@ -48,15 +55,15 @@ def run(
     if not any(is_spam for _, is_spam in messages) or all(is_spam for _, is_spam in messages):
         raise Failure("there must be mail of both kinds, spam and ham")
     bare = ((message._replace(**left_out), is_spam) for message, is_spam in messages)
-    found = evaluate(bare, settings=settings, delay=delay, train=TRAIN[train], seed=seed)
-    if plot is not None:
-        _draw(found, plot)
+    found = evaluate(bare, settings=settings, delay=delay, train=TRAIN[train], band=band or BAND, seed=seed)
     if as_json:
         print_json(_told(found) | {"settings": {name: getattr(settings, name) for name in asked}, "folded": folded})
     else:
         _print(found)
         if train == "errors":
             click.echo("\nA filter that is taught its errors only guesses its thresholds: no share of ham is promised.")
+    if plot is not None:
+        _draw(found, plot)
 
 
 def _fields(without: tuple[str, ...]) -> dict[str, bytes]:
