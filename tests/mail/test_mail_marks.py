@@ -85,7 +85,7 @@ def test_a_marked_mail_is_the_same_mail() -> None:
 
 
 def test_names_of_reasons_cannot_break_a_header() -> None:
-    assert symbols([Reason("subject: \r\nBcc: x, y\n\x00é", 1.0)]) == "subject:_Bcc:x_y"
+    assert symbols([Reason("subject: \r\nBcc: x, y\n\x00é", 1.0)]) == r"subject:_Bcc:x_y_\xe9"
     assert all(len(line) < 998 for line in marked(b"", judged(True, *("w" * 300 + str(i) for i in range(8)))).split(b"\n"))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+-]+")
+_UNSAFE = re.compile(r"[^\w.@:$%/+-]+")
 MOST_NAME = 40
 
 
@@ -24,13 +24,14 @@ class Reason(NamedTuple):
 
 
 def symbols(reasons: Sequence[Reason]) -> str:
-    """Names of features as SpamAssassin writes names of tests: no blanks, no commas; ASCII.
+    """Names of features as SpamAssassin writes names of tests: no blanks, no commas; ASCII, with other letters escaped
+    as in Python.
 
     >>> symbols([Reason('body: "free money"', 0.5), Reason('subject: "caf\\u00e9, now"', -0.1)])
-    'body:free_money,subject:caf_now'
+    'body:free_money,subject:caf\\\\xe9_now'
     """
     names = (_UNSAFE.sub("_", reason.name.replace('"', "").replace(": ", ":"))[:MOST_NAME].strip("_") for reason in reasons)
-    return ",".join(dict.fromkeys(name for name in names if name))
+    return ",".join(dict.fromkeys(name for name in names if name)).encode("ascii", "backslashreplace").decode()
 
 
 def supporting(label: str, reasons: Sequence[Reason]) -> list[Reason]:
