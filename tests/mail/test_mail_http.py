@@ -145,8 +145,10 @@ def test_a_token_opens_all_and_without_it_only_health_is_told() -> None:
         assert call(there, "POST", "/v1/classify", SPAM, right)[0] == 200
         assert call(there, "GET", "/metrics", None, right)[0] == 200
         assert call(there, "GET", "/healthz")[0] == 200
-        for wrong in ({}, {"Authorization": TOKEN}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": "Bearer é"}):
-            status, said, headers = call(there, "POST", "/v1/learn?as=spam", SPAM, wrong)
+        assert call(there, "GET", "/metrics", None, {"Authorization": f"bearer {TOKEN}"})[0] == 200  # RFC 9110, 11.1
+        for wrong in ("", TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer é"):
+            given = {"Authorization": wrong} if wrong else {}
+            status, said, headers = call(there, "POST", "/v1/learn?as=spam", SPAM, given)
             assert (status, headers["www-authenticate"]) == (401, "Bearer")
             assert TOKEN not in str(said)
         assert call(there, "GET", "/metrics")[0] == 401

@@ -47,7 +47,7 @@ class Api:
         log: Callable[[str], None] | None,
     ) -> None:
         self._engine, self._limits, self._budget, self._metrics, self._log = engine, limits, budget, metrics, log
-        self._token = None if token is None else f"Bearer {token}".encode()
+        self._token = None if token is None else token.encode()
         self._local = local  # reached under the names of this machine only
         self.stopping = False
 
@@ -85,8 +85,9 @@ class Api:
         if self._local and not _is_local(request.headers.get("host", "")):
             raise HTTPException(403, "this server answers to localhost only, and the Host header names another")
         if self._token is not None and not open_to_all:
-            given = request.headers.get("authorization", "").encode("utf-8", "surrogateescape")
-            if not hmac.compare_digest(given, self._token):
+            scheme, _, given = request.headers.get("authorization", "").partition(" ")
+            right = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), self._token)
+            if not right or scheme.lower() != "bearer":
                 raise HTTPException(401, "the Authorization header does not have the token", {"WWW-Authenticate": "Bearer"})
 
     async def _classify(self, request: Request) -> Response:
