@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from letters import folder, letter
 from commands import rosenblatt
 from rosenblatt.mail.identity import digest
 
-ROSENBLATT = [sys.executable, "-c", "from rosenblatt.cli import main; main()"]
+ROSENBLATT = [sys.executable, "-m", "rosenblatt"]
 
 
 @pytest.fixture
@@ -189,7 +190,7 @@ def test_unreadable_files_are_skipped_and_counted(home, tmp_path):
     found = rosenblatt("mail", "learn", "--spam", spam)
     assert found.code == 0
     assert "learnt 3 mails" in found.out
-    assert "could not be read" in found.err
+    assert "skipped 2 files in all" in found.err
 
 
 @pytest.mark.parametrize("command", [["classify"], ["explain"], ["unlearn"], ["relearn"], ["learn", "--spam"]])
@@ -231,6 +232,41 @@ def test_evaluate_on_folders_an_index_and_the_own_log(trained, tmp_path):
     assert "<svg" in picture.read_text()
 
 
+def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(trained, tmp_path):
+    for name, told in (("curve.gif", "a figure is written as .png, .svg, .pdf"), ("nowhere/curve.svg", "there is no folder")):
+        found = rosenblatt("mail", "evaluate", "--plot", tmp_path / name)
+        assert (found.code, found.out) == (2, "")
+        assert told in found.err
+
+
+def test_near_has_a_band(trained):
+    wide, narrow = (
+        rosenblatt("mail", "evaluate", "--json", "--train", "near", "--band", band).json["verdicts"] for band in (0.9, 0.01)
+    )
+    assert wide != narrow
+
+
+def test_standard_input_that_is_closed_is_no_fault_of_ours(trained):
+    for command in (["classify"], ["classify", "--filter"], ["learn", "--spam", "-"]):
+        line = shlex.join([*ROSENBLATT, "mail", *command]) + " <&-"
+        ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        assert ran.returncode in (2, 3)
+        assert (ran.stdout, len(ran.stderr.splitlines())) == ("", 1)
+
+
+def test_reasons_in_other_letters_can_be_read(home, tmp_path):
+    word = "\u0432\u044b\u0438\u0433\u0440\u044b\u0448"
+    for side, said in (("spam", word), ("ham", "\u0432\u0441\u0442\u0440\u0435\u0447\u0430")):
+        for n in range(20):
+            (tmp_path / f"{side}{n}.eml").write_bytes(
+                f"Subject: {n}\nContent-Type: text/plain; charset=utf-8\n\n{said}".encode()
+            )
+    sides = [[tmp_path / f"{side}{n}.eml" for n in range(20)] for side in ("spam", "ham")]
+    assert rosenblatt("mail", "learn", "--spam", *sides[0], "--ham", *sides[1]).code == 0
+    found = rosenblatt("mail", "classify", "--filter", tmp_path / "spam1.eml").out
+    assert word.encode("ascii", "backslashreplace").decode() in found.replace("\n ", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -242,6 +278,7 @@ def test_evaluate_on_folders_an_index_and_the_own_log(trained, tmp_path):
         (["lern"], "did you mean 'learn'"),
         (["evaluate", "--spam", "a", "--index", "b"], "not both"),
         (["evaluate", "--without", "weather"], "there are subject"),
+        (["evaluate", "--band", "0.5"], "--band is for --train near"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(home, arguments, told, tmp_path, monkeypatch):

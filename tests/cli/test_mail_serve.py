@@ -15,7 +15,7 @@ from letters import folder, letter
 
 from commands import rosenblatt
 
-ROSENBLATT = [sys.executable, "-c", "from rosenblatt.cli import main; main()"]
+ROSENBLATT = [sys.executable, "-m", "rosenblatt"]
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def read(path: str | os.PathLike[str], parse: Callable[[dict[str, Any], dict[str
 def _bytes_of(path: str | os.PathLike[str]) -> memoryview:
     """A file's bytes in memory of our own: one that shrinks while it is mapped would end the process."""
     if os.fspath(path) == "-":
-        piped = sys.stdin.buffer.read(MOST_BYTES + 1)
+        piped = b"" if sys.stdin is None else sys.stdin.buffer.read(MOST_BYTES + 1)
         require(piped, "is empty, not a model")
         require(len(piped) <= MOST_BYTES, f"has more than {MOST_BYTES >> 30} GB, which no model has")
         return memoryview(bytearray(piped))

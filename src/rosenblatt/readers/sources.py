@@ -132,6 +132,8 @@ class _Raw(io.RawIOBase):
         self._head = b""
         self._owned = stream is None and str(path) != "-"
         if not self._owned:
+            if stream is None and sys.stdin is None:
+                raise DataError(name, "is closed")
             self._file: Any = sys.stdin.buffer if stream is None else stream
             return
         try:

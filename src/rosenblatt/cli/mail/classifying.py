@@ -46,7 +46,7 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
     if len(paths) > 1:
         raise click.UsageError("--filter takes one mail")
     piped = paths in ((), ("-",))
-    raw = sys.stdin.buffer.read() if piped else Path(paths[0]).read_bytes()
+    raw = _piped() if piped else Path(paths[0]).read_bytes()
     try:
         _expect_one(raw, piped)
         stamped, label = _stamped(home, raw, reasons)
@@ -59,6 +59,10 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
         return WRONG
     _write(stamped)
     return CODES[label]
+
+
+def _piped() -> bytes:
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()  # None: whoever called has closed it
 
 
 def _expect_one(raw: bytes, piped: bool) -> None:

@@ -1,4 +1,4 @@
-"""Mail from paths, with a bar while it is read, and what could not be read told at the end."""
+"""Mail from paths, with a bar while it is read, and what was skipped told at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 20  # of the files that were skipped
 
 
 class Reading:
-    """The mails of some paths; `seen` counts them, `skipped` says which files could not be read and why."""
+    """The mails of some paths; `seen` counts them, `skipped` says which files were, and why."""
 
     def __init__(self, paths: Iterable[str], watch: Any = None) -> None:
         self.paths, self.watch = list(paths), watch
@@ -37,7 +37,7 @@ class Reading:
         if len(self.skipped) > SHOWN:
             note(f"skipped {len(self.skipped) - SHOWN:,} more")
         if len(self.skipped) > 1:
-            note(f"{plural(len(self.skipped), 'file')} could not be read")
+            note(f"skipped {plural(len(self.skipped), 'file')} in all")
 
 
 def no_mail(paths: Iterable[str], *readings: Reading) -> Failure:
