@@ -9,13 +9,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rosenblatt.mail.filter import Filter
+
+from . import workloads
+from .mail import FOLDERS
+
 ROWS, COLUMNS = 200, 20
-RUN = [sys.executable, "-c", "import sys; from rosenblatt.cli import main; sys.argv[0] = 'rosenblatt'; main()"]
+RUN = [sys.executable, "-m", "rosenblatt"]
 
 
 def measure(repeats: int) -> Iterator[dict[str, Any]]:
@@ -41,6 +47,38 @@ def measure(repeats: int) -> Iterator[dict[str, Any]]:
         yield {"work": "python -c 'import numpy'", "seconds": python, "required": None}
         for work, _, required in works:
             yield {"work": work, "seconds": statistics.median(found[work]), "required": required}
+        yield from _mail(folder, repeats)
+
+
+def _mail(folder: Path, repeats: int) -> Iterator[dict[str, Any]]:
+    """A filter of its own for every turn, taught the whole corpus; then one mail is classified and taken back."""
+    corpus = workloads.DATA / "mail" / "spamassassin"
+    if not corpus.is_dir():
+        yield {"work": f"mail: skipped, there is no mail/spamassassin in {workloads.DATA}", "seconds": nan, "required": None}
+        return
+    spam, *ham = (str(corpus / name) for name in FOLDERS)
+    one, found = str(min(Path(spam).iterdir())), dict[str, list[float]]()
+    for turn in range(repeats + 1):
+        at = ["--home", str(folder / f"home-{turn}")]
+        new = folder / "new.eml"
+        new.write_text("Subject: a mail that is new\n\nand short\n")
+        for work, arguments in (
+            ("mail learn, the corpus of 3,250 mails", ["learn", "--spam", spam, "--ham", *ham]),
+            ("mail learn, one mail more", ["learn", "--spam", str(new)]),
+            ("mail classify, one mail", ["classify", one]),
+            ("mail unlearn, one of 3,251 mails", ["unlearn", one]),
+        ):
+            found.setdefault(work, []).append(_seconds(["mail", *arguments, *at]))
+    for work, seconds in found.items():
+        yield {"work": work, "seconds": statistics.median(seconds[1:]), "required": None}  # the first turn compiles
+    opening = [_opening(folder / "home-0") for _ in range(9)]
+    yield {"work": "opening that filter of 2^22 columns", "seconds": statistics.median(opening), "required": 0.1}
+
+
+def _opening(home: Path) -> float:
+    start = time.perf_counter()
+    with Filter.open(home):
+        return time.perf_counter() - start
 
 
 def _files(folder: Path) -> tuple[Path, Path]:

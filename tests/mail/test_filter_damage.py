@@ -10,12 +10,15 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_filters import assert_equal, fresh, mail, mails
 
-from rosenblatt.mail import log
+from rosenblatt.mail import log, snapshot
 from rosenblatt.mail.filter import Filter, FilterError, Learned
+from rosenblatt.mail.settings import Settings
+from rosenblatt.mail.state import State
 
 HERE = Path(__file__).parent
 
@@ -147,6 +150,16 @@ def test_another_process_keeps_the_log(tmp_path: Path, monkeypatch: pytest.Monke
             assert second.stats()["messages"] == 5
         other.close()
         assert found.learn(mails(range(8))) == Learned(new=3, known=5)
+
+
+def test_a_snapshot_that_cannot_be_written_leaves_no_empty_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(snapshot, "write_atomically", full)
+    with pytest.raises(OSError, match="No space"):
+        snapshot.save(State(Settings(bits=10)), "log", tmp_path / snapshot.NAME)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_mailbox_that_fails_half_way_leaves_whole_batches(tmp_path: Path) -> None:

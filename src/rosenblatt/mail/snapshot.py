@@ -30,9 +30,17 @@ VARIANCES, SCORES, LABELS = "fitted.variances", "fitted.scores", "fitted.labels"
 
 def save(state: State, log: str, path: Path, names: tuple[tuple[int, str], ...] = ()) -> None:
     """Whole or not at all; a `WriteError` says why not."""
+    new = False
     with contextlib.suppress(OSError):  # what is learnt from mail is its owner's only; the next line says what is wrong
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    write_atomically(path, pack(*to_parts(model_of(state, log, names), "model")))
+        new = True
+    try:
+        write_atomically(path, pack(*to_parts(model_of(state, log, names), "model")))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if new and not path.stat().st_size:
+                path.unlink()
+        raise
 
 
 def load(path: Path, log: str, settings: Settings) -> State | None:
