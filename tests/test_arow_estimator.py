@@ -253,6 +253,26 @@ def test_what_is_fitted_is_the_models_own():
     same(one, pickle.loads(pickle.dumps(one)))
 
 
+@pytest.mark.parametrize("options", [{}, {"multiclass": "ovr"}, {"multiclass": "ovr", "n_jobs": 2}], ids=str)
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_rows_that_meet_few_of_many_columns_give_the_same_bits(monkeypatch, options, k, dtype):
+    random = np.random.default_rng(0)
+    X, y = sp.random_array((60, 5000), density=0.0004, format="csr", rng=random), random.integers(k, size=60)
+    X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
+    assert (np.diff(X.indptr) == 0).any()
+
+    def learnt():
+        model = rb.AROW(random_state=0, **options).fit(X, y)
+        for i in range(len(y)):
+            model.partial_fit(X[[i]], y[[i]])
+        return model
+
+    few = learnt()
+    monkeypatch.setattr("rosenblatt.believing.FEW", np.inf)
+    same(few, learnt())
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("order", ["cyclic", "permuted"])
 def test_rows_are_not_copied(order):

@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 
 from .kernels.confidence import Spread, adapt_to
-from .kernels.rows import Dense
+from .kernels.rows import CSR, Dense
 from .kernels.schemes import Rest, State
 from .kernels.sweeps import OVERFLOW
 from .plan import Plan
-from .problem import Problem, heads_of, one_against_rest, pick_heads, zero_state
+from .problem import Problem, heads_of, one_against_rest, pick_heads, read_only, zero_state
 from .schedules import ORDERS
 from .solve import ORDER, WORK, give_back, looking_ahead, rows_asking, rows_at_a_time
 from .stopping import Stop, together
 from .threads import in_order
 from .underway import out_of_range, some_heads
 from .watching import Progress
+
+FEW = 8  # times as many columns as nonzeros: then it pays to find those that are met
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class Believed:
 
 def believe(problem: Problem, rule: Any, plan: Plan, belief: Belief) -> Believed:
     """Run `rule` from `belief`. One-vs-rest heads never meet, so they may be shared out to threads and give the same bits."""
+    rows = problem.rows
+    if isinstance(rows, CSR) and FEW * len(rows.indices) < rows.width:
+        return _about_few_columns(problem, rows, rule, plan, belief)
     k = len(belief.counts)
     groups = np.array_split(np.arange(k), min(plan.n_jobs, k))
     if len(groups) == 1:
@@ -89,6 +94,17 @@ def believe(problem: Problem, rule: Any, plan: Plan, belief: Belief) -> Believed
     beliefs = zip(*(vars(part.belief).values() for part in found), strict=True)
     stops = [stop for part in found for stop in part.stops]
     return Believed(Belief(*map(np.concatenate, beliefs)), stops, max(part.passes for part in found))
+
+
+def _about_few_columns(problem: Problem, rows: CSR, rule: Any, plan: Plan, belief: Belief) -> Believed:
+    """A row of a stream meets few of a million columns: only those are laid out, learnt and put back. The same bits."""
+    columns, places = np.unique(rows.indices, return_inverse=True)
+    rows = rows._replace(indices=read_only(places.astype(rows.indices.dtype)), width=len(columns))
+    few = replace(belief, weights=belief.weights[:, columns], variances=belief.variances[:, columns])
+    found = believe(replace(problem, rows=rows), rule, plan, few)
+    weights, variances = belief.weights.copy(), belief.variances.copy()
+    weights[:, columns], variances[:, columns] = found.belief.weights, found.belief.variances
+    return replace(found, belief=replace(found.belief, weights=weights, variances=variances))
 
 
 def _believe(problem: Problem, rule: Any, plan: Plan, belief: Belief) -> Believed:
