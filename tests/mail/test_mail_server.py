@@ -154,6 +154,19 @@ def test_what_others_teach_is_known_soon(tmp_path: Path, monkeypatch: pytest.Mon
             time.sleep(0.02)
 
 
+def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.mail.serve.engine.REFRESH", 0.3)
+    ours = Filter.open(tmp_path / "f", create=True, settings={"bits": 16})
+    with ours, Filter.open(tmp_path / "f") as other, serving(ours) as (addresses, _):
+        learn(addresses, HAM, False)
+        other.refresh()
+        other.learn([(SPAM, True)])
+        deadline = time.monotonic() + 3.0
+        while ours.stats()["messages"] < 2 and time.monotonic() < deadline:
+            assert b"DidSet" not in learn(addresses, HAM, False)  # it is known
+        assert ours.stats()["messages"] == 2
+
+
 def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Path) -> None:
     with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
         spam_filter.learn([(SPAM, True), (HAM, False)])

@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..identity import digest
@@ -22,7 +23,7 @@ SAMPLES = (
     b"Subject: warm\nFrom: a@b.example\n\nplain text\n",
     b"Subject: warm\nContent-Type: text/html\n\n<html><body><p>text <a href='http://a.example/'>here</a></body></html>\n" * 2,
 )
-REFRESH = 2.0  # seconds after which what other processes have learnt is taken in, where nobody teaches us
+REFRESH = 2.0  # seconds after which what other processes have learnt is taken in
 
 
 class Filters(Protocol):
@@ -110,15 +111,17 @@ class Engine:
     def _learn_all(self) -> None:
         """In the order in which they came; runs of mails to learn in one transaction, those to forget one by one."""
         batch: list[_Lesson] = []
+        due = monotonic() + REFRESH
         while True:
+            if monotonic() >= due:  # also where lessons never cease: of a known mail the filter looks at nothing else
+                self._refresh()
+                due = monotonic() + REFRESH
             try:
-                lesson = self._lessons.get_nowait() if batch else self._lessons.get(timeout=REFRESH)
+                lesson = self._lessons.get(timeout=0 if batch else max(0.0, due - monotonic()))
             except queue.Empty:
                 if batch:
                     self._learn(batch)
                     batch = []
-                else:
-                    self._refresh()
                 continue
             if batch and (lesson is None or len(batch) >= BATCH or None in (lesson.spam, batch[0].spam)):
                 self._learn(batch)
