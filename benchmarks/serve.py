@@ -27,13 +27,13 @@ MOST = 500_000  # requests of one part
 SERVER = """
 import json, sys
 from rosenblatt.mail.filter import Filter
-from rosenblatt.mail.serve import serve
+from rosenblatt.mail.serve import Server, serve
 
 def ready(addresses):
     print(json.dumps(addresses), flush=True)
 
 with Filter.open(sys.argv[1]) as spam_filter:
-    serve(spam_filter, port=0, http_port=None, ready=ready)
+    serve(spam_filter, Server(port=0, http_port=None), ready)
 """
 
 

@@ -54,3 +54,19 @@ def test_elsewhere_than_on_loopback_it_wants_leave(tmp_path):
     short.write_text("abc")
     found = rosenblatt("mail", "serve", "--home", tmp_path / "home", "--token-file", short)
     assert (found.code, len(found.err.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--host", "0.0.0.0"],
+        ["--host", "no.such.host.invalid"],
+        ["--no-spamd", "--no-http"],
+        ["--port", "65536"],
+        ["--token-file", "no-such-file"],
+        ["--max-size", "1000"],
+    ],
+)
+def test_what_is_refused_makes_no_filter(tmp_path, wrong):
+    assert rosenblatt("mail", "serve", "--home", tmp_path / "home", *wrong).code == 2
+    assert not (tmp_path / "home").exists()

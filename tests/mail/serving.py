@@ -82,7 +82,7 @@ class Plain:
 @contextlib.contextmanager
 def serving(spam_filter: Any, **options: Any) -> Iterator[tuple[Addresses, Server]]:
     """A server in a thread, on ports that are free; spamd's side only, unless HTTP is asked for."""
-    server = Server(spam_filter, **{"port": 0, "http_port": None, "warm": False} | options)
+    server = Server(**{"port": 0, "http_port": None, "warm": False} | options)
     there, found = threading.Event(), []
 
     def ready(addresses: Addresses) -> None:
@@ -91,7 +91,7 @@ def serving(spam_filter: Any, **options: Any) -> Iterator[tuple[Addresses, Serve
 
     def run() -> None:
         try:
-            asyncio.run(server.run(ready))
+            asyncio.run(server.run(spam_filter, ready))
         finally:
             there.set()
 

@@ -26,14 +26,15 @@ PROCESS = textwrap.dedent(
     """
     import json, sys
     from rosenblatt.mail.filter import Filter
-    from rosenblatt.mail.serve import Limits, serve
+    from rosenblatt.mail.serve import Limits, Server, serve
 
     def ready(addresses):
         sys.stdout.write(json.dumps(addresses) + "\\n")
         sys.stdout.flush()
 
     with Filter.open(sys.argv[1], create=True, settings={"bits": 16}) as spam_filter:
-        serve(spam_filter, port=0, http_port=None, warm=False, ready=ready, limits=Limits(stop_seconds=float(sys.argv[2])))
+        limits = Limits(stop_seconds=float(sys.argv[2]))
+        serve(spam_filter, Server(port=0, http_port=None, warm=False, limits=limits), ready)
     """
 )
 

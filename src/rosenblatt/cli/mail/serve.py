@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .homes import home, opened
+from .homes import home
 
 
 @click.command("serve")
@@ -43,5 +43,4 @@ def command(home: str, **given: Any) -> None:
     """
     from .serving import run
 
-    with opened(home, create=True) as spam_filter:
-        run(spam_filter, given)
+    run(home, given)

@@ -7,17 +7,14 @@ from typing import Any
 import click
 
 from ...mail.serve.limits import Limits
-from ...mail.serve.server import Addresses, serve
+from ...mail.serve.server import Addresses, Server, serve
 from ...mail.serve.tokens import token_from
 from ..console import note
+from .homes import opened
 
 
-def run(spam_filter: Any, given: dict[str, Any]) -> None:
-    if spam_filter.created:
-        note(f"there was no filter in {spam_filter.stats()['home']}: it has learnt nothing yet, and calls everything unsure")
-    serve(
-        spam_filter,
-        ready=_say,
+def run(home: str, given: dict[str, Any]) -> None:
+    server = Server(
         host=given["host"],
         port=None if given["no_spamd"] else given["port"],
         socket_path=given["socket_path"],
@@ -28,6 +25,11 @@ def run(spam_filter: Any, given: dict[str, Any]) -> None:
         limits=Limits(message_bytes=given["max_size"] << 20, connections=given["connections"]),
         log=note if given["verbose"] else None,
     )
+    with opened(home, create=True) as spam_filter:  # only now: what is refused leaves no empty filter behind
+        if spam_filter.created:
+            where = spam_filter.stats()["home"]
+            note(f"there was no filter in {where}: it has learnt nothing yet, and calls everything unsure")
+        serve(spam_filter, server, _say)
     note("stopped; everything acknowledged is on disk")
 
 

@@ -35,7 +35,7 @@ class Addresses(NamedTuple):
 
 
 class Server:
-    """A filter that answers; `run` does so until `stop` is called, from any thread.
+    """How a filter is to answer, checked on construction; `run` does so until `stop` is called, from any thread.
 
     tell: whether clients of spamd's side may teach the filter.
     warm: load compiled code before anybody asks, which takes about a second.
@@ -44,7 +44,6 @@ class Server:
 
     def __init__(
         self,
-        spam_filter: Filters,
         *,
         host: str = "127.0.0.1",
         port: int | None = PORT,
@@ -60,7 +59,7 @@ class Server:
         warm: bool = True,
         log: Log | None = None,
     ) -> None:
-        self._filter, self._workers, self._warm, self._log = spam_filter, workers, warm, log
+        self._workers, self._warm, self._log = workers, warm, log
         self._host, self._port, self._path, self._mode = host, port, socket_path, socket_mode
         self._http_host, self._http_port = host if http_host is None else http_host, http_port
         self._token, self._tell, self._remote = token, tell, remote_spamd
@@ -95,11 +94,11 @@ class Server:
             with contextlib.suppress(RuntimeError):  # the loop has ended already
                 self._loop.call_soon_threadsafe(self._stopped.set)
 
-    async def run(self, ready: Callable[[Addresses], Any] | None = None) -> None:
+    async def run(self, spam_filter: Filters, ready: Callable[[Addresses], Any] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         async with contextlib.AsyncExitStack() as stack:
             spamd_sockets, http_sockets = self._bind(stack)
-            engine = Engine(self._filter, self._workers)
+            engine = Engine(spam_filter, self._workers)
             stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
             if self._warm:
                 await asyncio.to_thread(engine.warm)
@@ -153,16 +152,15 @@ class Server:
         )
 
 
-def serve(spam_filter: Filters, *, ready: Callable[[Addresses], Any] | None = None, **options: Any) -> None:
-    """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal ends at once. Options: see `Server`."""
-    server = Server(spam_filter, **options)
+def serve(spam_filter: Filters, server: Server, ready: Callable[[Addresses], Any] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal ends at once."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
         if threading.current_thread() is threading.main_thread():
             for each in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(each, signalled, each)
-        await server.run(ready)
+        await server.run(spam_filter, ready)
 
     def signalled(which: signal.Signals) -> None:
         for each in (signal.SIGTERM, signal.SIGINT):
