@@ -207,6 +207,35 @@ def test_names_are_kept_over_calls_and_for_own_tokens():
     hasher.transform(["five"])
     assert len(pickle.loads(pickle.dumps(hasher)).names_) == 3
     assert not hasattr(clone(hasher), "names_")
+    hasher.set_params(names=2).transform(["six"])
+    assert sorted(hasher.names_.values()) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_features": 16},
+        {"n_features": 2**21},
+        {"analyzer": "char_wb", "ngram_range": (2, 3)},
+        {"ngram_range": (2, 2)},
+        {"lowercase": False},
+        {"strip_accents": "unicode"},
+        {"stop_words": ["the"]},
+        {"token_pattern": r"\w"},
+        {"tokenizer": str.split, "token_pattern": None},
+        {"preprocessor": str.upper},
+    ],
+)
+def test_names_are_those_of_the_parameters_as_they_are(change):
+    texts = ["The cat, thé CAT on " + " ".join(f"word{k}" for k in range(50))]
+    hasher = rb.TextHasher(names=100)
+    hasher.transform(texts)
+    same(hasher.set_params(**change).transform(texts), HashingVectorizer(**change).transform(texts))
+    anew = rb.TextHasher(names=100, **change)
+    anew.transform(texts)
+    assert hasher.names_ == anew.names_
+    hasher.set_params(norm=None, binary=True, alternate_sign=False).transform(["something else"])
+    assert anew.names_.items() <= hasher.names_.items()
 
 
 @given(TEXTS, PARAMETERS, st.integers(0, 2**32 - 1))

@@ -27,6 +27,11 @@ from .rows import Values, stacked
 
 MOST_COLUMNS = 2**31 - 1
 PATTERN = r"(?u)\b\w\w+\b"
+# What a column stands for; the other parameters change values only, or how documents become text.
+NAMING = (
+    "n_features", "analyzer", "tokenizer", "token_pattern", "stop_words", "ngram_range", "lowercase", "strip_accents",
+    "preprocessor",
+)  # fmt: skip
 
 
 class TextHasher(HashingVectorizer):
@@ -44,7 +49,8 @@ class TextHasher(HashingVectorizer):
     Attributes
     ----------
     names_ : dict of int to str
-        Where `names` is not 0: what the columns met so far stand for. Others may share them.
+        Where `names` is not 0: what the columns met so far stand for. Others may share them. Begun anew by the first
+        `transform` after a change of parameters that cut the text or number the columns.
 
     Examples
     --------
@@ -141,13 +147,20 @@ class TextHasher(HashingVectorizer):
         columns = int(self.n_features)
         hashed = Hashed(np.uint32(columns), np.uint32((columns - 1).bit_length()), np.uint32(bool(self.alternate_sign)))
         values, room = Values(self.binary, self.norm, self.dtype), Room()
-        if self.names and not hasattr(self, "names_"):
-            self.names_: dict[int, str] = {}
-        naming = Naming(self.names_ if self.names else {}, self.names, columns)
+        naming = Naming(self._names_so_far() if self.names else {}, self.names, columns)
         for rows in (self._cut_rows if self._plain() else self._token_rows)(X, hashed, room, naming):
             size = int(rows.indptr[-1])
             indptr = rows.indptr.copy()
             yield rows.indices[:size].copy(), values.of(rows.counts[:size], indptr), indptr
+
+    def _names_so_far(self) -> dict[int, str]:
+        named_for = tuple(getattr(self, name) for name in NAMING)
+        if not hasattr(self, "names_") or getattr(self, "_named_for", None) != named_for:
+            self.names_: dict[int, str] = {}
+            self._named_for = named_for
+        for column in list(self.names_)[self.names :]:
+            del self.names_[column]
+        return self.names_
 
     def _plain(self) -> bool:
         """Whether kernels can cut the texts."""
