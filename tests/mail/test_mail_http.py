@@ -139,7 +139,7 @@ def test_names_of_this_machine(host: str, local: bool) -> None:
 
 
 def test_a_token_opens_all_and_without_it_only_health_is_told() -> None:
-    with serving(Plain(), http_port=0, http_host="0.0.0.0", token=TOKEN) as (addresses, _):
+    with serving(Plain(), host="0.0.0.0", port=None, http_port=0, token=TOKEN) as (addresses, _):
         there = addresses._replace(http=("127.0.0.1", addresses.http[1] if addresses.http else 0))
         right = {"Authorization": f"Bearer {TOKEN}", "Host": "mail.example"}  # on an open address any name will do
         assert call(there, "POST", "/v1/classify", SPAM, right)[0] == 200

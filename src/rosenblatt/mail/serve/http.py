@@ -122,7 +122,7 @@ class Api:
         return JSONResponse({"status": "stopping" if self.stopping else "ok"}, 503 if self.stopping else 200)
 
     async def _tell_metrics(self, request: Request) -> Response:
-        sizes = {key: float(value) for key, value in sizes_of(await self._in_time(self._engine.stats())).items()}
+        sizes = _sizes(await self._in_time(self._engine.stats()))
         if (memory := resident_bytes()) is not None:
             sizes["resident_bytes"] = memory
         sizes["held_bytes"] = self._budget.held
@@ -204,10 +204,9 @@ def _reasons(_: bytes, judged: Judged) -> list[dict[str, Any]]:
     ]
 
 
-def sizes_of(stats: Any) -> dict[str, float]:
+def _sizes(stats: dict[str, Any]) -> dict[str, float]:
     """The numbers in what a filter says of itself."""
-    told = stats if isinstance(stats, dict) else stats._asdict() if hasattr(stats, "_asdict") else vars(stats)
-    return {f"filter_{k}": v for k, v in told.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return {f"filter_{k}": float(v) for k, v in stats.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
 
 def _is_local(host: str) -> bool:

@@ -48,8 +48,6 @@ class Server:
         host: str = "127.0.0.1",
         port: int | None = PORT,
         socket_path: str | os.PathLike[str] | None = None,
-        socket_mode: int = 0o600,
-        http_host: str | None = None,
         http_port: int | None = HTTP_PORT,
         token: str | None = None,
         tell: bool = True,
@@ -60,8 +58,7 @@ class Server:
         log: Log | None = None,
     ) -> None:
         self._workers, self._warm, self._log = workers, warm, log
-        self._host, self._port, self._path, self._mode = host, port, socket_path, socket_mode
-        self._http_host, self._http_port = host if http_host is None else http_host, http_port
+        self._host, self._port, self._path, self._http_port = host, port, socket_path, http_port
         self._token, self._tell, self._remote = token, tell, remote_spamd
         self._limits = (limits or Limits()).checked()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -80,10 +77,8 @@ class Server:
         if self._token is not None:
             checked_token(self._token)
         if self._http_port is not None and importlib.util.find_spec("starlette") and importlib.util.find_spec("uvicorn"):
-            if self._token is None and not is_loopback(self._http_host):
-                raise ServeError(
-                    f"host {self._http_host!r} is reached from other machines: HTTP needs a token there (--token-file)"
-                )
+            if self._token is None and not is_loopback(self._host):
+                raise ServeError(f"host {self._host!r} is reached from other machines: HTTP needs a token there (--token-file)")
         elif self._http_port is not None:
             self._notes.append("HTTP is off, since starlette and uvicorn are not here: pip install 'rosenblatt[serve]'")
             self._http_port = None
@@ -110,7 +105,7 @@ class Server:
                 from .http import Api
                 from .web import Web
 
-                local = is_loopback(self._http_host)
+                local = is_loopback(self._host)
                 api = Api(engine, self._limits, budget, metrics, token=self._token, local=local, log=self._log)
                 web = Web(api, self._limits, metrics)
                 serving = asyncio.create_task(web.serve(http_sockets))
@@ -135,10 +130,10 @@ class Server:
         for each in spamd:
             stack.callback(each.close)
         if self._path is not None:
-            spamd.append(listen_at(self._path, self._mode))
+            spamd.append(listen_at(self._path))
             stack.callback(spamd[-1].close)
             stack.callback(Path(self._path).unlink, missing_ok=True)
-        http = [] if self._http_port is None else listen(self._http_host, self._http_port)
+        http = [] if self._http_port is None else listen(self._host, self._http_port)
         for each in http:
             stack.callback(each.close)
         return spamd, http

@@ -43,13 +43,13 @@ def listen(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-def listen_at(path: str | os.PathLike[str], mode: int = 0o600) -> socket.socket:
-    """A socket in the file system; one that a dead server left is replaced, one that somebody answers is not."""
+def listen_at(path: str | os.PathLike[str]) -> socket.socket:
+    """A socket in the file system, for its owner only. One that a dead server left is replaced, one that answers is not."""
     where = os.fspath(path)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _clear(where)
-        old = os.umask(0o777 & ~mode)
+        old = os.umask(0o177)
         try:
             bound.bind(where)
         finally:
