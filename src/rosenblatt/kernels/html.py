@@ -31,12 +31,12 @@ from .references import (
 
 PLAIN, WHITE, CONTROL, ANGLE, REFERENCE, WIDE = (np.uint8(k) for k in range(6))  # kinds of bytes
 OTHER, CELL, BLOCK, SCRIPT, STYLE, META = (np.uint8(k) for k in range(6))  # kinds of tags
-NOTHING, BLANK, LINE = OTHER, CELL, BLOCK  # what is due after one of the first three
+NOTHING, BLANK = OTHER, CELL  # what is due after them; after a BLOCK a new line
 OPEN, CLOSE, SLASH, BANG, QUESTION, DASH, QUOTE, APOSTROPHE, DOT, SEMICOLON = (np.uint8(ord(c)) for c in "<>/!?-\"'.;")
 SPACE, TAB, NEWLINE, DELETE, FIVE = (np.uint8(c) for c in (32, 9, 10, 127, 5))
 NO_BREAK, SOFT_HYPHEN, WORD_JOINER, BYTE_ORDER = (np.uint32(c) for c in (0xA0, 0xAD, 0x2060, 0xFEFF))
 NO_WIDTH, AFTER_NO_WIDTH = np.uint32(0x200B), np.uint32(0x2010)
-LEAD_C2, LEAD_E2, LEAD_EF = (np.uint8(c) for c in (0xC2, 0xE2, 0xEF))
+LEAD_C2, LEAD_EF = np.uint8(0xC2), np.uint8(0xEF)
 THREE, FOUR, SEVEN, LONGEST = np.uintp(3), np.uintp(4), np.uintp(7), np.uintp(10)
 SPREAD, TOP, SLOTS = np.uint64(0x9E3779B97F4A7C15), np.uint64(56), np.uintp(255)
 U, R, L = (np.uint8(c) for c in b"url")

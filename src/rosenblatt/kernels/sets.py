@@ -40,9 +40,8 @@ def score_sets(indptr: Any, columns: Any, weights: Any, scores: Any) -> None:
 @kernel
 def learn_sets(
     indptr: Any, columns: Any, spam: Any, r: float, ham_margin: float, weights: Any, variances: Any, scores: Any
-) -> int:
-    """Learn the sets one after the other, and write down what each scored before; how many of them moved the weights."""
-    moved = 0
+) -> None:
+    """Learn the sets one after the other, and write down what each scored before."""
     for i in range(scores.shape[0]):
         start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
         y, margin = (1.0, 1.0) if spam[i] else (-1.0, ham_margin)
@@ -60,5 +59,3 @@ def learn_sets(
             sx = s * x
             weights[c] += a * s
             variances[c] = s - beta * (sx * sx)
-        moved += 1
-    return moved
