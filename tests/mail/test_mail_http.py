@@ -256,6 +256,24 @@ def test_a_filter_that_fails_or_hangs_says_so_without_the_mail() -> None:
     assert "pills" not in "".join(lines)
 
 
+def test_the_log_tells_the_size_of_mails_that_were_read() -> None:
+    lines: list[str] = []
+    with serving(Plain(), http_port=0, log=lines.append) as (addresses, _):
+        assert call(addresses, "POST", "/v1/classify", SPAM)[0] == 200
+        assert lines.pop().endswith(f" ms, {len(SPAM)} bytes")
+        refused = [
+            ("POST", "/v1/classify?reasons=x", SPAM, {}),
+            ("POST", "/v1/classify", SPAM, {"Content-Type": "text/plain"}),
+            ("POST", "/v1/classify", SPAM, {"Host": "evil.example"}),
+            ("POST", "/v1/nothing", SPAM, {}),
+            ("GET", "/healthz", None, {}),
+        ]
+        for request in refused:
+            call(addresses, *request)
+            assert lines.pop().endswith(" ms")
+        assert not lines
+
+
 def test_a_stop_finishes_what_was_begun() -> None:
     spam_filter = Plain()
     spam_filter.delay = 0.5

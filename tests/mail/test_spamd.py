@@ -156,6 +156,21 @@ def test_a_filter_that_fails_says_so_without_the_mail() -> None:
     assert not any(word in line for line in lines for word in ("secret", "pills"))
 
 
+def test_the_log_tells_the_size_of_mails_that_were_read() -> None:
+    lines: list[str] = []
+    with serving(Plain(), log=lines.append, tell=False) as (addresses, _):
+        ask(addresses, request("CHECK", SPAM))
+        ask(addresses, request("CHECK", b""))
+        ask(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
+        ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        ask(addresses, b"no command\r\n\r\n")
+    read, empty, *unread = lines
+    assert f" ms, {len(SPAM)} bytes, spam " in read
+    assert " ms, 0 bytes, " in empty
+    assert [line.split()[1] for line in unread] == ["TELL", "PING", "bad"]
+    assert "bytes" not in "".join(unread)
+
+
 @given(st.binary(max_size=300))
 def test_any_line_is_a_command_or_an_error_of_ours(line: bytes) -> None:
     with contextlib.suppress(RequestError):

@@ -64,11 +64,10 @@ class Api:
         """A handler behind its checks, counted and logged."""
 
         async def watched(request: Request) -> Response:
-            start, size = perf_counter(), 0
+            start = perf_counter()
             try:
                 self._admit(request, open_to_all)
                 response = await handler(request)
-                size = getattr(request.state, "size", 0)
             except HTTPException as error:
                 response = await self._refused(request, error)
             except ClientDisconnect:
@@ -76,7 +75,7 @@ class Api:
             except Exception as error:
                 status = 409 if isinstance(error, FoldedError) else 503  # it is of no use to try the former again
                 response = await self._refused(request, HTTPException(status, failure(error)))
-            self._done(kind, response, perf_counter() - start, size)
+            self._done(kind, request, response, perf_counter() - start)
             return response
 
         return watched
@@ -167,13 +166,14 @@ class Api:
     async def _unrouted(self, request: Request, error: Exception) -> Response:
         """No such path, or not by this method."""
         start, response = perf_counter(), await self._refused(request, error)
-        self._done("other", response, perf_counter() - start, 0)
+        self._done("other", request, response, perf_counter() - start)
         return response
 
-    def _done(self, kind: str, response: Response, seconds: float, size: int) -> None:
+    def _done(self, kind: str, request: Request, response: Response, seconds: float) -> None:
         self._metrics.done(f"http {kind}", str(response.status_code), seconds)
         if self._log:
-            self._log(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms, {size:,} bytes")
+            size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""  # where a mail was read
+            self._log(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         """The answer to a wrong request. A client that still sends gets a little time to end, since it reads the answer only

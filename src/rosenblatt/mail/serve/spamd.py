@@ -77,7 +77,8 @@ class _Session:
         self._limits = spamd._limits
         self._inbox = Inbox(reader, spamd._limits)
         self._rest: asyncio.Task[None] | None = None
-        self._kind, self._outcome, self._said, self._size = "bad", "ok", "", 0
+        self._kind, self._outcome, self._said = "bad", "ok", ""
+        self._size: int | None = None  # of the mail, where it was read
 
     async def run(self) -> None:
         self._start = perf_counter()
@@ -167,8 +168,9 @@ class _Session:
         spamd, seconds = self._spamd, perf_counter() - self._start
         spamd._metrics.done(self._kind, self._outcome, seconds)
         if spamd._log:
+            size = "" if self._size is None else f", {self._size:,} bytes"
             said = f", {self._said}" if self._said else ""
-            spamd._log(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms, {self._size:,} bytes{said}")
+            spamd._log(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{said}")
         if self._rest:
             await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER)
             self._rest.cancel()
