@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import email
 import gc
-import os
 import re
 import time
 from collections.abc import Iterator
 from functools import partial
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 from rosenblatt.mail.compiled_html import compiled
 from rosenblatt.mail.html import plain
 
 from .measure import interleave
+from .workloads import DATA
 
 REQUIRED, AT_MOST = 200.0, 0.5  # MB/s; seconds for each hostile page
 HOSTILE = {
@@ -61,11 +60,8 @@ def standard(html: bytes) -> str:
 
 
 def _real() -> list[bytes]:
-    data = (
-        Path(os.environ.get("ROSENBLATT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "mail/spamassassin"
-    )
     pages = []
-    for path in sorted(data.glob("*/*")):
+    for path in sorted((DATA / "mail" / "spamassassin").glob("*/*")):
         for part in email.message_from_bytes(path.read_bytes()).walk():
             if part.get_content_type() == "text/html":
                 raw: Any = part.get_payload(decode=True)

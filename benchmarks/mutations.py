@@ -1,4 +1,7 @@
-"""Broken mails through all that a mail goes through (`python -m benchmarks.mutations 100000`): exceptions, time and memory."""
+"""Broken mails through all that a mail goes through: exit code 1 for exceptions, slow mails, or much memory.
+
+python -m benchmarks.mutations 100000 [FIRST_SEED [FOLDER]]
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from .workloads import DATA
+
+MOST_SECONDS, MOST_MEGABYTES = 1.0, 256.0  # for a mail; beyond what the process had before the first one
 
 
 def main(count: int, first: int, data: Path) -> int:
-    sys.path.insert(0, str(ROOT / "tests" / "mail"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "mail"))
     from mutations import corpus, mutated  # type: ignore[import-not-found]
     from rosenblatt.mail.features import columns_of
     from rosenblatt.mail.identity import digest
@@ -22,12 +27,12 @@ def main(count: int, first: int, data: Path) -> int:
 
     mails = corpus(data)
     if not mails:
-        print(f"no mails under {data}: give the folder as the third argument")
+        print(f"no mails under {data}: set ROSENBLATT_DATA, or give the folder as the third argument")
         return 1
     print(f"{count} mutations of {len(mails)} mails, seeds {first} to {first + count - 1}")
     learner = Learner(18)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    slowest, slowest_seed, spent, read, failed = 0.0, first, 0.0, 0, 0
+    slowest, slowest_seed, spent, read, failed, slow = 0.0, first, 0.0, 0, 0, 0
     for seed in range(first, first + count):
         raw = mutated(mails, seed)
         start = time.process_time()
@@ -44,17 +49,25 @@ def main(count: int, first: int, data: Path) -> int:
         took = time.process_time() - start
         spent += took
         read += len(raw)
+        if took > MOST_SECONDS:
+            slow += 1
+            print(f"seed {seed}: {took:.1f} s")
         if took > slowest:
             slowest, slowest_seed = took, seed
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    grown = (peak - before) / 1024
     print(f"exceptions: {failed}")
-    print(f"slowest: {1e3 * slowest:.1f} ms (seed {slowest_seed})")
+    print(f"slowest: {1e3 * slowest:.1f} ms (seed {slowest_seed}); over {MOST_SECONDS:g} s: {slow}")
     print(f"mean: {1e3 * spent / count:.3f} ms, {read / spent / 1e6:.1f} MB/s")
     print(f"largest memory of the process: {peak / 1024:.0f} MB, of which {before / 1024:.0f} MB are the mails and Python")
-    return int(failed > 0)
+    wrong = [f"{failed} exceptions"] * (failed > 0) + [f"{slow} mails took over {MOST_SECONDS:g} s"] * (slow > 0)
+    if grown > MOST_MEGABYTES:
+        wrong.append(f"{grown:.0f} MB more than before, where {MOST_MEGABYTES:g} are allowed")
+    print(f"failed: {', '.join(wrong)}" if wrong else "all well")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    folder = Path(given[2]) if len(given) > 2 else ROOT.parent / "shared" / "data" / "mail"
+    folder = Path(given[2]) if len(given) > 2 else DATA / "mail"
     sys.exit(main(int(given[0]) if given else 1000, int(given[1]) if len(given) > 1 else 0, folder))

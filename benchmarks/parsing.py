@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from rosenblatt.readers.svmlight import read_svmlight
 from rosenblatt.readers.writers import write_csv, write_svmlight
 
 from .measure import interleave
+from .workloads import DATA
 
 REAL = ("a9a", "w8a", "news20.bz2", "reuters.trn.bz2", "ijcnn1.trn.bz2", "letter.scale")
 REQUIRED = 7.0  # times as fast as load_svmlight_file, on one thread
@@ -42,10 +42,8 @@ def _table(path: Path) -> Any:
 
 
 def _real(folder: Path) -> Iterator[tuple[str, Path]]:
-    data = Path(os.environ.get("ROSENBLATT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "libsvm"
     for name in REAL:
-        if (data / name).is_file():
-            path = data / name
+        if (path := DATA / "libsvm" / name).is_file():
             if path.suffix == ".bz2":  # scikit-learn is given plain text
                 plain = folder / path.stem
                 plain.write_bytes(bz2.decompress(path.read_bytes()))

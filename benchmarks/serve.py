@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .workloads import DATA
+
 CLIENTS, LEARNT, ASKED = 50, 400, 200
 MOST = 500_000  # requests of one part
 SERVER = """
@@ -165,8 +167,7 @@ def _passed_on(mail: bytes, label: str) -> Callable[[bytes], bool]:
 
 
 def _mails() -> list[tuple[bytes, bool]]:
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("ROSENBLATT_DATA", beside)) / "mail" / "spamassassin"
+    folder = DATA / "mail" / "spamassassin"
     paths = [p for name in ("spam-1", "easy-ham-1", "hard-ham-1") for p in sorted((folder / name).glob("*"))]
     if not paths:
         rng, words = random.Random(0), [f"word{n}" for n in range(2000)]
