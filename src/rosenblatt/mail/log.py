@@ -37,7 +37,6 @@ CREATE TABLE messages (
     digest BLOB NOT NULL UNIQUE,
     spam INTEGER NOT NULL,
     seal INTEGER NOT NULL,              -- of the two before: a label or a digest that changed on the disk is noticed
-    learned_at INTEGER NOT NULL,
     fields BLOB                         -- Message.pack(), NULL: folded into the base
 );
 CREATE TABLE changes (generation INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
@@ -311,9 +310,9 @@ class Log:
     # --- what changes it, each within `writing` ------------------------------------------------------------------------------
 
     def add(self, digest: bytes, spam: bool, packed: bytes) -> int:
-        row = (digest, int(spam), _seal(digest, spam), int(time.time()), packed)
-        columns = "digest, spam, seal, learned_at, fields"
-        return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid or 0)
+        row = (digest, int(spam), _seal(digest, spam), packed)
+        columns = "digest, spam, seal, fields"
+        return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?)", row).lastrowid or 0)
 
     def remove(self, seq: int) -> None:
         self.db.execute("DELETE FROM messages WHERE seq = ?", (seq,))
@@ -327,10 +326,10 @@ class Log:
         """The texts up to the base's last message are no longer needed. Their rows are written anew: rows that have only lost
         their texts would stay where they are, one or two on a page."""
         folded = "FROM messages WHERE seq <= ? AND fields IS NOT NULL"
-        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, seal, learned_at)")
-        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, seal, learned_at {folded}", (base.seq,))
+        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, seal)")
+        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, seal {folded}", (base.seq,))
         self.db.execute(f"DELETE {folded}", (base.seq,))
-        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, seal, learned_at, NULL FROM temp.kept ORDER BY seq")
+        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, seal, NULL FROM temp.kept ORDER BY seq")
         self.db.execute("DROP TABLE temp.kept")
         self._tell("base", base._asdict())
 
