@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from small_filters import assert_equal, fresh, mail, mails
 
-from rosenblatt.mail import log, snapshot
+from rosenblatt.mail import connection, snapshot
 from rosenblatt.mail.filter import Filter, FilterError, Learned
 from rosenblatt.mail.settings import Settings
 from rosenblatt.mail.state import State
@@ -139,7 +139,7 @@ def test_a_damaged_log_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_another_process_keeps_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "PATIENCE", 0.05)
+    monkeypatch.setattr(connection, "PATIENCE", 0.05)
     with fresh(tmp_path, mails(range(5))) as found:
         other = sqlite3.connect(tmp_path / "log.sqlite", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

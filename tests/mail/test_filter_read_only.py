@@ -2,48 +2,98 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sqlite3
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_filters import assert_equal, fresh, mail, mails
 
-from rosenblatt.mail import log
 from rosenblatt.mail.filter import Filter, FilterError
 
 TOLD = "nothing can be learnt or changed here: permission is denied, or the disk is read-only"
+NOBODY = 65534
+ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+by_root = pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 
 
-@pytest.fixture(params=[5, 100])
-def shut(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """With and without a snapshot; for root, who may write everywhere, the disk seems to be read-only."""
-    home = tmp_path / "a"
-    fresh(home, mails(range(request.param))).close()
-    if os.geteuid() == 0:
-        connect = log.Log._connect
-
-        def refused(self: log.Log, way: str, settings: Any) -> None:
-            assert way.startswith("mode=ro")
-            if "immutable" not in way:
-                raise sqlite3.OperationalError("unable to open database file")
-            connect(self, way, settings)
-
-        monkeypatch.setattr(log.os, "access", lambda *_: False)
-        monkeypatch.setattr(log.Log, "_connect", refused)
-        yield home, request.param
-        monkeypatch.undo()
-    else:
-        home.chmod(0o500)
-        yield home, request.param
-        home.chmod(0o700)
+@contextlib.contextmanager
+def unprivileged() -> Iterator[None]:
+    """Root may write everywhere: it is nobody for a while."""
+    if not ROOT:
+        yield
+        return
+    os.setresgid(NOBODY, NOBODY, 0)
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+        os.setresgid(0, 0, 0)
 
 
-def test_who_may_only_read_changes_nothing(shut: tuple[Path, int]) -> None:
-    home, count = shut
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """In a folder that everybody may look into; pytest's own are for their owner."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder / "a"
+    (folder / "a").chmod(0o700)
+    shutil.rmtree(folder)
+
+
+def shut(home: Path, owner: bool) -> None:
+    """For its owner, who may not write into the folder; or for others, who may read all of it."""
+    for path in home.iterdir():
+        path.chmod(0o600 if owner else 0o644)
+    home.chmod(0o500 if owner else 0o755)
+    if owner and ROOT:
+        for path in (*home.iterdir(), home):
+            os.chown(path, NOBODY, NOBODY)
+
+
+class Other:
+    """Somebody else, in a process of its own, who has opened a filter."""
+
+    def __init__(self, home: Path) -> None:
+        lines = [
+            f"import sys; sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})",
+            "from small_filters import *",
+            f"found = Filter.open({os.fspath(home)!r})",
+            "for line in sys.stdin: exec(line); print(flush=True)",
+        ]
+        command = [sys.executable, "-c", "\n".join(lines)]
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def does(self, work: str) -> None:
+        self.child.stdin.write(f"{work}\n")
+        self.child.stdin.flush()
+        assert self.child.stdout.readline() == "\n"
+
+    def __enter__(self) -> Other:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.child.kill()
+        self.child.communicate()
+
+
+@pytest.mark.parametrize("count", [5, 100])  # without and with a snapshot
+@pytest.mark.parametrize("owner", [True, pytest.param(False, marks=by_root)])
+def test_who_may_only_read_changes_nothing(home: Path, tmp_path: Path, count: int, owner: bool) -> None:
+    fresh(home, mails(range(count))).close()
+    shut(home, owner)
     before = {path.name: path.stat().st_mtime_ns for path in home.iterdir()}
-    with Filter.open(home) as found:
+    other = fresh(tmp_path / "b", mails(range(count)))
+    with other, unprivileged(), Filter.open(home) as found:
+        assert_equal(found, other)
         assert found.stats()["messages"] == count == len(list(found.messages()))
         assert found.explain(mail(3), 2)
         assert found.top(3)[0]
@@ -58,20 +108,72 @@ def test_who_may_only_read_changes_nothing(shut: tuple[Path, int]) -> None:
         ):
             with pytest.raises(FilterError, match=TOLD):
                 work()
-    with Filter.open(home, create=True) as found:  # as a server does
-        assert not found.created
-    with pytest.raises(FilterError, match=TOLD):
-        Filter.open(home, settings={"ham_weight": 3.0})
+        with Filter.open(home, create=True) as again:  # as a server does
+            assert not again.created
+        with pytest.raises(FilterError, match=TOLD):
+            Filter.open(home, settings={"ham_weight": 3.0})
     assert {path.name: path.stat().st_mtime_ns for path in home.iterdir()} == before
-    if os.geteuid() == 0:
-        (home / "log.sqlite-wal").write_bytes(b"learnt by somebody, but not in the log yet")
-        with pytest.raises(FilterError, match=r"log.sqlite cannot be opened"):
-            Filter.open(home)
 
 
-def test_the_verdicts_are_the_same(shut: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home, count = shut
-    with Filter.open(home) as found:
-        monkeypatch.undo()
-        with fresh(tmp_path / "b", mails(range(count))) as other:
-            assert_equal(found, other)
+def asked(found: Filter, other: Filter) -> None:
+    """What somebody else has learnt is heard of, once."""
+    with unprivileged():
+        assert found.label_of(mail(other.store.state.count - 1)) is not None
+        assert found.refresh()
+        assert not found.refresh()
+        assert_equal(found, other)
+
+
+@by_root
+def test_what_somebody_else_teaches_is_heard(home: Path, tmp_path: Path) -> None:
+    fresh(home, mails(range(60))).close()
+    shut(home, owner=False)
+    with fresh(tmp_path / "b", mails(range(60))) as other:
+        with unprivileged():
+            found: Any = Filter.open(home)
+        with found:
+            with Other(home) as taught:
+                for first in (60, 70):
+                    taught.does(f"found.learn(mails(range({first}, {first + 10})))")
+                    other.learn(mails(range(first, first + 10)))
+                    asked(found, other)
+                taught.does(
+                    "found.learn(mails(range(80, 90))); found.unlearn(mail(65)); found.learn(mails([65])); found.close()"
+                )
+                other.learn(mails(range(80, 90)))
+                other.unlearn(mail(65))
+                other.learn(mails([65]))
+                asked(found, other)
+            with unprivileged(), Filter.open(home) as again:
+                assert_equal(again, other)
+        fresh(home, mails(range(90, 100))).close()
+        other.learn(mails(range(90, 100)))
+        with unprivileged(), Filter.open(home) as again:
+            assert_equal(again, other)
+
+
+@by_root
+def test_what_was_taught_by_somebody_who_was_killed(home: Path, tmp_path: Path) -> None:
+    fresh(home, mails(range(60))).close()
+    shut(home, owner=False)
+    with Other(home) as taught:
+        taught.does("found.learn(mails(range(60, 70)))")
+    with fresh(tmp_path / "b", mails(range(70))) as other, unprivileged(), Filter.open(home) as found:
+        assert_equal(found, other)
+    (home / "log.sqlite-shm").unlink()  # a backup may lack it: what is not in the log itself cannot be read then
+    with unprivileged(), pytest.raises(FilterError, match=r"log.sqlite cannot be opened: permission is denied"):
+        Filter.open(home)
+
+
+def test_a_log_that_is_written_while_it_is_read_is_not_believed(home: Path) -> None:
+    """There is no lock where SQLite may make no files."""
+    fresh(home, mails(range(60))).close()
+    shut(home, owner=True)
+    with unprivileged(), Filter.open(home) as found:
+        log = found.store.log
+        before = found.classify(mail(900))
+        with pytest.raises(FilterError, match="was written while it was read"), log.reading():
+            os.utime(log.path, ns=(1, 1))
+        found.refresh()  # opens it again
+        assert not found.refresh()
+        assert found.classify(mail(900)) == before

@@ -302,7 +302,7 @@ class Filter:
 
     def label_of(self, raw: bytes) -> bool | None:
         """As which a mail has been learnt: spam (True), ham (False), or not at all."""
-        with self.store.writing, self.store.log.told("cannot be read"):
+        with self.store.writing, self.store.log.reading():
             known = self.store.log.find(digest(raw))
         return None if known is None else known.spam
 

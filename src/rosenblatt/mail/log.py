@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import sqlite3
-import struct
 import time
 import zlib
 from collections.abc import Iterator
@@ -19,16 +18,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .connection import MEND, NAME, PATIENCE, Connection
 from .errors import FilterError
 from .message import Message
 from .settings import Settings
 
-NAME = "log.sqlite"
 APPLICATION = 0x526F736D  # "Rosm"
 VERSION = 1
-PATIENCE = 30.0  # seconds to wait for another process that writes
-
-MEND = "; restore a copy of it, or move the filter's home away and learn again"
 NOTHING = "there is no filter here; learning something makes one"
 
 _SCHEMA = """
@@ -57,32 +53,16 @@ class Known(NamedTuple):
     folded: bool
 
 
-class Log:
+class Log(Connection):
     """One connection to the log; whoever uses it from several threads takes turns."""
 
     def __init__(self, home: Path, create: bool = False, settings: Settings | None = None) -> None:
-        self.home, self.path, self.is_open = home, home / NAME, True
+        super().__init__(home)
         self.created = False  # by us, just now
+        self._wanted = settings if create else None
         with self.told("cannot be opened"):
             self._check_there(create)
-            self.read_only = not (os.access(home, os.W_OK) and os.access(self.path, os.W_OK))
-            ways = ["mode=ro", *self._without_files()] if self.read_only else ["mode=rw"]
-            for way in ways:
-                try:
-                    self._connect(way, settings if create else None)
-                    break
-                except sqlite3.OperationalError:
-                    if way == ways[-1]:
-                        raise
-
-    def _connect(self, way: str, settings: Settings | None) -> None:
-        address = f"{self.path.absolute().as_uri()}?{way}"
-        self.db = sqlite3.connect(address, PATIENCE, isolation_level=None, check_same_thread=False, uri=True)
-        try:
-            self._set_up(settings)
-        except BaseException:
-            self.db.close()
-            raise
+            self._open()
 
     def _check_there(self, create: bool) -> None:
         """A log is there or may be made; it is never made beside what was learnt with another one."""
@@ -97,22 +77,16 @@ class Log:
         elif not self.path.is_file():
             raise FilterError(self.home, NOTHING)
 
-    def _without_files(self) -> list[str]:
-        """Where we may not write, SQLite cannot make the files by which it hears of others. It need not, if nobody has written
-        anything that is not in the log itself."""
-        wal = self.path.with_name(f"{NAME}-wal")
-        return [] if wal.is_file() and wal.stat().st_size else ["mode=ro&immutable=1"]
-
-    def _set_up(self, settings: Settings | None) -> None:
+    def _set_up(self) -> None:
         db = self.db
         with self.reading():  # one look: another process may be making this log
             application, version = self._pragma("application_id"), self._pragma("user_version")
             tables = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if application == 0 and version == 0 and tables == 0:
-            if settings is None:
+            if self._wanted is None:
                 raise FilterError(self.home, NOTHING)
             self.check_writable()
-            self._create(settings)
+            self._create(self._wanted)
             application, version = self._pragma("application_id"), self._pragma("user_version")
         if application != APPLICATION:
             raise FilterError(self.home, f"{NAME} is not the log of a mail filter, or damaged{MEND}")
@@ -152,62 +126,7 @@ class Log:
                     raise
                 time.sleep(0.01)
 
-    def close(self) -> None:
-        self.is_open = False
-        with contextlib.suppress(sqlite3.Error):
-            self.db.close()
-
-    # --- transactions and what can be wrong ----------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
-        """One transaction: all of it is on disk afterwards, or nothing."""
-        self.check_writable()
-        yield from self._transaction("BEGIN IMMEDIATE", "cannot be written")
-
-    def check_writable(self) -> None:
-        if self.read_only:
-            raise FilterError(
-                self.home, "nothing can be learnt or changed here: permission is denied, or the disk is read-only"
-            )
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
-        """One look at the log, whatever others write meanwhile."""
-        yield from self._transaction("BEGIN", "cannot be read")
-
-    def _transaction(self, begin: str, doing: str) -> Iterator[None]:
-        with self.told(doing):
-            self.db.execute(begin)
-            try:
-                yield
-                self.db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    if self.db.in_transaction:
-                        self.db.execute("ROLLBACK")
-                raise
-
-    @contextlib.contextmanager
-    def told(self, doing: str) -> Iterator[None]:
-        """Whatever SQLite or a damaged row raises, in a sentence."""
-        try:
-            yield
-        except FilterError:
-            raise
-        except sqlite3.Error as error:
-            raise FilterError(self.home, f"{NAME} {_reason(error, doing)}") from error
-        except OSError as error:
-            raise FilterError(self.home, f"{NAME} {doing}: {(error.strerror or str(error)).lower()}") from error
-        except (zlib.error, struct.error, TypeError, ValueError, OverflowError) as error:
-            raise FilterError(
-                self.home, f"{NAME} is damaged: it holds what nobody has written ({type(error).__name__}){MEND}"
-            ) from error
-
     # --- what it says --------------------------------------------------------------------------------------------------------
-
-    def _pragma(self, name: str) -> int:
-        return int(self.db.execute(f"PRAGMA {name}").fetchone()[0])
 
     def _told(self, key: str) -> Any:
         row = self.db.execute("SELECT value FROM settings WHERE key = ?", (key,)).fetchone()
@@ -234,11 +153,6 @@ class Log:
             return None if told is None else Base(str(told["name"]), int(told["seq"]))
         except (TypeError, ValueError, LookupError):
             raise FilterError(self.home, f"{NAME} is damaged: it does not say its base{MEND}") from None
-
-    def others_wrote(self) -> int:
-        """A number that is another one as soon as another connection has written."""
-        with self.told("cannot be read"):
-            return self._pragma("data_version")
 
     def generation(self) -> int:
         return int(self.db.execute("SELECT coalesce(max(generation), 0) FROM changes").fetchone()[0])
@@ -352,16 +266,3 @@ def _private(path: Path) -> None:
     """An empty file that only its owner reads, where there is none; SQLite's files beside it get the same permissions."""
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-
-
-def _reason(error: sqlite3.Error, doing: str) -> str:
-    name, told = getattr(error, "sqlite_errorname", "") or "", " ".join(str(error).split())
-    if name.startswith("SQLITE_FULL"):
-        return f"{doing}: the disk is full; what was learnt before is there"
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"{doing}: another process has kept it for {PATIENCE:.0f} seconds"
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"is damaged ({told}){MEND}"
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return f"{doing}: permission is denied, or the disk is read-only"
-    return f"{doing}: {told}"

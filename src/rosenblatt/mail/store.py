@@ -24,8 +24,8 @@ import numpy as np
 
 from ..models.atomic import sync_folder
 from . import features, snapshot
+from .connection import NAME as LOG
 from .errors import BaseGoneError, FilterError
-from .log import NAME as LOG
 from .log import Base, Log
 from .reasons import extremes, names_in
 from .settings import Settings
@@ -82,7 +82,8 @@ class Store:
         self.earlier: list[State] = []  # two that are a while old
         self.folded = 0  # messages whose texts are gone
         self._base: Base | None = None
-        self._next_save, self.stale, self._seen = 0.0, False, -1
+        self._next_save, self.stale = 0.0, False
+        self._seen = self.log.opened, -1
         try:
             with self.log.reading():
                 kept = self.log.settings()
@@ -128,7 +129,8 @@ class Store:
         if not self.writing.acquire(blocking=False):
             return False
         try:
-            seen = self.log.others_wrote()
+            with self.log.reading():
+                seen = self.log.others_wrote()
             if seen == self._seen and not self.stale:
                 return False
             before = self.state, self.state.seq, self.state.generation
@@ -140,8 +142,8 @@ class Store:
     @_however_the_base_changes
     def catch_up(self) -> None:
         with self.writing:
-            self._seen = self.log.others_wrote()
             with self.log.reading():
+                seen = self.log.others_wrote()
                 settings, generation, base = self.log.settings(), self.log.generation(), self.log.base()
                 if base != self._base:
                     self._base, self.folded = base, self.log.folded()
@@ -149,14 +151,15 @@ class Store:
                 state = self.state
                 same = state.whole and settings.replayed() == state.settings.replayed()
                 texts = base is None or base.seq <= state.seq  # those that come next are there
-                if not (same and texts and self.log.reaches(state.generation, state.seq)):
+                reopened = seen[0] != self._seen[0]  # whoever reads without locks believes nothing before all is read
+                if reopened or not (same and texts and self.log.reaches(state.generation, state.seq)):
                     state = self._best(None)
                 self._replay(state, None, live=state is self.state)
             with self.lock:
                 if settings != state.settings:
                     state.recalibrate(settings)
                 state.generation, self.state = generation, state
-            self.stale = False
+            self._seen, self.stale = seen, False
 
     def _replay(self, state: State, upto: int | None, live: bool) -> None:
         lock = self.lock if live else None
