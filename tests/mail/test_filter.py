@@ -279,6 +279,8 @@ def test_settings_that_cannot_be(tmp_path: Path, asked: dict[str, Any], sentence
     with pytest.raises(ValueError, match=f"^{sentence}"):
         Filter.open(tmp_path / "a", create=True, settings=asked)
     assert not (tmp_path / "a").exists()
+    with fresh(tmp_path / "a", []) as found, pytest.raises(ValueError, match=f"^{sentence}"):
+        found.change(**asked)
 
 
 def test_newer_features_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from small_filters import assert_equal, fresh, is_spam, mail, mails
 from rosenblatt.mail import filter as filtering
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
+from rosenblatt.mail.log import Log
 
 
 def test_a_verdict_on_one_mail_imports_little(tmp_path: Path) -> None:
@@ -185,3 +186,26 @@ def test_classifying_does_not_wait_for_who_writes(tmp_path: Path) -> None:
             thread.start()
             assert done.wait(10)
         thread.join()
+
+
+@pytest.mark.parametrize("opening", [False, True])
+def test_settings_that_two_change_at_once_are_both_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opening: bool
+) -> None:
+    with fresh(tmp_path / "a", mails(range(10))) as one, Filter.open(tmp_path / "a") as other:
+        write = Log.writing
+
+        def late(log: Log) -> Any:
+            monkeypatch.setattr(Log, "writing", write)
+            other.change(ham_loss=0.3)
+            return log.writing()
+
+        monkeypatch.setattr(Log, "writing", late)
+        if opening:
+            Filter.open(tmp_path / "a", settings={"ham_weight": 2.0}).close()
+        else:
+            one.change(ham_weight=2.0)
+        one.refresh()
+        other.refresh()
+        assert one.settings == other.settings
+        assert (one.settings.ham_weight, one.settings.ham_loss) == (2.0, 0.3)

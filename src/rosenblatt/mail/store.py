@@ -87,10 +87,9 @@ class Store:
         try:
             with self.log.reading():
                 kept = self.log.settings()
-                newer = self._newer_features(kept)
-            wanted = replace(kept.changed(settings), features=newer)
+                wanted = self._wanted(kept, settings)
             if wanted != kept:
-                self._change(wanted)
+                self._change(settings)
             self._begin()
             self.catch_up()
             self.save_if_due()
@@ -213,12 +212,11 @@ class Store:
         """That the log is the one that the state comes from, and not an old copy of it that went another way."""
         return self.log.reaches(state.generation, state.seq) and (state.seq == 0 or self.log.digest_at(state.seq) == state.last)
 
-    def _newer_features(self, kept: Settings) -> int:
+    def _wanted(self, kept: Settings, asked: dict[str, Any]) -> Settings:
         """Where features are made otherwise now, all messages are replayed with the new ones, once."""
-        if kept.features < FEATURES and self.log.base() is None:
-            return FEATURES
-        self._check_features(kept)
-        return FEATURES
+        if not (kept.features < FEATURES and self.log.base() is None):
+            self._check_features(kept)
+        return replace(kept.changed(asked), features=FEATURES)
 
     def _check_features(self, settings: Settings) -> None:
         told = f"its features are of version {settings.features}, and this Rosenblatt has {FEATURES}"
@@ -227,10 +225,13 @@ class Store:
         if settings.features < FEATURES:
             raise FilterError(self.home, f"{told}; the texts of {self.log.folded():,} messages were dropped: learn anew")
 
-    def _change(self, wanted: Settings) -> None:
-        """Other settings, for all messages from the first on."""
+    def _change(self, asked: dict[str, Any]) -> None:
+        """Other settings, for all messages from the first on; those that another process has changed meanwhile stay so."""
         with self.log.writing():
             kept = self.log.settings()
+            wanted = self._wanted(kept, asked)
+            if wanted == kept:
+                return
             replayed = kept.replayed() != wanted.replayed()
             base = self.log.base()
             if replayed and base is not None:
@@ -243,12 +244,13 @@ class Store:
             self.log.change(wanted, replayed)
 
     def change(self, asked: dict[str, Any]) -> None:
+        Settings().changed(asked)  # what is wrong here is not the log's fault
         with self.writing:
             with self.log.reading():
                 kept = self.log.settings()
-            wanted = kept.changed(asked)
+                wanted = self._wanted(kept, asked)
             if wanted != kept:
-                self._change(wanted)
+                self._change(asked)
                 self.catch_up()
                 self.save_if_due()
 
