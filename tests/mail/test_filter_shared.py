@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_filters import assert_equal, fresh, is_spam, mail, mails
+from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
 from rosenblatt.mail import filter as filtering
 from rosenblatt.mail.filter import Filter
@@ -209,3 +209,21 @@ def test_settings_that_two_change_at_once_are_both_changed(
         other.refresh()
         assert one.settings == other.settings
         assert (one.settings.ham_weight, one.settings.ham_loss) == (2.0, 0.3)
+
+
+def test_a_filter_that_is_replaced_by_one_of_fewer_columns_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verdicts and reasons come from the state that the columns were made for."""
+    with fresh(tmp_path / "a", mails(range(30))) as found:
+        columns_of, verdict, reasons = filtering.columns_of, found.classify(mail(900)), found.explain(mail(900))
+
+        def late(*given: Any) -> Any:
+            columns = columns_of(*given)
+            found.change(bits=found.settings.bits - 2)
+            return columns
+
+        monkeypatch.setattr(filtering, "columns_of", late)
+        assert found.classify(mail(900)) == verdict
+        monkeypatch.undo()
+        found.change(bits=BITS)
+        monkeypatch.setattr(filtering, "columns_of", late)
+        assert found.explain(mail(900)) == reasons

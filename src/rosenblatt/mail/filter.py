@@ -267,7 +267,11 @@ class Filter:
     # --- asking --------------------------------------------------------------------------------------------------------------
 
     def classify(self, raw: bytes) -> Verdict:
-        return self._verdict(columns_of(parse(raw), self.settings.bits))
+        state = self.store.state  # once: another thread may put one of other columns in its place
+        columns = columns_of(parse(raw), state.settings.bits)
+        with self.store.lock:
+            score, calibration = state.learner.score(columns), state.calibration()
+        return Verdict(calibration.label(score), score, calibration.probability(score))
 
     def classify_many(self, raws: Iterable[bytes]) -> Iterator[Verdict]:
         """One verdict after the other, as the mails come; with compiled code as soon as there are many."""
@@ -276,18 +280,13 @@ class Filter:
                 expect(MANY)
             yield self.classify(raw)
 
-    def _verdict(self, columns: Any) -> Verdict:
-        with self.store.lock:
-            state = self.store.state
-            score, calibration = state.learner.score(columns), state.calibration()
-        return Verdict(calibration.label(score), score, calibration.probability(score))
-
     def explain(self, raw: bytes, n: int | None = None) -> list[Reason]:
         """What each feature of a mail added to its score, the weightiest first; all of them add up to it."""
-        message, bits = parse(raw), self.settings.bits
+        state = self.store.state
+        message, bits = parse(raw), state.settings.bits
         columns = columns_of(message, bits)
         with self.store.lock:
-            weights = self.store.state.learner.weights[columns]
+            weights = state.learner.weights[columns]
         return reasons_of(message, columns, weights, bits, n)
 
     def telling(self, raw: bytes, n: int) -> list[Reason]:
@@ -321,7 +320,8 @@ class Filter:
     def top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
         """The most spammy and the most hammy features, with names from the texts in the log, the newest first."""
         with self.store.lock:
-            weights, bits = self.store.state.learner.weights, self.settings.bits
+            state = self.store.state
+            weights, bits = state.learner.weights, state.settings.bits
             spammy, hammy = extremes(weights, n)
             weights = {column: float(weights[column]) for column in (*spammy.tolist(), *hammy.tolist())}
         log = Log(self.store.home)
@@ -340,6 +340,8 @@ class Filter:
     def stats(self) -> dict[str, Any]:
         """What the filter has learnt, and what it takes on disk."""
         store, state = self.store, self.store.state
+        with store.lock:
+            calibration = state.calibration()
         return {
             "home": str(store.home),
             "messages": state.count,
@@ -348,5 +350,5 @@ class Filter:
             "folded": store.folded,
             "bytes": store.size(),
             "settings": state.settings,
-            "calibration": self.calibration,
+            "calibration": calibration,
         }
