@@ -99,3 +99,27 @@ def test_a_long_log_is_folded_by_itself(tmp_path: Path) -> None:
         found.learn(mails(range(30, 60)))
         assert found.stats()["folded"] == 30
         assert_equal(found, other)
+
+
+def test_texts_are_counted_before_they_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mails that are moved again and again leave numbers that no text has: there is nothing to fold, and nothing is tidied."""
+    with fresh(tmp_path / "a", mails(range(30)), max_messages=40) as found:
+        folds: list[int] = []
+        fold = found.store.fold
+        monkeypatch.setattr(found.store, "fold", lambda keep: folds.append(keep) or fold(keep))
+        for turn in range(30):
+            found.relearn(mail(29), turn % 2 == 0)
+        assert found.store.state.seq >= 59
+        found.learn(mails(range(29)))
+        assert folds == []
+        found.learn(mails(range(30, 40)))
+        assert folds == []
+        found.learn(mails([40]))
+        assert folds == [20]
+        assert found.stats()["folded"] == 21
+        found.unlearn(mail(39))
+        found.learn(mails(range(41, 61)))
+        assert folds == [20]
+        found.learn(mails([39, 61]))
+        assert folds == [20, 20]
+        assert found.stats()["folded"] == 42

@@ -333,8 +333,8 @@ class Store:
         if self.log.read_only:
             return
         with self.log.reading():
-            settings, base, size = self.log.settings(), self.log.base(), self.log.size()
-        texts = self.state.seq - (0 if base is None else base.seq)  # or fewer, where some were taken back
+            settings, size = self.log.settings(), self.log.size()
+        texts = self.state.count - self.folded  # numbers say too little: each mail that was moved has left one
         if texts > settings.max_messages or (size > settings.max_bytes and texts > FEWEST):
             with contextlib.suppress(OSError):  # the log is longer than it should be, and nothing is lost
                 self.fold(texts // 2)
