@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
-from rosenblatt.mail import snapshot, state, store
+from rosenblatt.mail import features, recipe, snapshot, state, store
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
 
@@ -358,3 +358,18 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
         assert all(named.get(each["feature"]) == each["weight"] for each in heaviest(model, 3))
         rb.save(model, tmp_path / "again.safetensors")
         assert rb.load(tmp_path / "again.safetensors").predict(asked).tolist() == model.predict(asked).tolist()
+
+
+def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its weights are those of other columns: it would predict, and all of it would be wrong."""
+    import rosenblatt as rb
+
+    with fresh(tmp_path / "a", mails(range(40))) as found:
+        found.save()
+    path = tmp_path / "a" / "filter.safetensors"
+    assert rb.load(path).recipe.features == features.VERSION
+    for other in (features.VERSION + 98, features.VERSION - 1):
+        monkeypatch.setattr(recipe, "VERSION", other)
+        sentence = f"cannot be used: its features are of version {features.VERSION}, and this Rosenblatt has {other}"
+        with pytest.raises(rb.ModelError, match=f"^{path}: {sentence}"):
+            rb.load(path)

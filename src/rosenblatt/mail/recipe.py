@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..models.container import require
 from ..readers.data import Data, DataError, Sparse
-from .features import columns_of
+from .features import VERSION, columns_of
 from .parse import parse
 
 KIND = "mail"
@@ -41,7 +42,7 @@ class MailRecipe:
     """
 
     bits: int
-    features: int = 1  # the version of features.py
+    features: int = VERSION  # the version of features.py
     names: tuple[tuple[int, str], ...] = ()  # of a few columns
 
     kind = KIND
@@ -89,6 +90,7 @@ class MailRecipe:
             raise ValueError("a mail filter's recipe has other parts")
         if type(bits) is not int or not 1 <= bits <= 30 or type(version) is not int:
             raise ValueError("a mail filter's recipe has no right number of columns")
+        require(version == VERSION, f"cannot be used: its features are of version {version}, and this Rosenblatt has {VERSION}")
         if not all(type(column) is int and 0 <= column < 1 << bits and type(name) is str for column, name in names):
             raise ValueError("a mail filter's recipe has names of no columns")
         return cls(bits, version, tuple((column, name) for column, name in names))
