@@ -7,6 +7,8 @@ from letters import folder
 
 from commands import rosenblatt
 from rosenblatt.cli.mail.evaluating import PARTS
+from rosenblatt.cli.mail.explaining import promise
+from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.message import Message
 
@@ -79,3 +81,20 @@ def test_show_tells_what_is_promised(home, tmp_path):
     assert "0.1 % asked for, promised from 999 hams on; not yet: there are 60" in line()
     rosenblatt("mail", "learn", "--ham-loss", 0.0)
     assert "cannot be promised" in line()
+
+
+def test_show_tells_what_can_never_be_promised(home):
+    """Only the last messages are calibrated on, so that more hams than those are never there."""
+    rosenblatt("mail", "learn", "--ham-loss", 0.00005)
+    shown = rosenblatt("mail", "show", "-n", 0).out
+    assert "not yet" not in shown
+    sentence = "0.005 % asked for, which cannot be promised: that takes 19,999 hams, and only the last 18,976 messages count"
+    assert sentence in " ".join(shown.split())
+    few, many = Calibration(hams=9_000), Calibration(hams=18_976)
+    assert promise(1 / 18_977, many, 20_000).startswith("0.00526954 % at most, promised from 18,976 hams on")
+    assert "cannot be promised" in promise(1 / 18_978, many, 20_000)
+    assert promise(0.0001, few, 18_975).endswith("promised from 9,999 hams on; not yet: there are 9,000")
+    sentence = (
+        "promised from 9,999 hams on; not so: there are 9,000 among the last 18,976 messages, and older ones do not count"
+    )
+    assert promise(0.0001, few, 18_976).endswith(sentence)

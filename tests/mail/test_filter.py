@@ -110,6 +110,7 @@ def test_the_calibration_is_the_logs_and_not_that_of_who_asked_when(tmp_path: Pa
     for module in (state, snapshot):
         monkeypatch.setattr(module, "KEPT", 40)
     monkeypatch.setattr(state, "LARGEST_STEP", 8)
+    monkeypatch.setattr(state, "WINDOW", 32)
     monkeypatch.setattr(state, "calibrate", measured)
     assert [state.calibrated_at(count) for count in (0, 1, 127, 128, 129, 511, 512, 519, 521)] == [
         0,

@@ -22,6 +22,7 @@ from .settings import Settings
 # Scores are kept of the last messages; the calibration looks at a window of them that moves in steps, so that it is not done
 # again for every message: after 5,000 messages every 64, at most every 1,024.
 KEPT, LARGEST_STEP = 20_000, 1024
+WINDOW = KEPT - LARGEST_STEP
 
 
 def calibrated_at(count: int) -> int:
@@ -93,7 +94,7 @@ class State:
         at, known = calibrated_at(self.count), self._calibration
         if known is None or known[0] != at:
             stop = self.held - (self.count - at)
-            here = slice(max(0, stop - (KEPT - LARGEST_STEP)), stop)
+            here = slice(max(0, stop - WINDOW), stop)
             scores, labels, asked = self.scores[here].astype(np.float64), self.labels[here], self.settings
             known = self._calibration = (at, calibrate(scores, labels, asked.ham_loss, asked.ham_weight))
         return known[1]

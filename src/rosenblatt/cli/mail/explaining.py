@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ...mail.calibration import Calibration, hams_for
+from ...mail.state import WINDOW
 from ...report.words import percent, plural
 from ..console import out, print_json, say
 from .reading import Reading, no_mail
@@ -54,7 +55,7 @@ def show(spam_filter: Any, count: int, as_json: bool) -> None:
         ("filter", has["home"]),
         ("learnt", f"{has['spam']:,} spam and {has['ham']:,} ham{folded}"),
         ("thresholds", f"spam from a score of {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),
-        ("ham loss", _promise(has["settings"].ham_loss, calibration)),
+        ("ham loss", promise(has["settings"].ham_loss, calibration, has["messages"])),
         ("ham weight", f"{has['settings'].ham_weight:g}"),
         ("on disk", f"{has['bytes'] / 1e6:,.1f} MB"),
     ])  # fmt: skip
@@ -64,16 +65,22 @@ def show(spam_filter: Any, count: int, as_json: bool) -> None:
             out().print(_bars(title, [(reason.name, reason.weight) for reason in rows], []))
 
 
-def _promise(ham_loss: float, calibration: Calibration) -> str:
-    """What of the ham may be called spam, and whether that can be promised yet."""
+def promise(ham_loss: float, calibration: Calibration, messages: int) -> str:
+    """What of the ham may be called spam, and whether that can be promised: after so many messages, or ever."""
     asked, need = f"{100.0 * ham_loss:g} %", hams_for(ham_loss)
     if calibration.from_errors:
         return f"{asked} asked for; nothing is promised where a filter is taught its errors only"
-    if calibration.hams >= need:
-        return f"{asked} at most, promised from {plural(need, 'ham')} on; there are {calibration.hams:,}"
     if need == inf:
         return "none asked for, which cannot be promised"
-    return f"{asked} asked for, promised from {plural(need, 'ham')} on; not yet: there are {calibration.hams:,}"
+    hams, window = plural(need, "ham"), f"the last {WINDOW:,} messages"
+    if need > WINDOW:
+        return f"{asked} asked for, which cannot be promised: that takes {hams}, and only {window} count"
+    if calibration.hams >= need:
+        return f"{asked} at most, promised from {hams} on; there are {calibration.hams:,}"
+    if messages < WINDOW:
+        return f"{asked} asked for, promised from {hams} on; not yet: there are {calibration.hams:,}"
+    there = f"there are {calibration.hams:,} among {window}, and older ones do not count"
+    return f"{asked} asked for, promised from {hams} on; not so: {there}"
 
 
 def _likely(probability: float) -> str:
