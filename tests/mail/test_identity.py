@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from data import data_folder
 from rosenblatt.mail.identity import digest
+from rosenblatt.mail.parse import parse
 from rosenblatt.mail.stamp import stamped
 
 
@@ -78,6 +79,60 @@ def test_line_ends_do_not_change_it(raw):
 )
 def test_what_filters_and_stores_add_does_not_count(moved):
     assert digest(moved) == digest(b"Subject: x\n\nHi\nFrom you\n")
+
+
+FOREIGN = [
+    "ARC-Seal",
+    "ARC-Message-Signature",
+    "Authentication-Results",
+    "Received-SPF",
+    "Return-Path",
+    "Old-Return-Path",
+    "X-Account-Key",
+    "X-Amavis-Alert",
+    "X-Antivirus",
+    "X-Bogosity",
+    "X-Delivered-To",
+    "X-Envelope-From",
+    "X-Evolution-Source",
+    "X-Folder",
+    "X-GM-THRID",
+    "X-Gmail-Labels",
+    "X-Google-Smtp-Source",
+    "X-Junk-Score",
+    "X-Keywords",
+    "X-MailScanner",
+    "X-MailScanner-SpamCheck",
+    "X-Microsoft-Antispam",
+    "X-Mozilla-Keys",
+    "X-OfflineIMAP",
+    "X-Original-To",
+    "X-Rspamd-Queue-Id",
+    "X-Rspamd-Server",
+    "X-Sieve",
+    "X-Spam",
+    "X-Spamd-Bar",
+    "X-Spamd-Result",
+    "X-TUID",
+    "X-UIDL",
+    "X-Virus-Scanned",
+    "X-Company-MailScanner",
+    "Xref",
+]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_no_header_of_a_filter_or_store_makes_another_mail_of_it(name):
+    added = f"{name}: one\n\ttwo\n".encode()
+    assert digest(added + b"Subject: x\n" + added.upper() + b"\nHi\n") == digest(b"Subject: x\n\nHi\n")
+
+
+@given(st.from_regex(rb"(?i)(x-)?(spam|rspamd|virus|gm-|status|arc-|date|from|foo){1,2}", fullmatch=True))
+def test_what_features_leave_out_does_not_count(name):
+    """Else the copy in a mailbox could neither be known again nor taken back."""
+    bare, added = b"Subject: x\n\nHi\n", name + b": one\nSubject: x\n\nHi\n"
+    if parse(added) == parse(bare):
+        assert digest(added) == digest(bare)
 
 
 @pytest.mark.parametrize(

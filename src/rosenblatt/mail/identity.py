@@ -1,7 +1,7 @@
 """Which mails are the same: a digest of what stays when a mail is filtered, stored and moved.
 
-Left out    the "From " line of an mbox; headers that filters, deliveries and stores add (`ADDED`, and names that begin with one
-            of `FAMILIES`), the trace of the way (Received) among them; new lines at the end
+Left out    the "From " line of an mbox; headers that filters, stores and deliveries add (`added.is_added`), and the trace of
+            the way (`WAY`); new lines at the end
 Made equal  line ends; "From " at the start of a line, however many ">" an mbox has put before it; whether a blank line parts
             the headers from the body, where the body cannot be taken for one
 Far         what comes after the first `SEEN` bytes of the headers or of the body does not count, so that a mail of which only
@@ -12,15 +12,11 @@ from __future__ import annotations
 
 import hashlib
 
+from .added import is_added
 from .head import headers, without_stamps
 
-ADDED = frozenset(
-    b"content-length delivered-to delivery-date envelope-to lines received received-spf return-path status x-bogosity x-dspam"
-    b" x-envelope-from x-envelope-to x-evolution x-keywords x-original-to x-status x-uid x-uidl".split()
-)
-FAMILIES = tuple(b"x-crm114- x-dspam- x-gmail- x-imap x-mozilla- x-rosenblatt x-spam- x-spambayes-".split())
-
-
+# What deliveries write about a mail's way and its sender. Features read that; but the copy in a mailbox has come farther.
+WAY = frozenset(b"received received-spf return-path authentication-results".split())
 SEEN = 1 << 20
 
 
@@ -50,7 +46,7 @@ def _without_added(head: bytes) -> bytes:
     for line in head.rstrip(b"\n").split(b"\n"):
         if not line.startswith((b" ", b"\t")):  # else it goes on with the header before it
             name = line.partition(b":")[0].lower()
-            keep = name not in ADDED and not name.startswith(FAMILIES)
+            keep = name not in WAY and not is_added(name)
         if keep:
             kept.append(line)
     return b"\n".join(kept)

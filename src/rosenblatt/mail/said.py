@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from .added import is_added
 from .charsets import cut
 from .content import content_of, parameters_of
 from .headers import content_headers, headers_of
@@ -14,14 +14,6 @@ from .received import hosts_of
 from .shapes import date_shape, id_shape, results_of, signature_of, type_shape
 from .words import decoded
 
-# What filters, mail stores and the last hop add: it tells the label, or differs between copies of one mail.
-_ADDED = re.compile(
-    rb"x-(?:spam|rosenblatt|bogosity|status|uid|imap|mozilla|keywords?|virus|av-|antivirus|amavis|crm114|dspam|pyzor|razor|dcc|"
-    rb"barracuda|proofpoint|ironport|forefront|ms-exchange|microsoft-antispam|gm-|gmail|google-|evolution|sieve|scanned|mailscanner|"
-    rb"from-line|folder|original-to|delivered|apparently-to|envelope|antispam|rspamd|phish|clam|kaspersky|sophos|pmx-|cloudmark|"
-    rb"vade|junk|ham-|classif|popfile|text-class|account-key|offlineimap|tuid|received-date|rcpt-to)"
-    rb"|x-.{0,40}(?:spam|virus|mailscanner)|status$|lines$|content-length$|delivered-to$|envelope-to$|delivery-date$|old-|xref$|arc-"
-)
 # Their values have fields of their own, or are numbers that nobody sees twice.
 _NAME_ONLY = frozenset(
     b"subject from reply-to to cc bcc received references in-reply-to thread-index x-originalarrivaltime content-id x-face "
@@ -87,4 +79,4 @@ def _way(name: bytes) -> Callable[[bytes], bytes] | None:
     """How a header's line is written; None where it is left out."""
     if name in _NAME_ONLY:
         return _as_name
-    return None if _ADDED.match(name) else _SHAPES.get(name, _plainly)
+    return None if is_added(name) else _SHAPES.get(name, _plainly)
