@@ -143,7 +143,20 @@ def test_what_is_written_counts(other):
 
 
 @pytest.mark.parametrize(
-    "shape", [b"A: b\n", b" x\n", b"A: b\r", b">From x\n", b">", b"X-Rosenblatt: x\n", b"Status: x\n", b"x", b":", b"\n"]
+    "shape",
+    [
+        b"A: b\n",
+        b" x\n",
+        b"A: b\r",
+        b">From x\n",
+        b">",
+        b"X-Rosenblatt: x\n",
+        b"X-Rosenblatt: x\r",
+        b"Status: x\n",
+        b"x",
+        b":",
+        b"\n",
+    ],
 )
 def test_hostile_shapes_are_linear(shape):
     for start in (b"", b"A: b\n", b"A: b\n\n", b"X-Rosenblatt "):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
-from hypothesis import given
+from drawn import ANY, LINES, naively_without, seen_by_any
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 from data import data_folder
 from rosenblatt.mail.calibration import Calibration
+from rosenblatt.mail.head import STAMP, without
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.serve.engine import Judged
-from rosenblatt.mail.serve.marks import _without_foreign, head_only, marked
+from rosenblatt.mail.serve.marks import OURS, head_only, marked
 from rosenblatt.mail.serve.scale import points
 from rosenblatt.mail.verdict import Reason, Verdict, symbols
 
@@ -42,7 +45,7 @@ def test_a_marked_mail_is_the_mail_and_a_few_lines() -> None:
 
 
 def test_marks_of_others_do_not_stay() -> None:
-    assert _without_foreign(b"A: 1\rX-Spam-Flag: YES\n\nx") == b"A: 1\r\n\nx"
+    assert without(b"A: 1\rX-Spam-Flag: YES\n\nx", OURS) == b"A: 1\r\n\nx"
     forged = b"A: 1\nX-SPAM-flag : YES\n more\n\tof it\nX-Spam-Level: *****\nX-Rosenblatt: ham\nB: 2\n b\n\nX-Spam-Flag: YES\n"
     assert unmarked(marked(forged, judged(False))) == b"A: 1\nB: 2\n b\n\nX-Spam-Flag: YES\n"
 
@@ -54,6 +57,32 @@ def test_marks_do_not_go_before_what_must_be_first(first: bytes) -> None:
 
 def test_what_continues_nothing_does_not_continue_a_mark() -> None:
     assert marked(b" YES\nA: 1\n\nx", judged(False)).endswith(b" reasons=\n\n YES\nA: 1\n\nx")
+
+
+FOREIGN = re.compile(rb"(?:x-spam-(?:flag|level|status)|x-rosenblatt)[ \t]*:", re.I)
+
+
+@given(LINES, st.sampled_from([b"\n", b"\r\n", b"\r"]))
+@example([b"Subject: x", b"", b"X-Spam-Status: said"], b"\r")
+def test_nothing_goes_but_headers_of_these_names_whatever_the_line_ends(lines: list[bytes], line_end: bytes) -> None:
+    raw, kept = line_end.join(lines), naively_without(lines, FOREIGN)
+    assert without(raw, (*OURS, STAMP)).rstrip(line_end) == line_end.join(kept).rstrip(line_end)
+    assume(kept)  # else no line is left to tell the line end from
+    assert marked(raw + line_end, judged()) == marked(b"\n".join(lines) + b"\n", judged()).replace(b"\n", line_end)
+
+
+@given(ANY)
+@example(b"Subject: x\r\rhi\nX-Spam-Flag: a\rX-Rosenblatt: ham\n\n")
+def test_no_program_sees_marks_of_others_and_the_body_stays(raw: bytes) -> None:
+    done = marked(raw, judged(False))
+    ours = {
+        b"X-Spam-Level: ",
+        b"X-Spam-Status: No, score=-7.5 required=5.0",
+        b"X-Rosenblatt: ham; score=-2.0000; probability=0.9000; reasons=",
+    }
+    assert {line.partition(b"\r")[0] for line in seen_by_any(done) if FOREIGN.match(line)} <= ours
+    if b"\n\n" in raw:
+        assert done.endswith(raw[raw.index(b"\n\n") + 1 :])
 
 
 PARTS = [b"\n", b"\r\n", b"\r", b"a: b", b" c", b"X-Spam-Flag: YES", b"From x", b"\0", b"\xff"]

@@ -6,7 +6,7 @@ import email
 import re
 
 import pytest
-from drawn import ANY
+from drawn import ANY, LINES, naively_without, seen_by_any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -55,6 +55,30 @@ def test_the_rest_is_the_mail(raw, value):
     if left != clean:
         assert start == end
         assert left in [clean[:start] + line_end + clean[start:] for line_end in (b"\n", b"\r\n", b"\r")]
+
+
+OURS = re.compile(rb"x-rosenblatt[ \t]*:", re.I)
+
+
+@given(LINES, st.sampled_from([b"\n", b"\r\n", b"\r"]))
+@example([b"Subject: x", b"", b"X-Rosenblatt: said"], b"\r")
+def test_nothing_goes_but_headers_of_our_name_whatever_the_line_ends(lines, line_end):
+    raw, kept = line_end.join(lines), naively_without(lines, OURS)
+    assert without_stamps(raw).rstrip(line_end) == line_end.join(kept).rstrip(line_end)
+    assume(kept)  # else no line is left to tell the line end from
+    assert stamped(raw + line_end, "x") == stamped(b"\n".join(lines) + b"\n", "x").replace(b"\n", line_end)
+
+
+@given(ANY)
+@example(b"Subject: x\r\rhi\nX-Rosenblatt: ham\n\n")
+@example(b"Subject: x\rX-Rosenblatt: a\n\r\nX-Rosenblatt: ham\n\n")
+@example(b"Subject: x\r\r\nX-Rosenblatt: a\rX-Rosenblatt: ham\n\n")
+@example(b"Subject: x\r\rX-Rosenblatt: a\nX-Rosenblatt: ham\n\n")
+def test_no_program_sees_a_stamp_of_others_and_the_body_stays(raw):
+    done = stamped(raw, "x")
+    assert {line.partition(b"\r")[0] for line in seen_by_any(done) if OURS.match(line)} <= {b"X-Rosenblatt: x"}
+    if b"\n\n" in raw:
+        assert done.endswith(raw[raw.index(b"\n\n") + 1 :])
 
 
 @given(ANY, VALUES, VALUES)

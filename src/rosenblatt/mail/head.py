@@ -1,4 +1,4 @@
-"""Where the headers of a raw mail are, whatever its line ends, and which of them are stamps of ours.
+"""Where the headers of a raw mail are, whatever its line ends, and a mail without some of them.
 
 A line ends with LF, CR LF or CR. Headers are the lines from the first (after the "From " line of an mbox) that have a name and
 a colon, or go on with white space; the first other line ends them, blank or not, as in Python's own parser.
@@ -7,14 +7,15 @@ a colon, or go on with white space; the first other line ends them, blank or not
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 STAMP = b"X-Rosenblatt"
+END = rb"(?:\r\n|[\r\n])"
 # Nothing gives back what it took, so all is linear.
-POSTMARK = re.compile(rb"From [^\r\n]*+(?:\r\n|[\r\n])")
+POSTMARK = re.compile(rb"From [^\r\n]*+" + END)
 HEADERS = re.compile(rb"(?:(?:[!-9;-~]*+:|[ \t])[^\r\n]*+(?:\r\n|[\r\n]|\Z))*+")
-STAMPS = re.compile(
-    rb"(?:\A|(?<=[\r\n]))" + STAMP + rb"[ \t]*+:[^\r\n]*+(?:(?:\r\n|[\r\n])[ \t][^\r\n]*+)*+(?:\r\n|[\r\n]|\Z)", re.I
-)
+EMPTY = re.compile(rb"(?>\r\n|[\r\n])(?=[\r\n])")  # the end of a line before an empty one
+EMPTY_LF = re.compile(rb"\n(?=\r?\n)")
 
 
 def headers(raw: bytes) -> tuple[int, int]:
@@ -27,17 +28,43 @@ def headers(raw: bytes) -> tuple[int, int]:
     return start, found.end() if found is not None else start
 
 
-def without_stamps(raw: bytes) -> bytes:
-    """Without any stamp that some program may take for a header: some read on to the first blank line."""
-    if STAMP.lower() not in raw.lower():
+def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
+    """Without headers of these names that some program may see: some read on to the first empty line, whatever comes before,
+    and to some a CR ends no line. All other bytes stay; where CR and LF both end lines, a header may leave its LF."""
+    low = raw.lower()
+    if not any(name.lower() in low for name in names):
         return raw
-    start, end = headers(raw)
-    if not raw.startswith((b"\n", b"\r\n"), start):
-        end = max(end, min(at + 1 if (at := raw.find(blank)) >= 0 else len(raw) for blank in (b"\n\n", b"\n\r\n")))
+    fields, fields_lf = _fields(names)
+    raw = _dropped(raw, fields, _end(raw, EMPTY, (b"\n", b"\r")))
+    return _dropped(raw, fields_lf, _end(raw, EMPTY_LF, (b"\n", b"\r\n"))) if b"\r" in raw else raw
+
+
+def without_stamps(raw: bytes) -> bytes:
+    return without(raw, (STAMP,))
+
+
+@lru_cache(8)
+def _fields(names: tuple[bytes, ...]) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Headers of these names, one after the other, where a line begins; and where one does to those who know only LF."""
+    field = rb"(?:%s)[ \t]*+:[^\r\n]*+(?:%s[ \t][^\r\n]*+)*+(?:%s|\Z)" % (b"|".join(map(re.escape, names)), END, END)
+    return re.compile(rb"(?:\A|(?<=[\r\n]))(?:%s)++" % field, re.I), re.compile(rb"(?<=\n)(?:%s)++" % field, re.I)
+
+
+def _end(raw: bytes, empty: re.Pattern[bytes], line_ends: tuple[bytes, ...]) -> int:
+    """Where the first empty line begins."""
+    postmark = POSTMARK.match(raw)
+    start = postmark.end() if postmark is not None else 0
+    if raw.startswith(line_ends, start):
+        return start
+    found = empty.search(raw, start)
+    return found.end() if found is not None else len(raw)
+
+
+def _dropped(raw: bytes, fields: re.Pattern[bytes], end: int) -> bytes:
     kept, at = [], 0
-    for found in STAMPS.finditer(raw, 0, end):
+    for found in fields.finditer(raw, 0, end):
         kept.append(raw[at : found.start()])
         at = found.end()
-        if raw.endswith(b"\r", 0, found.start()) and raw.startswith(b"\n", at):
-            kept.append(b"\n")  # two line ends must not become one
+        if raw.endswith(b"\r", 0, found.start()) and raw.endswith(b"\n", 0, at):
+            at -= 1  # else two line ends might become one
     return b"".join((*kept, raw[at:])) if at else raw
