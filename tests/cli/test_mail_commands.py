@@ -139,6 +139,16 @@ def test_relearn_moves_to_the_other_side(trained, tmp_path):
     assert rosenblatt("mail", "relearn", "--as", "spam", stranger).code == 0
 
 
+def test_a_mail_that_is_in_the_box_twice_goes_there_and_not_back(trained, tmp_path):
+    first = tmp_path / "spam" / "0000.eml"
+    found = rosenblatt("mail", "relearn", first, first)
+    assert (found.code, found.out) == (0, f"{first}: is ham now\n{first}: is ham already\n")
+    assert [rosenblatt("mail", "show", "--json").json[side] for side in ("spam", "ham")] == [59, 121]
+    found = rosenblatt("mail", "unlearn", first, first)
+    assert (found.code, found.out) == (0, 2 * f"{first}: taken back, exactly\n")
+    assert rosenblatt("mail", "unlearn", first, first).code == 1
+
+
 def test_what_was_compacted_stays_where_it_is_and_that_is_code_1(trained, tmp_path):
     assert rosenblatt("mail", "compact").code == 0
     first, stranger = tmp_path / "spam" / "0000.eml", new(tmp_path, True)
@@ -153,7 +163,7 @@ def test_what_was_compacted_stays_where_it_is_and_that_is_code_1(trained, tmp_pa
     found = rosenblatt("mail", "unlearn", stranger, first, stranger)
     assert found.code == 1
     words = [line.split(": ", 1)[1] for line in found.out.splitlines()]
-    assert words[::2] == ["taken back, exactly", "was never learnt"]
+    assert words[::2] == ["taken back, exactly", "taken back, exactly"]
     assert "no longer in the log" in words[1]
 
 

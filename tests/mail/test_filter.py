@@ -86,14 +86,17 @@ def test_many_at_once_are_as_one_after_the_other(
         taken = found.unlearn_many(mail(number) for number in gone)
         relearnt = found.relearn_many((mail(number) for number in moved), side)
         assert len(replays) <= 2
-        for number, told in zip(gone, taken, strict=True):
+        once = dict(zip(gone, taken, strict=True))
+        assert taken == [once[number] for number in gone]
+        for number, told in once.items():
             try:
                 assert plain.unlearn(mail(number)) == told
             except FoldedError:
                 assert told == Unlearned(known=True, exact=False)
+        sides = {number: plain.label_of(mail(number)) for number in moved}
         for number, told in zip(moved, relearnt, strict=True):
-            was = plain.label_of(mail(number))
-            to = side if side is not None else None if was is None else not was
+            was, before = plain.label_of(mail(number)), sides[number]
+            to = side if side is not None else None if before is None else not before
             try:
                 if to is not None:
                     plain.relearn(mail(number), to)
@@ -163,6 +166,18 @@ def test_a_batch_may_hold_a_mail_twice(tmp_path: Path) -> None:
             learned = found.learn([(mail(1), True), (mail(2), False), (mail(1), True), (mail(1), False)], mix=mix)
             assert learned == (Learned(new=2, known=1, both=1) if mix else Learned(new=2, known=1, moved=1))
             assert (found.stats()["spam"], found.stats()["ham"]) == (0, 2)
+
+
+def test_a_mail_that_is_there_twice_is_moved_or_taken_back_once(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", [(mail(1), True), (mail(2), False)]) as found:
+        assert found.relearn_many([mail(1), mail(2), mail(1)]) == [
+            Relearned(was=True, now=False),
+            Relearned(was=False, now=True),
+            Relearned(was=False, now=False),
+        ]
+        assert (found.label_of(mail(1)), found.label_of(mail(2))) == (False, True)
+        assert found.unlearn_many([mail(1), mail(3), mail(1)]) == [Unlearned(True), Unlearned(False), Unlearned(True)]
+        assert found.label_of(mail(1)) is None
 
 
 def test_mixed_learning_does_not_depend_on_the_order_given(tmp_path: Path) -> None:
