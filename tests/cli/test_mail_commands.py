@@ -167,6 +167,14 @@ def test_what_was_compacted_stays_where_it_is_and_that_is_code_1(trained, tmp_pa
     assert "no longer in the log" in words[1]
 
 
+def test_what_compact_dropped(trained):
+    found = rosenblatt("mail", "compact", "--keep", 179)
+    assert (found.code, found.out, found.err) == (0, "", f"the texts of 1 mail were dropped from {trained}\n")
+    found = rosenblatt("mail", "compact", "--keep", 100, "--json")
+    assert (found.code, found.json, found.err) == (0, {"home": str(trained), "dropped": 79}, "")
+    assert "the texts of 100 mails were dropped" in rosenblatt("mail", "compact").err
+
+
 def test_no_filter_is_made_where_there_is_no_mail(home, tmp_path):
     (tmp_path / "empty").mkdir()
     for paths in (["--spam", tmp_path / "empty"], ["--ham", tmp_path / "nowhere", "--spam", tmp_path / "empty"]):

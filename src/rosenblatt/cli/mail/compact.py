@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
+from ..options import as_json
 from .homes import home, opened
 
 
 @click.command("compact")
 @click.option("--keep", type=click.IntRange(0), default=0, show_default=True, help="The latest mails whose texts stay.")
 @home
-def command(keep: int, home: str) -> None:
+@as_json
+def command(keep: int, home: str, as_json: bool) -> None:
     """Drop the texts of old mail from the log, keeping what was learnt from them.
 
     The log holds the text that features were made of, so that mail can be taken back. Without it the filter decides as before
@@ -20,8 +22,12 @@ def command(keep: int, home: str) -> None:
     Example:
       rosenblatt mail compact --keep 10000
     """
-    from ..console import note
+    from ...report.words import plural
+    from ..console import note, print_json
 
     with opened(home) as spam_filter:
         dropped = spam_filter.compact(keep)
-    note(f"the texts of {dropped:,} mails were dropped from {home}")
+    if as_json:
+        print_json({"home": home, "dropped": dropped})
+    else:
+        note(f"the texts of {plural(dropped, 'mail')} were dropped from {home}")
