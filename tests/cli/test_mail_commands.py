@@ -201,6 +201,14 @@ def test_reasons_sum_to_the_score(trained, tmp_path):
     assert "all the rest" in text
 
 
+def test_after_two_dashes_all_are_paths_of_the_same_side(home, tmp_path, monkeypatch):
+    folder(tmp_path / "--ham", True, range(2))
+    folder(tmp_path / "-x", True, range(2, 3))
+    monkeypatch.chdir(tmp_path)
+    found = rosenblatt("mail", "learn", "--spam", "--", "--ham", "-x")
+    assert (found.code, found.out) == (0, "learnt 3 mails; the filter has 3 spam and 0 ham\n")
+
+
 def test_unreadable_files_are_skipped_and_counted(home, tmp_path):
     spam = folder(tmp_path / "spam", True, range(3))
     os.mkfifo(spam / "pipe")

@@ -16,7 +16,7 @@ class Sides(click.Command):
         options = True
         for argument in args:
             if options and argument == "--":
-                options, side = False, side
+                options = False
             elif options and argument in ("--spam", "--ham"):
                 side = argument
             elif options and argument.startswith("-") and argument != "-":
