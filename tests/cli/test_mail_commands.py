@@ -201,6 +201,17 @@ def test_reasons_sum_to_the_score(trained, tmp_path):
     assert "all the rest" in text
 
 
+def test_explain_says_that_it_explains_the_first_of_several_mails(trained, tmp_path):
+    path, postmark = tmp_path / "box.mbox", b"From a@b Mon Jan  1 10:00:00 2024\n"
+    path.write_bytes(b"".join(postmark + letter(True, number) + b"\n" for number in (1000, 1001, 1002)))
+    for given in ([], ["--json"]):
+        found = rosenblatt("mail", "explain", path, *given)
+        assert (found.code, found.err) == (0, f"there are more mails; only the first is explained, {path}:1\n")
+        assert f"{path}:1" in found.out
+    assert rosenblatt("mail", "explain", new(tmp_path, True)).err == ""
+    assert len(rosenblatt("mail", "explain", tmp_path / "spam").err.splitlines()) == 1
+
+
 def test_after_two_dashes_all_are_paths_of_the_same_side(home, tmp_path, monkeypatch):
     folder(tmp_path / "--ham", True, range(2))
     folder(tmp_path / "-x", True, range(2, 3))

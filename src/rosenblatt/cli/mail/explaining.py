@@ -11,15 +11,18 @@ import click
 from ...mail.calibration import Calibration, hams_for
 from ...mail.state import WINDOW
 from ...report.words import percent, plural
-from ..console import out, print_json, say
+from ..console import note, out, print_json, say
 from .reading import Reading, no_mail
 
 
 def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
     reading = Reading([path])
-    mail = next(iter(reading), None)
+    mails = iter(reading)
+    mail = next(mails, None)
     if mail is None:
         raise no_mail([path], reading)
+    if next(mails, None) is not None:
+        note(f"there are more mails; only the first is explained, {mail.source}")
     found = spam_filter.classify(mail.raw)
     reasons = spam_filter.telling(mail.raw, count)
     rest = found.score - sum(reason.weight for reason in reasons)
