@@ -31,11 +31,12 @@ def headers(raw: bytes) -> tuple[int, int]:
 def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
     """Without headers of these names that some program may see: some read on to the first empty line, whatever comes before,
     and to some a CR ends no line. All other bytes stay; where CR and LF both end lines, a header may leave its LF."""
-    low = raw.lower()
+    end, end_lf = _end(raw, EMPTY, (b"\n", b"\r")), _end(raw, EMPTY_LF, (b"\n", b"\r\n"))
+    low = raw[: max(end, end_lf)].lower()
     if not any(name.lower() in low for name in names):
         return raw
     fields, fields_lf = _fields(names)
-    raw = _dropped(raw, fields, _end(raw, EMPTY, (b"\n", b"\r")))
+    raw = _dropped(raw, fields, end)
     return _dropped(raw, fields_lf, _end(raw, EMPTY_LF, (b"\n", b"\r\n"))) if b"\r" in raw else raw
 
 

@@ -18,13 +18,18 @@ def stamped(raw: bytes, value: str) -> bytes:
     >>> stamped(b"Subject: hi\\n\\nthere", "ham; score=-1.5")
     b'Subject: hi\\nX-Rosenblatt: ham; score=-1.5\\n\\nthere'
     """
+    return b"".join(pieces(raw, value))
+
+
+def pieces(raw: bytes, value: str) -> tuple[memoryview, bytes, memoryview]:
+    """The same in three pieces: one who only writes it need not hold a large mail twice."""
     raw = without_stamps(raw)
     start, at = headers(raw)
     if at > start and not raw.endswith((b"\r", b"\n"), 0, at):
         at = _last_field(raw, start, at)
     line_end = _line_end(raw, at)
     parted = at > start or raw[at : at + 1] in (b"\r", b"\n") or _is_unfinished(raw, at)
-    return raw[:at] + _field(value, line_end) + (b"" if parted else line_end) + raw[at:]
+    return memoryview(raw)[:at], _field(value, line_end) + (b"" if parted else line_end), memoryview(raw)[at:]
 
 
 def _is_unfinished(raw: bytes, at: int) -> bool:

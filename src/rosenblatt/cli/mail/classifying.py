@@ -57,7 +57,7 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
             f"rosenblatt: {getattr(told, 'message', told)}{'; the mail goes through as it came' if raw else ''}", err=True
         )
         return WRONG
-    _write(stamped)
+    _write(*stamped)
     return CODES[label]
 
 
@@ -76,16 +76,17 @@ def _expect_one(raw: bytes, piped: bool) -> None:
             raise ValueError("--filter takes one mail, this file has several")
 
 
-def _stamped(home: str, raw: bytes, reasons: int) -> tuple[bytes, str]:
-    from ...mail.stamp import stamped
+def _stamped(home: str, raw: bytes, reasons: int) -> tuple[tuple[memoryview, bytes, memoryview], str]:
+    from ...mail.stamp import pieces
     from ...mail.verdict import header_value, supporting
 
     with opened(home) as spam_filter:
         found = spam_filter.classify(raw)
         why: list[Any] = supporting(found.label, spam_filter.telling(raw, 4 * reasons))[:reasons] if reasons else []
-    return stamped(raw, header_value(found, why)), found.label
+    return pieces(raw, header_value(found, why)), found.label
 
 
-def _write(raw: bytes) -> None:
-    sys.stdout.buffer.write(raw)
+def _write(*pieces: bytes | memoryview) -> None:
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
