@@ -63,7 +63,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "damage", ["spam = 1 - spam", "digest = zeroblob(32)", "digest = 'text'", "seal = seal + 1", "spam = NULL", "spam = 7"]
+    "damage",
+    [
+        "spam = 1 - spam",
+        "digest = zeroblob(32)",
+        "digest = 'text'",
+        "seal = seal + 1",
+        "spam = NULL",
+        "spam = 7",
+        "spam = spam + 0.5",
+    ],
 )
 def test_a_label_or_a_digest_that_changed_is_noticed(tmp_path: Path, damage: str) -> None:
     fresh(tmp_path, mails(range(20))).close()
@@ -104,6 +113,20 @@ def test_homes_that_are_none(tmp_path: Path) -> None:
     db.close()
     with pytest.raises(FilterError, match="another Rosenblatt, in version 99"):
         Filter.open(tmp_path / "newer")
+
+
+def test_a_home_that_is_moved_away_is_not_taught(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(10))) as found:
+        (tmp_path / "a").rename(tmp_path / "b")
+        for learn in (lambda: found.learn(mails(range(10, 12))), lambda: found.unlearn(mail(1))):
+            with pytest.raises(FilterError, match="moved away or removed while it was open, and nothing was changed"):
+                learn()
+        assert found.classify(mail(1)).label
+        fresh(tmp_path / "a", mails(range(3))).close()
+        with pytest.raises(FilterError, match="moved away"):
+            found.learn(mails(range(10, 12)))
+    with Filter.open(tmp_path / "b") as moved:
+        assert moved.stats()["messages"] == 10
 
 
 def test_no_log_is_made_beside_the_weights_of_another(tmp_path: Path) -> None:

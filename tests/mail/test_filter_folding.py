@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,32 @@ def test_who_reads_a_base_that_is_replaced_looks_again(tmp_path: Path, monkeypat
         with Filter.open(tmp_path / "a") as other:
             assert (bases[0], bases[-1]) == ("base-10.safetensors", "base-20.safetensors")
             assert_equal(found, other)
+
+
+def test_texts_stay_on_the_disk_while_somebody_reads_and_that_is_told(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(30))) as found:
+        with contextlib.closing(sqlite3.connect(tmp_path / "a" / "log.sqlite")) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM messages").fetchone()
+            assert found.compact() == 30
+            assert not found.store.shrunk
+        found.compact()
+        assert found.store.shrunk
+        assert not (tmp_path / "a" / "log.sqlite-wal").stat().st_size
+
+
+def test_who_folds_too_late_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fresh(tmp_path / "a", mails(range(30))) as found, Filter.open(tmp_path / "a") as other:
+        save = snapshot.save
+
+        def late(*given: Any) -> None:
+            monkeypatch.setattr(snapshot, "save", save)
+            other.compact(keep=20)
+            save(*given)
+
+        monkeypatch.setattr(snapshot, "save", late)
+        assert found.compact(keep=10) == 0
+        assert [path.name for path in (tmp_path / "a").glob("base-*")] == ["base-10.safetensors"]
 
 
 def test_a_long_log_is_folded_by_itself(tmp_path: Path) -> None:

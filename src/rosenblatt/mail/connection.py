@@ -32,12 +32,12 @@ class _File(NamedTuple):
 class Connection:
     def __init__(self, home: Path) -> None:
         self.home, self.path, self.is_open = home, home / NAME, True
-        self.opened = 0  # how many times
+        self.opened, self._inode = 0, 0  # how many times, and which file
         self._unlocked: tuple[_File, _File] | None = None  # the log and what is not in it yet, where it is read without locks
 
     def _open(self) -> None:
         self.read_only = not (os.access(self.home, os.W_OK) and os.access(self.path, os.W_OK))
-        self._unlocked = None
+        self._unlocked, self._inode = None, _file(self.path).inode
         try:
             self._connect("mode=ro" if self.read_only else "mode=rw")
         except sqlite3.OperationalError as error:
@@ -80,6 +80,8 @@ class Connection:
     def writing(self) -> Iterator[None]:
         """One transaction: all of it is on disk afterwards, or nothing."""
         self.check_writable()
+        if _file(self.path).inode != self._inode:
+            raise FilterError(self.home, f"{NAME} was moved away or removed while it was open, and nothing was changed")
         yield from self._transaction("BEGIN IMMEDIATE", "cannot be written")
 
     def check_writable(self) -> None:

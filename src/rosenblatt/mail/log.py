@@ -191,7 +191,7 @@ class Log(Connection):
             yield self._unpacked(seq, packed)
 
     def _label(self, seq: int, digest: bytes, spam: Any, seal: Any) -> bool:
-        if seal != _seal(digest, spam):
+        if spam not in (0, 1) or seal != _seal(digest, spam):
             raise FilterError(self.home, f"{NAME} is damaged: the label or the digest of message {seq:,} has changed{MEND}")
         return bool(spam)
 
@@ -247,12 +247,15 @@ class Log(Connection):
         self.db.execute("DROP TABLE temp.kept")
         self._tell("base", base._asdict())
 
-    def shrink(self) -> None:
-        """Give pages back to the disk that are no longer used, unless somebody is reading: that can wait, we need not. A
+    def shrink(self) -> bool:
+        """Give pages back to the disk that are no longer used; False where somebody is reading: that can wait, we need not. A
         script, since `execute` would give back one page."""
+        busy = 1
         with contextlib.suppress(sqlite3.Error):
-            self.db.executescript("PRAGMA busy_timeout=0; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+            self.db.executescript("PRAGMA busy_timeout=0; PRAGMA incremental_vacuum")
+            busy = self._pragma("wal_checkpoint(TRUNCATE)")
         self.db.execute(f"PRAGMA busy_timeout={1000 * PATIENCE:.0f}")
+        return not busy
 
     def _changed(self, seq: int) -> None:
         self.db.execute("INSERT INTO changes(seq) VALUES (?)", (seq,))

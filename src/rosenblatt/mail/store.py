@@ -81,6 +81,7 @@ class Store:
         self.saved = 0  # messages in the newest file that is right
         self.earlier: list[State] = []  # two that are a while old
         self.folded = 0  # messages whose texts are gone
+        self.shrunk = True  # their room is free, and so they are gone from the disk, too
         self._base: Base | None = None
         self._next_save, self.stale = 0.0, False
         self._seen = self.log.opened, -1
@@ -309,9 +310,13 @@ class Store:
             snapshot.save(state, self.log.uuid, self.home / base.name, names)
             with self.log.writing():
                 there = (self.home / base.name).is_file()
-                if not there or self.log.base() != old or not self.log.reaches(generation, last):
-                    return 0  # another process was quicker, or has taken back what was to be folded
-                self.log.fold(base)
+                # Another process may have been quicker, or have taken back what was to be folded.
+                ours = there and self.log.base() == old and self.log.reaches(generation, last)
+                if ours:
+                    self.log.fold(base)
+            if not ours:
+                self._tidy()
+                return 0
             self.catch_up()
             if self.state.seq == last and snapshot.also(self.home / snapshot.NAME, self.home / base.name):
                 self.saved = self.state.count
@@ -326,7 +331,7 @@ class Store:
             for path in self.home.glob("base-*.safetensors"):
                 if base is None or path.name != base.name:
                     snapshot.remove(path)
-        self.log.shrink()
+        self.shrunk = self.log.shrink()
 
     def fold_if_due(self) -> None:
         """Above one of the limits, the older half is folded."""
