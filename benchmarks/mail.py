@@ -18,7 +18,7 @@ import numba  # noqa: F401  (a filter that stays runs compiled; without Numba lo
 import numpy as np
 
 from rosenblatt.mail import features, trec
-from rosenblatt.mail.calibration import calibrate
+from rosenblatt.mail.evaluation import evaluate
 from rosenblatt.mail.learner import Learner
 from rosenblatt.mail.message import Message
 from rosenblatt.mail.parse import parse
@@ -137,7 +137,7 @@ def race(table: str, raws: list[bytes], spam: Any) -> Iterator[dict[str, Any]]:
             yield _row(table, "bogofilter", *_timed(stream, peer))
     else:
         yield {"table": table, "skipped": "no bogofilter: install Debian's package"}
-    yield _verdicts(scores, truth)
+    yield _verdicts(stream)
 
 
 def _timed(stream: Any, learner: Any) -> tuple[Any, Any, float]:
@@ -161,18 +161,10 @@ def _interval(found: trec.Interval) -> str:
     return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def _verdicts(scores: Any, truth: Any) -> dict[str, Any]:
-    """What a person would have seen: thresholds for a ham loss of 0.1 % set from the messages before, in growing steps."""
-    labels: list[str] = []
-    done = 0
-    while done < len(scores):
-        verdict = calibrate(scores[:done], truth[:done])
-        more = max(10, done // 10)
-        labels += [verdict.label(score) for score in scores[done : done + more]]
-        done += more
-    said, told = np.array(labels), {}
-    for name, side in (("ham", ~truth), ("spam", truth)):
-        told |= {f"{name} called {label}": f"{int(np.sum(said[side] == label)):,}" for label in ("spam", "unsure", "ham")}
+def _verdicts(stream: list[tuple[bytes, bool]]) -> dict[str, Any]:
+    """What a person would have seen, with the thresholds that the filter had set itself by then."""
+    found = evaluate((parse(raw), spam) for raw, spam in stream).table()
+    told = {f"{side} called {label}": f"{count:,}" for side, row in found.items() for label, count in row.items()}
     return {"table": "verdicts at a ham loss of 0.1 %", **told}
 
 
@@ -188,7 +180,7 @@ def _without_source(raw: bytes) -> bytes:
     return _COLLECTORS.sub(b"", _RECEIVED.sub(b"", head) + blank + body)
 
 
-NO_HEADERS = "no headers (subject, body, links)"
+NO_HEADERS = "no headers (subject, body, links, ...)"
 ABLATIONS: dict[str, Callable[[Message], Message]] = {
     "all": lambda m: m,
     "all but the collector's hosts": lambda m: m._replace(
