@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -127,6 +128,35 @@ def test_a_home_that_is_moved_away_is_not_taught(tmp_path: Path) -> None:
             found.learn(mails(range(10, 12)))
     with Filter.open(tmp_path / "b") as moved:
         assert moved.stats()["messages"] == 10
+
+
+def test_what_is_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    old = fresh(tmp_path / "a", mails(range(10)))
+    (tmp_path / "a").rename(tmp_path / "b")
+    with fresh(tmp_path / "a", mails(range(20, 40))) as new:
+        new.compact(keep=5)
+        before = {path.name: path.read_bytes() for path in (tmp_path / "a").glob("*.safetensors")}
+        for write in (old.compact, old.store.save):
+            with pytest.raises(FilterError, match="moved away"):
+                write()
+        old.close()
+        assert {path.name: path.read_bytes() for path in (tmp_path / "a").glob("*.safetensors")} == before
+    gone = fresh(tmp_path / "c", mails(range(10)))
+    gone.learn(mails(range(10, 300)))
+    shutil.rmtree(tmp_path / "c")
+    (tmp_path / "c").mkdir()
+    gone.close()
+    assert list((tmp_path / "c").iterdir()) == []
+
+
+def test_a_home_stays_where_it_is_when_its_user_goes_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with fresh(Path("here"), mails(range(10))) as found:
+        (tmp_path / "there").mkdir()
+        monkeypatch.chdir(tmp_path / "there")
+        found.learn(mails(range(10, 12)))
+        found.unlearn(mail(1))
+        assert found.stats()["messages"] == 11
 
 
 def test_no_log_is_made_beside_the_weights_of_another(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +121,16 @@ def test_who_folds_too_late_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(snapshot, "save", late)
         assert found.compact(keep=10) == 0
         assert [path.name for path in (tmp_path / "a").glob("base-*")] == ["base-10.safetensors"]
+
+
+def test_bases_that_were_begun_long_ago_are_removed(tmp_path: Path) -> None:
+    with fresh(tmp_path / "a", mails(range(30))) as found:
+        old, new = (tmp_path / "a" / f".base-{n}.safetensors.1-00000000.rosenblatt-tmp" for n in (1, 2))
+        for path, age in ((old, 3600), (new, 1)):
+            path.write_bytes(b"half")
+            os.utime(path, (time.time() - age,) * 2)
+        found.compact(keep=10)
+        assert (old.exists(), new.exists()) == (False, True)
 
 
 def test_a_long_log_is_folded_by_itself(tmp_path: Path) -> None:

@@ -80,8 +80,7 @@ class Connection:
     def writing(self) -> Iterator[None]:
         """One transaction: all of it is on disk afterwards, or nothing."""
         self.check_writable()
-        if _file(self.path).inode != self._inode:
-            raise FilterError(self.home, f"{NAME} was moved away or removed while it was open, and nothing was changed")
+        self.check_in_place()
         yield from self._transaction("BEGIN IMMEDIATE", "cannot be written")
 
     def check_writable(self) -> None:
@@ -89,6 +88,15 @@ class Connection:
             raise FilterError(
                 self.home, "nothing can be learnt or changed here: permission is denied, or the disk is read-only"
             )
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the log is still where it was opened; else nothing may be written there, to whatever is there now."""
+        return _file(self.path).inode == self._inode
+
+    def check_in_place(self) -> None:
+        if not self.in_place:
+            raise FilterError(self.home, f"{NAME} was moved away or removed while it was open, and nothing was changed")
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 
 import numpy as np
 
-from ..models.atomic import SUFFIX, write_atomically
+from ..models.atomic import STALE, SUFFIX, write_atomically
 from ..models.container import ModelError, pack, read, require
 from ..models.files import from_parts, to_parts
 from ..models.model import Model
@@ -116,3 +117,11 @@ def also(path: Path, there: Path) -> bool:
 def remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.unlink()
+
+
+def remove_abandoned(home: Path) -> None:
+    """Bases that a killed process had begun: each has a name of its own, so that no later write finds them."""
+    for path in home.glob(f".base-*{SUFFIX}"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > STALE:
+                path.unlink()

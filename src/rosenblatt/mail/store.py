@@ -71,7 +71,7 @@ class Store:
     that it takes to score or learn one message, so that a verdict never waits for a disk or a replay."""
 
     def __init__(self, home: str | os.PathLike[str], create: bool, settings: dict[str, Any]) -> None:
-        self.home = Path(home)
+        self.home = Path(home).absolute()  # also when its user goes elsewhere
         asked = Settings(features=FEATURES).changed(settings)
         if create:
             self._make_home()
@@ -260,7 +260,12 @@ class Store:
     def save_if_due(self, at_end: bool = False) -> None:
         """A start must not replay much; one who learns all the time must not save all the time."""
         started = time.monotonic()
-        if self.log.read_only or self.state.count - self.saved <= BACKLOG or (started < self._next_save and not at_end):
+        if (
+            self.log.read_only
+            or not self.log.in_place
+            or self.state.count - self.saved <= BACKLOG
+            or (started < self._next_save and not at_end)
+        ):
             return
         with contextlib.suppress(OSError):  # nothing is lost but time at the next start
             self.save()
@@ -271,7 +276,9 @@ class Store:
         with self.writing:
             if self.stale or not self.state.whole:
                 self.catch_up()
-            snapshot.save(self.state, self.log.uuid, self.home / snapshot.NAME, self._names())
+            names = self._names()
+            self.log.check_in_place()
+            snapshot.save(self.state, self.log.uuid, self.home / snapshot.NAME, names)
             self.saved = self.state.count
 
     def size(self) -> int:
@@ -307,6 +314,7 @@ class Store:
             state.generation = generation
             base = Base(f"base-{last}.safetensors", last)
             names = self._names() if last == self.state.seq else ()
+            self.log.check_in_place()
             snapshot.save(state, self.log.uuid, self.home / base.name, names)
             with self.log.writing():
                 there = (self.home / base.name).is_file()
@@ -331,6 +339,7 @@ class Store:
             for path in self.home.glob("base-*.safetensors"):
                 if base is None or path.name != base.name:
                     snapshot.remove(path)
+            snapshot.remove_abandoned(self.home)
         self.shrunk = self.log.shrink()
 
     def fold_if_due(self) -> None:
