@@ -113,6 +113,14 @@ def test_a_marked_mail_is_the_same_mail() -> None:
         assert is_passed_on(raw, done), path.name
 
 
+def test_names_of_reasons_are_short_in_any_letters() -> None:
+    names = symbols([Reason(f'body: "{letter * 50}"', 1.0) for letter in ("x", "\u0436", "\U0001f600", "\u0928\u094d")]).split(
+        ","
+    )
+    assert [len(name) for name in names] == [55, 59, 55, 59]
+    assert all(re.fullmatch(r"body:(x|\\u[0-9a-f]{4}|\\U[0-9a-f]{8})+", name) for name in names)
+
+
 def test_names_of_reasons_cannot_break_a_header() -> None:
     assert symbols([Reason("subject: \r\nBcc: x, y\n\x00é", 1.0)]) == r"subject:_Bcc:x_y_\xe9"
     assert all(len(line) < 998 for line in marked(b"", judged(True, *("w" * 300 + str(i) for i in range(8)))).split(b"\n"))

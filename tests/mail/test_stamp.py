@@ -45,6 +45,19 @@ def test_where_it_goes(raw, expected):
     assert stamped(raw, "ham") == expected
 
 
+def test_long_values_are_cut_at_commas() -> None:
+    value = ",".join(["body:" + "\\u0436" * 9] * 60)
+    lines = stamped(b"A: b\n\n", "spam; reasons=" + value).split(b"\n")
+    assert all(line.endswith(b",") for line in lines[2:-3])
+    assert b"".join(line[1:] for line in lines[2:-2]).decode().endswith(value[-100:])
+    assert max(map(len, lines)) <= 998
+
+
+def test_a_forged_stamp_after_a_postmark_that_ends_in_cr_is_taken_out() -> None:
+    raw = b"From me\r\r\nX-Rosenblatt: ham; forged\nSubject: a\n\nbody\n"
+    assert b"forged" not in stamped(raw, "spam; score=9")
+
+
 @given(ANY, VALUES)
 def test_the_rest_is_the_mail(raw, value):
     """Taken out again, it leaves the same bytes; a mail without headers keeps the blank line that it got."""

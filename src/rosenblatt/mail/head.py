@@ -13,6 +13,7 @@ STAMP = b"X-Rosenblatt"
 END = rb"(?:\r\n|[\r\n])"
 # Nothing gives back what it took, so all is linear.
 POSTMARK = re.compile(rb"From [^\r\n]*+" + END)
+POSTMARK_LF = re.compile(rb"From [^\n]*+\n")
 HEADERS = re.compile(rb"(?:(?:[!-9;-~]*+:|[ \t])[^\r\n]*+(?:\r\n|[\r\n]|\Z))*+")
 EMPTY = re.compile(rb"(?>\r\n|[\r\n])(?=[\r\n])")  # the end of a line before an empty one
 EMPTY_LF = re.compile(rb"\n(?=\r?\n)")
@@ -31,13 +32,13 @@ def headers(raw: bytes) -> tuple[int, int]:
 def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
     """Without headers of these names that some program may see: some read on to the first empty line, whatever comes before,
     and to some a CR ends no line. All other bytes stay; where CR and LF both end lines, a header may leave its LF."""
-    end, end_lf = _end(raw, EMPTY, (b"\n", b"\r")), _end(raw, EMPTY_LF, (b"\n", b"\r\n"))
+    end, end_lf = _end(raw), _end_lf(raw)
     low = raw[: max(end, end_lf)].lower()
     if not any(name.lower() in low for name in names):
         return raw
     fields, fields_lf = _fields(names)
     raw = _dropped(raw, fields, end)
-    return _dropped(raw, fields_lf, _end(raw, EMPTY_LF, (b"\n", b"\r\n"))) if b"\r" in raw else raw
+    return _dropped(raw, fields_lf, _end_lf(raw)) if b"\r" in raw else raw
 
 
 def without_stamps(raw: bytes) -> bytes:
@@ -51,9 +52,18 @@ def _fields(names: tuple[bytes, ...]) -> tuple[re.Pattern[bytes], re.Pattern[byt
     return re.compile(rb"(?:\A|(?<=[\r\n]))(?:%s)++" % field, re.I), re.compile(rb"(?<=\n)(?:%s)++" % field, re.I)
 
 
-def _end(raw: bytes, empty: re.Pattern[bytes], line_ends: tuple[bytes, ...]) -> int:
+def _end(raw: bytes) -> int:
     """Where the first empty line begins."""
-    postmark = POSTMARK.match(raw)
+    return _first_empty(raw, POSTMARK, EMPTY, (b"\n", b"\r"))
+
+
+def _end_lf(raw: bytes) -> int:
+    """Where it does to those who know only LF."""
+    return _first_empty(raw, POSTMARK_LF, EMPTY_LF, (b"\n", b"\r\n"))
+
+
+def _first_empty(raw: bytes, postmarks: re.Pattern[bytes], empty: re.Pattern[bytes], line_ends: tuple[bytes, ...]) -> int:
+    postmark = postmarks.match(raw)
     start = postmark.end() if postmark is not None else 0
     if raw.startswith(line_ends, start):
         return start
@@ -62,10 +72,10 @@ def _end(raw: bytes, empty: re.Pattern[bytes], line_ends: tuple[bytes, ...]) -> 
 
 
 def _dropped(raw: bytes, fields: re.Pattern[bytes], end: int) -> bytes:
-    kept, at = [], 0
+    kept, at, view = [], 0, memoryview(raw)  # of which no piece is a copy
     for found in fields.finditer(raw, 0, end):
-        kept.append(raw[at : found.start()])
+        kept.append(view[at : found.start()])
         at = found.end()
         if raw.endswith(b"\r", 0, found.start()) and raw.endswith(b"\n", 0, at):
             at -= 1  # else two line ends might become one
-    return b"".join((*kept, raw[at:])) if at else raw
+    return b"".join((*kept, view[at:])) if at else raw

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from .head import STAMP, headers, without_stamps
 
 WIDTH = 76  # columns that lines are folded at, where there is a blank
 LONGEST = 900  # columns of a word that is not cut: RFC 5322 allows lines of 998
+PIECES = re.compile(rb".{0,%d},|.{1,%d}" % (LONGEST - 1, LONGEST))  # at commas, if there are some
 
 
 def stamped(raw: bytes, value: str) -> bytes:
@@ -57,7 +60,7 @@ def _field(value: str, line_end: bytes) -> bytes:
     text = "".join(c if c.isprintable() else " " for c in value).encode("ascii", "backslashreplace")
     lines = [STAMP + b":"]
     for word in text.split():
-        for piece in (word[k : k + LONGEST] for k in range(0, len(word), LONGEST)):
+        for piece in [word] if len(word) <= LONGEST else PIECES.findall(word):
             if len(lines[-1]) + 1 + len(piece) > WIDTH and lines[-1] != STAMP + b":":
                 lines.append(b"")
             lines[-1] += b" " + piece

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_UNSAFE = re.compile(r"[^\w.@:$%/+-]+")
-MOST_NAME = 40
+_UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+\u00a1-\U0010ffff-]+")
+MOST_NAME = 60  # columns
 
 
 class Verdict(NamedTuple):
@@ -30,8 +30,18 @@ def symbols(reasons: Sequence[Reason]) -> str:
     >>> symbols([Reason('body: "free money"', 0.5), Reason('subject: "caf\\u00e9, now"', -0.1)])
     'body:free_money,subject:caf\\\\xe9_now'
     """
-    names = (_UNSAFE.sub("_", reason.name.replace('"', "").replace(": ", ":"))[:MOST_NAME].strip("_") for reason in reasons)
-    return ",".join(dict.fromkeys(name for name in names if name)).encode("ascii", "backslashreplace").decode()
+    names = (_ascii(_UNSAFE.sub("_", reason.name.replace('"', "").replace(": ", ":"))).strip("_") for reason in reasons)
+    return ",".join(dict.fromkeys(name for name in names if name))
+
+
+def _ascii(name: str) -> str:
+    """The beginning of it that has room, no letter of it in part."""
+    kept = ""
+    for letter in name[:MOST_NAME]:
+        kept += letter.encode("ascii", "backslashreplace").decode()
+        if len(kept) > MOST_NAME:
+            return kept[: -len(letter.encode("ascii", "backslashreplace"))]
+    return kept
 
 
 def supporting(label: str, reasons: Sequence[Reason]) -> list[Reason]:
