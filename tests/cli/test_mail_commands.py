@@ -171,7 +171,7 @@ def test_what_compact_dropped(trained):
     found = rosenblatt("mail", "compact", "--keep", 179)
     assert (found.code, found.out, found.err) == (0, "", f"the texts of 1 mail were dropped from {trained}\n")
     found = rosenblatt("mail", "compact", "--keep", 100, "--json")
-    assert (found.code, found.json, found.err) == (0, {"home": str(trained), "dropped": 79}, "")
+    assert (found.code, found.json, found.err) == (0, {"home": str(trained), "dropped": 79, "on_disk": False}, "")
     assert "the texts of 100 mails were dropped" in rosenblatt("mail", "compact").err
 
 
@@ -291,6 +291,14 @@ def test_standard_input_that_is_closed_is_no_fault_of_ours(trained):
         assert (ran.stdout, len(ran.stderr.splitlines())) == ("", 1)
 
 
+def test_standard_output_that_is_closed_is_told(trained, tmp_path):
+    line = shlex.join([*ROSENBLATT, "mail", "classify", "--filter", str(new(tmp_path, True))]) + " >&-"
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert ran.returncode == 3
+    assert "standard output is closed" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
 def test_reasons_in_other_letters_can_be_read(home, tmp_path):
     word = "\u0432\u044b\u0438\u0433\u0440\u044b\u0448"
     for side, said in (("spam", word), ("ham", "\u0432\u0441\u0442\u0440\u0435\u0447\u0430")):
@@ -316,6 +324,7 @@ def test_reasons_in_other_letters_can_be_read(home, tmp_path):
         (["evaluate", "--spam", "a", "--index", "b"], "not both"),
         (["evaluate", "--without", "weather"], "there are subject"),
         (["evaluate", "--band", "0.5"], "--band is for --train near"),
+        (["evaluate", "--train", "near", "--band", "nan"], "must be a number over 0"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(home, arguments, told, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from .added import is_added
 from .head import headers, without_stamps
 
 # What deliveries write about a mail's way and its sender. Features read that; but the copy in a mailbox has come farther.
-WAY = frozenset(b"received received-spf return-path authentication-results".split())
+WAY = frozenset(b"received x-received received-spf return-path authentication-results x-greylist x-fetchmail".split())
 SEEN = 1 << 20
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..failing import failure
+from ..failing import Failure, failure
 from .homes import opened
 from .verdicts import CODES, WRONG
 
@@ -45,6 +45,8 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
     """The mail with its header; as it came where anything goes wrong."""
     if len(paths) > 1:
         raise click.UsageError("--filter takes one mail")
+    if sys.stdout is None:  # which whoever called has closed
+        raise Failure("standard output is closed, and the mail has nowhere to go")
     piped = paths in ((), ("-",))
     raw = _piped() if piped else Path(paths[0]).read_bytes()
     try:

@@ -30,6 +30,6 @@ def command(keep: int, home: str, as_json: bool) -> None:
     if not gone:
         note("somebody is reading the log: what was dropped leaves the disk when the filter is next closed by all")
     if as_json:
-        print_json({"home": home, "dropped": dropped})
+        print_json({"home": home, "dropped": dropped, "on_disk": not gone})
     else:
         note(f"the texts of {plural(dropped, 'mail')} were dropped from {home}")

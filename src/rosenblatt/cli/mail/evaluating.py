@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from math import isfinite
 from typing import Any, NamedTuple
 
 import click
@@ -43,6 +44,8 @@ def run(
     left_out = _fields(without)
     if band is not None and train != "near":
         raise click.UsageError("--band is for --train near")
+    if band is not None and not isfinite(band):
+        raise click.UsageError(f"--band must be a number over 0, got {band}")
     if plot is not None:
         check_picture(plot)
         check_writable(plot)
