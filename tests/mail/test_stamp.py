@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import re
+import tracemalloc
 
 import pytest
 from drawn import ANY, LINES, naively_without, seen_by_any
@@ -43,6 +44,15 @@ VALUES = st.one_of(
 )
 def test_where_it_goes(raw, expected):
     assert stamped(raw, "ham") == expected
+
+
+def test_a_header_of_many_lines_takes_little_memory() -> None:
+    raw = b"A: b" + b"\n " * 500_000
+    tracemalloc.start()
+    assert len(stamped(raw, "x")) == len(raw) + len(b"X-Rosenblatt: x\n")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(raw)
 
 
 def test_long_values_are_cut_at_commas() -> None:

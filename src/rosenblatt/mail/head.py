@@ -15,8 +15,8 @@ END = rb"(?:\r\n|[\r\n])"
 POSTMARK = re.compile(rb"From [^\r\n]*+" + END)
 POSTMARK_LF = re.compile(rb"From [^\n]*+\n")
 HEADERS = re.compile(rb"(?:(?:[!-9;-~]*+:|[ \t])[^\r\n]*+(?:\r\n|[\r\n]|\Z))*+")
-EMPTY = re.compile(rb"(?>\r\n|[\r\n])(?=[\r\n])")  # the end of a line before an empty one
-EMPTY_LF = re.compile(rb"\n(?=\r?\n)")
+# The last byte of a line and the line end of an empty one.
+EMPTY, EMPTY_LF = (b"\n\n", b"\n\r", b"\r\r"), (b"\n\n", b"\n\r\n")
 
 
 def headers(raw: bytes) -> tuple[int, int]:
@@ -62,13 +62,16 @@ def _end_lf(raw: bytes) -> int:
     return _first_empty(raw, POSTMARK_LF, EMPTY_LF, (b"\n", b"\r\n"))
 
 
-def _first_empty(raw: bytes, postmarks: re.Pattern[bytes], empty: re.Pattern[bytes], line_ends: tuple[bytes, ...]) -> int:
+def _first_empty(raw: bytes, postmarks: re.Pattern[bytes], empty: tuple[bytes, ...], line_ends: tuple[bytes, ...]) -> int:
     postmark = postmarks.match(raw)
     start = postmark.end() if postmark is not None else 0
     if raw.startswith(line_ends, start):
         return start
-    found = empty.search(raw, start)
-    return found.end() if found is not None else len(raw)
+    first = len(raw)
+    for each in empty:  # far quicker than a pattern of all
+        at = raw.find(each, start, first + len(each))
+        first = min(first, at + 1) if at >= 0 else first
+    return first
 
 
 def _dropped(raw: bytes, fields: re.Pattern[bytes], end: int) -> bytes:

@@ -8,6 +8,7 @@ from .head import STAMP, headers, without_stamps
 
 WIDTH = 76  # columns that lines are folded at, where there is a blank
 LONGEST = 900  # columns of a word that is not cut: RFC 5322 allows lines of 998
+LAST = re.compile(rb".*[\r\n](?=[^ \t\r\n])", re.S)  # to the last line that begins with no blank
 PIECES = re.compile(rb".{0,%d},|.{1,%d}" % (LONGEST - 1, LONGEST))  # at commas, if there are some
 
 
@@ -42,12 +43,8 @@ def _is_unfinished(raw: bytes, at: int) -> bool:
 
 def _last_field(raw: bytes, start: int, end: int) -> int:
     """Where the last header begins that is no line of the one before it."""
-    at = end
-    for line in reversed(raw[start:end].splitlines(keepends=True)):
-        at -= len(line)
-        if not line.startswith((b" ", b"\t")):
-            break
-    return at
+    found = LAST.match(raw, start, end)
+    return start if found is None else found.end()
 
 
 def _line_end(raw: bytes, at: int) -> bytes:
