@@ -29,36 +29,36 @@ from . import (
     pocket,
     proofs,
     serve,
+    showing,
     sms,
     squares,
     startup,
     streams,
-    tables,
 )
-from .tables import console
+from .showing import console
 
 # In the order in which they run: from the repeats and whether it has to be quick to what was found, shown.
 PARTS: dict[str, Callable[[int, bool], Any]] = {
-    "epochs": lambda repeats, quick: tables.ratios(epochs.measure(repeats, quick), "sklearn"),
-    "pocket": lambda repeats, quick: tables.ratios(pocket.measure(repeats, quick), "NumPy"),
-    "margins": lambda repeats, quick: tables.margins(margins.measure(3, quick)),
-    "squares": lambda repeats, quick: tables.ratios(squares.measure(repeats, quick), "sklearn"),
-    "proofs": lambda repeats, quick: tables.proofs(proofs.measure(3, quick)),
-    "errors": lambda repeats, quick: tables.errors(errors.measure(quick)),
-    "memory": lambda repeats, quick: tables.memory(memory.measure(quick)),
-    "defaults": lambda repeats, quick: tables.defaults(defaults.measure(3, quick)),
-    "parsing": lambda repeats, quick: tables.ratios(parsing.measure(repeats, quick), "peer"),
+    "epochs": lambda repeats, quick: showing.ratios(epochs.measure(repeats, quick), "sklearn"),
+    "pocket": lambda repeats, quick: showing.ratios(pocket.measure(repeats, quick), "NumPy"),
+    "margins": lambda repeats, quick: showing.margins(margins.measure(3, quick)),
+    "squares": lambda repeats, quick: showing.ratios(squares.measure(repeats, quick), "sklearn"),
+    "proofs": lambda repeats, quick: showing.proofs(proofs.measure(3, quick)),
+    "errors": lambda repeats, quick: showing.errors(errors.measure(quick)),
+    "memory": lambda repeats, quick: showing.memory(memory.measure(quick)),
+    "defaults": lambda repeats, quick: showing.defaults(defaults.measure(3, quick)),
+    "parsing": lambda repeats, quick: showing.ratios(parsing.measure(repeats, quick), "peer"),
     "streams": lambda repeats, quick: {
-        "speed": tables.ratios(streams.measure(3, quick), "memory"),
-        "memory": tables.held(streams.memory(4e8 if quick else 5e9)),
+        "speed": showing.ratios(streams.measure(3, quick), "memory"),
+        "memory": showing.held(streams.memory(4e8 if quick else 5e9)),
     },
-    "commands": lambda repeats, quick: tables.commands(commands.measure(repeats)),
-    "startup": lambda repeats, quick: tables.seconds(startup.measure(3)),
-    "hashing": lambda repeats, quick: tables.ratios(hashing.measure(repeats, quick), "sklearn"),
-    "html": lambda repeats, quick: tables.html(html.measure(repeats, quick)),
-    "mail": lambda repeats, quick: tables.several(mail.measure(quick)),
-    "sms": lambda repeats, quick: tables.several(sms.measure(quick)),
-    "serve": lambda repeats, quick: tables.served(serve.measure(quick=quick)),
+    "commands": lambda repeats, quick: showing.commands(commands.measure(repeats)),
+    "startup": lambda repeats, quick: showing.seconds(startup.measure(3)),
+    "hashing": lambda repeats, quick: showing.ratios(hashing.measure(repeats, quick), "sklearn"),
+    "html": lambda repeats, quick: showing.html(html.measure(repeats, quick)),
+    "mail": lambda repeats, quick: showing.several(mail.measure(quick)),
+    "sms": lambda repeats, quick: showing.several(sms.measure(quick)),
+    "serve": lambda repeats, quick: showing.served(serve.measure(quick=quick)),
 }
 
 

@@ -56,16 +56,19 @@ def fresh(home: Path, learnt: list[tuple[bytes, bool]], **settings: Any) -> Filt
 
 def arrays_of(state: State) -> dict[str, Any]:
     """All that a state is."""
-    scores, labels = state.kept()
-    return {"weights": state.learner.weights, "variances": state.learner.variances, "scores": scores, "labels": labels}
+    (scores, labels), (told, lengths, columns) = state.kept(), state.rehearsal.packed()
+    return {
+        "weights": state.learner.weights, "variances": state.learner.variances, "scores": scores, "labels": labels,
+        "rehearsed": np.array([int(number) for number in told.values()]), "lengths": lengths, "columns": columns,
+    }  # fmt: skip
 
 
 def assert_equal(one: Filter, other: Filter, asked: Any = range(900, 910)) -> None:
-    """Weights, variances, scores, calibration and verdicts, bit for bit."""
+    """Weights, variances, scores, what is rehearsed, calibration and verdicts, bit for bit."""
     mine, theirs = (arrays_of(each.store.state) for each in (one, other))
     for name, array in mine.items():
         assert np.array_equal(array, theirs[name]), name
     a, b = one.store.state, other.store.state
-    assert (a.count, a.spam, a.calibration()) == (b.count, b.spam, b.calibration())
+    assert (a.count, a.spam, a.strange, a.calibration()) == (b.count, b.spam, b.strange, b.calibration())
     for number in asked:
         assert one.classify(mail(number)) == other.classify(mail(number))

@@ -63,7 +63,7 @@ def test_a_compacted_home_is_small(tmp_path: Path) -> None:
             assert sizes["log.sqlite"] < 80_000  # 340 digests of 32 bytes, twice
             assert sizes.pop("log.sqlite-wal") == 0
             assert len([name for name in sizes if name.startswith("base-")]) == 1
-        assert found.stats()["bytes"] < 200_000 < 800_000 < before
+        assert found.stats()["bytes"] < 500_000 < 800_000 < before  # with the columns that are rehearsed
         assert (tmp_path / "a" / "filter.safetensors").samefile(*(tmp_path / "a").glob("base-*"))
         assert named != found.top(3)  # there are no texts to take names from,
         import rosenblatt as rb

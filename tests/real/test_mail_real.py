@@ -11,10 +11,11 @@ import pytest
 
 from data import data_file
 from rosenblatt.mail.calibration import calibrate
-from rosenblatt.mail.features import BITS, columns_of_many
-from rosenblatt.mail.learner import Learner
+from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.message import Message
 from rosenblatt.mail.parse import parse
+from rosenblatt.mail.settings import Settings
+from rosenblatt.mail.state import Lesson, State
 from rosenblatt.mail.trec import figures
 
 pytestmark = pytest.mark.slow
@@ -28,9 +29,17 @@ def corpus() -> tuple[list[Message], Any]:
     return [parse(path.read_bytes()) for path in paths], np.array([path.parent.name == "spam-1" for path in paths])
 
 
+def taught(messages: list[Message], spam: Any) -> State:
+    state = State(Settings())
+    state.learn(
+        [Lesson(n, b"", bool(label), message) for n, (message, label) in enumerate(zip(messages, spam, strict=True), 1)]
+    )
+    return state
+
+
 def scored(messages: list[Message], spam: Any) -> Any:
     """Every score from before the message was learnt."""
-    return Learner(BITS, 0.1).learn_many(*columns_of_many(messages), spam)
+    return taught(messages, spam).kept()[0]
 
 
 def test_a_ham_seldom_scores_above_a_spam() -> None:
@@ -53,3 +62,14 @@ def test_thresholds_keep_their_promise_and_probabilities_come_true() -> None:
     assert np.mean(labels == "unsure") <= 0.1
     said = np.array([found.probability(score) for score in new])
     assert np.mean((said - truth) ** 2) <= 0.01  # 0.13 for anybody who knows no more than the shares
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_one_side_after_the_other_does_not_turn_the_filter_over(first: bool) -> None:
+    messages, spam = corpus()
+    train, test = np.arange(len(spam)) < 2600, np.arange(len(spam)) >= 2600
+    order = np.flatnonzero(train)[np.argsort(spam[train] != first, kind="stable")]
+    state = taught([messages[i] for i in order], spam[order])
+    said = np.array([state.learner.score(columns_of(messages[i])) > 0.0 for i in np.flatnonzero(test)])
+    assert np.mean(said[~spam[test]]) <= 0.05  # without rehearsal nearly all of them
+    assert np.mean(said[spam[test]]) >= 0.9

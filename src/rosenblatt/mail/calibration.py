@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SPAM_LOSS = 0.01  # the share of spam that may be called ham
+HAM_ODDS = 3.0  # a mail of which nothing is known is as likely the one as the other: that is unsure, not ham
 # Before any message the learner's margin is all that is known: as if one spam had scored 1 and one ham -1,
 MARGIN = 1.0
 # and as if so many had gone beyond the rest by so much on the average.
@@ -37,7 +38,7 @@ class Calibration(NamedTuple):
     slope: float = 0.6931471805599453
     offset: float = 0.0
     spam_from: float = 1.75  # scores: from here on it is spam,
-    ham_to: float = -1.25  # up to here ham, and unsure between
+    ham_to: float = -1.584962500721156  # up to here ham, and unsure between
     hams: int = 0  # that it comes from,
     from_errors: bool = False  # which were errors only, so that nothing is promised
 
@@ -56,8 +57,9 @@ def calibrate(
     """From scores that messages had before they were learnt, and whether they were spam.
 
     ham_loss: the share of ham that may be called spam; spam_loss: the share of spam that may be called ham. Whatever shares are
-    asked for, what is called ham is more likely ham than not, and what is called spam is likelier spam than ham by a factor of
-    ham_weight at least: where a ham lost is so many times as bad as a spam passed, that is when calling it spam pays.
+    asked for, what is called ham is likelier ham than spam by a factor of HAM_ODDS, and what is called spam likelier spam than
+    ham by a factor of ham_weight at least: where a ham lost is so many times as bad as a spam passed, that is when calling it
+    spam pays.
     """
     for name, share in (("ham_loss", ham_loss), ("spam_loss", spam_loss)):
         if not 0.0 <= share <= 1.0:
@@ -73,9 +75,9 @@ def calibrate(
         size = (2.0 * MARGIN + float(np.abs(scores).sum())) / (2 + len(scores))
         slope, offset = pi**2 / (12.0 * log(2.0) * size), 0.0
         ham_loss, spam_loss = min(ham_loss / HAM_WRONG, 1.0), min(spam_loss / SPAM_WRONG, 1.0)
-    even, pays = -offset / slope, (log(max(ham_weight, 1.0)) - offset) / slope
+    likely, pays = (-log(HAM_ODDS) - offset) / slope, (log(max(ham_weight, 1.0)) - offset) / slope
     spam_from = max(pays, _right_above(scores[~spam], ham_loss))
-    ham_to = min(even, -_right_above(-scores[spam], spam_loss))
+    ham_to = min(likely, -_right_above(-scores[spam], spam_loss))
     return Calibration(slope, offset, spam_from, ham_to, int((~spam).sum()), from_errors)
 
 

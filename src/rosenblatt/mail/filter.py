@@ -120,6 +120,7 @@ class Filter:
         `relearn` does. They are learnt as they come, a batch in each transaction; when this returns they are on disk.
 
         mix : learn them in the order of their digests instead, after all of them were read: for mailboxes of spam, then of ham.
+            Where what was learnt before was much of one side, and this is of the other, all is mixed, and learnt anew.
         progress : called with the number of mails that have been read.
         """
         self.store.log.check_writable()
@@ -132,6 +133,8 @@ class Filter:
                     spool.add(mail.digest, mail.spam, mail.packed)
                 fresh = (_Mail(*row, Message.unpack(row[2])) for row in spool.mixed())
             self._learn_batches(fresh, told)
+            if mix:
+                self.store.mix_if_due()
         except Exception:  # a mailbox that cannot be read; whoever pressed Ctrl-C does not want to wait
             self._settle()
             raise
@@ -210,6 +213,8 @@ class Filter:
             waiting = None if spool is None else spool.find(name)
             if (known is not None and known.spam == spam and waiting is None) or waiting == spam:
                 told["known"] += 1
+                if spool is not None and waiting is None:
+                    spool.add(name, spam, None)
             else:
                 if waiting is not None:
                     told["both"] += 1

@@ -200,6 +200,10 @@ class Log(Connection):
             raise FilterError(self.home, f"{NAME} is damaged: message {seq:,} has no text{MEND}")
         return Message.unpack(packed)
 
+    def labels(self) -> list[bool]:
+        """Of the messages that have texts, in order."""
+        return [bool(spam) for (spam,) in self.db.execute("SELECT spam FROM messages WHERE fields IS NOT NULL ORDER BY seq")]
+
     def foldable(self, keep: int) -> tuple[int, int]:
         """The last message with a text that is not among the newest so many, and the number of those up to it."""
         texts = "FROM messages WHERE fields IS NOT NULL"
@@ -231,6 +235,16 @@ class Log(Connection):
     def remove(self, seq: int) -> None:
         self.db.execute("DELETE FROM messages WHERE seq = ?", (seq,))
         self._changed(seq)
+
+    def mix(self) -> None:
+        """The messages that have texts in the order of their digests, as if they had been learnt in it."""
+        texts = "FROM messages WHERE fields IS NOT NULL"
+        old = [seq for (seq,) in self.db.execute(f"SELECT seq {texts} ORDER BY digest")]
+        last = self.last()
+        new = range(last + 1, last + 1 + len(old))
+        self.db.executemany("UPDATE messages SET seq = ? WHERE seq = ?", zip(new, old, strict=True))
+        self.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'messages'", (last + len(old),))
+        self._changed(min(old, default=0))
 
     def change(self, settings: Settings, replayed: bool) -> None:
         self._tell("settings", asdict(settings))

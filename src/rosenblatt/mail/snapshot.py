@@ -1,7 +1,8 @@
 """The state of a filter in one of the library's model files, so that opening a filter does not replay its whole log.
 
 The weights are an AROW model's, with a recipe that takes raw mails: `rb.load(path).predict([raw])` works on it. Beside them are
-the variances, the scores that the calibration comes from, and which log the state is the replay of, up to which message.
+the variances, what is rehearsed, the scores that the calibration comes from, and which log the state is the replay of, up to
+which message.
 A snapshot is never the truth: one that is damaged, of another log or out of date is the same as none.
 """
 
@@ -21,12 +22,14 @@ from ..models.model import Model
 from ..models.provenance import provenance_now
 from .learner import Learner
 from .recipe import MailRecipe
+from .rehearsal import Rehearsal
 from .settings import Settings
 from .state import KEPT, State
 
 NAME = "filter.safetensors"
 CLASSES = ("ham", "spam")
 VARIANCES, SCORES, LABELS = "fitted.variances", "fitted.scores", "fitted.labels"
+LENGTHS, COLUMNS = "fitted.rehearsed_lengths", "fitted.rehearsed_columns"
 
 
 def save(state: State, log: str, path: Path, names: tuple[tuple[int, str], ...] = ()) -> None:
@@ -55,6 +58,7 @@ def load(path: Path, log: str, settings: Settings) -> State | None:
 
 def model_of(state: State, log: str, names: tuple[tuple[int, str], ...] = ()) -> Model:
     settings, (scores, labels) = state.settings, state.kept()
+    rehearsed, lengths, columns = state.rehearsal.packed()
     filtered = {
         "log": log,
         "seq": state.seq,
@@ -62,6 +66,8 @@ def model_of(state: State, log: str, names: tuple[tuple[int, str], ...] = ()) ->
         "generation": state.generation,
         "count": state.count,
         "spam": state.spam,
+        "strange": state.strange,
+        "rehearsed": rehearsed,
     } | settings.replayed()
     return Model(
         kind="AROW",
@@ -72,7 +78,10 @@ def model_of(state: State, log: str, names: tuple[tuple[int, str], ...] = ()) ->
         recipe=MailRecipe(settings.bits, settings.features, names),
         n_iter=1,
         provenance=provenance_now() | {"messages": {"ham": state.count - state.spam, "spam": state.spam}},
-        more=({"filter": filtered}, {VARIANCES: state.learner.variances, SCORES: scores, LABELS: labels}),
+        more=(
+            {"filter": filtered},
+            {VARIANCES: state.learner.variances, SCORES: scores, LABELS: labels, LENGTHS: lengths, COLUMNS: columns},
+        ),
     )
 
 
@@ -84,7 +93,7 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
     require(told["log"] == log, "belongs to another log")
     for name, value in settings.replayed().items():
         require(type(told[name]) is type(value) and told[name] == value, f"was made with another {name}")
-    for name in ("seq", "generation", "count", "spam"):
+    for name in ("seq", "generation", "count", "spam", "strange"):
         require(type(told[name]) is int and 0 <= told[name] < 1 << 62, f"has no {name}")
     width, variances, scores, labels = 1 << settings.bits, arrays[VARIANCES], arrays[SCORES], arrays[LABELS]
     require(model.coef.shape == (1, width) and model.coef.dtype == np.float32, "has weights of another shape")
@@ -95,8 +104,10 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
     learner.bits, learner.r, learner.ham_weight = settings.bits, settings.r, settings.ham_weight
     learner.weights, learner.variances = model.coef[0], variances
     state = State(settings, learner)
+    state.rehearsal = Rehearsal.unpacked(told["rehearsed"], arrays[LENGTHS], arrays[COLUMNS])
+    require(not len(arrays[COLUMNS]) or int(arrays[COLUMNS].max()) < width, "rehearses columns that it does not have")
     state.seq, state.last, state.generation = told["seq"], bytes.fromhex(told["last"]), told["generation"]
-    state.count, state.spam, state.held = told["count"], told["spam"], len(scores)
+    state.count, state.spam, state.strange, state.held = told["count"], told["spam"], told["strange"], len(scores)
     state.scores, state.labels = scores.copy(), labels.copy()
     return state
 

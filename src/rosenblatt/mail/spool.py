@@ -2,19 +2,37 @@
 
 An online learner that sees 500 spam and then 2,500 ham forgets the first. So the mails of one command are mixed: in the order
 of their digests, which is as good as random, and the same in whatever order they are given. They wait in a temporary file that
-SQLite keeps sorted, packed as in the log; memory does not grow with their number.
+SQLite keeps sorted, packed as in the log; memory does not grow with their number. Where each side comes in a command of its own
+the log is mixed, too (`is_one_sided`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from .errors import FilterError
 
 CACHE = 8 << 10  # KB of the temporary file that stay in memory
+STRETCH, SHARE, NATURAL = 20, 0.1, 8.0  # see `is_one_sided`
+
+
+def is_one_sided(labels: Sequence[bool]) -> bool:
+    """Whether messages came one side after the other: a stretch of one side is a tenth of them or more, and far longer than
+    chance would have it. What chance has, n messages of which m are of the rarer side, is about n/m ln m.
+
+    >>> is_one_sided([False] * 300 + [True] * 60), is_one_sided([False, False, True] * 120), is_one_sided([False] * 300)
+    (True, False, False)
+    """
+    n, spam = len(labels), sum(labels)
+    rarer = min(spam, n - spam)
+    if not rarer:
+        return False
+    longest = max(sum(1 for _ in stretch) for _, stretch in groupby(labels))
+    return longest >= max(STRETCH, SHARE * n, NATURAL * n / rarer)
 
 
 class Spool:
@@ -28,8 +46,8 @@ class Spool:
         self.db.execute("CREATE TABLE mails (digest BLOB PRIMARY KEY, spam INTEGER, packed BLOB)")
         self.db.execute("BEGIN")
 
-    def add(self, digest: bytes, spam: bool, packed: bytes) -> None:
-        """The last label that a mail is given is its label."""
+    def add(self, digest: bytes, spam: bool, packed: bytes | None) -> None:
+        """The last label that a mail is given is its label; one without text only says that it was given so."""
         try:
             self.db.execute("INSERT OR REPLACE INTO mails VALUES (?, ?, ?)", (digest, int(spam), packed))
         except sqlite3.Error as error:
@@ -42,7 +60,8 @@ class Spool:
         return None if row is None else bool(row[0])
 
     def mixed(self) -> Iterator[tuple[bytes, bool, bytes]]:
-        for digest, spam, packed in self.db.execute("SELECT digest, spam, packed FROM mails ORDER BY digest"):
+        texts = "FROM mails WHERE packed IS NOT NULL"
+        for digest, spam, packed in self.db.execute(f"SELECT digest, spam, packed {texts} ORDER BY digest"):
             yield digest, bool(spam), packed
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ from .errors import BaseGoneError, FilterError
 from .log import Base, Log
 from .reasons import extremes, names_in
 from .settings import Settings
+from .spool import is_one_sided
 from .state import Lesson, State
 
 # Messages that are replayed at every start, at most; and the share of time that saving may take of one who learns on and on.
@@ -341,6 +342,13 @@ class Store:
                     snapshot.remove(path)
             snapshot.remove_abandoned(self.home)
         self.shrunk = self.log.shrink()
+
+    def mix_if_due(self) -> None:
+        """Mail that was learnt one side after the other, in several commands, is learnt anew as if it had come in one."""
+        with self.writing, self.log.writing():
+            if is_one_sided(self.log.labels()):
+                self.stale = True
+                self.log.mix()
 
     def fold_if_due(self) -> None:
         """Above one of the limits, the older half is folded."""

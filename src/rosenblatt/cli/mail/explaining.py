@@ -79,10 +79,10 @@ def promise(ham_loss: float, calibration: Calibration, messages: int) -> str:
     if need > WINDOW:
         return f"{asked} asked for, which cannot be promised: that takes {hams}, and only {window} count"
     if calibration.hams >= need:
-        return f"{asked} at most, promised from {hams} on; there are {calibration.hams:,}"
+        return f"{asked} at most, promised from {hams} on; {calibration.hams:,} count"
     if messages < WINDOW:
-        return f"{asked} asked for, promised from {hams} on; not yet: there are {calibration.hams:,}"
-    there = f"there are {calibration.hams:,} among {window}, and older ones do not count"
+        return f"{asked} asked for, promised from {hams} on; not yet: {calibration.hams:,} count"
+    there = f"{calibration.hams:,} count, those among {window}"
     return f"{asked} asked for, promised from {hams} on; not so: {there}"
 
 
