@@ -24,18 +24,13 @@ KINDS[128:] = 2
 
 
 @inlined
-def _lower(c: Any) -> Any:
-    return np.uint8(c + np.uint8(32)) if np.uint8(65) <= c <= np.uint8(90) else c
-
-
-@inlined
 def _is_space(c: Any) -> Any:
     return c == SPACE or np.uint8(9) <= c <= np.uint8(13)
 
 
 @inlined
 def _squeezed(text: Any, start: Any, stop: Any, room: Any, plain: Any) -> Any:
-    """text[start:stop] to plain[1:], in lower case with single spaces, `room` bytes at most, between two spaces; its end."""
+    """text[start:stop] to plain[1:], with single spaces, `room` bytes at most, between two spaces; its end."""
     plain[ZERO] = SPACE
     n, i, last = ONE, start, room + ONE
     waits = False  # whether a space is due before the next word
@@ -49,7 +44,7 @@ def _squeezed(text: Any, start: Any, stop: Any, room: Any, plain: Any) -> Any:
                 n += ONE
                 waits = False
             if n < last:
-                plain[n] = _lower(c)
+                plain[n] = c
                 n += ONE
         i += ONE
     plain[n] = SPACE
@@ -94,30 +89,26 @@ def _field(text: Any, size: Any, f: Any, found: Any, n: Any) -> Any:
 
 
 @kernel
-def _headers(text: Any, start: Any, stop: Any, plain: Any, found: Any, n: Any) -> Any:
-    size = np.uintp(stop - start)
-    for i in range(size):
-        plain[i] = _lower(text[start + np.uintp(i)])
-    line = ZERO
-    while line < size:
+def _headers(text: Any, start: Any, stop: Any, found: Any, n: Any) -> Any:
+    """The hashes of the lines of headers, and of their words with the headers' names, into found[n:]; the next n."""
+    line = start
+    while line < stop:
         end = line
-        colon = size  # where ": " begins
-        while end < size and plain[end] != NEWLINE:
-            if colon == size and plain[end] == COLON and end + ONE < size and plain[end + ONE] == SPACE:
+        colon = stop  # where ": " begins
+        while end < stop and text[end] != NEWLINE:
+            if colon == stop and text[end] == COLON and end + ONE < stop and text[end + ONE] == SPACE:
                 colon = end
             end += ONE
         if end > line:
-            found[n] = murmur3(plain, line, end, LINES)
+            found[n] = murmur3(text, line, end, LINES)
             n += ONE
-        if colon < size:
-            name = murmur3(plain, line, colon, NAMES)
-            word, after = _word(plain, colon + TWO, end)
+        if colon < stop:
+            name = murmur3(text, line, colon, NAMES)
+            word, after = _word(text, colon + TWO, end)
             while word < after:
-                found[n] = np.uint32(
-                    np.uint32(name * PAIR) + murmur3(plain, word, after, np.uint32(WORDS + np.uint32(HEADERS)))
-                )
+                found[n] = np.uint32(np.uint32(name * PAIR) + murmur3(text, word, after, np.uint32(WORDS + np.uint32(HEADERS))))
                 n += ONE
-                word, after = _word(plain, after, end)
+                word, after = _word(text, after, end)
         line = end + ONE
     return n
 
@@ -156,7 +147,7 @@ def message_columns(
 ) -> Any:
     """The columns of messages, one after the other, to `out`, and how many each has to `number`; returns how many in all.
 
-    Field f of message m is text[ends[9 m + f]:ends[9 m + f + 1]]; `room` is how much of each field is read.
+    Field f of message m is text[ends[9 m + f]:ends[9 m + f + 1]], folded; `room` is how much of each field is read.
     """
     at, mask = ZERO, np.uint32((1 << bits) - 1)
     values, spare = scratch[0], scratch[1]
@@ -166,7 +157,7 @@ def message_columns(
             start, stop = np.uintp(ends[np.uintp(m) * FIELDS + f]), np.uintp(ends[np.uintp(m) * FIELDS + f + ONE])
             if start < stop:
                 if f == HEADERS:
-                    n = _headers(text, start, stop, plain, values, n)
+                    n = _headers(text, start, stop, values, n)
                 else:
                     n = _field(plain, _squeezed(text, start, stop, np.uintp(room[f]), plain), f, values, n)
             f += ONE

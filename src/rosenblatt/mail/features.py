@@ -1,6 +1,7 @@
 """The features of a message: which columns it has, and what they are called. Chosen by measurement: see `benchmarks/mail.py`.
 
-Of every field a beginning is read, in lower case and with single spaces, so that case and layout hide nothing:
+Of every field a beginning is read, in lower case and with single spaces, letters and signs in their plainest form (`folded`),
+so that case, layout and fancy alphabets hide nothing:
   grams   every stretch of five bytes: it still matches where a word is bent, joined, or of a language without spaces;
           of the body, which would drown the rest, every second one, drawn by its hash
   words   runs of letters and digits; hosts and addresses are one word
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -37,11 +39,30 @@ DRAWN = 1 << 31  # grams of the body count whose hashes are below it
 BLOCK = 1 << 24  # bytes of text that are worked on at once
 
 # A word begins and ends with a letter, a digit, a sign of money, or any byte that is not ASCII.
-_WORD = re.compile(rb"[a-z0-9$\x80-\xff](?:[a-z0-9$\x80-\xff.@_'-]*[a-z0-9$\x80-\xff])?")
+WORD = re.compile(rb"[a-z0-9$\x80-\xff](?:[a-z0-9$\x80-\xff.@_'-]*[a-z0-9$\x80-\xff])?")
 _CALLED = {"headers": "header", "links": "link", "attachments": "attachment"}
+_PART = b"part"  # no header, but what `parse.py` says of a mail's parts among them
+_SHAPED = (b"date", b"message-id")  # headers of which only the shape is read: see shapes.py
+_SIGNS = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u2039\u203a", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", " - ")
+    | dict.fromkeys("\u2022\u00b7\u2027\u25cf\u25aa\u00a1\u00bf", " ")
+)
 
 
-class _Kind(NamedTuple):
+def folded(text: bytes) -> bytes:
+    """UTF-8 in lower case, with quotes, dashes and blanks as ASCII has them, and letters of fancy alphabets as plain ones.
+
+    >>> folded("\u201cÉTÉ\u201d\u2026 \U0001d405\U0001d411\U0001d404\U0001d404 ﬁx\u00a0it".encode()).decode()
+    '"été"... free fix it'
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", text.decode("utf-8", "ignore")).lower().translate(_SIGNS).encode("utf-8", "ignore")
+
+
+class Kind(NamedTuple):
     """Features of one kind in one field: their hashes, and what tells their names when somebody asks."""
 
     field: str
@@ -49,7 +70,26 @@ class _Kind(NamedTuple):
     tokens: Sequence[bytes] | bytes  # bytes: grams of them,
     places: Any = ()  # that begin here
     firsts: Sequence[bytes] = ()  # of pairs
-    joint: str = " "
+
+    def name(self, at: int) -> str:
+        """Such as `body: "free"`; ~ before grams."""
+        if self.firsts and self.firsts[at] == _PART:
+            return f'part: "{readable(bytes(self.tokens[at]))}"'
+        return f"{_CALLED.get(self.field, self.field)}: {self._quoted(at)}"
+
+    def _quoted(self, at: int) -> str:
+        if isinstance(self.tokens, bytes):
+            start = self.places[at]
+            return f'~"{readable(self.tokens[start : start + WIDTH])}"'
+        told = readable(self.tokens[at])
+        if not self.firsts:
+            return f'"{told}"'
+        first = readable(self.firsts[at])
+        return (
+            f'"{first}" {"like" if self.firsts[at] in _SHAPED else "has"} "{told}"'
+            if self.field == "headers"
+            else f'"{first} {told}"'
+        )
 
 
 def columns_of(message: Message, bits: int = BITS) -> Any:
@@ -83,14 +123,13 @@ def named_columns(message: Message, bits: int = BITS, wanted: Any = None) -> dic
     """
     mask, names = np.uint32((1 << bits) - 1), dict[int, str]()
     # Words before the grams they hold: where two share a column, the word is what a person reads.
-    for kind in sorted(_kinds(message), key=lambda kind: isinstance(kind.tokens, bytes)):
-        label = _CALLED.get(kind.field, kind.field)
+    for kind in sorted(kinds_of(message), key=lambda kind: isinstance(kind.tokens, bytes)):
         columns = kind.hashes & mask
         places = range(len(columns)) if wanted is None else _found(columns, wanted).tolist()
         for at in places:
             column = int(columns[at])
             if column not in names:
-                names[column] = f"{label}: {_quoted(kind, at)}"
+                names[column] = kind.name(at)
     return names
 
 
@@ -101,15 +140,7 @@ def _found(columns: Any, wanted: Any) -> Any:
     return np.flatnonzero(wanted[np.minimum(np.searchsorted(wanted, columns), len(wanted) - 1)] == columns)
 
 
-def _quoted(kind: _Kind, at: int) -> str:
-    if isinstance(kind.tokens, bytes):
-        start = kind.places[at]
-        return f'~"{_readable(kind.tokens[start : start + WIDTH])}"'
-    first = _readable(kind.firsts[at]) + kind.joint if kind.firsts else ""
-    return f'"{first}{_readable(kind.tokens[at])}"'
-
-
-def _readable(text: bytes) -> str:
+def readable(text: bytes) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:100].decode("utf-8", "replace"))
 
 
@@ -117,43 +148,43 @@ def _readable(text: bytes) -> str:
 
 
 def _columns(message: Message, bits: int) -> Any:
-    every = [kind.hashes for kind in _kinds(message)]
+    every = [kind.hashes for kind in kinds_of(message)]
     columns = np.sort(np.concatenate([np.zeros(0, np.uint32), *every]) & np.uint32((1 << bits) - 1))
     return columns[np.diff(columns, prepend=columns[:1] + np.uint32(1)) != 0]  # np.unique imports much
 
 
-def _kinds(message: Message) -> Iterator[_Kind]:
+def kinds_of(message: Message) -> Iterator[Kind]:
     for f, (field, text) in enumerate(zip(FIELDS, message, strict=True)):
         if not text:
             continue
         if f == HEADERS:
-            yield from _of_headers(text[: LENGTHS[field]].lower())
+            yield from _of_headers(folded(text[: LENGTHS[field]])[: LENGTHS[field]])
             continue
         room = LENGTHS[field]
-        plain = b" ".join(text[: SPACES * room].lower().split())[:room]
-        words = _WORD.findall(plain)
+        plain = b" ".join(folded(text[: SPACES * room]).split())[:room]
+        words = WORD.findall(plain)
         hashes = murmur3_of(words, WORDS + f)
-        yield _Kind(field, hashes, words)
+        yield Kind(field, hashes, words)
         if f != BODY:
-            yield _Kind(field, _pair(hashes[:-1], hashes[1:]), words[1:], firsts=words[:-1])
+            yield Kind(field, _pair(hashes[:-1], hashes[1:]), words[1:], firsts=words[:-1])
         plain = b" " + plain + b" "
         grams = murmur3_windows(np.frombuffer(plain, np.uint8), WIDTH, f)
         places = np.flatnonzero(grams < DRAWN) if f == BODY else np.arange(len(grams))
-        yield _Kind(field, grams[places], plain, places)
+        yield Kind(field, grams[places], plain, places)
 
 
-def _of_headers(text: bytes) -> Iterator[_Kind]:
+def _of_headers(text: bytes) -> Iterator[Kind]:
     lines = [line for line in text.split(b"\n") if line]
-    yield _Kind("headers", murmur3_of(lines, LINES), lines)
+    yield Kind("headers", murmur3_of(lines, LINES), lines)
     names, words, held = [], [], []
     for line in lines:
         name, _, value = line.partition(b": ")
-        found = _WORD.findall(value)
+        found = WORD.findall(value)
         names.append(name)
         words += found
         held += [len(found)]
     first, of_each = np.repeat(murmur3_of(names, NAMES), held), [n for n, k in zip(names, held, strict=True) for _ in range(k)]
-    yield _Kind("headers", _pair(first, murmur3_of(words, WORDS + HEADERS)), words, firsts=of_each, joint='" has "')
+    yield Kind("headers", _pair(first, murmur3_of(words, WORDS + HEADERS)), words, firsts=of_each)
 
 
 def _pair(first: Any, second: Any) -> Any:
@@ -172,7 +203,9 @@ def _compiled(messages: Sequence[Message], bits: int) -> tuple[Any, Any]:
     plain, counts = np.empty(int(room.max()) + 2, np.uint8), np.empty(1 << 11, np.int64)
     found, numbers = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
     for some in _blocks(messages):
-        fields = [text[:most] for message in some for text, most in zip(message, looked, strict=True)]
+        fields = [folded(text[:most]) for message in some for text, most in zip(message, looked, strict=True)]
+        for at in range(HEADERS, len(fields), len(FIELDS)):
+            fields[at] = fields[at][: LENGTHS["headers"]]  # plain letters may be more bytes than fancy ones
         ends = np.zeros(len(fields) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, fields), np.int64, len(fields)), out=ends[1:])
         # n bytes have fewer than n + 2 grams, half as many words, and as many pairs; lines and their words are fewer.

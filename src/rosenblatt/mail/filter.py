@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .calibration import Calibration
 from .errors import FilterError, FoldedError
 from .features import columns_of
@@ -20,7 +22,7 @@ from .identity import digest
 from .log import Log
 from .message import Message
 from .parse import parse
-from .reasons import LOOKED, extremes, listed, names_in, reasons_of, telling
+from .reasons import LOOKED, PATIENCE, extremes, listed, reasons_of, telling, words_of
 from .results import Learned, Relearned, Unlearned
 from .settings import Settings
 from .spool import Spool
@@ -294,9 +296,15 @@ class Filter:
             weights = state.learner.weights[columns]
         return reasons_of(message, columns, weights, bits, n)
 
-    def telling(self, raw: bytes, n: int) -> list[Reason]:
-        """The n of them that say most, without those that repeat another: grams of a word that is there."""
-        return telling(self.explain(raw, LOOKED * n), n)
+    def telling(self, raw: bytes, n: int | None = None) -> list[Reason]:
+        """What each word of a mail added to its score, with the features that touch it, the weightiest first; all of them add
+        up to it."""
+        state = self.store.state
+        message, bits = parse(raw), state.settings.bits
+        columns = columns_of(message, bits)
+        with self.store.lock:
+            weights = state.learner.weights[columns]
+        return words_of(message, columns, weights, bits, n)
 
     @property
     def calibration(self) -> Calibration:
@@ -325,20 +333,19 @@ class Filter:
     def top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
         """The most spammy and the most hammy features, with names from the texts in the log, the newest first."""
         with self.store.lock:
-            state = self.store.state
-            weights, bits = state.learner.weights, state.settings.bits
+            weights = self.store.state.learner.weights
             spammy, hammy = extremes(weights, n)
             weights = {column: float(weights[column]) for column in (*spammy.tolist(), *hammy.tolist())}
         log = Log(self.store.home)
         try:
             with log.reading():
-                names = names_in(log.newest_first(), [*weights], bits)
+                names = self.store.names_of(np.concatenate([spammy, hammy]), log, PATIENCE)
         finally:
             log.close()
         return listed(spammy, weights, names), listed(hammy, weights, names)
 
     def telling_top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
-        """The same, without those that repeat another."""
+        """The same, without those that repeat another: n of either side, if there are so many among the heaviest."""
         spammy, hammy = self.top(LOOKED * n)
         return telling(spammy, n), telling(hammy, n)
 

@@ -11,9 +11,11 @@ import numpy as np
 
 from .features import columns_of, named_columns
 from .message import Message
+from .traces import traces_of
 from .verdict import Reason
 
 LOOKED = 8  # times as many reasons as are wanted are looked at, for those that say something of their own
+WORDS_FIRST = 1.25
 PATIENCE = 3.0  # seconds to look for names in the log
 
 
@@ -22,6 +24,17 @@ def reasons_of(message: Message, columns: Any, weights: Any, bits: int, n: int |
     order = np.argsort(-abs(weights), kind="stable")[: len(columns) if n is None else n]
     names, share = named_columns(message, bits, np.sort(columns[order])), 1.0 / sqrt(max(1, len(columns)))
     return [Reason(_name(names, int(columns[at])), float(weights[at]) * share) for at in order.tolist()]
+
+
+def words_of(message: Message, columns: Any, weights: Any, bits: int, n: int | None) -> list[Reason]:
+    """Every word of a mail and what the features that touch it added, the largest first; all of them add up to the score."""
+    found = traces_of(message)
+    at = np.searchsorted(columns, found.hashes & np.uint32((1 << bits) - 1))
+    # A feature may stand in several places, and several features in one column: each has its part of the column's weight.
+    parts = found.shares / np.maximum(np.bincount(at, found.shares, len(columns)), 1e-300)[at]
+    added = np.bincount(found.owners, weights[at].astype(np.float64) * parts, len(found.names)) / sqrt(max(1, len(columns)))
+    order = np.argsort(-abs(added), kind="stable")[:n]
+    return [Reason(found.names[owner](), float(added[owner])) for owner in order.tolist()]
 
 
 def extremes(weights: Any, n: int) -> tuple[Any, Any]:
@@ -52,14 +65,17 @@ def names_in(messages: Iterable[Message], wanted: Any, bits: int, patience: floa
 
 def telling(reasons: list[Reason], n: int) -> list[Reason]:
     """The n weightiest that say something of their own: no pieces with three letters of one that is there, no pairs with it.
+    Words come before pieces that weigh as much or little more.
 
-    >>> some = [Reason('body: ~"lick "', 0.5), Reason('body: "click"', 0.4), Reason('body: "click here"', 0.3)]
+    >>> some = [Reason('body: ~"lick "', 0.45), Reason('body: "click"', 0.4), Reason('body: "click here"', 0.3)]
     >>> telling(some + [Reason('subject: ~"lick "', 0.2)], 3)
     [Reason(name='body: "click"', weight=0.4), Reason(name='subject: ~"lick "', weight=0.2)]
     """
     kept: list[Reason] = []
     texts: dict[str, list[str]] = {}
-    for reason in sorted(reasons, key=lambda reason: ': ~"' in reason.name):  # words first, in their order
+    for reason in sorted(reasons, key=lambda reason: -abs(reason.weight) * (1.0 if ': ~"' in reason.name else WORDS_FIRST)):
+        if len(kept) == n:
+            break
         field, _, quoted = reason.name.partition(": ")
         text, said = quoted.lstrip("~").strip('"').strip(), texts.setdefault(field, [])
         pieces = [text[k : k + 3] for k in range(max(1, len(text) - 2))] if quoted.startswith("~") else [text]
@@ -68,7 +84,7 @@ def telling(reasons: list[Reason], n: int) -> list[Reason]:
         ):
             said.append(text)
             kept.append(reason)
-    return sorted(kept, key=lambda reason: -abs(reason.weight))[:n]
+    return sorted(kept, key=lambda reason: -abs(reason.weight))
 
 
 def listed(columns: Any, weights: Any, names: dict[int, str]) -> list[Reason]:

@@ -109,6 +109,7 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
     state.seq, state.last, state.generation = told["seq"], bytes.fromhex(told["last"]), told["generation"]
     state.count, state.spam, state.strange, state.held = told["count"], told["spam"], told["strange"], len(scores)
     state.scores, state.labels = scores.copy(), labels.copy()
+    state.names = dict(model.recipe.names) if isinstance(model.recipe, MailRecipe) else {}
     return state
 
 

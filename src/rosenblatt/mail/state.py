@@ -50,6 +50,7 @@ class State:
         self.labels: Any = np.zeros(64, np.bool_)
         self.held = 0  # scores that are kept
         self.strange = 0  # messages at the beginning whose scores say nothing
+        self.names: dict[int, str] = {}  # of columns, from the file that it was loaded from
         self._calibration: tuple[int, Calibration] | None = None
 
     def learn(self, lessons: list[Lesson], lock: contextlib.AbstractContextManager[Any] | None = None) -> None:

@@ -38,7 +38,7 @@ SAVING = 0.05
 TOGETHER = 100  # messages that are replayed in one go, while verdicts wait
 SPACING = 1000  # messages between two states that are kept in memory by one who learns for long
 MANY = 2000  # messages for which it pays to load Numba
-NAMED, PATIENCE = 50, 0.2  # features of either side whose names are saved, and seconds to look for them
+NAMED, PATIENCE = 200, 0.2  # features of either side whose names are saved, and seconds to look for them
 FEWEST = 1000  # texts that are never folded because of their bytes
 FEATURES = features.VERSION
 T = TypeVar("T")
@@ -82,6 +82,7 @@ class Store:
         self.saved = 0  # messages in the newest file that is right
         self.earlier: list[State] = []  # two that are a while old
         self.folded = 0  # messages whose texts are gone
+        self.names: dict[int, dict[int, str]] = {}  # for each number of bits what some columns stand for
         self.shrunk = True  # their room is free, and so they are gone from the disk, too
         self._base: Base | None = None
         self._next_save, self.stale = 0.0, False
@@ -196,13 +197,19 @@ class Store:
 
     def _states(self, settings: Settings, base: Base | None) -> Iterator[tuple[State, bool]]:
         """Those that there are, the newest first, and whether they are on disk."""
-        latest = snapshot.load(self.home / snapshot.NAME, self.log.uuid, settings)
+        latest = self._loaded(snapshot.NAME, settings)
         states = [(state, False) for state in self.earlier if state.settings.replayed() == settings.replayed()]
         states += [] if latest is None else [(latest, True)]
         yield from sorted(states, key=lambda pair: (pair[0].seq, pair[1]), reverse=True)
-        oldest = None if base is None else snapshot.load(self.home / base.name, self.log.uuid, settings)
+        oldest = None if base is None else self._loaded(base.name, settings)
         if oldest is not None:
             yield oldest, True
+
+    def _loaded(self, name: str, settings: Settings) -> State | None:
+        state = snapshot.load(self.home / name, self.log.uuid, settings)
+        if state is not None:
+            self.names.setdefault(settings.bits, {}).update(state.names)
+        return state
 
     def remember(self) -> None:
         """Keep the state as it is now, so that what is learnt next can soon be taken back without replaying everything."""
@@ -264,7 +271,7 @@ class Store:
         if (
             self.log.read_only
             or not self.log.in_place
-            or self.state.count - self.saved <= BACKLOG
+            or self.state.count - self.saved <= (BACKLOG if self.saved or not at_end else 0)  # a model is there from the first
             or (started < self._next_save and not at_end)
         ):
             return
@@ -293,10 +300,18 @@ class Store:
 
     def _names(self) -> tuple[tuple[int, str], ...]:
         """What the weightiest columns stand for, so that whoever shows the model sees words; as many as are soon found."""
-        bits = self.state.settings.bits
         wanted = np.concatenate(extremes(self.state.learner.weights, NAMED))
         with self.log.reading():
-            return tuple(sorted(names_in(self.log.newest_first(), wanted, bits, PATIENCE).items()))
+            return tuple(sorted(self.names_of(wanted, self.log, PATIENCE).items()))
+
+    def names_of(self, columns: Any, log: Log, patience: float) -> dict[int, str]:
+        """What columns stand for: as files have told, since texts may be gone, or from the newest texts; within `reading`."""
+        bits = self.state.settings.bits
+        names = self.names.setdefault(bits, {})
+        names.update(
+            names_in(log.newest_first(), [column for column in columns.tolist() if column not in names], bits, patience)
+        )
+        return {column: names[column] for column in columns.tolist() if column in names}
 
     @_however_the_base_changes
     def fold(self, keep: int) -> int:

@@ -14,8 +14,10 @@ from ...report.words import percent, plural
 from ..console import note, out, print_json, say
 from .reading import Reading, no_mail
 
+SHORTEST, LONGEST, BESIDE = 3, 30, 13  # columns of bars, and of what stands beside names and bars
 
-def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
+
+def explain(spam_filter: Any, path: str, count: int, single: bool, as_json: bool) -> None:
     reading = Reading([path])
     mails = iter(reading)
     mail = next(mails, None)
@@ -24,7 +26,7 @@ def explain(spam_filter: Any, path: str, count: int, as_json: bool) -> None:
     if next(mails, None) is not None:
         note(f"there are more mails; only the first is explained, {mail.source}")
     found = spam_filter.classify(mail.raw)
-    reasons = spam_filter.telling(mail.raw, count)
+    reasons = spam_filter.explain(mail.raw, count) if single else spam_filter.telling(mail.raw, count)
     rest = found.score - sum(reason.weight for reason in reasons)
     if as_json:
         told = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
@@ -92,14 +94,16 @@ def _likely(probability: float) -> str:
 
 
 def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Any:
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title, "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.columns[1].justify = "right"
     largest = max((abs(weight) for _, weight in rows), default=0.0) or 1.0
+    room = out().width - max((cell_len(name) for name in (title, *(name for name, _ in rows))), default=0) - BESIDE
     for name, weight in rows:
-        size, sign = max(1, round(30 * abs(weight) / largest)), weight > 0
+        size, sign = max(1, round(min(max(room, SHORTEST), LONGEST) * abs(weight) / largest)), weight > 0
         table.add_row(Text(name), f"{weight:+.4f}", Text(("+" if sign else "-") * size, style="red" if sign else "green"))
     for name, weight in rest:
         table.add_row(Text(name, style="dim"), f"{weight:+.4f}", "")
