@@ -38,12 +38,18 @@ class Bogofilter:
         self._call(raw, "-s" if spam else "-n")
 
     def learn_all(self, raws: list[bytes], spam: bool) -> None:
-        """As one mbox."""
-        quoted = (b"From a@b Thu Jan  1 00:00:00 1970\n" + raw.replace(b"\nFrom ", b"\n>From ") + b"\n" for raw in raws)
-        self._call(b"".join(quoted), "-M", "-s" if spam else "-n")
+        self._call(_mbox(raws), "-M", "-s" if spam else "-n")
+
+    def score_all(self, raws: list[bytes]) -> list[float]:
+        return [float(line.split()[-1]) - CUTOFF for line in self._call(_mbox(raws), "-M", "-TT").splitlines()]
 
     def _call(self, raw: bytes, *options: str) -> bytes:
         # Its configuration is the one it comes with; 0, 1 and 2 are verdicts.
         called = ["bogofilter", "-C", "-d", self.folder.name, *options]
         done = subprocess.run(called, input=raw, capture_output=True, check=False)
         return done.stdout if done.returncode in (0, 1, 2) else b""
+
+
+def _mbox(raws: list[bytes]) -> bytes:
+    postmark = b"From a@b Thu Jan  1 00:00:00 1970\n"
+    return b"".join(postmark + raw.replace(b"\nFrom ", b"\n>From ") + b"\n" for raw in raws)

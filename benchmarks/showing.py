@@ -91,7 +91,7 @@ def served(rows: Iterable[Row]) -> list[Row]:
             f"{1e3 * row['p50']:.1f}", f"{1e3 * row['p99']:.1f}", ", ".join(f"{held:.0f}" for held in row["megabytes"]),
         ], _red(row["lost"] or row["wrong"])  # fmt: skip
 
-    return shown(rows, "against mail serve | requests | lost | wrong | a second | p50 ms | p99 ms | MB: start, mid, end", cells)
+    return shown(rows, "mail serve | requests | lost | wrong | a second | p50 ms | p99 ms | MB: start, mid, end, most", cells)
 
 
 def html(rows: Iterable[Row]) -> list[Row]:

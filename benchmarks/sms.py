@@ -17,9 +17,10 @@ from sklearn.svm import LinearSVC
 import rosenblatt as rb
 
 from . import workloads
-from .bogofilter import Bogofilter
+from .bogofilter import CUTOFF, Bogofilter
 
 GOAL = 0.96
+FOLDINGS = 4  # ways to cut the folds: the first is the one that is told, the others say how much it depends on that
 HASHED: dict[str, Any] = {"n_features": 1 << 20, "binary": True, "alternate_sign": False}
 R = 0.1  # as the mail filter has it
 LETTERS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (1, 5)}
@@ -46,24 +47,33 @@ def measure(quick: bool) -> Iterator[dict[str, Any]]:
     texts = np.array([line.partition("\t")[2] for line in lines], dtype=object)
     spam = np.array([line.startswith("spam\t") for line in lines])
     for name, predict in CONTESTANTS.items():
-        if name == "bogofilter" and not Bogofilter.there():
+        if name.startswith("bogofilter") and not Bogofilter.there():
             yield {"table": "SMS", "skipped": "no bogofilter: install Debian's package"}
             continue
         yield _row(name, predict, texts, spam)
 
 
 def _row(name: str, predict: Any, texts: Any, spam: Any) -> dict[str, Any]:
-    found, start = [], time.perf_counter()
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(texts, spam):
+    start = time.perf_counter()
+    scores = _scores(predict, texts, spam, 0)
+    seconds = time.perf_counter() - start
+    f1, precision, recall = scores.mean(axis=0)
+    others = [] if predict is _chosen else [_scores(predict, texts, spam, seed)[:, 0].mean() for seed in range(1, FOLDINGS)]
+    return {
+        "table": f"SMS, {len(texts):,} messages, five folds (wanted: F1 of {GOAL:g})", "filter": name,
+        "F1 of spam": f"{f1:.4f}", "+-": f"{scores[:, 0].std():.4f}",
+        "precision": f"{precision:.4f}", "recall": f"{recall:.4f}",
+        "folded otherwise": " ".join(f"{other:.4f}" for other in others), "seconds": f"{seconds:.1f}", "f1": float(f1),
+    }  # fmt: skip
+
+
+def _scores(predict: Any, texts: Any, spam: Any, seed: int) -> Any:
+    """F1, precision and recall of each fold."""
+    found = []
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(texts, spam):
         said = predict(texts[train], spam[train], texts[test])
         found.append([score(spam[test], said) for score in (f1_score, precision_score, recall_score)])
-    seconds, scores = time.perf_counter() - start, np.array(found)
-    f1, precision, recall = scores.mean(axis=0)
-    return {
-        "table": f"SMS, {len(texts):,} messages, five folds", "filter": name, "F1 of spam": f"{f1:.4f}",
-        "+-": f"{scores[:, 0].std():.4f}",
-        "precision": f"{precision:.4f}", "recall": f"{recall:.4f}", "seconds": f"{seconds:.1f}", "f1": float(f1),
-    }  # fmt: skip
+    return np.array(found)
 
 
 def _pipeline(*make: Callable[[], Any]) -> Callable[[Any, Any, Any], Any]:
@@ -73,12 +83,16 @@ def _pipeline(*make: Callable[[], Any]) -> Callable[[Any, Any, Any], Any]:
     return predict
 
 
-def _bogofilter(texts: Any, spam: Any, new: Any) -> Any:
+def _bogofilter(cutoff: float) -> Callable[[Any, Any, Any], Any]:
     """Trained on every message; what it is unsure of counts as ham, as it would be delivered."""
-    with Bogofilter() as peer:
-        for label in (False, True):
-            peer.learn_all([_mail(text) for text in texts[spam == label]], label)
-        return np.array([peer.score(_mail(text)) >= 0.0 for text in new])
+
+    def predict(texts: Any, spam: Any, new: Any) -> Any:
+        with Bogofilter() as peer:
+            for label in (False, True):
+                peer.learn_all([_mail(text) for text in texts[spam == label]], label)
+            return np.array(peer.score_all([_mail(text) for text in new])) + CUTOFF >= cutoff
+
+    return predict
 
 
 def _mail(text: str) -> bytes:
@@ -114,7 +128,11 @@ CONTESTANTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "rb.SoftMargin, 1 to 5 letters": _pipeline(_hasher, lambda: rb.SoftMargin(C=10.0)),
     "rb.Perceptron('average'), 1 to 5 letters": _pipeline(_hasher, lambda: rb.Perceptron("average", random_state=0)),
     "LinearSVC, 1 to 5 letters": _pipeline(_hasher, LinearSVC),
+    "LinearSVC, tf-idf of 1 to 5 letters": _pipeline(
+        lambda: TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 5), sublinear_tf=True), LinearSVC
+    ),
     "LinearSVC, tf-idf of words": _pipeline(TfidfVectorizer, LinearSVC),
     "MultinomialNB, words": _pipeline(CountVectorizer, MultinomialNB),
-    "bogofilter": _bogofilter,
+    "bogofilter, from its own 0.99 on": _bogofilter(CUTOFF),
+    "bogofilter, from 0.55 on (the best of ten on these folds)": _bogofilter(0.55),
 }

@@ -147,3 +147,12 @@ def test_where_ham_is_worth_more_what_is_called_spam_is_surer() -> None:
 def test_shares_are_checked() -> None:
     with pytest.raises(ValueError, match=r"ham_loss must be a share from 0 to 1, got 2.0"):
         calibrate([], [], 2.0)
+
+
+def test_scores_of_any_size_leave_a_calibration():
+    scores = [-1.0, -2.0, 1.0, 2.0, 1e300, -1e300, np.inf, np.nan]
+    found = calibrate(scores, [False, False, True, True, True, False, True, False])
+    assert all(np.isfinite(value) for value in found)
+    assert found.slope > 0.0
+    assert found.label(1e300) == "spam"
+    assert found.label(-1e300) == "ham"

@@ -115,3 +115,15 @@ def test_without_numba_the_plain_way_is_taken_and_gives_the_same():
     learner.learn(np.array([1, 2], np.uint32), True)
     scores = learner.learn_many([0, 2, 2, 3], np.array([1, 3, 2], np.uint32), [False, True, True])
     assert words.split() == [*map(str, scores), str(learner.score(np.array([2], np.uint32)))]
+
+
+def test_ham_is_driven_to_the_fourth_root_of_its_weight():
+    """The first message of either side, as the definition of AROW has it: of its margin it misses r/(v + r)."""
+    columns, r = np.array([1, 2, 5, 9], np.uint32), 0.1
+    for ham_weight in (1.0, 16.0, 81.0):
+        learner = Learner(4, r, ham_weight)
+        learner.learn(columns, False)
+        assert learner.score(columns) == pytest.approx(-(ham_weight**0.25) / (1.0 + r), rel=1e-6)
+        learner = Learner(4, r, ham_weight)
+        learner.learn(columns, True)
+        assert learner.score(columns) == pytest.approx(1.0 / (1.0 + r), rel=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -137,3 +138,10 @@ def test_edge_cases_pass_through_byte_by_byte(server: Any) -> None:
     for path in sorted(data_folder("mail/edge_cases").iterdir()):
         mail = path.read_bytes()
         assert is_passed_on(mail, spamc(server[1], "-x", mail=mail)[1]), path.name
+
+
+def test_fifty_at_once_each_get_their_own_answer(server: Any) -> None:
+    asked = [(SPAM, (1, b"14.5/5.0\n")), (HAM, (0, b"-4.5/5.0\n")), (UNSURE, (0, b"2.0/5.0\n"))] * 100
+    with ThreadPoolExecutor(50) as clients:
+        answers = list(clients.map(lambda pair: spamc(server[1], "-c", mail=pair[0]), asked))
+    assert answers == [answer for _, answer in asked]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 
+import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
 
 import rosenblatt as rb
 from data import data_file
@@ -35,3 +38,17 @@ def test_a_vocabulary_is_the_same():
     X, Y = ours.fit_transform(sms()), theirs.fit_transform(sms())
     assert ours.vocabulary_ == theirs.vocabulary_
     assert abs(X - Y).max() == 0
+
+
+@pytest.mark.slow
+def test_spam_among_short_messages_is_found():
+    """F1 of 0.96 over five folds, without the messages that repeat others."""
+    lines = list(dict.fromkeys(data_file("text/sms_spam.tsv").read_text(encoding="utf-8").splitlines()))
+    texts, spam = [line.partition("\t")[2] for line in lines], np.array([line.startswith("spam\t") for line in lines])
+    hasher = rb.TextHasher(analyzer="char_wb", ngram_range=(1, 5), binary=True, alternate_sign=False)
+    rows, folds = hasher.transform(texts), StratifiedKFold(5, shuffle=True, random_state=0)
+    found = [
+        f1_score(spam[test], rb.AROW(r=0.1, random_state=0).fit(rows[train], spam[train]).predict(rows[test]))
+        for train, test in folds.split(texts, spam)
+    ]
+    assert np.mean(found) >= 0.96
