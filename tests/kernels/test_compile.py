@@ -45,9 +45,10 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path) -> dict[str, Any]:
+def run(folder: Path, **more: str) -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "COV_", "COVERAGE"))}
     environment |= {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= more
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=environment, cwd=folder, capture_output=True, text=True, check=False
     )
@@ -82,6 +83,30 @@ def test_an_edited_source_recompiles_and_an_unedited_one_does_not(copied: Path) 
 
     edit(copied / "rosenblatt/kernels/schemes.py", "tape.steps[used] = tau", "tape.steps[used] = 3.0 * tau")
     assert run(copied)["step"] == 6.0
+
+
+@pytest.mark.slow
+def test_without_a_place_for_a_cache_kernels_are_compiled_all_the_same(copied: Path) -> None:
+    for folder in ("kernels", "rules"):
+        (copied / "rosenblatt" / folder / "__pycache__").touch()  # a file: no folder can be made there, not even by root
+    (copied / "file").touch()
+    nowhere = str(copied / "file" / "none")
+    for _ in range(2):
+        found = run(copied, NUMBA_CACHE_DIR="", HOME=nowhere, XDG_CACHE_HOME=nowhere)
+        assert found["step"] == 1.0
+        assert found["hits"] == 0
+
+
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_read_or_written_any_more_is_none(copied: Path) -> None:
+    run(copied)
+    for path in (copied / "cache").rglob("*"):
+        if path.is_file():
+            path.unlink()
+            path.mkdir()
+    found = run(copied)
+    assert found["step"] == 1.0
+    assert found["hits"] == 0
 
 
 def test_the_digest_covers_every_kernel_and_rule() -> None:

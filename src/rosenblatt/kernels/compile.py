@@ -2,11 +2,13 @@
 
 Numba's own disk cache looks at the file of the decorated function only. Our kernels call operations that live in other
 files, so an edited rule would keep its old machine code. The stamp of our cache is a digest of all sources under `kernels/`
-and `rules/`: edit any of them and everything recompiles.
+and `rules/`: edit any of them and everything recompiles. Where no cache can be had, as for a service without a home, kernels
+are compiled in each process anew.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from functools import cache
@@ -46,15 +48,22 @@ class _Impl(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
+    """On a disk that may become full, or another's: what cannot be read is compiled, what cannot be written is not kept."""
+
     _impl_class = _Impl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        with contextlib.suppress(OSError):
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         # Two processes that save at once may choose the same file for different machine code: one at a time.
-        self._impl.locator.ensure_cache_path()
-        with open(Path(self.cache_path) / "rosenblatt.lock", "w") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        with contextlib.suppress(OSError):
+            self._impl.locator.ensure_cache_path()
+            with open(Path(self.cache_path) / "rosenblatt.lock", "w") as file:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: Kernel, **options: Any) -> Kernel:
@@ -63,7 +72,8 @@ def kernel(function: Kernel, **options: Any) -> Kernel:
         return np.errstate(all="ignore")(function)
     compiled: Any = numba.njit(**OPTIONS, **options)(function)
     cache: Any = _Cache
-    compiled._cache = cache(function)
+    with contextlib.suppress(RuntimeError):  # no folder for a cache may be written
+        compiled._cache = cache(function)
     return cast(Kernel, compiled)
 
 
