@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -44,6 +45,18 @@ def test_it_answers_learns_and_stops(server):
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
     assert "stopped" in process.stderr.read()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_standard_error_that_cannot_be_written_changes_nothing(tmp_path):
+    command = [*ROSENBLATT, "mail", "serve", "--home", tmp_path / "home", "--port", "0", "--http-port", "0", "-v"]
+    with open("/dev/full", "w") as full, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=full, text=True) as process:
+        http = re.search(r"(http://[^/]+)/", process.stdout.readline() + process.stdout.readline())[1]
+        for number in range(200):  # more than any buffer keeps
+            with urllib.request.urlopen(f"{http}/healthz?{number}", timeout=20) as answer:
+                assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
 
 
 def test_elsewhere_than_on_loopback_it_wants_leave(tmp_path):

@@ -274,6 +274,18 @@ def test_the_log_tells_the_size_of_mails_that_were_read() -> None:
         assert not lines
 
 
+def test_a_log_that_cannot_be_written_fails_no_request() -> None:
+    def full(line: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    spam_filter = Plain()
+    with serving(spam_filter, http_port=0, log=full) as (addresses, _):
+        assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[:2] == (200, {"as": "spam", "changed": True})
+        assert call(addresses, "GET", "/nothing")[0] == 404
+        assert b"Spam: True" in ask(addresses, request("CHECK", SPAM))
+    assert spam_filter.labels == {SPAM: True}
+
+
 def test_a_stop_finishes_what_was_begun() -> None:
     spam_filter = Plain()
     spam_filter.delay = 0.5

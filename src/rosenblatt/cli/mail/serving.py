@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import click
@@ -28,14 +29,20 @@ def run(home: str, given: dict[str, Any]) -> None:
     with opened(home, create=True) as spam_filter:  # only now: what is refused leaves no empty filter behind
         if spam_filter.created:
             where = spam_filter.stats()["home"]
-            note(f"there was no filter in {where}: it has learnt nothing yet, and calls everything unsure")
+            _tell(f"there was no filter in {where}: it has learnt nothing yet, and calls everything unsure")
         serve(spam_filter, server, _say)
-    note("stopped; everything acknowledged is on disk")
+    _tell("stopped; everything acknowledged is on disk")
+
+
+def _tell(sentence: str) -> None:
+    """A log on a full disk, or a terminal that was closed, is no reason to stop answering."""
+    with contextlib.suppress(OSError):
+        note(sentence)
 
 
 def _say(addresses: Addresses) -> None:
     for sentence in addresses.notes:
-        note(sentence)
+        _tell(sentence)
     if addresses.spamd is not None:
         host, port = addresses.spamd
         click.echo(f"spamd   spamc -d {host} -p {port}")

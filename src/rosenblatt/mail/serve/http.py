@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from ..errors import FoldedError
 from .engine import REASONS, Engine, Judged, failure
+from .journal import Journal
 from .limits import Budget, BudgetError, Limits, Share
 from .metrics import TYPE, Metrics, resident_bytes
 
@@ -44,9 +45,9 @@ class Api:
         *,
         token: str | None,
         local: bool,
-        log: Callable[[str], None] | None,
+        journal: Journal,
     ) -> None:
-        self._engine, self._limits, self._budget, self._metrics, self._log = engine, limits, budget, metrics, log
+        self._engine, self._limits, self._budget, self._metrics, self._journal = engine, limits, budget, metrics, journal
         self._token = None if token is None else token.encode()
         self._local = local  # reached under the names of this machine only
         self.stopping = False
@@ -171,9 +172,8 @@ class Api:
 
     def _done(self, kind: str, request: Request, response: Response, seconds: float) -> None:
         self._metrics.done(f"http {kind}", str(response.status_code), seconds)
-        if self._log:
-            size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""  # where a mail was read
-            self._log(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}")
+        size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""  # where a mail was read
+        self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         """The answer to a wrong request. A client that still sends gets a little time to end, since it reads the answer only

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .engine import Engine, Filters
+from .journal import Journal, Log
 from .limits import Budget, Limits
 from .metrics import Metrics
 from .sockets import ServeError, is_loopback, listen, listen_at
@@ -22,7 +23,6 @@ from .tokens import checked_token
 
 PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
 SETTLE = 0.02  # seconds for connections that were accepted just now to become ours; asyncio drops them else
-Log = Callable[[str], None]
 
 
 class Addresses(NamedTuple):
@@ -57,7 +57,7 @@ class Server:
         warm: bool = True,
         log: Log | None = None,
     ) -> None:
-        self._workers, self._warm, self._log = workers, warm, log
+        self._workers, self._warm, self._journal = workers, warm, Journal(log)
         self._host, self._port, self._path, self._http_port = host, port, socket_path, http_port
         self._token, self._tell, self._remote = token, tell, remote_spamd
         self._limits = (limits or Limits()).checked()
@@ -98,7 +98,7 @@ class Server:
             if self._warm:
                 await asyncio.to_thread(engine.warm)
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
-            spamd = Spamd(engine, self._limits, budget, metrics, self._log, self._tell)
+            spamd = Spamd(engine, self._limits, budget, metrics, self._journal, self._tell)
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
             web, serving = None, None
             if http_sockets:
@@ -106,7 +106,7 @@ class Server:
                 from .web import Web
 
                 local = is_loopback(self._host)
-                api = Api(engine, self._limits, budget, metrics, token=self._token, local=local, log=self._log)
+                api = Api(engine, self._limits, budget, metrics, token=self._token, local=local, journal=self._journal)
                 web = Web(api, self._limits, metrics)
                 serving = asyncio.create_task(web.serve(http_sockets))
                 while not web.started and not serving.done():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 
@@ -13,20 +12,20 @@ from ..verdict import supporting, symbols
 from . import marks, wire
 from .engine import REASONS, Engine, Judged, failure
 from .inbox import Inbox
+from .journal import Journal
 from .limits import TOLD, Budget, Limits, Share
 from .metrics import Metrics
 from .wire import Head, RequestError
 
 LINGER = 2.0  # seconds for a client to notice the end
-Log = Callable[[str], None]
 
 
 class Spamd:
     def __init__(
-        self, engine: Engine, limits: Limits, budget: Budget, metrics: Metrics, log: Log | None = None, tell: bool = True
+        self, engine: Engine, limits: Limits, budget: Budget, metrics: Metrics, journal: Journal, tell: bool = True
     ) -> None:
         self._engine, self._limits, self._budget, self._metrics = engine, limits, budget, metrics
-        self._log, self._tell = log, tell
+        self._journal, self._tell = journal, tell
         self._open: set[asyncio.Task[None]] = set()
         self._silent: set[asyncio.Task[None]] = set()  # those that have not asked for anything yet
         self._stopping = False
@@ -47,8 +46,7 @@ class Spamd:
         except Exception as error:
             writer.transport.abort()
             self._metrics.done("bad", "error", 0.0)
-            if self._log:
-                self._log(f"spamd error {type(error).__name__}")
+            self._journal.request(f"spamd error {type(error).__name__}")
         finally:
             self._metrics.connections["spamd"] -= 1
             self._silent.discard(task)
@@ -167,10 +165,9 @@ class _Session:
     async def _end(self) -> None:
         spamd, seconds = self._spamd, perf_counter() - self._start
         spamd._metrics.done(self._kind, self._outcome, seconds)
-        if spamd._log:
-            size = "" if self._size is None else f", {self._size:,} bytes"
-            said = f", {self._said}" if self._said else ""
-            spamd._log(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{said}")
+        size = "" if self._size is None else f", {self._size:,} bytes"
+        said = f", {self._said}" if self._said else ""
+        spamd._journal.request(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{said}")
         if self._rest:
             await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER)
             self._rest.cancel()
