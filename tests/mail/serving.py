@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rosenblatt.mail.calibration import Calibration
+from rosenblatt.mail.results import Unlearned
 from rosenblatt.mail.serve import Addresses, Server
 from rosenblatt.mail.verdict import Reason, Verdict
 
@@ -37,6 +38,7 @@ class Plain:
     def __init__(self) -> None:
         self.labels: dict[bytes, bool] = {}
         self.transactions: list[int] = []
+        self.replays: list[int] = []
         self.delay = 0.0
         self.broken: Exception | None = None
 
@@ -68,9 +70,13 @@ class Plain:
     def relearn(self, raw: bytes, spam: bool) -> Counts:
         return self.learn([(raw, spam)])
 
-    def unlearn(self, raw: bytes) -> None:
+    def unlearn(self, raw: bytes) -> Unlearned:
+        return self.unlearn_many([raw])[0]
+
+    def unlearn_many(self, raws: Any) -> list[Unlearned]:
         self._work()
-        self.labels.pop(raw, None)
+        self.replays.append(len(raws))
+        return [Unlearned(self.labels.pop(raw, None) is not None) for raw in raws]
 
     def refresh(self) -> bool:
         return False

@@ -12,6 +12,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,16 @@ def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Pat
         assert ours.stats()["messages"] == 2
 
 
+def forget_at_once(addresses: Addresses, mails: list[bytes]) -> list[int]:
+    """The exit codes that are told."""
+
+    def code(mail: bytes) -> int:
+        return int(ask(addresses, request("TELL", mail, "Remove: local")).split()[1])
+
+    with ThreadPoolExecutor(len(mails)) as pool:
+        return list(pool.map(code, mails))
+
+
 def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Path) -> None:
     with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
         spam_filter.learn([(SPAM, True), (HAM, False)])
@@ -175,6 +186,9 @@ def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Pat
         with serving(spam_filter) as (addresses, _):
             said = ask(addresses, request("TELL", SPAM, "Remove: local"))
             assert said.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this message cannot be taken back")
+            spam_filter.learn([(UNSURE, True)])
+            assert forget_at_once(addresses, [SPAM, UNSURE, HAM, b"A: b\n\nnew"]) == [69, 0, 69, 0]
+            assert spam_filter.label_of(UNSURE) is None
             answers: list[bytes] = []
             mails = [(SPAM, False), (UNSURE, True), (HAM, True), (b"A: b\n\nc", False)]
             threads = [threading.Thread(target=lambda m=mail: answers.append(learn(addresses, *m))) for mail in mails]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import SPAM, Plain, all_of, ask, connected, request, serving
+from serving import HAM, SPAM, Plain, all_of, ask, connected, request, serving
 
 from rosenblatt.mail.serve import Limits
 from rosenblatt.mail.serve.sockets import ServeError, is_loopback, listen, listen_at
@@ -138,6 +138,44 @@ def test_lessons_that_come_together_are_committed_together() -> None:
     assert sum(b"DidSet" in said for said in answers) == 10 == len(spam_filter.labels)
     assert len(answers) == 20 == sum(spam_filter.transactions)
     assert len(spam_filter.transactions) <= 10
+
+
+def teach_at_once(spam_filter: Plain, told: list[tuple[bytes, str]]) -> list[bytes]:
+    """Answers to lessons that come one soon after the other, while the first is still being learnt."""
+    spam_filter.delay = 0.3
+    answers = [b""] * len(told)
+    with serving(spam_filter) as (addresses, _):
+
+        def teach(number: int) -> None:
+            mail, kind = told[number]
+            headers = ["Remove: local"] if kind == "forget" else [f"Message-class: {kind}", "Set: local"]
+            answers[number] = ask(addresses, request("TELL", mail, *headers))
+
+        threads = [threading.Thread(target=teach, args=(number,)) for number in range(len(told))]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.01)
+        for thread in threads:
+            thread.join()
+    return answers
+
+
+def test_mails_that_are_forgotten_together_cost_one_replay() -> None:
+    spam_filter = Plain()
+    mails = [b"Subject: %d\n\n" % number for number in range(10)]
+    spam_filter.labels = dict.fromkeys(mails, True)
+    answers = teach_at_once(spam_filter, [(mail, "forget") for mail in [*mails, mails[-1]]])
+    assert [b"DidRemove" in said for said in answers] == [True] * 10 + [False]  # the last was a copy
+    assert not spam_filter.labels
+    assert spam_filter.replays == [1, 10]
+
+
+def test_lessons_are_learnt_and_forgotten_in_the_order_in_which_they_came() -> None:
+    spam_filter = Plain()
+    kinds = ["spam", "forget", "ham", "forget", "spam", "ham"]
+    answers = teach_at_once(spam_filter, [(HAM, "spam"), *((SPAM, kind) for kind in kinds)])
+    assert all(b"Did" in said for said in answers)
+    assert spam_filter.labels == {HAM: True, SPAM: False}
 
 
 def test_an_error_is_told_to_all_whose_lessons_were_in_the_transaction() -> None:

@@ -37,6 +37,7 @@ class Filters(Protocol):
     def learn(self, mails: Sequence[tuple[bytes, bool]]) -> Any: ...  # has kept: mails that could not be moved
     def relearn(self, raw: bytes, spam: bool) -> Any: ...
     def unlearn(self, raw: bytes) -> Any: ...
+    def unlearn_many(self, raws: Sequence[bytes]) -> Sequence[Any]: ...  # exact: False where it could not be
     def refresh(self) -> bool: ...
     def stats(self) -> dict[str, Any]: ...
 
@@ -109,7 +110,7 @@ class Engine:
         return Judged(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
 
     def _learn_all(self) -> None:
-        """In the order in which they came; runs of mails to learn in one transaction, those to forget one by one."""
+        """In the order in which they came; runs of mails to learn in one transaction, and runs of mails to forget."""
         batch: list[_Lesson] = []
         due = monotonic() + REFRESH
         while True:
@@ -123,7 +124,7 @@ class Engine:
                     self._learn(batch)
                     batch = []
                 continue
-            if batch and (lesson is None or len(batch) >= BATCH or None in (lesson.spam, batch[0].spam)):
+            if batch and (lesson is None or len(batch) >= BATCH or (lesson.spam is None) != (batch[0].spam is None)):
                 self._learn(batch)
                 batch = []
             if lesson is None:
@@ -134,17 +135,15 @@ class Engine:
         lessons = [lesson for lesson in batch if lesson.done.set_running_or_notify_cancel()]
         try:
             changed = self._changed(lessons)
-            if len(lessons) > 1 and self.filter.learn([(raw, bool(spam)) for raw, spam, _ in lessons]).kept == 0:
-                for lesson, new in zip(lessons, changed, strict=True):
-                    self._learnt(lesson, new)
-                return
+            done = self._learn_together(lessons)
         except Exception as error:
             for lesson in lessons:
                 lesson.done.set_exception(error)
             return
-        for lesson, new in zip(lessons, changed, strict=True):
+        for lesson, new, was_done in zip(lessons, changed, done, strict=True):
             try:
-                self._learn_one(lesson)
+                if not was_done:
+                    self._learn_one(lesson)
             except Exception as error:
                 lesson.done.set_exception(error)
             else:
@@ -160,6 +159,16 @@ class Engine:
             changed.append(before is not spam)
             told[name] = spam
         return changed
+
+    def _learn_together(self, lessons: Sequence[_Lesson]) -> list[bool]:
+        """In one transaction, with one replay at most; which of them are done. What is wrong with the others is told to each
+        when it is tried alone."""
+        if len(lessons) < 2:
+            return [False for _ in lessons]
+        if lessons[0].spam is None:
+            return [bool(told.exact) for told in self.filter.unlearn_many([lesson.raw for lesson in lessons])]
+        kept = self.filter.learn([(raw, bool(spam)) for raw, spam, _ in lessons]).kept
+        return [kept == 0 for _ in lessons]
 
     def _learn_one(self, lesson: _Lesson) -> None:
         if lesson.spam is None:
