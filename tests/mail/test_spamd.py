@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
 import zlib
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from serving import HAM, SPAM, UNSURE, Plain, ask, is_passed_on, request, serving
 
 from rosenblatt.mail.serve import Limits
+from rosenblatt.mail.serve.limits import Budget
+from rosenblatt.mail.serve.unpacking import FIRST, inflated
 from rosenblatt.mail.serve.wire import COMMANDS, RequestError, command_of, head_of
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
@@ -74,6 +77,25 @@ def test_a_mail_may_come_packed(plain: Any) -> None:
 @pytest.mark.parametrize("packed", [b"", b"xx", zlib.compress(SPAM)[:-3], zlib.compress(bytes(10_000_000))])
 def test_what_is_packed_wrongly_or_unpacks_to_too_much_is_refused(plain: Any, packed: bytes) -> None:
     assert ask(plain[1], request("CHECK", packed, "Compress: zlib")).startswith(b"SPAMD/1.5 65 EX_DATAERR: ")
+
+
+@pytest.mark.parametrize("size", [0, 1, FIRST - 1, FIRST, FIRST + 1, 2 * FIRST, 4 * FIRST, 5 * FIRST + 3])
+@pytest.mark.parametrize("period", [1, 251])
+def test_a_packed_mail_is_unpacked_in_steps_and_held_as_it_is(size: int, period: int) -> None:
+    mail, budget = (bytes(range(period)) * (size + 1))[:size], Budget(100 * FIRST)
+
+    async def unpack(most: int) -> tuple[bytes, int]:
+        async def at_once(work: Any) -> bytes:
+            return bytes(work())
+
+        with budget.share() as share:
+            return await inflated(zlib.compress(mail), most, share, at_once), budget.held
+
+    assert asyncio.run(unpack(5 * FIRST + 3)) == asyncio.run(unpack(size)) == (mail, size)
+    if size:
+        with pytest.raises(RequestError, match="larger than"):
+            asyncio.run(unpack(size - 1))
+    assert budget.held == 0
 
 
 def test_telling_is_learning_moving_and_forgetting_and_says_what_it_did(plain: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,35 @@ def test_mails_that_are_too_much_together_are_refused() -> None:
         half.sendall(b"x")
         assert b"Spam: False" in all_of(half)
         assert b"Spam: False" in ask(addresses, request("CHECK", b"x" * 1000))
+
+
+def test_many_ordinary_mails_may_come_packed_at_once() -> None:
+    text = b"".join(b"%d," % (number * 7919 % 100_003) for number in range(3000))
+    packed = zlib.compress(text)
+    assert len(packed) > 6000
+    limits = Limits(message_bytes=2**20, bytes_at_once=4 * 2**20)
+    spam_filter = Plain()
+    spam_filter.delay = 0.02
+    with serving(spam_filter, limits=limits) as (addresses, _), ThreadPoolExecutor(50) as pool:
+        sent = request("CHECK", packed, "Compress: zlib")
+        answers = list(pool.map(lambda _: ask(addresses, sent), range(50)))
+    assert all(b"Spam: False" in said for said in answers)
+
+
+def test_what_a_packed_mail_makes_is_held() -> None:
+    limits = Limits(message_bytes=300_000, bytes_at_once=400_000)
+    with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as half:
+        bomb, small = (request("CHECK", zlib.compress(bytes(size)), "Compress: zlib") for size in (300_000, 100_000))
+        half.sendall(request("CHECK", b"x" * 200_000)[:-1])
+        time.sleep(0.1)
+        assert b"75 EX_TEMPFAIL: too many large mails" in ask(addresses, bomb)
+        assert b"Spam: False" in ask(addresses, small)
+        half.sendall(b"x")
+        assert b"Spam: False" in all_of(half)
+        assert b"Spam: False" in ask(addresses, bomb)
+        assert b"65 EX_DATAERR: the mail is larger" in ask(
+            addresses, request("CHECK", zlib.compress(bytes(300_001)), "Compress: zlib")
+        )
 
 
 def test_who_leaves_early_leaves_nothing_behind(plain: Any) -> None:

@@ -73,36 +73,34 @@ class Engine:
         for mail in SAMPLES:
             self.filter.classify(mail)
 
-    async def judge(
-        self, unpack: Callable[[], bytes], write: Callable[[bytes, Judged], T], reasons: int = 0
-    ) -> tuple[Judged, T]:
-        """What the filter says of a mail, and what `write` makes of that. Mails may be large and hostile: they are unpacked,
-        read and written about in the thread of a worker only."""
+    async def judge(self, raw: bytes, write: Callable[[bytes, Judged], T], reasons: int = 0) -> tuple[Judged, T]:
+        """What the filter says of a mail, and what `write` makes of that. Mails may be large and hostile: they are read and
+        written about in the thread of a worker only."""
 
         def work() -> tuple[Judged, T]:
-            raw = unpack()
             judged = self._judge(raw, reasons)
             return judged, write(raw, judged)
 
-        return await self._in_pool(work)
+        return await self.in_pool(work)
 
-    async def tell(self, unpack: Callable[[], bytes], spam: bool | None) -> bool:
+    async def tell(self, raw: bytes, spam: bool | None) -> bool:
         """Learn a mail, or forget it (None); True where the filter changed. It is on disk when this returns."""
-        lesson = _Lesson(await self._in_pool(unpack), spam, Future())
+        lesson = _Lesson(raw, spam, Future())
         self._lessons.put(lesson)
         return await asyncio.wrap_future(lesson.done)
 
     async def stats(self) -> dict[str, Any]:
-        return await self._in_pool(self.filter.stats)
+        return await self.in_pool(self.filter.stats)
+
+    def in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """What may take a while, done in the thread of a worker."""
+        return asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self, seconds: float | None = None) -> None:
         """A lesson that takes longer than so many seconds is given up: what is not on disk then was not acknowledged."""
         self._pool.shutdown(cancel_futures=True)
         self._lessons.put(None)
         self._learner.join(seconds)
-
-    def _in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        return asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def _judge(self, raw: bytes, n: int) -> Judged:
         verdict = self.filter.classify(raw)

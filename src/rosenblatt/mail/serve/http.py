@@ -96,7 +96,7 @@ class Api:
             raise HTTPException(400, f"reasons must be a whole number from 0 to {MOST_REASONS}")
         with self._budget.share() as share:
             mail = await self._mail(request, share)
-            judged, reasons = await self._in_time(self._engine.judge(lambda: mail, _reasons, int(asked)))
+            judged, reasons = await self._in_time(self._engine.judge(mail, _reasons, int(asked)))
         verdict = judged.verdict
         self._metrics.verdicts[verdict.label] += 1
         return JSONResponse(
@@ -115,7 +115,7 @@ class Api:
             raise HTTPException(400, "as must be spam, ham or forget: POST /v1/learn?as=spam")
         with self._budget.share() as share:
             mail = await self._mail(request, share)
-            changed = await self._in_time(self._engine.tell(lambda: mail, None if kind == "forget" else kind == "spam"))
+            changed = await self._in_time(self._engine.tell(mail, None if kind == "forget" else kind == "spam"))
         return JSONResponse({"as": kind, "changed": changed})
 
     async def _healthz(self, request: Request) -> Response:

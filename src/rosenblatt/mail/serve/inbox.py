@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from .limits import BudgetError, Limits, Share
-from .wire import MOST_DEFLATED, Head, RequestError, too_large
+from .wire import Head, RequestError, too_large, too_many
 
 CHUNK = 64 * 1024
 
@@ -52,15 +52,15 @@ class Inbox:
             raise too_large(most)
         try:
             if head.length is not None:
-                share.hold(_unpacked(head.length, head, most))
+                share.hold(head.length)
             while head.length is None or len(self._kept) < head.length:
                 if not await self._more():
                     break
                 if len(self._kept) > most:
                     raise too_large(most)
-                share.hold(_unpacked(len(self._kept), head, most))
+                share.hold(len(self._kept))
         except BudgetError:
-            raise RequestError("EX_TEMPFAIL", "too many large mails at once; try again") from None
+            raise too_many() from None
         if head.length is not None and len(self._kept) != head.length:
             more = "more" if len(self._kept) > head.length else "fewer"
             raise RequestError("EX_DATAERR", f"there are {more} bytes than Content-length says")
@@ -77,7 +77,3 @@ class Inbox:
             chunk = await self._reader.read(CHUNK)
         self._kept += chunk
         return bool(chunk)
-
-
-def _unpacked(size: int, head: Head, most: int) -> int:
-    return min(size * MOST_DEFLATED, most) if head.deflated else size

@@ -62,9 +62,14 @@ class Share:
         self._budget.held += more
         self._held = size
 
+    def keep(self, size: int) -> None:
+        """Hold no more than `size` bytes from now on."""
+        less = max(self._held - size, 0)
+        self._budget.held -= less
+        self._held -= less
+
     def __enter__(self) -> Share:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._budget.held -= self._held
-        self._held = 0
+        self.keep(0)

@@ -15,6 +15,7 @@ from .inbox import Inbox
 from .journal import Journal
 from .limits import TOLD, Budget, Limits, Share
 from .metrics import Metrics
+from .unpacking import inflated
 from .wire import Head, RequestError
 
 LINGER = 2.0  # seconds for a client to notice the end
@@ -125,6 +126,8 @@ class _Session:
         self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
         try:
             async with asyncio.timeout(self._limits.handle_seconds):
+                if head.deflated:
+                    mail = await inflated(mail, self._limits.message_bytes, share, spamd._engine.in_pool)
                 sent = await self._handle(head, mail)
         except TimeoutError:
             raise RequestError("EX_TIMEOUT", "the answer took too long") from None
@@ -133,17 +136,14 @@ class _Session:
         return sent
 
     async def _handle(self, head: Head, mail: bytes) -> bytes:
-        def unpack() -> bytes:
-            return wire.inflate(mail, self._limits.message_bytes) if head.deflated else mail
-
         engine, command = self._spamd._engine, head.command
         try:
             if head.tell is not None:
-                changed = await engine.tell(unpack, None if head.tell.forget else head.tell.spam)
+                changed = await engine.tell(mail, None if head.tell.forget else head.tell.spam)
                 did = "DidRemove: local" if head.tell.forget else "DidSet: local"
                 self._said = did if changed else "no change"
                 return wire.answer([did] if changed else [], b"")
-            judged, body = await engine.judge(unpack, partial(_body, command), 0 if command == "CHECK" else REASONS)
+            judged, body = await engine.judge(mail, partial(_body, command), 0 if command == "CHECK" else REASONS)
         except (RequestError, TimeoutError):
             raise
         except Exception as error:

@@ -9,7 +9,6 @@ Facts: SpamAssassin's spamd/PROTOCOL (versions 1.2 to 1.5), and what spamc 4.0.1
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,7 +28,6 @@ CODES = {
 
 _FIRST = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})\s*")
 _LENGTH = re.compile(rb"\d{1,18}")
-MOST_DEFLATED = 1032  # zlib makes nothing smaller than by this factor
 
 
 class RequestError(Exception):
@@ -108,22 +106,12 @@ def _tell(values: dict[bytes, bytes]) -> Tell:
     raise RequestError("EX_PROTOCOL", "TELL needs Set: local or Remove: local")
 
 
-def inflate(packed: bytes, most: int) -> bytes:
-    """A mail that came packed; never more than `most` bytes of it are made."""
-    unpacker = zlib.decompressobj()
-    try:
-        raw = unpacker.decompress(packed, most + 1)
-    except zlib.error:
-        raise RequestError("EX_DATAERR", "the mail is not packed by zlib") from None
-    if len(raw) > most:
-        raise too_large(most)
-    if not unpacker.eof:
-        raise RequestError("EX_DATAERR", "the packed mail ends early")
-    return raw
-
-
 def too_large(most: int) -> RequestError:
     return RequestError("EX_DATAERR", f"the mail is larger than {most:,} bytes")
+
+
+def too_many() -> RequestError:
+    return RequestError("EX_TEMPFAIL", "too many large mails at once; try again")
 
 
 def answer(headers: Sequence[str], body: bytes | None = None) -> bytes:
