@@ -41,8 +41,8 @@ PROCESS = textwrap.dedent(
 
 
 @contextlib.contextmanager
-def process(home: Path, stop_seconds: float = 5.0) -> Iterator[tuple[Addresses, Any]]:
-    command = [sys.executable, "-c", PROCESS, str(home), str(stop_seconds)]
+def process(home: Path, stop_seconds: float = 5.0, before: tuple[str, ...] = ()) -> Iterator[tuple[Addresses, Any]]:
+    command = [*before, sys.executable, "-c", PROCESS, str(home), str(stop_seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
         try:
             assert running.stdout is not None
@@ -56,7 +56,7 @@ def learn(addresses: Addresses, mail: bytes, spam: bool) -> bytes:
     return ask(addresses, request("TELL", mail, f"Message-class: {'spam' if spam else 'ham'}", "Set: local"))
 
 
-@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_with_0_after_what_was_begun(tmp_path: Path, which: signal.Signals) -> None:
     with process(tmp_path / "f") as (addresses, running):
         with connected(addresses) as begun:
@@ -83,6 +83,25 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         assert running.poll() is None
         os.kill(running.pid, signal.SIGTERM)
         assert running.wait(2) == -signal.SIGTERM
+
+
+def test_a_terminal_that_ends_may_say_so_twice(tmp_path: Path) -> None:
+    with process(tmp_path / "f", 1.0) as (addresses, running), connected(addresses) as begun:
+        begun.sendall(b"CHECK SPAMC/1.5\r\n")
+        time.sleep(0.1)
+        for _ in range(2):
+            os.kill(running.pid, signal.SIGHUP)
+            time.sleep(0.1)
+        assert running.wait(10) == 0
+
+
+def test_whoever_starts_it_under_nohup_may_leave(tmp_path: Path) -> None:
+    with process(tmp_path / "f", before=("nohup",)) as (addresses, running):
+        os.kill(running.pid, signal.SIGHUP)
+        time.sleep(0.3)
+        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        os.kill(running.pid, signal.SIGTERM)
+        assert running.wait(10) == 0
 
 
 def test_the_deadline_ends_it_with_0(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from .homes import home
 @click.option("-v", "--verbose", is_flag=True, help="A line for each request, on standard error; nothing of the mail.")
 @home
 def command(home: str, **given: Any) -> None:
-    """Answer spamc, the client of SpamAssassin, and HTTP, until SIGTERM or Ctrl-C.
+    """Answer spamc, the client of SpamAssassin, and HTTP, until SIGTERM, SIGHUP or Ctrl-C.
 
     What is learnt is on disk before it is acknowledged. Listens on loopback unless told otherwise; elsewhere HTTP needs a
     token, and spamd's protocol, which knows none, must be allowed expressly. HTTP needs pip install 'rosenblatt[serve]'.

@@ -148,18 +148,22 @@ class Server:
 
 
 def serve(spam_filter: Filters, server: Server, ready: Callable[[Addresses], Any] | None = None) -> None:
-    """Serve until SIGTERM or SIGINT, finish what was begun, and return; a second signal ends at once."""
+    """Serve until SIGTERM, SIGINT or SIGHUP, finish what was begun, and return; a second SIGTERM or SIGINT ends at once. SIGHUP
+    means nothing where it was ignored before, as under nohup."""
+    ends = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
         if threading.current_thread() is threading.main_thread():
-            for each in (signal.SIGTERM, signal.SIGINT):
+            for each in ends:
                 loop.add_signal_handler(each, signalled, each)
         await server.run(spam_filter, ready)
 
     def signalled(which: signal.Signals) -> None:
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_DFL)  # what is acknowledged is on disk, so the second may do as it likes
+        for each in ends:  # what is acknowledged is on disk, so the second may do as it likes; a terminal that ends sends two
+            signal.signal(each, signal.SIG_IGN if each is signal.SIGHUP else signal.SIG_DFL)
         server.stop()
 
     asyncio.run(main())
