@@ -74,6 +74,10 @@ class Plain:
         return self.unlearn_many([raw])[0]
 
     def unlearn_many(self, raws: Any) -> list[Unlearned]:
+        if not raws:
+            if self.broken is not None:
+                raise self.broken
+            return []
         self._work()
         self.replays.append(len(raws))
         return [Unlearned(self.labels.pop(raw, None) is not None) for raw in raws]

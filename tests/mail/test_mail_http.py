@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from serving import HAM, SPAM, Plain, all_of, ask, request, serving
 
+from rosenblatt.mail.errors import FilterError
 from rosenblatt.mail.serve import Limits, ServeError, token_from
 from rosenblatt.mail.serve.http import _is_local
 
@@ -74,7 +75,7 @@ def test_learning_moving_and_forgetting(server: Any) -> None:
 
 
 def test_health_and_metrics(server: Any) -> None:
-    assert call(server[1], "GET", "/healthz")[:2] == (200, {"status": "ok"})
+    assert call(server[1], "GET", "/healthz")[:2] == (200, {"status": "ok", "learning": True})
     call(server[1], "POST", "/v1/classify", SPAM)
     ask(server[1], request("CHECK", SPAM))
     status, text, headers = call(server[1], "GET", "/metrics")
@@ -256,21 +257,53 @@ def test_a_filter_that_fails_or_hangs_says_so_without_the_mail() -> None:
     assert "pills" not in "".join(lines)
 
 
+def test_what_the_server_cannot_do_is_told_once_a_minute_and_by_health() -> None:
+    spam_filter, warnings = Plain(), list[str]()
+    with serving(spam_filter, http_port=0, warn=warnings.append) as (addresses, _):
+        spam_filter.broken = FilterError("home", "the disk is full")
+        for _ in range(3):
+            assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[:2] == (503, {"error": "the disk is full"})
+            assert b"EX_TEMPFAIL: the disk is full" in ask(addresses, request("CHECK", SPAM))
+        assert warnings == ["the disk is full"]
+        told = {"status": "ok", "learning": False, "reason": "the disk is full"}
+        assert call(addresses, "GET", "/healthz")[:2] == (200, told)
+        assert b"rosenblatt_mail_learning 0\n" in call(addresses, "GET", "/metrics")[1]
+        spam_filter.broken = None
+        assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[0] == 200
+        assert call(addresses, "GET", "/healthz")[1] == {"status": "ok", "learning": True}
+        for wrong in ("/v1/nothing", "/v1/learn?as=eggs"):
+            call(addresses, "POST", wrong, SPAM)
+    assert warnings == ["the disk is full", "learning is possible again"]
+
+
+def test_metrics_are_told_also_where_the_filter_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    spam_filter = Plain()
+    with serving(spam_filter, http_port=0) as (addresses, _):
+        monkeypatch.setattr("rosenblatt.mail.serve.http.PATIENCE", 0.1)
+        for trouble in (lambda: time.sleep(0.5), lambda: 1 / 0):
+            monkeypatch.setattr(spam_filter, "stats", trouble)
+            status, text, _ = call(addresses, "GET", "/metrics")
+            assert status == 200
+            assert b"rosenblatt_mail_learning 1\n" in text
+            assert b"rosenblatt_mail_filter_" not in text
+
+
 def test_the_log_tells_the_size_of_mails_that_were_read() -> None:
     lines: list[str] = []
     with serving(Plain(), http_port=0, log=lines.append) as (addresses, _):
         assert call(addresses, "POST", "/v1/classify", SPAM)[0] == 200
         assert lines.pop().endswith(f" ms, {len(SPAM)} bytes")
         refused = [
-            ("POST", "/v1/classify?reasons=x", SPAM, {}),
-            ("POST", "/v1/classify", SPAM, {"Content-Type": "text/plain"}),
-            ("POST", "/v1/classify", SPAM, {"Host": "evil.example"}),
-            ("POST", "/v1/nothing", SPAM, {}),
-            ("GET", "/healthz", None, {}),
+            ("/v1/classify?reasons=x", {}, ", reasons must be a whole number from 0 to 100"),
+            ("/v1/classify", {"Host": "evil.example"}, ", and the Host header names another"),
+            ("/v1/nothing", {}, ", Not Found"),
         ]
-        for request in refused:
-            call(addresses, *request)
-            assert lines.pop().endswith(" ms")
+        for path, headers, why in refused:
+            call(addresses, "POST", path, SPAM, headers)
+            assert lines[-1].endswith(why)
+            assert " bytes" not in lines.pop()
+        call(addresses, "GET", "/healthz")
+        assert lines.pop().endswith(" ms")
         assert not lines
 
 

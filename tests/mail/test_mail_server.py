@@ -188,6 +188,29 @@ def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Pat
         assert ours.stats()["messages"] == 2
 
 
+def test_a_home_that_is_gone_or_may_only_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.mail.serve.engine.REFRESH", 0.05)
+    warnings: list[str] = []
+    with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
+        with serving(spam_filter, warn=warnings.append) as (addresses, _):
+            assert b"DidSet" in learn(addresses, SPAM, True)
+            (tmp_path / "f").rename(tmp_path / "elsewhere")
+            deadline = time.monotonic() + 10
+            while not warnings:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            assert b"was moved away" in learn(addresses, HAM, False)
+            (tmp_path / "elsewhere").rename(tmp_path / "f")
+        assert [told for told in warnings if "moved away" in told] == warnings[:1]
+        spam_filter.store.log.read_only = True
+        warnings.clear()
+        with serving(spam_filter, warn=warnings.append) as (addresses, _):
+            (told,) = warnings  # before anybody asks
+            assert told.startswith("nothing can be learnt or changed here")
+            assert b"Spam: " in ask(addresses, request("CHECK", SPAM))
+        spam_filter.store.log.read_only = False
+
+
 def forget_at_once(addresses: Addresses, mails: list[bytes]) -> list[int]:
     """The exit codes that are told."""
 

@@ -25,6 +25,7 @@ def run(home: str, given: dict[str, Any]) -> None:
         remote_spamd=given["remote_spamd"],
         limits=Limits(message_bytes=given["max_size"] << 20, connections=given["connections"]),
         log=note if given["verbose"] else None,
+        warn=note,
     )
     with opened(home, create=True) as spam_filter:  # only now: what is refused leaves no empty filter behind
         if spam_filter.created:

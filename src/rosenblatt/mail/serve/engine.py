@@ -11,12 +11,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ..errors import FoldedError
 from ..identity import digest
 from ..verdict import Reason, Verdict
+from .journal import Journal
 from .scale import Boundaries, Points, points
 
 T = TypeVar("T")
 REASONS = 8
+TOO_LONG = "the answer took too long"
 BATCH = 64  # lessons that are committed together at most
 # Of both kinds that parsers tell apart, so that whatever is compiled is there before the first client.
 SAMPLES = (
@@ -57,9 +60,11 @@ class _Lesson(NamedTuple):
 class Engine:
     """Started on construction; `close` finishes what was begun."""
 
-    def __init__(self, spam_filter: Filters, workers: int | None = None) -> None:
-        self.filter = spam_filter
+    def __init__(self, spam_filter: Filters, workers: int | None = None, journal: Journal | None = None) -> None:
+        self.filter, self._journal = spam_filter, journal or Journal()
         self.learnt = 0
+        self.trouble: str | None = None  # why nothing can be learnt, as far as is known
+        self._failed = False  # whether that was found by a lesson, which shows more than `look` does: a disk that is full
         self._pool = ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1), "verdict")
         self._lessons: queue.SimpleQueue[_Lesson | None] = queue.SimpleQueue()
         self._learner = threading.Thread(target=self._learn_all, name="learner", daemon=True)
@@ -92,6 +97,21 @@ class Engine:
     async def stats(self) -> dict[str, Any]:
         return await self.in_pool(self.filter.stats)
 
+    def look(self) -> None:
+        """See whether a lesson could be written, by a transaction with nothing in it."""
+        try:
+            self.filter.unlearn_many([])
+        except Exception as error:
+            self._learning(failure(error))
+        else:
+            if not self._failed:
+                self._learning(None)
+
+    def _learning(self, trouble: str | None) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self._journal.warn(trouble or "learning is possible again")
+
     def in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """What may take a while, done in the thread of a worker."""
         return asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -114,6 +134,7 @@ class Engine:
         while True:
             if monotonic() >= due:  # also where lessons never cease: of a known mail the filter looks at nothing else
                 self._refresh()
+                self.look()
                 due = monotonic() + REFRESH
             try:
                 lesson = self._lessons.get(timeout=0 if batch else max(0.0, due - monotonic()))
@@ -136,14 +157,14 @@ class Engine:
             done = self._learn_together(lessons)
         except Exception as error:
             for lesson in lessons:
-                lesson.done.set_exception(error)
+                self._not_learnt(lesson, error)
             return
         for lesson, new, was_done in zip(lessons, changed, done, strict=True):
             try:
                 if not was_done:
                     self._learn_one(lesson)
             except Exception as error:
-                lesson.done.set_exception(error)
+                self._not_learnt(lesson, error)
             else:
                 self._learnt(lesson, new)
 
@@ -175,8 +196,17 @@ class Engine:
             self.filter.relearn(lesson.raw, lesson.spam)
 
     def _learnt(self, lesson: _Lesson, changed: bool) -> None:
-        self.learnt += changed
+        if changed:
+            self.learnt += 1
+            self._failed = False
+            self._learning(None)
         lesson.done.set_result(changed)
+
+    def _not_learnt(self, lesson: _Lesson, error: Exception) -> None:
+        if not isinstance(error, FoldedError):  # that one is the mail's
+            self._failed = True
+            self._learning(failure(error))
+        lesson.done.set_exception(error)
 
     def _refresh(self) -> None:
         try:

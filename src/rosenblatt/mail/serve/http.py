@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from ..errors import FoldedError
-from .engine import REASONS, Engine, Judged, failure
+from .engine import REASONS, TOO_LONG, Engine, Judged, failure
 from .journal import Journal
 from .limits import Budget, BudgetError, Limits, Share
 from .metrics import TYPE, Metrics, resident_bytes
@@ -32,6 +32,7 @@ from .metrics import TYPE, Metrics, resident_bytes
 TYPES = ("message/rfc822", "application/octet-stream")
 MOST_REASONS = 100
 LINGER = 2.0
+PATIENCE = 5.0  # seconds for the filter to say something of itself; Prometheus waits for ten
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -119,10 +120,17 @@ class Api:
         return JSONResponse({"as": kind, "changed": changed})
 
     async def _healthz(self, request: Request) -> Response:
-        return JSONResponse({"status": "stopping" if self.stopping else "ok"}, 503 if self.stopping else 200)
+        """Verdicts are given in any case; `learning` says whether lessons are kept, too."""
+        told: dict[str, Any] = {"status": "stopping" if self.stopping else "ok", "learning": self._engine.trouble is None}
+        if self._engine.trouble is not None:
+            told["reason"] = self._engine.trouble
+        return JSONResponse(told, 503 if self.stopping else 200)
 
     async def _tell_metrics(self, request: Request) -> Response:
-        sizes = _sizes(await self._in_time(self._engine.stats()))
+        sizes: dict[str, float] = {"learning": self._engine.trouble is None}
+        with contextlib.suppress(Exception):  # what cannot be known now is left out: whoever watches needs the rest then
+            async with asyncio.timeout(PATIENCE):
+                sizes |= _sizes(await self._engine.stats())
         if (memory := resident_bytes()) is not None:
             sizes["resident_bytes"] = memory
         sizes["held_bytes"] = self._budget.held
@@ -173,12 +181,16 @@ class Api:
     def _done(self, kind: str, request: Request, response: Response, seconds: float) -> None:
         self._metrics.done(f"http {kind}", str(response.status_code), seconds)
         size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""  # where a mail was read
-        self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}")
+        said = f", {request.state.said}" if hasattr(request.state, "said") else ""  # where something was wrong
+        self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}{said}")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         """The answer to a wrong request. A client that still sends gets a little time to end, since it reads the answer only
         then; and no second request, since the rest of this one may be endless."""
         assert isinstance(error, HTTPException)
+        request.state.said = error.detail
+        if error.status_code >= 500:
+            self._journal.warn(error.detail)
         headers = dict(error.headers or {})
         if request.method == "POST" and not hasattr(request.state, "size"):
             headers["Connection"] = "close"
@@ -194,7 +206,7 @@ class Api:
             async with asyncio.timeout(self._limits.handle_seconds):
                 return await work
         except TimeoutError:
-            raise HTTPException(503, "the answer took too long") from None
+            raise HTTPException(503, TOO_LONG) from None
 
 
 def _reasons(_: bytes, judged: Judged) -> list[dict[str, Any]]:

@@ -40,6 +40,7 @@ class Server:
     tell: whether clients of spamd's side may teach the filter.
     warm: load compiled code before anybody asks, which takes about a second.
     remote_spamd: whether that side may be reached from other machines.
+    log, warn: get a line for each request, and what the server or its filter cannot do, each sentence once a minute at most.
     """
 
     def __init__(
@@ -56,8 +57,9 @@ class Server:
         workers: int | None = None,
         warm: bool = True,
         log: Log | None = None,
+        warn: Log | None = None,
     ) -> None:
-        self._workers, self._warm, self._journal = workers, warm, Journal(log)
+        self._workers, self._warm, self._journal = workers, warm, Journal(log, warn)
         self._host, self._port, self._path, self._http_port = host, port, socket_path, http_port
         self._token, self._tell, self._remote = token, tell, remote_spamd
         self._limits = (limits or Limits()).checked()
@@ -93,10 +95,11 @@ class Server:
         self._loop = asyncio.get_running_loop()
         async with contextlib.AsyncExitStack() as stack:
             spamd_sockets, http_sockets = self._bind(stack)
-            engine = Engine(spam_filter, self._workers)
+            engine = Engine(spam_filter, self._workers, self._journal)
             stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
             if self._warm:
                 await asyncio.to_thread(engine.warm)
+            await asyncio.to_thread(engine.look)
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
             spamd = Spamd(engine, self._limits, budget, metrics, self._journal, self._tell)
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]

@@ -10,7 +10,7 @@ from time import perf_counter
 from ..errors import FoldedError
 from ..verdict import supporting, symbols
 from . import marks, wire
-from .engine import REASONS, Engine, Judged, failure
+from .engine import REASONS, TOO_LONG, Engine, Judged, failure
 from .inbox import Inbox
 from .journal import Journal
 from .limits import TOLD, Budget, Limits, Share
@@ -47,7 +47,7 @@ class Spamd:
         except Exception as error:
             writer.transport.abort()
             self._metrics.done("bad", "error", 0.0)
-            self._journal.request(f"spamd error {type(error).__name__}")
+            self._journal.warn(f"a connection of spamd's protocol failed ({type(error).__name__})")
         finally:
             self._metrics.connections["spamd"] -= 1
             self._silent.discard(task)
@@ -87,6 +87,8 @@ class _Session:
                     sent = await self._answer(share)
                 except RequestError as fault:
                     self._outcome, self._said = fault.code, fault.sentence
+                    if fault.code == "EX_TEMPFAIL" and not self._spamd._stopping:
+                        self._spamd._journal.warn(fault.sentence)
                     sent = fault.answer()
                 self._rest = self._rest or asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
                 await self._send(sent)
@@ -130,7 +132,8 @@ class _Session:
                     mail = await inflated(mail, self._limits.message_bytes, share, spamd._engine.in_pool)
                 sent = await self._handle(head, mail)
         except TimeoutError:
-            raise RequestError("EX_TIMEOUT", "the answer took too long") from None
+            spamd._journal.warn(TOO_LONG)
+            raise RequestError("EX_TIMEOUT", TOO_LONG) from None
         if self._inbox.surplus:
             raise RequestError("EX_DATAERR", "there are more bytes than Content-length says, or a second request")
         return sent
