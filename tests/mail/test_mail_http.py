@@ -110,6 +110,7 @@ def test_health_and_metrics(server: Any) -> None:
         ("/v1/learn", SPAM, {}, 400, "as must be"),
         ("/v1/learn?as=eggs", SPAM, {}, 400, "as must be"),
         ("/v1/nothing", SPAM, {}, 404, "Not Found"),
+        ("/v1/classify/", SPAM, {}, 404, "Not Found"),
         ("/healthz", SPAM, {}, 405, "Method Not Allowed"),
         ("/v1/classify", SPAM, {"Host": "evil.example"}, 403, "localhost only"),
     ],
@@ -200,6 +201,33 @@ def test_nobody_may_send_for_ever_after_a_refusal(server: Any) -> None:
             send()
 
 
+def test_health_checks_may_leave_the_host_out(server: Any) -> None:
+    assert talk(server[1], b"GET /healthz HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    assert talk(server[1], b"GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n").startswith(b"HTTP/1.1 403 ")
+
+
+def test_who_ends_his_side_after_the_request_gets_his_answer(server: Any) -> None:
+    head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: message/rfc822\r\n"
+    whole = head + b"Content-Length: %d\r\n\r\n%s" % (len(SPAM), SPAM)
+    for sent, answered in ((whole, True), (whole[:-1], False), (whole[:20], False), (b"", False)):
+        start = time.monotonic()
+        with socket.create_connection(server[1].http, 10) as client:
+            client.sendall(sent)
+            client.shutdown(socket.SHUT_WR)
+            said = all_of(client)
+        assert (b'"label":"spam"' in said) is answered
+        assert time.monotonic() - start < 0.3  # he is not kept waiting for a second request
+
+
+@pytest.mark.parametrize(("length", "kind"), [(20_001, b"message/rfc822"), (5, b"text/plain")])
+def test_who_asks_before_he_sends_is_refused_before_he_is_invited(server: Any, length: int, kind: bytes) -> None:
+    head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\n" % kind
+    start = time.monotonic()
+    said = talk(server[1], head + b"Content-Length: %d\r\n\r\n" % length)
+    assert said.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 415 "))
+    assert time.monotonic() - start < 0.3
+
+
 def test_a_second_request_on_a_connection_has_its_own_time(server: Any) -> None:
     connection = HTTPConnection(*server[1].http, timeout=10)
     for _ in range(3):
@@ -213,7 +241,9 @@ def test_a_second_request_on_a_connection_has_its_own_time(server: Any) -> None:
     "sent", [b"\0\xff" * 100 + b"\r\n\r\n", b"PING SPAMC/1.5\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000]
 )
 def test_garbage_is_answered_with_400(server: Any, sent: bytes) -> None:
-    assert talk(server[1], sent).startswith(b"HTTP/1.1 400 ")
+    head, _, body = talk(server[1], sent).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert list(json.loads(body)) == ["error"]
     assert call(server[1], "GET", "/healthz")[0] == 200
 
 
@@ -221,7 +251,7 @@ def test_too_many_connections_are_refused_politely() -> None:
     with serving(Plain(), http_port=0, limits=Limits(connections=2)) as (addresses, _):
         waiting = [socket.create_connection(addresses.http or ("", 0), 10) for _ in range(2)]
         time.sleep(0.1)
-        assert call(addresses, "GET", "/healthz")[0] == 503
+        assert call(addresses, "GET", "/healthz")[:2] == (503, {"error": "too many connections; try again"})
         for each in waiting:
             each.close()
         time.sleep(0.1)

@@ -60,7 +60,9 @@ class Api:
             Route("/healthz", self._watched("healthz", self._healthz, open_to_all=True), methods=["GET"]),
             Route("/metrics", self._watched("metrics", self._tell_metrics), methods=["GET"]),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: self._unrouted})
+        application = Starlette(routes=routes, exception_handlers={HTTPException: self._unrouted})
+        application.router.redirect_slashes = False  # that would answer before anybody is checked, with his own Host
+        return application
 
     def _watched(self, kind: str, handler: Handler, open_to_all: bool = False) -> Handler:
         """A handler behind its checks, counted and logged."""
@@ -83,7 +85,10 @@ class Api:
         return watched
 
     def _admit(self, request: Request, open_to_all: bool) -> None:
-        if self._local and not _is_local(request.headers.get("host", "")):
+        if self._metrics.connections["http"] > self._limits.connections:
+            raise HTTPException(503, "too many connections; try again", {"Retry-After": "1", "Connection": "close"})
+        # A page of another site cannot leave Host out; health checks in HTTP/1.0 do.
+        if self._local and "host" in request.headers and not _is_local(request.headers["host"]):
             raise HTTPException(403, "this server answers to localhost only, and the Host header names another")
         if self._token is not None and not open_to_all:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
@@ -194,7 +199,8 @@ class Api:
         headers = dict(error.headers or {})
         if request.method == "POST" and not hasattr(request.state, "size"):
             headers["Connection"] = "close"
-            left = self._limits.message_bytes
+            waits = request.headers.get("expect", "").lower() == "100-continue" and not hasattr(request.state, "chunks")
+            left = 0 if waits else self._limits.message_bytes  # reading would invite whoever waits to send it all
             with contextlib.suppress(TimeoutError, ClientDisconnect):
                 async with asyncio.timeout(0 if error.status_code == 408 else LINGER):
                     while left > 0 and (chunk := await self._chunk(request)):

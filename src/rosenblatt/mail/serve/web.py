@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -16,11 +17,16 @@ from .http import Api
 from .limits import TOLD, Limits
 from .metrics import Metrics
 
-_SLOW = b'{"error":"the request came too slowly"}'
-SLOW = (
-    b"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\n"
-    b"Content-Length: %d\r\n\r\n%s" % (len(_SLOW), _SLOW)
-)
+
+def _last(status: str, sentence: str) -> bytes:
+    """An answer after which the connection is closed."""
+    body = json.dumps({"error": sentence}).encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+SLOW = _last("408 Request Timeout", "the request came too slowly")
+WRONG = _last("400 Bad Request", "this is not HTTP as this server understands it")
 
 
 class Web(uvicorn.Server):
@@ -36,7 +42,6 @@ class Web(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=limits.connections + 1,
                 timeout_keep_alive=max(1, round(limits.idle_seconds)),
                 timeout_graceful_shutdown=max(1, round(limits.stop_seconds)),
                 h11_max_incomplete_event_size=limits.header_bytes,
@@ -58,7 +63,7 @@ class Web(uvicorn.Server):
 def _protocol(limits: Limits, metrics: Metrics) -> Any:
     class Protocol(H11Protocol):
         """Uvicorn waits for the head of a request as long as it takes; here a timer runs from the connection's start, or a
-        request's first byte, until its head is there."""
+        request's first byte, until its head is there. Whoever ends his side after a request still gets its answer."""
 
         _timer: asyncio.TimerHandle | None = None
 
@@ -80,6 +85,17 @@ def _protocol(limits: Limits, metrics: Metrics) -> Any:
                 self._wait_no_more()
             elif self._timer is None:
                 self._wait()
+
+        def eof_received(self) -> bool:  # type: ignore[override]
+            cycle = self.cycle
+            if cycle is None or cycle.more_body or cycle.response_complete:
+                return False
+            cycle.keep_alive = False
+            return True
+
+        def send_400_response(self, msg: str) -> None:
+            self.transport.write(WRONG)
+            self.transport.close()
 
         def _wait(self) -> None:
             self._timer = self.loop.call_later(limits.idle_seconds, self._too_slow)
