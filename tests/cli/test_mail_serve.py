@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -77,9 +78,33 @@ def test_elsewhere_than_on_loopback_it_wants_leave(tmp_path):
         ["--no-spamd", "--no-http"],
         ["--port", "65536"],
         ["--token-file", "no-such-file"],
-        ["--max-size", "1000"],
+        ["--max-size", "0"],
+        ["--socket", "s", "--socket-mode", "888"],
+        ["--socket", "s", "--socket-mode", "1777"],
     ],
 )
-def test_what_is_refused_makes_no_filter(tmp_path, wrong):
+def test_what_is_refused_makes_no_filter(tmp_path, wrong, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert rosenblatt("mail", "serve", "--home", tmp_path / "home", *wrong).code == 2
     assert not (tmp_path / "home").exists()
+
+
+def test_a_port_that_is_taken_makes_no_filter(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = rosenblatt("mail", "serve", "--home", tmp_path / "home", "--port", port, "--http-port", "0")
+    assert (found.code, len(found.err.splitlines())) == (2, 1)
+    assert "address already in use" in found.err
+    assert not (tmp_path / "home").exists()
+
+
+def test_its_socket_has_the_mode_that_was_asked_for_and_mails_may_be_large(tmp_path):
+    place = tmp_path / "spamd.sock"
+    options = ["--no-spamd", "--no-http", "--socket", place, "--socket-mode", "0660", "--max-size", "1000"]
+    command = [*ROSENBLATT, "mail", "serve", "--home", tmp_path / "home", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert str(place) in process.stdout.readline()
+        assert place.stat().st_mode & 0o777 == 0o660
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(20) == 0
+    assert not place.exists()

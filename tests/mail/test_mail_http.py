@@ -362,6 +362,18 @@ def test_a_stop_finishes_what_was_begun() -> None:
     assert spam_filter.labels == {SPAM: True}
 
 
+def test_who_comes_in_the_last_moment_is_answered_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.mail.serve.sockets.SETTLE", 0.6)
+    with serving(Plain(), http_port=0) as (addresses, server):
+        server.stop()
+        time.sleep(0.3)  # nobody is let in any more, and the system still accepts
+        assert b"Spam: True" in ask(addresses, request("CHECK", SPAM))
+    with serving(Plain(), http_port=0) as (addresses, server):
+        server.stop()
+        time.sleep(0.3)
+        assert call(addresses, "POST", "/v1/classify", SPAM)[1]["label"] == "spam"
+
+
 def test_without_starlette_the_other_side_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "starlette" else there(name, *rest))

@@ -297,6 +297,7 @@ def test_which_hosts_are_this_machine(host: str, local: bool) -> None:
         ({"host": "no.such.host.invalid"}, "no host"),
         ({"host": "0.0.0.0", "port": None, "http_port": 0}, "needs a token"),
         ({"http_port": 0, "token": "short"}, "16 or more"),
+        ({"socket_mode": 0o1777}, "socket_mode must be"),
         ({"limits": Limits(connections=0)}, r"limits\.connections"),
         ({"limits": Limits(bytes_at_once=1000)}, r"limits\.bytes_at_once"),
         ({"limits": Limits(idle_seconds=-1)}, r"limits\.idle_seconds"),

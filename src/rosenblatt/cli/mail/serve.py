@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
 
 from .homes import home
+
+
+def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
+    if not re.fullmatch("0?[0-7]{3}", value):
+        raise click.BadParameter(f"it must be three octal digits, as chmod takes them, got {value!r}")
+    return int(value, 8)
 
 
 @click.command("serve")
@@ -15,6 +22,10 @@ from .homes import home
     "--port", type=click.IntRange(0, 65535), default=7830, show_default=True, help="spamd's protocol; 0: any free one."
 )
 @click.option("--socket", "socket_path", metavar="FILE", help="spamd's protocol on a socket in the file system, too.")
+@click.option(
+    "--socket-mode", callback=_octal, default="600", show_default=True, metavar="OCTAL",
+    help="Who may use that socket: 660 for its group, too, 666 for all.",
+)  # fmt: skip
 @click.option("--http-port", type=click.IntRange(0, 65535), default=7831, show_default=True, help="HTTP; 0: any free one.")
 @click.option("--no-spamd", is_flag=True, help="No TCP port for spamd's protocol.")
 @click.option("--no-http", is_flag=True, help="No HTTP.")
@@ -24,7 +35,10 @@ from .homes import home
     help="HTTP clients must send what is in it: Authorization: Bearer ...  [default: ROSENBLATT_MAIL_TOKEN, if that is set]",
 )  # fmt: skip
 @click.option("--remote-spamd", is_flag=True, help="spamd's protocol on other addresses than loopback; it knows no passwords.")
-@click.option("--max-size", type=click.IntRange(1), default=32, show_default=True, metavar="MB", help="The largest mail.")
+@click.option(
+    "--max-size", type=click.IntRange(1), default=32, show_default=True, metavar="MB",
+    help="The largest mail; at least four of them are held at once.",
+)  # fmt: skip
 @click.option("--connections", type=click.IntRange(1), default=256, show_default=True, help="At once, on each side.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for each request, on standard error; nothing of the mail.")
 @home

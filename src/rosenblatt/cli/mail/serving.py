@@ -13,21 +13,26 @@ from ...mail.serve.tokens import token_from
 from ..console import note
 from .homes import opened
 
+AT_ONCE = 4  # mails of the largest size
+
 
 def run(home: str, given: dict[str, Any]) -> None:
+    largest = given["max_size"] << 20
     server = Server(
         host=given["host"],
         port=None if given["no_spamd"] else given["port"],
         socket_path=given["socket_path"],
+        socket_mode=given["socket_mode"],
         http_port=None if given["no_http"] else given["http_port"],
         token=token_from(given["token_file"]),
         tell=not given["no_tell"],
         remote_spamd=given["remote_spamd"],
-        limits=Limits(message_bytes=given["max_size"] << 20, connections=given["connections"]),
+        limits=Limits(largest, max(AT_ONCE * largest, Limits().bytes_at_once), connections=given["connections"]),
         log=note if given["verbose"] else None,
         warn=note,
     )
-    with opened(home, create=True) as spam_filter:  # only now: what is refused leaves no empty filter behind
+    # A filter is made only now: what is refused, or finds its port taken, leaves no empty one behind.
+    with server.bound(), opened(home, create=True) as spam_filter:
         if spam_filter.created:
             where = spam_filter.stats()["home"]
             _tell(f"there was no filter in {where}: it has learnt nothing yet, and calls everything unsure")

@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +17,11 @@ from .engine import Engine, Filters
 from .journal import Journal, Log
 from .limits import Budget, Limits
 from .metrics import Metrics
-from .sockets import ServeError, is_loopback, listen, listen_at
+from .sockets import ServeError, close, is_loopback, listen, listen_at
 from .spamd import Spamd
 from .tokens import checked_token
 
 PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
-SETTLE = 0.02  # seconds for connections that were accepted just now to become ours; asyncio drops them else
 
 
 class Addresses(NamedTuple):
@@ -39,6 +38,7 @@ class Server:
 
     tell: whether clients of spamd's side may teach the filter.
     warm: load compiled code before anybody asks, which takes about a second.
+    socket_mode: who may use the socket at socket_path, as the mode of its file.
     remote_spamd: whether that side may be reached from other machines.
     log, warn: get a line for each request, and what the server or its filter cannot do, each sentence once a minute at most.
     """
@@ -49,6 +49,7 @@ class Server:
         host: str = "127.0.0.1",
         port: int | None = PORT,
         socket_path: str | os.PathLike[str] | None = None,
+        socket_mode: int = 0o600,
         http_port: int | None = HTTP_PORT,
         token: str | None = None,
         tell: bool = True,
@@ -61,6 +62,8 @@ class Server:
     ) -> None:
         self._workers, self._warm, self._journal = workers, warm, Journal(log, warn)
         self._host, self._port, self._path, self._http_port = host, port, socket_path, http_port
+        self._mode = socket_mode
+        self._sockets: tuple[list[socket.socket], list[socket.socket]] | None = None  # of spamd's side and of HTTP
         self._token, self._tell, self._remote = token, tell, remote_spamd
         self._limits = (limits or Limits()).checked()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -76,6 +79,8 @@ class Server:
                 f"host {self._host!r} is reached from other machines, and spamd's protocol has no passwords: "
                 "whoever reaches it may teach the filter; allow that expressly (--remote-spamd), or stay on 127.0.0.1"
             )
+        if not 0 <= self._mode <= 0o777:
+            raise ServeError(f"socket_mode must be from 0 to 0o777, got {self._mode:#o}")
         if self._token is not None:
             checked_token(self._token)
         if self._http_port is not None and importlib.util.find_spec("starlette") and importlib.util.find_spec("uvicorn"):
@@ -91,10 +96,23 @@ class Server:
             with contextlib.suppress(RuntimeError):  # the loop has ended already
                 self._loop.call_soon_threadsafe(self._stopped.set)
 
+    @contextlib.contextmanager
+    def bound(self) -> Iterator[None]:
+        """Listen from now on, so that whoever opens a filter afterwards knows that it can be served; `run` answers."""
+        with contextlib.ExitStack() as stack:
+            self._sockets = self._bind(stack)
+            try:
+                yield
+            finally:
+                self._sockets = None
+
     async def run(self, spam_filter: Filters, ready: Callable[[Addresses], Any] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         async with contextlib.AsyncExitStack() as stack:
-            spamd_sockets, http_sockets = self._bind(stack)
+            if self._sockets is None:
+                stack.enter_context(self.bound())
+            assert self._sockets is not None
+            spamd_sockets, http_sockets = self._sockets
             engine = Engine(spam_filter, self._workers, self._journal)
             stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
             if self._warm:
@@ -119,21 +137,17 @@ class Server:
             await self._stopped.wait()
             if web is not None:
                 web.stop()
-            for each in spamd_sockets:
-                self._loop.remove_reader(each)
-            await asyncio.sleep(SETTLE)
-            for listener in listeners:
-                listener.close()
+            await close(spamd_sockets, listeners, spamd.protocol)
             await spamd.stop(self._limits.stop_seconds)
             if serving is not None:
                 await serving
 
-    def _bind(self, stack: contextlib.AsyncExitStack) -> tuple[list[socket.socket], list[socket.socket]]:
+    def _bind(self, stack: contextlib.ExitStack) -> tuple[list[socket.socket], list[socket.socket]]:
         spamd = [] if self._port is None else listen(self._host, self._port)
         for each in spamd:
             stack.callback(each.close)
         if self._path is not None:
-            spamd.append(listen_at(self._path))
+            spamd.append(listen_at(self._path, self._mode))
             stack.callback(spamd[-1].close)
             stack.callback(Path(self._path).unlink, missing_ok=True)
         http = [] if self._http_port is None else listen(self._host, self._http_port)

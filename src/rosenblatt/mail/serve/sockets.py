@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import errno
 import ipaddress
 import os
 import socket
 import stat
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 BACKLOG = 1024
+SETTLE = 0.02  # seconds
 
 
 class ServeError(ValueError):
@@ -43,13 +47,14 @@ def listen(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-def listen_at(path: str | os.PathLike[str]) -> socket.socket:
-    """A socket in the file system, for its owner only. One that a dead server left is replaced, one that answers is not."""
+def listen_at(path: str | os.PathLike[str], mode: int = 0o600) -> socket.socket:
+    """A socket in the file system, for those whom its mode lets write. One that a dead server left is replaced, one that
+    answers is not."""
     where = os.fspath(path)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _clear(where)
-        old = os.umask(0o177)
+        old = os.umask(0o777 & ~mode)
         try:
             bound.bind(where)
         finally:
@@ -103,3 +108,28 @@ def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.sock
         raise
     bound.setblocking(False)
     return bound
+
+
+async def close(
+    listening: Sequence[socket.socket], servers: Sequence[asyncio.Server], protocol: Callable[[], asyncio.BaseProtocol]
+) -> None:
+    """Listen no more. Those who came at the last moment are let in first: closing over them would cut them off."""
+    loop = asyncio.get_running_loop()
+    for each in listening:
+        loop.remove_reader(each)
+    await asyncio.sleep(SETTLE)  # for connections that were accepted just now to become ours; asyncio drops them else
+    late = [connection for each in listening for connection in _waiting(each)]
+    for server in servers:
+        server.close()
+    for connection in late:
+        with contextlib.suppress(OSError):
+            await loop.connect_accepted_socket(protocol, connection)
+    await asyncio.sleep(SETTLE)  # for what they ask to be read: who has asked for nothing is let go
+
+
+def _waiting(listening: socket.socket) -> Iterator[socket.socket]:
+    with contextlib.suppress(OSError):  # there is nobody else
+        while True:
+            connection, _ = listening.accept()
+            connection.setblocking(False)
+            yield connection

@@ -31,6 +31,10 @@ class Spamd:
         self._silent: set[asyncio.Task[None]] = set()  # those that have not asked for anything yet
         self._stopping = False
 
+    def protocol(self) -> asyncio.StreamReaderProtocol:
+        """For a connection that was accepted otherwise than by a server of asyncio."""
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self.connected)
+
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None

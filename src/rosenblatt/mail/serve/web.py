@@ -16,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from .http import Api
 from .limits import TOLD, Limits
 from .metrics import Metrics
+from .sockets import close
 
 
 def _last(status: str, sentence: str) -> bytes:
@@ -53,8 +54,14 @@ class Web(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().serve(sockets)
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await close(sockets or [], self.servers, self._connection)
+        await super().shutdown(sockets)
+
+    def _connection(self) -> asyncio.Protocol:
+        protocol: Any = self.config.http_protocol_class
+        made: asyncio.Protocol = protocol(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+        return made
 
     def stop(self) -> None:
         self._api.stopping = self.should_exit = True
