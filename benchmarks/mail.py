@@ -13,13 +13,14 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numba  # noqa: F401  (a filter that stays runs compiled; without Numba loaded it is one that looks at one mail and goes)
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from rosenblatt.mail import features, trec
+from rosenblatt.mail import features, rehearsal, trec
 from rosenblatt.mail.evaluation import evaluate
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.learner import Learner
@@ -69,6 +70,7 @@ def measure(quick: bool) -> Iterator[dict[str, Any]]:
     yield from feature_sets(raws, messages, spam, min(shuffles, 5))
     yield from learners(messages, spam, min(shuffles, 5))
     yield from mistaken(messages, spam, min(shuffles, 5))
+    yield from rehearsals(messages, spam, min(shuffles, 5))
     yield from protocols(messages, spam, min(shuffles, 5))
 
 
@@ -371,6 +373,40 @@ def mistaken(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict
                 found.append(trec.figures(scores, spam[places], resamples=0).auc.value)
             row[f"{share:.0%} wrong"] = f"{np.mean(found):.3f}"
         yield row
+
+
+def rehearsals(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict[str, Any]]:
+    """After how many messages of one side the other is rehearsed: mixed mail, some labels wrong, one side after the other."""
+    indptr, columns = features.columns_of_many(messages, BITS)
+    rows = [columns[start:stop] for start, stop in pairwise(indptr.tolist())]
+    chosen = rehearsal.RUN
+    for run in (1, 5, chosen, 20, 1 << 30):
+        rehearsal.RUN = run
+        told = {"table": "rehearsal", "after": f"{run} of one side" if run < 1 << 30 else "never"}
+        for share in (0.0, 0.02):
+            found = []
+            for seed in range(shuffles):
+                places, filter_ = order(len(spam), seed), Taught()
+                wrong = np.random.default_rng(seed).random(len(spam)) < share
+                scores = []
+                for i in places:
+                    scores.append(filter_.score(rows[i]))
+                    filter_.learn(rows[i], bool(spam[i] ^ wrong[i]))
+                found.append(trec.figures(scores, spam[places], resamples=0).auc.value)
+            told[f"(1-AUC) %, {share:.0%} wrong"] = f"{np.mean(found):.3f}"
+        for first in (False, True):
+            found = []
+            for seed in range(shuffles):
+                places, filter_ = order(len(spam), seed), Taught()
+                taught, new = places[: 4 * len(places) // 5], places[4 * len(places) // 5 :]
+                for i in taught[np.argsort(spam[taught] != first, kind="stable")]:
+                    filter_.learn(rows[i], bool(spam[i]))
+                found.append([(filter_.score(rows[i]) > 0.0) != spam[i] for i in new if spam[i] == first])
+            told[f"{'spam' if first else 'ham'} first, then the rest: % of new {'spam' if first else 'ham'} wrong"] = (
+                f"{100 * np.mean(np.concatenate(found)):.1f}"
+            )
+        yield told
+    rehearsal.RUN = chosen
 
 
 def protocols(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,8 @@ Guarantee    if old and new ham are exchangeable, a new one lies above s_j with 
 Errors       Whoever teaches a filter its errors only shows it nothing but scores on the wrong side of 0: a sigmoid fit to them
              would fall, and shares of all ham cannot be had. Then the odds are e^(slope s), and with scores spread evenly about
              0 an error has the mean size pi^2 / (12 ln 2 slope): that gives the slope. The thresholds are those that a share of
-             ham_loss / HAM_WRONG of the errors goes beyond. That is a guess at how rare errors are; nothing is guaranteed.
+             ham_loss / HAM_WRONG of the errors goes beyond. That is a guess at how rare errors are; nothing is guaranteed. The
+             same way is gone where scores do not tell the sides apart at all.
 Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; H.-T. Lin, C.-J. Lin and R. C. Weng, A note on
              Platt's probabilistic outputs, Machine Learning 68, 2007 (the Newton steps); V. Vovk, A. Gammerman and G. Shafer,
              Algorithmic Learning in a Random World, 2005 (the guarantee).

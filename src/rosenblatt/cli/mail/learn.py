@@ -30,10 +30,12 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
     """Learn from mail whether it is spam.
 
     What was learnt before is known by its digest, and learning it again changes nothing; learning it on the other side moves
-    it. Every batch is safely on disk before the next begins, so that an interrupted command can be given again. --ham-weight
-    and --ham-loss are kept: changing the first learns all mail anew, changing the second moves the threshold, though never to
-    where a mail is more likely ham than spam. Exit code 1: some mail stayed on the other side, since its text is no longer in
-    the log (`mail compact`).
+    it. Mail is mixed before it is learnt, with what was learnt of one side only, too: in how many commands and in which order
+    mailboxes are given does not matter. An interrupted command can be given again; nothing is learnt twice.
+
+    --ham-weight and --ham-loss are kept: changing the first learns all mail anew, changing the second moves the threshold,
+    though never to where a mail is more likely ham than spam. Exit code 1: some mail stayed on the other side, since its text
+    is no longer in the log (`mail compact`).
 
     \b
     Examples:
@@ -50,6 +52,8 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
     try:
         left = learn(home, given, spam, ham, mix=not in_order, as_json=as_json)
     except KeyboardInterrupt:
-        raise Failure("interrupted; what was learnt is on disk: give the command again for the rest", INTERRUPTED) from None
+        raise Failure(
+            "interrupted; give the command again for what is not on disk yet: nothing is learnt twice", INTERRUPTED
+        ) from None
     if left:
         raise click.exceptions.Exit(1)
