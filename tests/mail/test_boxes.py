@@ -19,6 +19,7 @@ from data import data_folder
 from rosenblatt.mail import boxes
 from rosenblatt.mail.boxes import MOST, Mail, mails
 from rosenblatt.mail.identity import digest
+from rosenblatt.mail.parse import parse
 
 POSTMARK = b"From me@a.example Thu Aug 22 12:36:23 2002\n"
 
@@ -42,12 +43,13 @@ BODY = st.lists(
 
 @given(
     st.lists(BODY.map(lambda lines: b"Subject: x\n\n" + b"\n".join(lines) + b"\n"), min_size=1, max_size=6),
+    st.sampled_from([POSTMARK, b"From \n", b"From - \n", b"From me@a.example\n"]),
     st.integers(1, 60),
     st.booleans(),
 )
-def test_an_mbox_gives_back_what_was_put_into_it(raws, chunk, crlf):
+def test_an_mbox_gives_back_what_was_put_into_it(raws, postmark, chunk, crlf):
     """Whatever the size of the pieces that it is read in."""
-    box = b"".join(POSTMARK + quoted(raw) + b"\n" for raw in raws)
+    box = b"".join(postmark + quoted(raw) + b"\n" for raw in raws)
     if crlf:
         box, raws = box.replace(b"\n", b"\r\n"), [raw.replace(b"\n", b"\r\n") for raw in raws]
 
@@ -55,7 +57,8 @@ def test_an_mbox_gives_back_what_was_put_into_it(raws, chunk, crlf):
         def read(self, n=-1):
             return super().read(min(n, chunk))
 
-    assert list(boxes._split(Trickle(box), MOST)) == raws
+    found = [mail.raw for mail in boxes._numbered("box", boxes._split(Trickle(box), MOST))]
+    assert found == (raws if len(raws) > 1 else [box])
 
 
 def test_lines_that_only_begin_with_from_end_no_mail(tmp_path):
@@ -86,10 +89,57 @@ def test_dates_blank_lines_and_marks_do_not_join_mails(tmp_path, postmark, betwe
     assert [mail.raw for mail in mails([path])] == raws
 
 
+@pytest.mark.parametrize(
+    "postmark",
+    [
+        b"From ",
+        b"From - ",
+        b"From a@b",
+        b"From a@b Mo Jan  1 00:00:00 2001",
+        b"From a@b lun. 1 janv. 2001 00:00:00 +0100",
+        b"From - \xec\x9b\x94 1\xec\x9b\x94  1 00:00:00 KST 2001",
+    ],
+)
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("before", [b"", b"\r\n", b"\xef\xbb\xbf"])
+def test_postmarks_without_a_date_or_in_any_language_end_mails_after_blank_lines(tmp_path, postmark, line_end, before):
+    raws = [b"Subject: %d\n\nHi\nFrom\n" % k for k in range(3)]
+    box = b"".join(postmark + b"\n" + raw + b"\n" for raw in raws)
+    path = put(tmp_path / "box", before + box.replace(b"\n", line_end))
+    assert [mail.raw for mail in mails([path])] == [raw.replace(b"\n", line_end) for raw in raws]
+    assert boxes.is_several(path.read_bytes())
+
+
+def test_thunderbird_goes_on_without_dates_in_boxes_that_had_some(tmp_path):
+    path = put(tmp_path / "Inbox", b"From - Mon Jan  1 10:00:00 2024\nSubject: x\n\nHi\n\nFrom \nSubject: y\n\nyou\n")
+    assert [mail.raw for mail in mails([path])] == [b"Subject: x\n\nHi\n", b"Subject: y\n\nyou\n"]
+
+
+@pytest.mark.parametrize("rest", [b"", b"\n", b"\ntext\n"])
+def test_a_mail_may_have_no_headers_after_a_complete_postmark(tmp_path, rest):
+    path = put(tmp_path / "box", POSTMARK + b"Subject: x\n\nHi\n\n" + POSTMARK + rest)
+    assert [mail.raw for mail in mails([path])] == [b"Subject: x\n\nHi\n", rest]
+
+
+@pytest.mark.parametrize("after", [b"To: you", b">From b", b">From b\nTo: you", b"\n>From b", b""])
+def test_a_mail_that_is_alone_says_the_same_with_its_postmark(tmp_path, after):
+    """A server that is given it, quotes of a mailbox and all, must come to the same verdict."""
+    raw = POSTMARK + after + b"\n\nHi\n>From now on\n\n"
+    (mail,) = mails([put(tmp_path / "mail", raw)])
+    assert parse(mail.raw) == parse(raw)
+    assert digest(mail.raw) == digest(raw)
+
+
 @pytest.mark.parametrize("before", ["", "\n"])
 @pytest.mark.parametrize(
     "line",
     [
+        "From now on, the meeting is Tue Jan 3 10:00 in room 5",
+        "From now on, the meeting is Tue Jan 3 10:00 in room 5\n",
+        "From Monday to Tue, 3 Jan we are closed",
+        "From the minutes of 3 January 2024 10:00\nPresent: all",
+        "From me\nTo: you",
+        "From \nTo: you",
         "From Monday on we meet at 10:00 in 2024\nNote: bring tea",
         "From Mon Jan 1 to Fri Jan 5 2024\nNote: closed",
         "From 2024-01-01 on\nNote: open",
@@ -101,7 +151,14 @@ def test_dates_blank_lines_and_marks_do_not_join_mails(tmp_path, postmark, betwe
 def test_prose_ends_no_mail(tmp_path, line, before):
     raw = f"Subject: x\n\nHi\n{before}{line}\nBye\n".encode()
     path = put(tmp_path / "box", POSTMARK + raw)
-    assert list(mails([path])) == [Mail(str(path), raw)]
+    assert list(mails([path])) == [Mail(str(path), POSTMARK + raw)]
+
+
+@pytest.mark.parametrize("line", ["From me", "From me to\nTo: you", "From a@b\n", "From:\nTo: you", "From\nTo: you"])
+def test_prose_ends_no_mail_in_boxes_without_dates(tmp_path, line):
+    raw = f"Subject: x\n\nHi\n\n{line}\nBye\n".encode()
+    path = put(tmp_path / "box", b"From \n" + raw)
+    assert list(mails([path])) == [Mail(str(path), b"From \n" + raw)]
 
 
 def test_prose_after_a_blank_line_begins_no_mbox(tmp_path):

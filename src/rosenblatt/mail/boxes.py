@@ -1,8 +1,10 @@
 """Where mails are kept: mbox files, Maildirs, MH folders, folders of files, single files and stdin; a mail at a time.
 
-mbox     a file that begins with "From ". A mail ends before a line that looks like the first line of the next ("From ", and a
-         date as mail stores write it) after a blank line, or before a header if that line is complete; Content-Length is not
-         believed. The "From " line is left out, and one ">" of ">From " taken back
+mbox     a file that begins with "From ". A mail ends before a line that looks like the first line of the next and has a header
+         after it: "From " and a date as mail stores write it, after a blank line or complete; or, in a box whose own first line
+         has no date, "From " and a word at most, after a blank line. A complete one after a blank line may also begin a mail
+         without headers. Content-Length is not believed. Of several mails the "From " lines are left out, and one ">" of
+         ">From " is taken back; one that is alone stays as it is, and so gets the verdict that it gets when it is piped
 Maildir  a folder with `cur` and `new`: the files in these two. Folders in it are others' business, as one may hold the spam
 Folders  all files in them and in their folders, in the order of their names (of their numbers, in MH folders); names that begin
          with "." or "," are not mails, nor are files without a header at their beginning, unless they are called .eml or .txt.
@@ -38,16 +40,28 @@ _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _TIME = rb"[0-9]{1,2}:[0-9]{2}"
 _ISO = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ] *" + _TIME
-# What ends a mail after a blank line, and what does so anywhere: a word, a date with its year, and a header in the next line.
-POSTMARK = re.compile(
-    rb"From (?:[^\n]*?" + _DAY + rb"(?:" + _MONTH + rb" +[0-9]{1,2} +" + _TIME + rb"|[0-9]{1,2}[ -]" + _MONTH + rb"[ -])"
-    rb"|[^\s]++ +" + _ISO + rb")"
+_DATE = _DAY + rb"(?:" + _MONTH + rb" +[0-9]{1,2} +" + _TIME + rb"|[0-9]{1,2}[ -]" + _MONTH + rb"[ -])"
+_CLOCK = _TIME + rb"(?::[0-9]{2})?(?: +(?:[A-Z]{1,5}|[+-][0-9]{4}))?"
+# Day and month in up to three words of any language, then time and year end the line.
+_FOREIGN = (
+    rb"(?: +[^\s]++){1,3}? +(?:" + _CLOCK + rb" +[0-9]{4}|[0-9]{4},? +" + _CLOCK + rb")(?: +[+-][0-9]{4})?[ \t]*+(?=\r?\n)"
 )
-FULL = re.compile(
+_NEXT = rb"(?:[!-9;-~]++:|>From )"  # how headers begin
+_COMPLETE = (
     rb"From [^\s]++ +(?:" + _DAY + rb"(?:" + _MONTH + rb" +[0-9]{1,2} +" + _TIME + rb"[^\n]*? [0-9]{4}"
     rb"|[0-9]{1,2}[ -]" + _MONTH + rb"[ -][0-9]{4} +" + _TIME + rb")|" + _ISO + rb")[^\n]{0,40}\n"
-    rb"(?:[!-9;-~]++:|>From )"
 )
+_DATED = (
+    rb"From (?:[^\n]*?" + _DATE + rb"|[^\s]++(?: +" + _ISO + rb"|" + _FOREIGN + rb"))[^\n]*+\n" + _NEXT
+    + rb"|" + _COMPLETE + rb"(?:" + _NEXT + rb"|\r?\n|\Z)"
+)  # fmt: skip
+_UNDATED = rb"|From [ \t]*+%s[ \t]*+\r?\n" + _NEXT
+# What ends a mail anywhere; what does after a blank line; what does there, too, in boxes whose own first line has no date, and
+# in those of Thunderbird, which once wrote "From - " and a date, and now "From " alone.
+FULL = re.compile(_COMPLETE + _NEXT)
+DATED = re.compile(_DATED)
+UNDATED = re.compile(_DATED + _UNDATED % rb"[^\s]*+")
+BARE = re.compile(_DATED + _UNDATED % rb"")
 HEADER = re.compile(BEFORE.pattern + rb"[ \t]*+(?:>From |[A-Za-z][\w.-]*+[ \t]*+:)")
 KNOWN = re.compile(rb"^(?:return-path|received|from|to|subject|date|message-id|mime-version)[ \t]*+:", re.I | re.M)
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
@@ -163,7 +177,7 @@ def before_mbox(head: bytes) -> int | None:
         return 0
     found = BEFORE.match(head)
     at = found.end() if found is not None else 0
-    return at if POSTMARK.match(head, at, at + LONGEST_POSTMARK) else None
+    return at if UNDATED.match(head, at, at + LONGEST_POSTMARK) else None
 
 
 def _is_mail(name: str, head: bytes) -> bool:
@@ -192,17 +206,22 @@ def _first(stream: Any, most: int) -> bytes:
 
 
 def _numbered(source: str, raws: Iterator[bytes]) -> Iterator[Mail]:
-    """Named by their places in an mbox; one that is alone by the file."""
+    """Named by their places in an mbox; one that is alone by the file, and left as it is."""
     last, number = next(raws), 1
     for raw in raws:
-        yield Mail(f"{source}:{number}", last)
+        yield Mail(f"{source}:{number}", _bare(last))
         last, number = raw, number + 1
-    yield Mail(source if number == 1 else f"{source}:{number}", last)
+    yield Mail(source, last) if number == 1 else Mail(f"{source}:{number}", _bare(last))
 
 
 def _split(stream: Any, most: int) -> Iterator[bytes]:
     """The mails of an mbox. Of `text` the first `taken` bytes belong to `kept` already: two of them stay to look back at."""
-    kept, size, text, taken = bytearray(), 0, b"", 0
+    kept, size, text, taken = bytearray(), 0, _first(stream, LONGEST_POSTMARK), 0
+    own = DATED
+    if not DATED.match(text) and UNDATED.match(text):
+        own = UNDATED
+    elif text.startswith(b"From - "):
+        own = BARE
     while True:
         more = stream.read(CHUNK)
         text, taken = text[max(taken - 2, 0) :] + more, min(taken, 2)
@@ -211,17 +230,17 @@ def _split(stream: Any, most: int) -> Iterator[bytes]:
         at = taken
         while (at := text.find(b"\nFrom ", at, max(sure, 0) + 5)) >= 0:
             at += 1
-            postmark = POSTMARK if text.endswith((b"\n\n", b"\n\r\n"), 0, at) else FULL
+            postmark = own if text.endswith((b"\n\n", b"\n\r\n"), 0, at) else FULL
             if not postmark.match(text, at, at + LONGEST_POSTMARK):
                 continue
             kept += text[taken : min(at, taken + most - size)] if size < most else b""
-            yield _bare(bytes(kept))
+            yield bytes(kept)
             kept, size, taken = bytearray(), 0, at
         end = max(taken, sure)
         kept += text[taken : min(end, taken + most - size)] if size < most else b""
         size, taken = size + end - taken, end
         if not more:
-            yield _bare(bytes(kept))
+            yield bytes(kept)
             return
 
 
