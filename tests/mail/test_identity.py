@@ -82,41 +82,73 @@ def test_what_filters_and_stores_add_does_not_count(moved):
 
 
 FOREIGN = [
-    "ARC-Seal",
     "ARC-Message-Signature",
+    "ARC-Seal",
     "Authentication-Results",
+    "DKIM-Filter",
+    "Keywords",
+    "Old-Return-Path",
     "Received-SPF",
     "Return-Path",
-    "Old-Return-Path",
+    "SpamDiagnosticMetadata",
+    "SpamDiagnosticOutput",
     "X-Account-Key",
     "X-Amavis-Alert",
     "X-Antivirus",
+    "X-AOL-Global-Disposition",
+    "X-ASSP-Score",
     "X-Bogosity",
+    "X-Claws-Account-Id",
+    "X-CMAE-Score",
+    "X-Company-MailScanner",
+    "X-Declude-Scan",
     "X-Delivered-To",
+    "X-Dovecot-Keywords",
     "X-Envelope-From",
+    "X-EOPAttributedMessage",
+    "X-EsetResult",
     "X-Evolution-Source",
     "X-Folder",
+    "X-GBUdb-Analysis",
     "X-GM-THRID",
     "X-Gmail-Labels",
     "X-Google-Smtp-Source",
+    "X-hMailServer-LoopCount",
+    "X-IncomingHeaderCount",
     "X-Junk-Score",
     "X-Keywords",
+    "X-KMail-EncryptionState",
+    "X-Label",
     "X-MailScanner",
     "X-MailScanner-SpamCheck",
+    "X-MDAV-Processed",
+    "X-ME-VSScore",
+    "X-MessageSniffer-Scan-Result",
     "X-Microsoft-Antispam",
+    "X-Mimecast-Originator",
     "X-Mozilla-Keys",
+    "X-MS-Office365-Filtering-Correlation-Id",
     "X-OfflineIMAP",
     "X-Original-To",
+    "X-pstn-levels",
     "X-Rspamd-Queue-Id",
     "X-Rspamd-Server",
+    "X-SA-Exim-Scanned",
+    "X-Seen",
     "X-Sieve",
+    "X-SMX-Message-Score",
     "X-Spam",
     "X-Spamd-Bar",
     "X-Spamd-Result",
+    "X-Sylpheed-Account-Id",
+    "X-TM-AS-Result",
     "X-TUID",
+    "X-UI-Filterresults",
+    "X-UI-Out-Filterresults",
     "X-UIDL",
     "X-Virus-Scanned",
-    "X-Company-MailScanner",
+    "X-VM-v5-Data",
+    "X-YahooFilteredBulk",
     "Xref",
 ]
 
@@ -125,6 +157,13 @@ FOREIGN = [
 def test_no_header_of_a_filter_or_store_makes_another_mail_of_it(name):
     added = f"{name}: one\n\ttwo\n".encode()
     assert digest(added + b"Subject: x\n" + added.upper() + b"\nHi\n") == digest(b"Subject: x\n\nHi\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Mailer", "X-Message-Flag", "X-Mailing-List", "X-MS-Has-Attach", "X-Sender", "DKIM-Signature"]
+)
+def test_headers_of_senders_count(name):
+    assert digest(f"{name}: one\nSubject: x\n\nHi\n".encode()) != digest(b"Subject: x\n\nHi\n")
 
 
 @given(st.from_regex(rb"(?i)(x-)?(spam|rspamd|virus|gm-|status|arc-|date|from|foo){1,2}", fullmatch=True))
