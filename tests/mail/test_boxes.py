@@ -9,6 +9,8 @@ import os
 import random
 import socket
 import sys
+import threading
+import time
 import tracemalloc
 
 import pytest
@@ -246,6 +248,32 @@ def test_what_is_no_file_is_not_opened(tmp_path):
     assert reasons["gone"] == reasons["no"] == "there is no such file or folder"
     assert "round" in reasons
     assert len(found.skipped) == 8
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.2])
+def test_a_pipe_that_was_named_is_read(wait):
+    raw = b"Subject: x\n\n" + b"Hi\n" * 100_000
+    reading, writing = os.pipe()
+
+    def write():
+        with open(writing, "wb") as file:
+            time.sleep(wait)
+            file.write(2 * (POSTMARK + raw + b"\n"))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert [mail.raw for mail in mails([f"/dev/fd/{reading}"])] == [raw, raw]
+    finally:
+        os.close(reading)
+        writer.join()
+
+
+def test_a_pipe_that_nobody_writes_into_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    found = mails([tmp_path / "pipe"])
+    assert list(found) == []
+    assert found.skipped == [(str(tmp_path / "pipe"), "is a pipe that nobody writes into")]
 
 
 def test_of_a_folder_only_mails_are_read(tmp_path):

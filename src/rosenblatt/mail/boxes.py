@@ -9,8 +9,8 @@ Maildir  a folder with `cur` and `new`: the files in these two. Folders in it ar
 Folders  all files in them and in their folders, in the order of their names (of their numbers, in MH folders); names that begin
          with "." or "," are not mails, nor are files without a header at their beginning, unless they are called .eml or .txt.
          No folder is read twice, so links may go round
-Files    whatever a file holds that is named itself is a mail; compressed ones are unpacked. Only files are opened: no pipes,
-         devices or sockets
+Files    whatever a file holds that is named itself is a mail; compressed ones are unpacked. Only files are opened, and pipes
+         that were named and that somebody writes into: no devices or sockets
 
 Of a mail longer than `MOST` bytes the first are kept; `identity.digest` does not look farther than they go.
 """
@@ -116,16 +116,20 @@ class Mails:
             left += reversed(inside)
 
     def _file(self, path: str, mode: int, named: bool) -> Iterator[Mail]:
-        if not stat.S_ISREG(mode):
+        if not (stat.S_ISREG(mode) or (named and stat.S_ISFIFO(mode))):
             self._skip(path, f"is {KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
             return
         # It may have become something else meanwhile, which must not keep us waiting.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with open(number, "rb", buffering=0) as file:
-            if not stat.S_ISREG(os.fstat(number).st_mode):
+            if stat.S_IFMT(os.fstat(number).st_mode) != stat.S_IFMT(mode):
                 self._skip(path, "is not a file any more")
-                return
-            yield from self._read(printable(path), _opened(path, file), named)
+            elif stat.S_ISREG(mode):
+                yield from self._read(printable(path), _opened(path, file), named)
+            elif (first := file.read(1)) == b"":
+                self._skip(path, "is a pipe that nobody writes into")
+            else:
+                yield from self._read(printable(path), _opened(path, _Pipe(file, first)))
 
     def _read(self, source: str, stream: Source | DataError, named: bool = True) -> Iterator[Mail]:
         if isinstance(stream, DataError):
@@ -148,6 +152,23 @@ class Mails:
 
     def _skip(self, path: str, reason: str) -> None:
         self.skipped.append((printable(path), reason))
+
+
+class _Pipe(io.RawIOBase):
+    """A pipe that was opened without waiting, and its first byte: None where none has come yet, but there is one who writes."""
+
+    def __init__(self, file: io.FileIO, first: bytes | None) -> None:
+        self.file, self.first = file, first
+        os.set_blocking(file.fileno(), True)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int | None:
+        if self.first is None or not len(room):
+            return self.file.readinto(room)
+        room[:1], self.first = self.first, None
+        return 1
 
 
 def mails(paths: Iterable[str | Path], most: int = MOST) -> Mails:
