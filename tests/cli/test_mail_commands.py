@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shlex
@@ -13,6 +14,7 @@ import pytest
 from letters import folder, letter
 
 from commands import rosenblatt
+from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
 
 ROSENBLATT = [sys.executable, "-m", "rosenblatt"]
@@ -92,6 +94,32 @@ def test_filter_without_a_filter_passes_the_mail_as_it_came(home, tmp_path):
     assert found.stdout == path.read_bytes()
     assert len(found.stderr.splitlines()) == 1
     assert b"as it came" in found.stderr
+
+
+def test_filter_unpacks_a_file(trained, tmp_path):
+    path, packed = new(tmp_path, True), tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    plain, unpacked = (
+        subprocess.run([*ROSENBLATT, "mail", "classify", "--filter", each], capture_output=True, check=False)
+        for each in (path, packed)
+    )
+    assert (unpacked.returncode, unpacked.stdout) == (plain.returncode, plain.stdout) == (0, plain.stdout)
+    packed.write_bytes(packed.read_bytes()[:50])
+    damaged = subprocess.run([*ROSENBLATT, "mail", "classify", "--filter", packed], capture_output=True, check=False)
+    assert (damaged.returncode, damaged.stdout) == (3, packed.read_bytes())
+    assert b"cut off" in damaged.stderr
+    assert len(damaged.stderr.splitlines()) == 1
+
+
+def test_a_verdict_is_the_same_however_a_mail_comes_in(trained, tmp_path):
+    path = tmp_path / "one.mbox"
+    path.write_bytes(b"From a@b Mon Jan  1 10:00:00 2024\n" + letter(True, 1000) + b"\n>From now on: cheap pills\n\n")
+    line = shlex.join([*ROSENBLATT, "mail", "classify", "--json"])
+    ways = (f"{line} {path}", f"{line} < {path}", f"{line} <(cat {path})")
+    told = [subprocess.run(["bash", "-c", way], capture_output=True, text=True, check=False) for way in ways]
+    scores = {json.loads(each.stdout)["score"] for each in told}
+    with Filter.open(trained) as piped:
+        assert scores == {piped.classify(path.read_bytes()).score}
 
 
 def test_filter_takes_neither_nothing_nor_several_mails(trained, tmp_path):
@@ -295,8 +323,7 @@ def test_standard_output_that_is_closed_is_told(trained, tmp_path):
     line = shlex.join([*ROSENBLATT, "mail", "classify", "--filter", str(new(tmp_path, True))]) + " >&-"
     ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert ran.returncode == 3
-    assert "standard output is closed" in ran.stderr
-    assert len(ran.stderr.splitlines()) == 1
+    assert ran.stderr == "rosenblatt: standard output is closed, and the mail has nowhere to go\n"
 
 
 def test_reasons_in_other_letters_can_be_read(home, tmp_path):

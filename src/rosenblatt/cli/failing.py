@@ -33,6 +33,8 @@ def usage(wrong: click.UsageError, ctx: click.Context) -> click.ClickException:
 def failure(wrong: BaseException) -> click.ClickException | click.exceptions.Exit:
     if os.environ.get("ROSENBLATT_DEBUG"):
         traceback.print_exception(wrong)
+    if isinstance(wrong, click.ClickException):  # said already
+        return wrong
     if isinstance(wrong, KeyboardInterrupt):
         return Failure("interrupted; what was being written is not there, and what was there before still is", INTERRUPTED)
     if isinstance(wrong, BrokenPipeError) or (isinstance(wrong, OSError) and wrong.errno == errno.EPIPE):

@@ -21,7 +21,8 @@ def command(paths: tuple[str, ...], through: bool, zero: bool, reasons: int, hom
 
     Reads standard input where no file is given. Exit codes are bogofilter's: 0 spam, 1 ham, 2 unsure, 3 something is wrong;
     with more than one mail, 0. With --filter the mail goes to standard output with `X-Rosenblatt: spam; score=...; reasons=...`
-    as its last header, and is the same byte for byte otherwise, except that headers of that name which were there are dropped.
+    as its last header, and is the same byte for byte otherwise, except that headers of that name which were there are dropped;
+    a compressed file is unpacked.
     Should anything be wrong with the filter, the mail goes through as it came.
 
     \b

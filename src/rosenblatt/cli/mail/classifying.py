@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
 
 
 def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
-    """The mail with its header; as it came where anything goes wrong."""
+    """The mail with its header, unpacked if it is a file that is compressed; as it came where anything goes wrong."""
     if len(paths) > 1:
         raise click.UsageError("--filter takes one mail")
     if sys.stdout is None:  # which whoever called has closed
@@ -50,8 +51,9 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
     piped = paths in ((), ("-",))
     raw = _piped() if piped else Path(paths[0]).read_bytes()
     try:
-        _expect_one(raw, piped)
-        stamped, label = _stamped(home, raw, reasons)
+        mail = raw if piped else _unpacked(paths[0], raw)
+        _expect_one(mail, piped)
+        stamped, label = _stamped(home, mail, reasons)
     except Exception as wrong:
         _write(raw)
         told = failure(wrong)
@@ -65,6 +67,13 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
 
 def _piped() -> bytes:
     return b"" if sys.stdin is None else sys.stdin.buffer.read()  # None: whoever called has closed it
+
+
+def _unpacked(path: str, raw: bytes) -> bytes:
+    from ...readers.sources import Source
+
+    with Source(path, io.BytesIO(raw)) as source:
+        return raw if source.compression is None else source.read()
 
 
 def _expect_one(raw: bytes, piped: bool) -> None:
