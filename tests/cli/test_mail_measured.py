@@ -39,6 +39,17 @@ def test_a_filter_is_measured_with_its_settings_and_with_others_if_asked(home, t
     assert evaluated(*boxes, "--ham-loss", 0.3)["settings"]["ham_loss"] == 0.3
 
 
+def test_the_filters_own_mail_is_shuffled_if_asked_and_has_no_dates(home):
+    own, given, shuffled = evaluated(), evaluated("--order", "given"), evaluated("--order", "shuffled")
+    assert own == given
+    assert own["percent"] != shuffled["percent"]
+    assert shuffled["percent"] == evaluated("--order", "shuffled", "--seed", 0)["percent"]
+    assert shuffled["percent"] != evaluated("--order", "shuffled", "--seed", 1)["percent"]
+    refused = rosenblatt("mail", "evaluate", "--order", "time")
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+    assert "does not keep dates" in refused.err
+
+
 def test_texts_that_are_gone_are_told(home):
     with Filter.open(home) as found:
         found.compact(keep=50)

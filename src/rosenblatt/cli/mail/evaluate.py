@@ -15,8 +15,8 @@ from .sides import Sides, sides
 @sides
 @click.option("--index", metavar="FILE", help="A TREC index instead: lines of `spam PATH` or `ham PATH`, in order.")
 @click.option(
-    "--order", type=click.Choice(["time", "given", "shuffled"]), default="time", show_default=True,
-    help="By the mails' dates, as given, or shuffled.",
+    "--order", type=click.Choice(["time", "given", "shuffled"]),
+    help="By the mails' dates, as given, or shuffled.  [default: time; for the filter in --home: as it has learnt them]",
 )  # fmt: skip
 @click.option(
     "--delay", type=click.IntRange(0), default=0, show_default=True, help="Mails until the filter hears what one was."
@@ -48,7 +48,7 @@ def command(**given: Any) -> None:
     """Measure a filter as TREC's spam track did: each mail is classified, then learnt, in the order in which mail came.
 
     A fresh filter is measured; the one in --home is not touched. Without --spam, --ham and --index it is measured on the mail
-    that the filter in --home has learnt, in that order and with its settings. Reported with 95 % bootstrap intervals: ham
+    that the filter in --home has learnt, in that order (or shuffled) and with its settings. Reported with 95 % bootstrap intervals: ham
     called spam (hm %), spam called ham (sm %), their logistic average (lam %), and (1-AUC) %, the share of pairs of a spam and
     a ham in wrong order.
 

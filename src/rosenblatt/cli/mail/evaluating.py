@@ -37,7 +37,7 @@ class _Measured(NamedTuple):
 
 
 def run(
-    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, delay: int, train: str, band: float | None,
+    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str | None, delay: int, train: str, band: float | None,
     without: tuple[str, ...], ham_weight: float | None, ham_loss: float | None, plot: str | None, seed: int, home: str,
     as_json: bool,
 ) -> None:  # fmt: skip
@@ -78,17 +78,22 @@ def _fields(without: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def _measured(
-    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str, seed: int, home: str, watch: Any
+    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str | None, seed: int, home: str, watch: Any
 ) -> _Measured:
     if index is not None and (spam or ham):
         raise click.UsageError("give --index or --spam and --ham, not both")
     if not (spam or ham or index):
+        if order == "time":
+            raise click.UsageError("--order time needs --spam, --ham or --index: the filter in --home does not keep dates")
         with opened(home) as spam_filter:
             has = spam_filter.stats()
             expect(has["messages"])
-            return _Measured(list(spam_filter.messages()), spam_filter.settings, has["folded"])
+            messages = list(spam_filter.messages())
+            if order == "shuffled":
+                random.Random(seed).shuffle(messages)
+            return _Measured(messages, spam_filter.settings, has["folded"])
     mails = list(_read_index(index, watch) if index is not None else _read(((spam, True), (ham, False)), watch))
-    if order == "time":
+    if order in (None, "time"):
         mails = chronological(mails)
     elif order == "shuffled":
         random.Random(seed).shuffle(mails)
