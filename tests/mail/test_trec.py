@@ -59,7 +59,43 @@ def test_no_errors_seen_is_not_no_errors() -> None:
     found = figures([-1.0] * 300 + [1.0] * 5, [False] * 300 + [True] * 5)
     assert found.hm.value == found.hm.low == 0.0
     assert found.hm.high == pytest.approx(1.0, rel=0.01)  # three in three hundred
-    assert found.auc == (0.0, 0.0, 0.0)
+    assert (1 - found.hm.high / 100) ** 300 == pytest.approx(0.05)
+    assert found.auc[:2] == (0.0, 0.0)
+    assert (1 - found.auc.high / 100) ** 5 == pytest.approx(0.05)  # of the five spam
+    assert found.lam.low == pytest.approx(found.lam.value)
+    assert found.lam.high == pytest.approx(averaged(found.hm.high, found.sm.high))
+
+
+def test_nothing_but_errors_is_not_that_all_must_be() -> None:
+    found = figures([1.0] * 4 + [-1.0] * 7, [False] * 4 + [True] * 7)
+    for share, of in ((found.hm, 4), (found.sm, 7), (found.auc, 4)):
+        assert (share.value, share.high) == (100.0, 100.0)
+        assert (share.low / 100) ** of == pytest.approx(0.05)
+    assert found.lam.low == pytest.approx(averaged(found.hm.low, found.sm.low))
+    assert found.lam.high == pytest.approx(found.lam.value)
+
+
+def test_one_side_without_errors_does_not_narrow_the_average() -> None:
+    found = figures([-1.0] * 50 + [-1.0] * 10 + [1.0] * 20, [False] * 50 + [True] * 30)
+    assert found.sm.low < found.sm.value < found.sm.high
+    assert found.lam.low == pytest.approx(averaged(100 * 0.5 / 50, found.sm.low))
+    assert found.lam.high == pytest.approx(averaged(found.hm.high, found.sm.high))
+
+
+def averaged(hm: float, sm: float) -> float:
+    """Of percent."""
+    return 100 / (1 + math.exp(-sum(math.log(share / (100 - share)) for share in (hm, sm)) / 2))
+
+
+@given(SCORED)
+def test_ends_hold_the_value_however_few_messages_there_are(scored: list[tuple[int, bool]]) -> None:
+    found = figures([float(s) for s, _ in scored], [y for _, y in scored], resamples=200)
+    if found.ham and found.spam:
+        for each in found[2:4]:
+            assert 0.0 <= each.low <= each.high <= 100.0
+            assert each.low < each.high
+            if each.value in (0.0, 100.0):
+                assert each.low <= each.value <= each.high
 
 
 def test_same_seed_same_intervals() -> None:

@@ -91,7 +91,12 @@ class Figures(NamedTuple):
 def figures(scores: Any, spam: Any, *, threshold: float = 0.0, resamples: int = 1000, seed: int = 0) -> Figures:
     """The four figures of scores; the bootstrap draws as many ham among ham and spam among spam.
 
-    Where no error was seen no resample has one: the upper end of that share is 1 - 0.05^(1/n), the "rule of three".
+    What all messages of a side share, all resamples do, and they show no spread. There the ends are exact binomial bounds, the
+    "rule of three":
+    hm, sm   where none of n is wrong, from 0 to 1 - 0.05^(1/n); where all are, from 0.05^(1/n) to 1
+    lam      where that is so of hm or sm, the logistic averages of the lower and of the upper ends of both
+    1 - AUC  where no pair is in wrong order, from 0 to 1 - 0.05^(1/n) of the smaller side's n, of which one wrong message puts
+             1/n of the pairs in wrong order at most; where all are, from 0.05^(1/n) to 1
     NaN where there is no ham or no spam.
     """
     scores, spam = np.asarray(scores, float), np.asarray(spam, bool)
@@ -114,10 +119,12 @@ def figures(scores: Any, spam: Any, *, threshold: float = 0.0, resamples: int = 
         of_ham, of_spam = (_drawn(random, steps[side], size, len(called)) for side in (~spam, spam))
         drawn.append(_counted(of_ham, of_spam, called))
     seen, many = _counted(ham_at[None], spam_at[None], called), np.concatenate([np.zeros((0, 4)), *drawn])
+    lost, passed = int(ham_at[called].sum()), int(spam_at[~called].sum())
+    hm, sm = _share(lost, n_ham, many[:, 0]), _share(passed, n_spam, many[:, 1])
     lam, auc = (Interval(float(seen[0, k]), *_middle(many[:, k])) for k in (2, 3))
-    hm = _share(int(ham_at[called].sum()), n_ham, many[:, 0])
-    sm = _share(int(spam_at[~called].sum()), n_spam, many[:, 1])
-    return Figures(n_ham, n_spam, hm, sm, lam, auc)
+    if lost in (0, n_ham) or passed in (0, n_spam):
+        lam = lam._replace(low=_averaged(hm.low, n_ham, sm.low, n_spam), high=_averaged(hm.high, n_ham, sm.high, n_spam))
+    return Figures(n_ham, n_spam, hm, sm, lam, _at_ends(auc, min(n_ham, n_spam)))
 
 
 def _drawn(random: Any, steps: Any, size: int, width: int) -> Any:
@@ -132,7 +139,7 @@ def _counted(ham_at: Any, spam_at: Any, called: Any) -> Any:
     lost, passed = ham_at[:, called].sum(axis=1), spam_at[:, ~called].sum(axis=1)
     above = ham_at.cumsum(axis=1)
     wrong = (spam_at * (n_ham[:, None] - above + 0.5 * ham_at)).sum(axis=1) / (n_ham * n_spam)
-    lam = 1.0 / (1.0 + np.exp(-0.5 * (_logit(lost, n_ham) + _logit(passed, n_spam))))
+    lam = _logistic_average(lost, n_ham, passed, n_spam)
     return 100.0 * np.stack([lost / n_ham, passed / n_spam, lam, wrong], axis=1)
 
 
@@ -142,9 +149,23 @@ def _logit(wrong: Any, of: Any) -> Any:
     return np.log(wrong / (of - wrong))
 
 
+def _logistic_average(lost: Any, n_ham: Any, passed: Any, n_spam: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-0.5 * (_logit(lost, n_ham) + _logit(passed, n_spam))))
+
+
+def _averaged(hm: float, n_ham: int, sm: float, n_spam: int) -> float:
+    return float(100.0 * _logistic_average(hm * n_ham / 100.0, n_ham, sm * n_spam / 100.0, n_spam))
+
+
 def _share(wrong: int, of: int, drawn: Any) -> Interval:
-    low, high = _middle(drawn)
-    return Interval(100.0 * wrong / of, low, high if wrong else 100.0 * (1.0 - 0.05 ** (1.0 / of)))
+    return _at_ends(Interval(100.0 * wrong / of, *_middle(drawn)), of)
+
+
+def _at_ends(share: Interval, of: int) -> Interval:
+    """Nothing wrong among `of` messages is not that nothing can be, and all wrong is not that all must be."""
+    if share.value == 0.0:
+        return share._replace(low=0.0, high=100.0 * (1.0 - 0.05 ** (1.0 / of)))
+    return share if share.value < 100.0 else share._replace(low=100.0 * 0.05 ** (1.0 / of), high=100.0)
 
 
 def _middle(drawn: Any) -> tuple[float, float]:
