@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rosenblatt.mail.trec import Point, curve
-from rosenblatt.report.charts import Line
+from rosenblatt.report.charts import Line, apart
 from rosenblatt.report.figures.mail_curve import LOWEST, mail_curve
 from rosenblatt.report.save import save_chart
 
@@ -54,3 +54,24 @@ def test_a_filter_without_errors_and_a_box_without_spam() -> None:
     assert "nan" not in ham.caption
     with pytest.raises(ValueError, match="needs ham and spam"):
         mail_curve([Point(5, math.nan, math.nan, math.nan)])
+
+
+@pytest.mark.parametrize("n", [12, 100, 3250])
+def test_names_stay_in_the_picture_and_the_axis_ends_with_the_messages(tmp_path: Path, n: int) -> None:
+    random = np.random.default_rng(0)
+    spam = np.arange(n) % 3 == 0
+    found = mail_curve(curve(random.normal(np.where(spam, 1.0, -1.0), 2.5), spam))
+    assert found.x.high == n
+    assert found.x.ticks
+    save_chart(found, tmp_path / "curve.svg")
+    root = ElementTree.parse(tmp_path / "curve.svg").getroot()
+    texts = {element.text: element for element in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert "How the filter learnt" in texts
+    label = texts["spam called ham"]  # 113 pixels in DejaVu Sans Bold, the widest of the usual fonts
+    assert float(label.attrib["x"]) + 113 <= float(root.attrib["width"])
+
+
+def test_names_of_lines_that_end_high_do_not_rise_into_the_title() -> None:
+    assert apart([0.98, 0.99, 1.0], 0.05, 1.0) == pytest.approx([0.9, 0.95, 1.0])
+    assert apart([0.0, 0.0, 0.5], 0.05, 1.0) == [0.0, 0.05, 0.5]
+    assert apart([], 0.05, 1.0) == []

@@ -176,3 +176,17 @@ def _power_words(power: int) -> str:
     if 0 <= power < 6:
         return f"{10**power:,}"
     return f"{10 ** (power % 3)} {'M' if power < 9 else 'G'}" if 6 <= power < 12 else f"1e{power}"
+
+
+def apart(places: Sequence[float], gap: float, most: float) -> list[float]:
+    """Ascending places of names, moved as little as need be for a gap between any two and none beyond `most`.
+
+    >>> apart([1.0, 5.0, 5.5], 2.0, 6.0), apart([1.0, 4.0], 2.0, 6.0)
+    ([1.0, 4.0, 6.0], [1.0, 4.0])
+    """
+    found = list(places)
+    for n in range(1, len(found)):
+        found[n] = max(found[n], found[n - 1] + gap)
+    for n in reversed(range(len(found))):
+        found[n] = min(found[n], most if n == len(found) - 1 else found[n + 1] - gap)
+    return found

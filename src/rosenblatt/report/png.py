@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale
+from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale, apart
 from .style import CLASSES, LIGHT
 from .svg_tables import STRONGEST
 from .words import count, cut
@@ -124,9 +124,9 @@ def _names(axes: Any, chart: Chart) -> None:
             swatches, [mark.label for mark in named], frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2
         )
         return
-    height = -float("inf")  # as a share of the plot's, so that axes may be logarithms
-    for line in sorted(lines, key=lambda line: line.y[-1]):
-        height = max(height + 0.052, chart.y.share(line.y[-1]))
+    lines.sort(key=lambda line: line.y[-1])
+    heights = apart([chart.y.share(line.y[-1]) for line in lines], 0.052, 1.0)  # shares, so that axes may be logarithms
+    for height, line in zip(heights, lines, strict=True):
         axes.annotate(
             line.label, (line.x[-1], height), (6, 0), xycoords=("data", "axes fraction"), textcoords="offset points",
             va="center", color=colour(line.tone), fontsize=9, annotation_clip=False, **_PLAIN,

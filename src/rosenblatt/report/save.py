@@ -28,7 +28,7 @@ def save_chart(chart: Chart, path: Any) -> None:
 
 
 def standalone(chart: Chart) -> str:
-    """An SVG with its own colours, on white."""
+    """An SVG with its title and its own colours, on white."""
     style = f"<style>svg{{background:#fff;{variables(LIGHT)}}}{charts_css()}</style>"
-    opening, rest = svg(chart, WIDE).split(">", 1)
+    opening, rest = svg(chart, WIDE, titled=True).split(">", 1)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}><desc>{clean(chart.caption)}</desc>{style}{rest}\n'

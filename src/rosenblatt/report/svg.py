@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale
-from .svg_parts import LETTER, clean, place, told, tone_class, words
+from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale, apart
+from .svg_parts import BOLD, LETTER, clean, place, told, tone_class, words
 from .svg_tables import bars_that_lie, grid
 
 NARROW, WIDE = 330, 520
+TITLE = 28  # the height of a title above a chart
 
 
-def svg(chart: Chart, width: int = WIDE) -> str:
-    """The whole element; `role="img"` with the caption as its name."""
+def svg(chart: Chart, width: int = WIDE, titled: bool = False) -> str:
+    """The whole element; `role="img"` with the caption as its name. `titled`: under the title, which pages have already."""
     mark = chart.marks[0]
     if isinstance(mark, Scale):
         height, parts = bars_that_lie(mark, width)
@@ -25,6 +26,9 @@ def svg(chart: Chart, width: int = WIDE) -> str:
     else:
         plot = Plot(chart, width)
         height, parts = plot.height, list(plot.parts())
+    if titled:
+        title = words(0, 15, chart.title, tone="ink", classes="large strong")
+        height, parts = height + TITLE, [title, f'<g transform="translate(0 {TITLE})">', *parts, "</g>"]
     label = clean(f"{chart.title}. {chart.caption}")
     opening = f'<svg class="chart" role="img" aria-label="{label}" viewBox="0 0 {width} {place(height)}" width="{width}"'
     return f'{opening} height="{place(height)}" xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
@@ -40,7 +44,7 @@ class Plot:
         self.at_ends = lines if self.wide and not bars else []
         keyed: list[Line | Bars] = [*bars, *([] if self.at_ends else lines)]
         self.key = list(_key_rows(keyed, 0 if not chart.y.ticks else len(chart.y.label) * LETTER + 18, width))
-        gutter = max((len(mark.label) for mark in self.at_ends), default=0) * LETTER + 8 if self.at_ends else 0
+        gutter = max((len(mark.label) for mark in self.at_ends), default=0) * BOLD + 8 if self.at_ends else 0
         ticks = max((len(text) for _, text in chart.y.ticks), default=0)
         self.left = ticks * LETTER + 10 if chart.y.ticks else 20
         self.right = width - max(12.0, gutter)
@@ -214,14 +218,7 @@ class Plot:
     def line_names(self) -> Iterator[str]:
         """At the right ends, pushed apart where they would touch."""
         ends = sorted((self.y(mark.y[-1]) + 4, mark.label, mark.tone) for mark in self.at_ends)
-        heights = [height for height, _, _ in ends]
-        for n in range(1, len(heights)):
-            heights[n] = max(heights[n], heights[n - 1] + 15)
-        over = heights[-1] - (self.bottom + 4) if heights else 0.0
-        if over > 0:
-            heights = [height - over for height in heights]
-            for n in reversed(range(len(heights) - 1)):
-                heights[n] = min(heights[n] + over, heights[n + 1] - 15)
+        heights = apart([height for height, _, _ in ends], 15.0, self.bottom + 4)
         for height, (_, text, tone) in zip(heights, ends, strict=True):
             yield words(self.right + 6, height, text, tone=tone, classes="strong" if tone != "quiet" else "")
 

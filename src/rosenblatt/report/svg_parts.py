@@ -7,7 +7,7 @@ from html import escape
 
 from .style import CLASSES
 
-LETTER = 6.3  # the width of a letter of 12 pixels, on average
+LETTER, BOLD = 6.3, 7.6  # the width of a letter of 12 pixels, on average, and of a bold one in a wide font
 
 
 def clean(text: object) -> str:

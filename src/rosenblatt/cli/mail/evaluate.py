@@ -48,9 +48,9 @@ def command(**given: Any) -> None:
     """Measure a filter as TREC's spam track did: each mail is classified, then learnt, in the order in which mail came.
 
     A fresh filter is measured; the one in --home is not touched. Without --spam, --ham and --index it is measured on the mail
-    that the filter in --home has learnt, in that order (or shuffled) and with its settings. Reported with 95 % bootstrap intervals: ham
-    called spam (hm %), spam called ham (sm %), their logistic average (lam %), and (1-AUC) %, the share of pairs of a spam and
-    a ham in wrong order.
+    that the filter in --home has learnt, in that order (or shuffled) and with its settings. Reported with 95 % bootstrap
+    intervals: ham called spam (hm %), spam called ham (sm %), their logistic average (lam %), and (1-AUC) %, the share of pairs
+    of a spam and a ham in wrong order.
 
     \b
     Examples:

@@ -37,9 +37,9 @@ class _Measured(NamedTuple):
 
 
 def run(
-    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str | None, delay: int, train: str, band: float | None,
-    without: tuple[str, ...], ham_weight: float | None, ham_loss: float | None, plot: str | None, seed: int, home: str,
-    as_json: bool,
+    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str | None, delay: int, train: str,
+    band: float | None, without: tuple[str, ...], ham_weight: float | None, ham_loss: float | None, plot: str | None,
+    seed: int, home: str, as_json: bool,
 ) -> None:  # fmt: skip
     left_out = _fields(without)
     if band is not None and train != "near":

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Protocol
 
-from ..charts import Axis, Chart, Line, Mark, log_axis
+from ..charts import Axis, Chart, Line, Mark, log_axis, nice_axis
 from ..words import count, short
 
 LOWEST = 0.01  # percent; a logarithm has no 0, so it is drawn here
@@ -43,11 +43,14 @@ def mail_curve(points: Iterable[Point]) -> Chart:
             continue
         titles = [f"{label}: {short(value)} % of the first {count(messages)} messages" for messages, value in known]
         values = [max(value, LOWEST) for _, value in known]
-        marks.append(Line([float(messages) for messages, _ in known], values, tone, label, titles=titles))
+        lengths = [float(messages) for messages, _ in known]
+        marks.append(Line(lengths, values, tone, label, dots=len(known) == 1, titles=titles))
         highest = max(highest, *values)
     if not marks:
         raise ValueError("the plot 'mail' needs ham and spam: there is nothing to draw")
-    x = log_axis("messages so far", float(min(point.messages for point in points)), float(points[-1].messages))
+    first, last = float(min(point.messages for point in points)), float(points[-1].messages)
+    few = last < 10 * first  # a logarithm would hardly have a tick
+    x = nice_axis("messages so far", first, last, whole=True) if few else log_axis("messages so far", first, last)
     y = Axis("wrong so far", LOWEST, highest, tuple(tick for tick in TICKS if tick[0] <= highest), log=True)
     return Chart("mail", "How the filter learnt", _caption(points[-1]), tuple(marks), x, y)
 
