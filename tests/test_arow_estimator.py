@@ -129,6 +129,23 @@ def test_class_weights_are_row_weights():
     same(by_class, rb.AROW(order="cyclic").fit(X, y, sample_weight=np.where(y == 0, 3.0, 1.0)))
 
 
+@pytest.mark.parametrize("weight", [1e-6, 0.5, 1.0, 3.0, 1e6])
+def test_a_weight_divides_r_and_takes_a_row_to_its_margin_at_most(weight):
+    X, r = np.array([[3.0, 4.0]]), 0.5
+    model = rb.AROW(r=r, fit_intercept=False).partial_fit(X, [1], classes=[0, 1], sample_weight=[weight])
+    assert model.decision_function(X)[0] == pytest.approx(25.0 / (25.0 + r / weight))
+
+
+def test_where_rows_are_long_weights_under_one_for_the_others_do_what_weights_over_one_cannot():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 40)) * 10.0, random.integers(0, 2, 200)
+    said = {
+        name: int(rb.AROW(max_passes=1, random_state=0, class_weight=weights).fit(X, y).predict(X).sum())
+        for name, weights in (("none", None), ("over", {1: 1e6}), ("under", {0: 1e-6}))
+    }
+    assert abs(said["over"] - said["none"]) < 10 < said["under"] - said["none"]
+
+
 def test_a_row_of_zeros_moves_nothing_and_is_never_taken_for_separated():
     X, y = np.array([[0.0, 0.0], [5.0, 0.0], [-5.0, 0.0]]), [1, 1, 0]
     model = rb.AROW(fit_intercept=False, order="cyclic", max_passes=50).fit(X, y)
@@ -180,6 +197,8 @@ def test_nan_and_infinity_are_refused_and_leave_no_trace(container, options, val
         ({"r": 0.0}, ValueError, "r must be greater than 0 and finite, got 0.0"),
         ({"r": "1"}, TypeError, "r must be a number, got '1'"),
         ({"r": np.inf}, ValueError, "r must be greater than 0 and finite, got inf"),
+        ({"r": 10**400}, ValueError, "r must be a number that a float can hold, got one beyond 1.8e\\+308"),
+        ({"r": 10**5000}, ValueError, "r must be a number that a float can hold"),
         ({"max_passes": 0}, ValueError, "max_passes must be at least 1, got 0"),
         ({"max_passes": None}, TypeError, "max_passes must be a whole number, got None"),
         ({"max_passes": "many"}, ValueError, "max_passes must be 'auto', a whole number, got 'many'"),

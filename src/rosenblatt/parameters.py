@@ -21,7 +21,10 @@ def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, 
     """A real number greater than `over`, and `most` at most."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    real = float(value)
+    try:
+        real = float(value)
+    except OverflowError:  # whole numbers may be of any size
+        raise ValueError(f"{name} must be a number that a float can hold, got one beyond {sys.float_info.max:.3g}") from None
     inside = real >= over if or_equal else real > over
     if not (inside and real <= most):
         high = " and finite" if most == sys.float_info.max else ""

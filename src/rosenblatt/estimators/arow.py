@@ -41,14 +41,18 @@ class AROW(SweepingClassifier):
 
     Parameters
     ----------
-    r : greater than 0; the larger, the smaller the steps and the slower the variances shrink. A row's weight divides it.
+    r : greater than 0; the larger, the smaller the steps and the slower the variances shrink. A row's weight divides it, see
+        `class_weight`.
     max_passes : a whole number, or "auto": 10. The first pass does most of the work, and five do nearly all of it.
     order : "cyclic", "permuted" (a fresh order each pass) or "random" (drawn with replacement).
     multiclass : "argmax": the heads against each other, a row moves that of its class and that of the best rival. "ovr": one
         head for each class, against the rest; measured, it is better on text and worse on few dense features.
     fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which; its weight has a variance
         as any other.
-    class_weight : None, "balanced" or a dict; multiplies `sample_weight`.
+    class_weight : None, "balanced" or a dict; multiplies `sample_weight`. A weight c makes the row's loss c times as dear, so
+        that r/c stands for r: the row's margin goes to m + (1 - m) v/(v + r/c), and never beyond 1. Where v is much larger
+        than r, as on long texts, it gets there anyway, and weights over 1 change next to nothing: give the other rows weights
+        well under 1 instead, or take a larger r.
     warm_start : go on from the weights and variances of the fit before.
     random_state : of the order; a whole number gives the same bits each time.
     n_jobs : threads that share the heads of "ovr"; the bits do not depend on it.

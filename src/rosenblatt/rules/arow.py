@@ -5,7 +5,8 @@ Problem    the weights are Gaussian, N(w, S), and S is diagonal: the smaller s_j
            min KL(N(w, S) | N(w_t, S_t)) + (1/2r) max(0, 1 - y <w, x>)^2 + (1/2r) x'S x.
 Update     from w = 0 and s = 1, where m = y <w, x> < 1: with v = sum_j s_j x_j^2, beta = 1/(v + r) and alpha = (1 - m) beta,
            w_j += alpha y s_j x_j  and  s_j -= beta (s_j x_j)^2.
-           That is the update of the full matrix S without what it would put off the diagonal. A row's weight c divides r.
+           That is the update of the full matrix S without what it would put off the diagonal. A row's weight c divides r, as it
+           multiplies the row's part of the problem; the step (1 - m)/(v + r/c) cannot pass (1 - m)/v, however large c is.
            With k classes m = <w_l, x> - <w_z, x>, z the best rival; v is the sum over both, and w_z moves the other way.
 Guarantee  every update: the row's loss 1 - m shrinks by r/(v + r) and never changes its sign; no s_j grows, and each keeps
            at least r/(v + r) of itself, so that all stay over 0.
