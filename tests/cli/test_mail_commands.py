@@ -171,6 +171,9 @@ def test_a_mail_that_is_in_the_box_twice_goes_there_and_not_back(trained, tmp_pa
     first = tmp_path / "spam" / "0000.eml"
     found = rosenblatt("mail", "relearn", first, first)
     assert (found.code, found.out) == (0, f"{first}: is ham now\n{first}: is ham already\n")
+    assert found.err == "1 of 2 mails moved\n"
+    again = rosenblatt("mail", "relearn", "--as", "ham", "--json", first)
+    assert (again.code, again.json) == (0, [{"mail": str(first), "was": "ham", "is": "ham", "moved": False}])
     assert [rosenblatt("mail", "show", "--json").json[side] for side in ("spam", "ham")] == [59, 121]
     found = rosenblatt("mail", "unlearn", first, first)
     assert (found.code, found.out) == (0, 2 * f"{first}: taken back, exactly\n")

@@ -66,16 +66,17 @@ def take_back(spam_filter: Any, paths: tuple[str, ...], as_json: bool) -> int:
         told.append({"mail": source, "known": known, "taken_back": known and exact})
         if not as_json:
             click.echo(f"{source}: {'was never learnt' if not known else 'taken back, exactly' if exact else GONE}")
-    return _end(reading, told, "taken_back", as_json)
+    return _end(reading, told, "taken_back", sum(not each["taken_back"] for each in told), as_json)
 
 
 def move(spam_filter: Any, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
     """How many were not moved."""
     reading, sources, told = Reading(paths), list[str](), []
-    spam = None if side is None else side == "spam"
+    spam, missed = None if side is None else side == "spam", 0
     for source, found in zip(sources, spam_filter.relearn_many(_raws(reading, sources), spam), strict=True):
         was, now = SIDES[found.was], SIDES[found.now]
-        moved = now is not None and not found.folded
+        moved = now is not None and now != was
+        missed += now is None or found.folded
         if now is None:
             words = "was never learnt: say --as spam or --as ham"
         elif found.folded:
@@ -85,7 +86,7 @@ def move(spam_filter: Any, paths: tuple[str, ...], side: str | None, as_json: bo
         told.append({"mail": source, "was": was, "is": now, "moved": moved})
         if not as_json:
             click.echo(f"{source}: {words}")
-    return _end(reading, told, "moved", as_json)
+    return _end(reading, told, "moved", missed, as_json)
 
 
 def _raws(reading: Reading, sources: list[str]) -> Iterator[bytes]:
@@ -95,7 +96,7 @@ def _raws(reading: Reading, sources: list[str]) -> Iterator[bytes]:
         yield mail.raw
 
 
-def _end(reading: Reading, told: list[dict[str, Any]], done: str, as_json: bool) -> int:
+def _end(reading: Reading, told: list[dict[str, Any]], done: str, missed: int, as_json: bool) -> int:
     reading.complain()
     if as_json:
         print_json(told)
@@ -103,4 +104,4 @@ def _end(reading: Reading, told: list[dict[str, Any]], done: str, as_json: bool)
         note("there was no mail")
     elif len(told) > 1:
         note(f"{sum(each[done] for each in told):,} of {plural(len(told), 'mail')} {done.replace('_', ' ')}")
-    return len(reading.skipped) + sum(not each[done] for each in told) + (not told)
+    return len(reading.skipped) + missed + (not told)
