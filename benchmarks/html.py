@@ -28,8 +28,13 @@ HOSTILE = {
     "<": b"<", "<a ": b"<a ", "<a>": b"<a>", "<div>": b"<div>", "unclosed quotes": b"<a b='<a c=\"", "<!--": b"<!--",
     "<!-- -->": b"<!-- -->", "&": b"&", "&#": b"&#", "&lt": b"&lt", "<script>": b"<script>", "</script": b"</script",
     "</": b"</", "<![CDATA[": b"<![CDATA[", "<a href=x>": b"<a href=x>", "blanks": b" ", "not UTF-8": b"\xff",
+    "<title>": b"<title>", "<title></title>": b"<title></title>", "<textarea></textare": b"<textarea></textare",
+    "<xmp></xm": b"<xmp></xm", "<xmp></xmp>": b"<xmp></xmp>", "<iframe>": b"<iframe>", "<plaintext>": b"<plaintext>",
 }  # fmt: skip
-INSIDE = {"one value": (b"<a href='", b"x"), "attributes": (b"<a ", b"x "), "quotes": (b"<a ", b"\"'"), "--": (b"<!--", b"--")}
+INSIDE = {
+    "one value": (b"<a href='", b"x"), "attributes": (b"<a ", b"x "), "quotes": (b"<a ", b"\"'"), "--": (b"<!--", b"--"),
+    "</title in a title": (b"<title>", b"</title"), "&lt in a title": (b"<title>", b"&lt"), "< in xmp": (b"<xmp>", b"</"),
+}  # fmt: skip
 
 
 class Standard(HTMLParser):

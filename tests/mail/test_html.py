@@ -21,9 +21,11 @@ from rosenblatt.mail.references import decoded, names
 
 SCRAPS = [
     *b"""< <a <b> </b> </ </> <p> </p> <br/> <td> <script> </script> </scriptx </SCRIPT <style> </style <!-- --> <!--> --!>
-    <!---> <!----!> <!doctype <![CDATA[ ]]> <?xml ?> & &# &#x &amp; &amp &lt; &notit; &copy=1 &nLt; &#65 &#x41; &#0; &#128;
-    &#xD800; &#99999999999; &#x110000; &nbsp; &shy; &ZeroWidthSpace; &NewLine; &CounterClockwiseContourIntegral; href= src= alt=
-    content= <meta <img url= 0;url= = == " ' > / // word Word x=y 1 ; -- - ! ?""".split(),
+    <title> </title> </title/ <textarea> </textarea <xmp> </xmp> <iframe> </iframe> <noembed> </noembed> <noframes> </noframes>
+    <plaintext> </plaintext> <!---> <!----!> <!doctype <![CDATA[ ]]> <?xml ?> & &# &#x &amp; &amp &lt; &notit; &copy=1 &nLt;
+    &#65 &#x41; &#0; &#128; &#xD800; &#99999999999; &#x110000; &nbsp; &shy; &ZeroWidthSpace; &NewLine;
+    &CounterClockwiseContourIntegral; href= src= alt= data= content= <meta <img url= 0;url=
+    = == " ' > / // word Word x=y 1 ; -- - ! ?""".split(),
     *(c.encode() for c in "\u00e9\u200b\u200f\u00a0\u2060\ufeff\u2061\U0001f600"),
     *(b"\xc2", b"\xe2\x80", b"\xff", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf0\x9f\x98"),
     *(bytes([c]) for c in b"\0\x01\x7f \n\t\r\v\f"),
@@ -43,6 +45,18 @@ SOUP = st.lists(st.sampled_from(SCRAPS), max_size=25).map(b"".join)
         (b"<title>Hi</title><style>p{}</style><script>if (a<b) '<p>'</script>there", b"Hi\nthere"),
         (b"<script>a</scripts></SCRIPT\n>b", b"b"),
         (b"<script>a</script", b""),
+        (b"<title><style></title><p>BUY", b"<style>\nBUY"),
+        (b"<TITLE><!--</title\n>BUY", b"<!--\nBUY"),
+        (b"<title><a href='</titles></title/>BUY", b"<a href='</titles>\nBUY"),
+        (b"<title>a &lt;b&gt; &amp", b"a <b> &"),
+        (b"<title>a</title", b"a</title"),
+        (b"a</title><style>b</style>c", b"a\nc"),
+        (b"<textarea>  <script>\n&lt; </textarea>BUY", b"<script> < BUY"),
+        (b"a<xmp><b>&amp;\0 \xc2\xa0b</xmpx></xmp>c&amp;", b"a\n<b>&amp; b</xmpx>\nc&"),
+        (b"V<iframe><p>a</iframe><noembed>b</noembed><noframes>c</noframes>iagra", b"Viagra"),
+        (b"a<noframes>b", b"a"),
+        (b"a<plaintext>b<p>c</plaintext>&amp;d", b"a\nb<p>c</plaintext>&amp;d"),
+        (b"a<xmp b", b"a"),
         (b"1 < 2 <3 a<=b </", b"1 < 2 <3 a<=b </"),
         (b"a</>b</ x>c<?php d ?>e<![CDATA[f]]>g", b"abceg"),
         (b"a<!-->b<!--->c<!---->d<!-- --!>e<!-- -- >f", b"abcde"),
@@ -71,6 +85,8 @@ def test_the_text_is_what_a_reader_sees(html, text):
         (b"<meta content='see url=http://no/'><a content='0;url=no' title=href></a href=no><a href=' '>", []),
         (b"<a href='cut off", [b"cutoff"]),
         (b"<!-- <a href=no> --><script src=s>'<a href=no>'</script>", [b"s"]),
+        (b"<title><a href=no></title><xmp><a href=no></xmp><iframe src=i><a href=no></iframe><a href=yes>", [b"i", b"yes"]),
+        (b"<object data=o></object>", [b"o"]),
         (b"<a href=" + "\u00e9".encode() * 2000 + b">", ["\u00e9".encode() * (LONGEST_ADDRESS // 2)]),
     ],
 )  # fmt: skip
@@ -135,8 +151,10 @@ SHAPES = {
     "&": b"&", "&#": b"&#", "&a": b"&a", "&lt": b"&lt", "<script>": b"<script>", "</script": b"</script", "</": b"</",
     "attributes": b" a", "quotes": b"\"'", "CDATA": b"<![CDATA[", "blanks": b" ", "invisible": b"\xe2\x80\x8b", "--": b"--",
     "a=": b"a=", "href": b"<a href=x>", "url": b"url ", "bad": b"\xff",
+    "<title>": b"<title>", "titles": b"<title></title>", "</title": b"</title", "<textarea>": b"<textarea></textare",
+    "<xmp>": b"<xmp></xm", "<iframe>": b"<iframe></iframe>", "<plaintext>": b"<plaintext>", "</plaintext>": b"</plaintext>",
 }  # fmt: skip
-STARTS = (b"", b"<a ", b"<!--", b"<script>", b"<a href='", b"<meta content='0;", b"&#", b"&a")
+STARTS = (b"", b"<a ", b"<!--", b"<script>", b"<title>", b"<xmp>", b"<a href='", b"<meta content='0;", b"&#", b"&a")
 
 
 @pytest.mark.once

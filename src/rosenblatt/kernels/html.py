@@ -30,8 +30,9 @@ from .references import (
 )  # fmt: skip
 
 PLAIN, WHITE, CONTROL, ANGLE, REFERENCE, WIDE = (np.uint8(k) for k in range(6))  # kinds of bytes
-OTHER, CELL, BLOCK, SCRIPT, STYLE, META = (np.uint8(k) for k in range(6))  # kinds of tags
-NOTHING, BLANK = OTHER, CELL  # what is due after them; after a BLOCK a new line
+NOTHING, BLANK = np.uint8(0), np.uint8(1)  # what is due before the next character; or what a BLOCK gives, a new line
+# Kinds of tags are sums: what is due around them, and what they begin.
+OTHER, CELL, BLOCK, GAP, META, HIDDEN, TITLE, VERBATIM, ENDLESS = (np.uint8(k) for k in (0, 1, 2, 3, 4, 8, 16, 32, 64))
 OPEN, CLOSE, SLASH, BANG, QUESTION, DASH, QUOTE, APOSTROPHE, DOT, SEMICOLON = (np.uint8(ord(c)) for c in "<>/!?-\"'.;")
 SPACE, TAB, NEWLINE, DELETE, FIVE = (np.uint8(c) for c in (32, 9, 10, 127, 5))
 NO_BREAK, SOFT_HYPHEN, WORD_JOINER, BYTE_ORDER = (np.uint32(c) for c in (0xA0, 0xAD, 0x2060, 0xFEFF))
@@ -59,8 +60,8 @@ def key_of(name: bytes) -> int:
     return key
 
 
-ALT, CONTENT, ACTION, BACKGROUND, HREF, SRC = (
-    np.uint64(key_of(name)) for name in (b"alt", b"content", b"action", b"background", b"href", b"src")
+ALT, CONTENT, ACTION, BACKGROUND, DATA, HREF, SRC = (
+    np.uint64(key_of(name)) for name in (b"alt", b"content", b"action", b"background", b"data", b"href", b"src")
 )
 
 
@@ -133,7 +134,7 @@ def _wide(html: Any, i: Any, n: Any) -> Any:
 
 @inlined
 def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
-    """Write text up to n, or to the next "<" outside of attributes; returns where that is, how much is written, what is due."""
+    """Write text up to n, or in TEXT to the next "<"; returns where that is, how much is written, what is due."""
     while i < n:
         c = html[i]
         kind = markup.bytes[c]
@@ -146,7 +147,7 @@ def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, m
             continue
         if kind == ANGLE and where == TEXT:
             break
-        if kind == REFERENCE:
+        if kind == REFERENCE and where != VERBATIM:
             after, first, second = reference(html, i, n, where, markup.references)
             if after > i:
                 o, due = _character(text, o, due, first)
@@ -247,7 +248,7 @@ def _attribute(html: Any, i: Any, n: Any) -> Any:
 
 @kernel
 def _after_raw(html: Any, i: Any, n: Any, name: Any) -> Any:
-    """The "</" of the tag that ends a script or style sheet, or n."""
+    """The "</" of the tag that ends what has no tags inside, or n."""
     while i + TWO < n:
         if html[i] == OPEN and html[i + ONE] == SLASH:
             end, key = _name(html, i + TWO, n, TEXT)
@@ -255,6 +256,13 @@ def _after_raw(html: Any, i: Any, n: Any, name: Any) -> Any:
                 return i
         i += ONE
     return n
+
+
+@kernel
+def _unmarked(html: Any, i: Any, n: Any, kind: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
+    """Write text up to n in which nothing is a tag, and in VERBATIM nothing a reference."""
+    i, o, due = _words(html, i, n, np.uint8(kind & (TITLE | VERBATIM)), text, o, due, markup)
+    return o, due
 
 
 @kernel
@@ -298,8 +306,7 @@ def html_text(html: Any, text: Any, links: Any, done: Any, markup: Any) -> None:
             continue
         i, name = _name(html, i + TWO if closing else i + ONE, n, TEXT)
         kind = kind_of(name, markup)
-        if kind in (BLOCK, CELL):
-            due = max(due, kind)
+        due = max(due, np.uint8(kind & GAP))
         while i < n and html[i] != CLOSE:
             if html[i] == SLASH or _is_white(html[i]):
                 i += ONE
@@ -311,13 +318,16 @@ def html_text(html: Any, text: Any, links: Any, done: Any, markup: Any) -> None:
                 due = max(due, BLANK)
                 begin, o, due = _words(html, begin, end, ATTRIBUTE, text, o, due, markup)
                 due = max(due, BLANK)
-            elif key in (HREF, SRC, ACTION, BACKGROUND):
+            elif key in (HREF, SRC, ACTION, BACKGROUND, DATA):
                 q = _address(html, begin, end, links, q, markup.references)
             elif key == CONTENT and kind == META:
                 begin, end = _refreshed(html, begin, end)
                 q = _address(html, begin, end, links, q, markup.references)
         if i < n:
             i += ONE
-            if not closing and kind in (SCRIPT, STYLE):
-                i = _after_raw(html, i, n, name)
+            if not closing and kind >= HIDDEN:
+                end = n if kind & ENDLESS else _after_raw(html, i, n, name)
+                if kind != HIDDEN:
+                    o, due = _unmarked(html, i, end, kind, text, o, due, markup)
+                i = end
     done[0], done[1] = o, q

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,19 @@ from ..kernels.compile import COMPILED
 from ..kernels.html import SLOTS, SPREAD, TOP, Markup, html_text, key_of
 from ..kernels.references import MASK, PRIME, START, References
 from ..kernels.utf8 import is_utf8
-from .html import BLOCKS, CELLS, CONTROLS, INVISIBLE, LONGEST_ADDRESS, repaired, shortened
+from .html import (
+    BLOCKS,
+    CELLS,
+    CONTROLS,
+    ENDLESS,
+    HIDDEN,
+    INVISIBLE,
+    LONGEST_ADDRESS,
+    TITLES,
+    VERBATIM,
+    repaired,
+    shortened,
+)  # fmt: skip
 from .references import code_pages, names
 
 __all__ = ["COMPILED", "compiled", "markup"]
@@ -36,15 +49,18 @@ def markup() -> Markup:
     of_bytes[list(b" \t\n\v\f\r")] = kinds.WHITE
     of_bytes[[character[0] for character in INVISIBLE]] = kinds.WIDE
     of_bytes[ord("<")], of_bytes[ord("&")] = kinds.ANGLE, kinds.REFERENCE
-    tags = dict.fromkeys(BLOCKS, kinds.BLOCK) | dict.fromkeys(CELLS, kinds.CELL)
-    tags |= {b"script": kinds.SCRIPT, b"style": kinds.STYLE, b"meta": kinds.META}
+    tags: Counter[bytes] = Counter({b"meta": int(kinds.META), ENDLESS: int(kinds.ENDLESS)})
+    for names_, kind in (
+        (BLOCKS, kinds.BLOCK), (CELLS, kinds.CELL), (HIDDEN, kinds.HIDDEN), (TITLES, kinds.TITLE), (VERBATIM, kinds.VERBATIM),
+    ):  # fmt: skip
+        tags.update(dict.fromkeys(names_, int(kind)))
     keys, of_tags = np.zeros(int(SLOTS) + 1, np.uint64), np.zeros(int(SLOTS) + 1, np.uint8)
-    for name, kind in sorted(tags.items()):
+    for name, said in sorted(tags.items()):
         key = key_of(name)
         slot = (key * int(SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(TOP)
         while keys[slot]:
             slot = (slot + 1) & int(SLOTS)
-        keys[slot], of_tags[slot] = key, kind
+        keys[slot], of_tags[slot] = key, said
     return Markup(of_bytes, keys, of_tags, _references())
 
 

@@ -2,7 +2,9 @@
 
 Tags        as browsers find them: a name after "<" or "</", then attributes, whose quotes may hold ">"; any other "<" is text
 Blocks      give a new line, cells of tables and controls a blank, all else nothing, so that "V<b></b>iagra" is one word
-Left out    comments of all kinds, scripts and style sheets, each to the end where it is not closed, as in browsers
+Left out    comments of all kinds, scripts, style sheets, and what only browsers without frames or plug-ins show, each to
+            the end where it is not closed, as in browsers
+Unmarked    titles and text areas have references but no tags, xmp and what follows plaintext neither
 Characters  references become what they stand for; control characters and those without width vanish; white space and
             no-break spaces become one blank, or one new line where a block begins or ends
 Kept        the title, and what stands for a picture (alt)
@@ -10,7 +12,8 @@ Hidden      text that styles hide (display:none, size 0, white on white) is left
 
 Bytes that are not UTF-8 become U+FFFD before anything else. `plain` is the definition; `kernels/html.py` does the same.
 
-Reference   WHATWG, HTML Living Standard, 13.2.5 (tokenization), without the states inside scripts and titles.
+Reference   WHATWG, HTML Living Standard, 13.2.5 (tokenization), without the states inside scripts, and 13.2.6.4 (which
+            elements have no tags inside), without the exceptions inside SVG and MathML.
 """
 
 from __future__ import annotations
@@ -28,8 +31,11 @@ BLOCKS = frozenset(
 )
 CELLS = frozenset(b"button input select td textarea th".split())
 END_OF_TAG = (b">", b"")
-RAW = frozenset((b"script", b"style"))
-ADDRESSES = frozenset((b"action", b"background", b"href", b"src"))
+HIDDEN = frozenset(b"iframe noembed noframes script style".split())
+TITLES = frozenset(b"textarea title".split())
+VERBATIM = frozenset(b"plaintext xmp".split())
+ENDLESS = b"plaintext"
+ADDRESSES = frozenset(b"action background data href src".split())
 LONGEST_ADDRESS = 2048  # bytes kept of one
 
 CONTROLS = bytes(c for c in (*range(32), 127) if c not in b"\t\n\v\f\r")
@@ -43,7 +49,7 @@ MARKUP = re.compile(rb"<(?:(/)?([A-Za-z][^ />]*+)|(!--)|[!?]|/(?s:.))")
 ATTRIBUTE = re.compile(
     rb"""[ /]*+(?:([^ />][^ />=]*+)(?:[ ]*+=[ ]*+(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^ >"'][^ >]*+)?+))?+)?+"""
 )
-ENDS = {name: re.compile(rb"</" + name + rb"[ />]", re.I) for name in RAW}
+ENDS = {name: re.compile(rb"</" + name + rb"[ />]", re.I) for name in (HIDDEN | TITLES | VERBATIM) - {ENDLESS}}
 REFRESH = re.compile(rb" *+[0-9.;]")
 URL = re.compile(rb"url *+= *+", re.I)
 
@@ -111,10 +117,13 @@ def _tag(html: bytes, name: bytes, at: int, closing: bool, pieces: list[bytes], 
         if kind is not None and kind > 1 and not closing and (value := found[kind]):
             _note(name, found[1].lower(), value, pieces, addresses)
     at += 1  # after ">", or past the end
-    if name in RAW and not closing and at <= len(html):
-        over = ENDS[name].search(html, at)
-        at = over.start() if over is not None else len(html)
-    return at
+    if closing or at > len(html) or not (name in ENDS or name == ENDLESS):
+        return at
+    over = ENDS[name].search(html, at) if name != ENDLESS else None
+    end = over.start() if over is not None else len(html)
+    if name not in HIDDEN:
+        pieces.append(decoded(html[at:end]) if name in TITLES else html[at:end])
+    return end
 
 
 def _note(name: bytes, attribute: bytes, value: bytes, pieces: list[bytes], addresses: list[bytes]) -> None:
