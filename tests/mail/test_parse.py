@@ -5,8 +5,12 @@ from __future__ import annotations
 import base64
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rosenblatt.mail.charsets import CODECS, to_utf8
+from rosenblatt.mail.head import headers
+from rosenblatt.mail.headers import end_of_head
 from rosenblatt.mail.limits import LIMITS
 from rosenblatt.mail.message import Message
 from rosenblatt.mail.parse import parse
@@ -253,6 +257,39 @@ def test_headers_end_where_a_line_is_none() -> None:
     assert parse(b"Subject: x\nno header here\n\nmore").body == b"no header here\n\nmore"
     assert parse(b"\n\nSubject: x\n\nbody").subject == b"x"
     assert parse(b"\nNo subject: x\n\nbody").body == b"\nNo subject: x\n\nbody"[1:]
+
+
+@pytest.mark.parametrize("blank", [b" ", b"\t", b" \t "])
+def test_a_line_of_white_space_within_headers_does_not_end_them(blank: bytes) -> None:
+    message = parse(b"X-A: b\n" + blank + b"\nSubject: pills\nContent-Type: text/html\n\n<p>hello</p>")
+    assert (message.subject, message.body) == (b"pills", b"hello")
+    assert parse(b"Subject: x\n" + blank + b"\ntext").body == b"text"
+
+
+@given(
+    st.lists(st.sampled_from([b"Subject: x", b"X:", b":", b": y", b" ", b"\t", b" more", b"\tA: b", b"", b"text", b"\xff: z"])),
+    st.sampled_from([b"", b"\n"]),
+)
+def test_headers_end_where_those_of_a_stamped_mail_do(lines: list[bytes], last: bytes) -> None:
+    raw = b"\n".join(lines) + last
+    stop, body = end_of_head(raw, 0, len(raw))
+    assert (0, stop) == headers(raw)
+    assert body == stop + raw.startswith(b"\n", stop)
+
+
+@pytest.mark.parametrize(
+    "filler", [b"X-A: " + b"a" * 70 + b"\n", b"X:\n", b"X-A: b\n" + b" " * 78 + b"\n", b"A" * 200 + b": b\n"]
+)
+@pytest.mark.parametrize("more", range(0, 12, 3))
+def test_what_the_body_needs_is_read_wherever_it_is_in_long_headers(filler: bytes, more: int) -> None:
+    head = b"X-Filler: " + b"a" * more + b"\n" + filler * (2 * LIMITS.head // len(filler))
+    needed = b"Subject: cheap\n pills\nContent-Type: text/html\nContent-Transfer-Encoding: base64\n"
+    body = base64.encodebytes(b"<p>hello</p>")
+    for raw in (head + needed, head + needed + head, needed + head):
+        message = parse(raw + b"\n" + body)
+        assert (message.subject, message.body) == (b"cheap pills", b"hello")
+    inner = b"Content-Type: message/rfc822\n\n" + head + needed + b"\n" + body
+    assert parse(mixed(inner)).body.split() == [b"cheap", b"pills", b"hello"]
 
 
 @pytest.mark.parametrize(

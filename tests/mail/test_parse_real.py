@@ -46,7 +46,7 @@ def their_texts(message: Theirs) -> list[tuple[bytes, bytes]]:
 
 def our_texts(raw: bytes) -> list[tuple[bytes, bytes]]:
     start = raw.find(b"\n") + 1 if raw.startswith(b"From ") else 0
-    stop, body = end_of_head(raw, start, len(raw), WIDE)
+    stop, body = end_of_head(raw, start, len(raw))
     leaves = parts_of(raw, body, Said(raw[start:stop], WIDE).content, WIDE)
     texts = [(leaf.content.type, squeezed(from_transfer(leaf.body, leaf.content.encoding))) for leaf in leaves]
     return [(kind, text) for kind, text in texts if kind.startswith(b"text/")]

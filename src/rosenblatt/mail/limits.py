@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 class Limits(NamedTuple):
     mail: int = 1 << 21  # bytes of a mail; what follows is not looked at
-    head: int = 1 << 16  # bytes of the headers of a mail or part
-    headers: int = 1000  # of a mail
+    head: int = 1 << 16  # bytes of a mail's headers; behind them only those that the subject and the body need are read
+    headers: int = 1000  # of a mail; the same
     value: int = 1 << 12  # bytes of one header
     depth: int = 20  # parts within parts; deeper ones are read as text, headers and all
     parts: int = 500  # parts in all; what follows them is read as text

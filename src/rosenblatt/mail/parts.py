@@ -41,7 +41,7 @@ def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) 
         here = work.pop()
         raw, start, end, content = here.raw, here.start, here.end, here.content or Content()
         if here.content is None:
-            stop, body = end_of_head(raw, start, end, limits)
+            stop, body = end_of_head(raw, start, end)
             content = content_of(*content_headers(raw[start:stop], limits), default=here.default)
             start = body
         kind = content.type
@@ -63,7 +63,7 @@ def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) 
             if content.encoding.startswith(_CODED):
                 raw = one_newline(from_transfer(raw[start:end], content.encoding))
                 start, end = 0, len(raw)
-            stop, _ = end_of_head(raw, start, end, limits)
+            stop, _ = end_of_head(raw, start, end)
             if subject := subject_of(raw[start:stop], limits):
                 yield Part(Content(charset=b"utf-8"), subject, 0)
             work.append(_Work(raw, start, end, here.depth + 1, here.group, b"text/plain", None))
