@@ -7,7 +7,6 @@ Only codecs of a fixed list are ever asked for. Python has codecs that are no ch
 from __future__ import annotations
 
 import codecs
-import re
 from encodings.aliases import aliases
 
 # What a charset's name stands for, where mail programs and browsers take it for more than it says (encoding.spec.whatwg.org).
@@ -55,7 +54,7 @@ _WINDOWS = "".join(bytes((c,)).decode("cp1252", "ignore") or chr(c) for c in ran
 _PUNCTUATION = bytes(c for c in range(256) if not chr(c).isalnum() or c > 127)
 _HIGH = bytes(range(128, 256))
 # Letters that nobody sees, put between those of a word to hide it: soft hyphen, zero widths, joiners, byte-order mark.
-_UNSEEN = re.compile(rb"\xc2\xad|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf")
+INVISIBLE = tuple(c.encode() for c in "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 
 
 def codec_of(charset: bytes) -> str:
@@ -84,7 +83,15 @@ def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
             text = data.decode(codec, "replace").encode("utf-8", "replace")
         except (LookupError, UnicodeError):  # another Python may lack a codec
             text = _guessed(data)
-    return _UNSEEN.sub(b"", text.replace(b"\0", b""))
+    return visible(text.replace(b"\0", b""))
+
+
+def visible(text: bytes) -> bytes:
+    """UTF-8 without the letters that nobody sees."""
+    if not text.isascii():
+        for character in INVISIBLE:
+            text = text.replace(character, b"")
+    return text
 
 
 def undeclared(data: bytes, charset: bytes) -> bytes:

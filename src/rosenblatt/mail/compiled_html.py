@@ -12,13 +12,13 @@ from ..kernels.compile import COMPILED
 from ..kernels.html import SLOTS, SPREAD, TOP, Markup, html_text, key_of
 from ..kernels.references import MASK, PRIME, START, References
 from ..kernels.utf8 import is_utf8
+from .charsets import INVISIBLE
 from .html import (
     BLOCKS,
     CELLS,
     CONTROLS,
     ENDLESS,
     HIDDEN,
-    INVISIBLE,
     LONGEST_ADDRESS,
     TITLES,
     VERBATIM,

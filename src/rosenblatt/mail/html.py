@@ -22,6 +22,7 @@ import re
 import sys
 from typing import Any
 
+from .charsets import visible
 from .references import decoded
 
 BLOCKS = frozenset(
@@ -39,7 +40,6 @@ ADDRESSES = frozenset(b"action background data href src".split())
 LONGEST_ADDRESS = 2048  # bytes kept of one
 
 CONTROLS = bytes(c for c in (*range(32), 127) if c not in b"\t\n\v\f\r")
-INVISIBLE = tuple(c.encode() for c in "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 NO_BREAK = "\u00a0".encode()
 BLANKS = bytes.maketrans(b"\t\n\v\f\r", b"     ")
 NOT_IN_ADDRESSES = bytes((*range(33), 127))
@@ -53,8 +53,9 @@ ENDS = {name: re.compile(rb"</" + name + rb"[ />]", re.I) for name in (HIDDEN | 
 REFRESH = re.compile(rb" *+[0-9.;]")
 URL = re.compile(rb"url *+= *+", re.I)
 
-# Bytes from which compiled code is worth its import (about a second), and from which it is faster where it is there already.
-IMPORT_FROM, COMPILED_FROM = 1 << 21, 64
+# Bytes from which compiled code is worth its import (about a second), which are more than a mail has after `limits.mail`; and
+# from which it is faster where it is there already.
+IMPORT_FROM, COMPILED_FROM = 1 << 23, 64
 
 
 def strip(html: bytes) -> tuple[bytes, list[bytes]]:
@@ -83,15 +84,15 @@ def repaired(html: bytes) -> bytes:
 def plain(html: bytes) -> tuple[bytes, list[bytes]]:
     """The definition."""
     html = repaired(html).translate(BLANKS)  # from here on a new line is that of a block
-    pieces: list[bytes] = []
+    text = bytearray()  # in one piece: millions of small ones take forty times the memory
     addresses: list[bytes] = []
     at, loud = 0, -2  # loud: where the next comment's end "--!>" is, looked for once
     while (found := MARKUP.search(html, at)) is not None:
         start = found.start()
         if start > at:
-            pieces.append(decoded(html[at:start]))
+            text += decoded(html[at:start])
         if found[2] is not None:
-            at = _tag(html, found[2].lower(), found.end(), found[1] is not None, pieces, addresses)
+            at = _tag(html, found[2].lower(), found.end(), found[1] is not None, text, addresses)
         elif found[3] is not None:
             quiet = html.find(b"-->", start + 2)
             if loud != -1 and loud < start + 4:
@@ -100,36 +101,36 @@ def plain(html: bytes) -> tuple[bytes, list[bytes]]:
         else:
             end = html.find(b">", start + 1)
             at = end + 1 if end >= 0 else len(html)
-    pieces.append(decoded(html[at:]))
-    return _tidied(b"".join(pieces)), [shortened(address) for address in addresses]
+    text += decoded(html[at:])
+    return _tidied(bytes(text)), [shortened(address) for address in addresses]
 
 
-def _tag(html: bytes, name: bytes, at: int, closing: bool, pieces: list[bytes], addresses: list[bytes]) -> int:
+def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addresses: list[bytes]) -> int:
     """Where the text goes on after a tag, whose name has been read up to `at`."""
     if name in BLOCKS:
-        pieces.append(b"\n")
+        text += b"\n"
     elif name in CELLS:
-        pieces.append(b" ")
+        text += b" "
     while html[at : at + 1] not in END_OF_TAG:
         found: Any = ATTRIBUTE.match(html, at)
         at = found.end()
         kind = found.lastindex
         if kind is not None and kind > 1 and not closing and (value := found[kind]):
-            _note(name, found[1].lower(), value, pieces, addresses)
+            _note(name, found[1].lower(), value, text, addresses)
     at += 1  # after ">", or past the end
     if closing or at > len(html) or not (name in ENDS or name == ENDLESS):
         return at
     over = ENDS[name].search(html, at) if name != ENDLESS else None
     end = over.start() if over is not None else len(html)
     if name not in HIDDEN:
-        pieces.append(decoded(html[at:end]) if name in TITLES else html[at:end])
+        text += decoded(html[at:end]) if name in TITLES else html[at:end]
     return end
 
 
-def _note(name: bytes, attribute: bytes, value: bytes, pieces: list[bytes], addresses: list[bytes]) -> None:
+def _note(name: bytes, attribute: bytes, value: bytes, text: bytearray, addresses: list[bytes]) -> None:
     """What a value says to a reader, or where it points."""
     if attribute == b"alt":
-        pieces.append(b" " + decoded(value, attribute=True) + b" ")
+        text += b" " + decoded(value, attribute=True) + b" "
         return
     if attribute == b"content" and name == b"meta" and REFRESH.match(value):
         url = URL.search(value)
@@ -150,9 +151,13 @@ def shortened(address: bytes) -> bytes:
 
 def _tidied(text: bytes) -> bytes:
     text = text.translate(None, CONTROLS)
-    if not text.isascii():
-        text = text.replace(NO_BREAK, b" ")
-        for character in INVISIBLE:
-            text = text.replace(character, b"")
-    lines = (b" ".join(line.split()) for line in text.split(b"\n"))
-    return b"\n".join(line for line in lines if line)
+    text = visible(text.replace(NO_BREAK, b" "))
+    text = _once(_once(text, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n"), b"\n")
+    return text.strip()
+
+
+def _once(text: bytes, white: bytes) -> bytes:
+    """With one where there were several; every round halves them."""
+    while 2 * white in text:
+        text = text.replace(2 * white, white)
+    return text

@@ -12,7 +12,7 @@ class Limits(NamedTuple):
     value: int = 1 << 12  # bytes of one header
     depth: int = 20  # parts within parts; deeper ones are read as text, headers and all
     parts: int = 500  # parts in all; what follows them is read as text
-    source: int = 1 << 18  # bytes of one part's text before its tags are taken off; of all parts twice that
+    source: int = 1 << 21  # bytes of the text of all parts before tags are taken off: no comment or style hides what follows
     text: int = 1 << 16  # bytes of the body kept
     field: int = 1 << 13  # bytes of every other field kept
     links: int = 500

@@ -58,7 +58,7 @@ class _Gathered:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.room, self.source = 4 * limits.text, 2 * limits.source  # text that may be kept, some of it said twice; read
+        self.room, self.source = 4 * limits.text, limits.source  # text that may be kept, some of it said twice; read
         self.pieces: list[tuple[bytes, int, bool]] = []  # text, group of alternatives, whether it was HTML
         self.links: list[bytes] = []
         self.attachments: list[bytes] = []
@@ -82,9 +82,8 @@ class _Gathered:
             self.attachments.append(to_utf8(b" ".join(said.split())))
 
     def _read(self, part: Part, html: bool) -> None:
-        limit = min(self.limits.source, self.source)
-        body = part.body[: 3 * limit]  # an encoded letter has three at most
-        text = one_newline(to_utf8(from_transfer(body, part.content.encoding)[:limit], part.content.charset))
+        body = part.body[: 3 * self.source]  # an encoded letter has three at most
+        text = one_newline(to_utf8(from_transfer(body, part.content.encoding)[: self.source], part.content.charset))
         self.source -= len(text)
         if html or _HTML.match(text, 0, 1000):
             html = True

@@ -6,13 +6,15 @@ Reference  WHATWG, HTML Living Standard, 13.2.5.72 to 13.2.5.80 (tokenization of
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 # Quantifiers that never give back: whatever does not match is left at once.
 REFERENCE = re.compile(rb"&(?:#[0-9]++;?|#[xX][0-9a-fA-F]++;?|[A-Za-z][A-Za-z0-9]*+;?)")
 LONGEST_OPEN = 6  # letters of the longest name that may stand without a semicolon
 REPLACEMENT = 0xFFFD
+SHORT = 8  # bytes of references that are remembered: mails repeat them
+AT_ONCE = 1 << 16  # bytes; `sub` holds every piece between two references
 
 
 @cache
@@ -39,15 +41,25 @@ def decoded(raw: bytes, attribute: bool = False) -> bytes:
     semicolon counts only before what can be no part of an address, so that "?a=1&copy=2" stays."""
     if b"&" not in raw:
         return raw
-    return REFERENCE.sub(_in_attribute if attribute else _in_text, raw)
+    character = _in_attribute if attribute else _in_text
+    if len(raw) <= AT_ONCE:
+        return REFERENCE.sub(character, raw)
+    pieces, at = [], 0
+    while at < len(raw):
+        end = raw.find(b"&", at + AT_ONCE)  # no reference goes beyond the next one
+        end = end if end >= 0 else len(raw)
+        pieces.append(REFERENCE.sub(character, raw[at:end]))
+        at = end
+    return b"".join(pieces)
 
 
 def _in_text(found: Any) -> bytes:
-    return _one(found[0], False, b"")
+    return (_one if found.end() - found.start() > SHORT else _short)(found[0], False, b"")
 
 
 def _in_attribute(found: Any) -> bytes:
-    return _one(found[0], True, found.string[found.end() : found.end() + 1])
+    after = found.string[found.end() : found.end() + 1]
+    return (_one if found.end() - found.start() > SHORT else _short)(found[0], True, after)
 
 
 def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:
@@ -66,6 +78,9 @@ def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:
                 break
             return _blank_or(value) + rest
     return reference
+
+
+_short = lru_cache(4096)(_one)
 
 
 def _character(reference: bytes) -> bytes:
