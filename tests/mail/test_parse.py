@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.mail.charsets import CODECS, to_utf8
+from rosenblatt.mail.charsets import CODECS, codec_of, to_utf8
 from rosenblatt.mail.head import headers
 from rosenblatt.mail.headers import end_of_head
 from rosenblatt.mail.limits import LIMITS
@@ -154,6 +154,39 @@ def test_encoded_words(value: bytes, text: str) -> None:
 def test_charsets(charset: bytes, data: bytes, text: str) -> None:
     head = b'Content-Transfer-Encoding: base64\nContent-Type: text/plain; charset="' + charset + b'"\n\n'
     assert parse(head + base64.encodebytes(data)).body.decode() == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ("windows-874 dos-874 TIS-620", "สวัสดี"),
+        ("iso-8859-8-i ISO-8859-8-E logical visual csiso88598i", "שלום"),
+        ("iso-8859-6-i csiso88596e", "مرحبا"),
+        ("sun_eu_greek", "γεια"),
+        ("csisolatin9", "€ café"),
+        ("windows-31j x-sjis ms_kanji", "こんにちは"),
+        ("x-euc-jp cseucpkdfmtjapanese", "こんにちは"),
+        ("windows-949 ks_c_5601-1989 cseuckr iso-ir-149 csksc56011987", "안녕하세요"),
+        ("windows-936 csgb2312 x-gbk GB_2312-80", "你好"),
+        ("windows-950 cn-big5 x-x-big5", "你好"),
+        ("koi koi8 koi8-ru x-cp1251 x-mac-cyrillic x-mac-ukrainian", "Привет"),
+        ("x-cp1250", "zażółć"),
+        ("x-cp1252 mac macintosh csmacintosh", "naïve"),
+        ("x-cp1253", "γεια"),
+        ("x-cp1254", "İstanbul"),
+        ("x-cp1255", "שלום"),
+        ("x-cp1256", "مرحبا"),
+        ("x-cp1257", "ąžuolas"),
+        ("x-cp1258", "Đà"),
+        ("unicode-1-1-utf-8 unicode11utf8 x-unicode20utf8", "naïve 你好"),
+        ("unicode ucs-2 iso-10646-ucs-2 csunicode unicodefeff unicodefffe", "na ïve 你好"),
+    ],
+)
+def test_charsets_have_the_names_that_browsers_know(names: str, text: str) -> None:
+    for name in names.split():
+        codec = codec_of(name.encode())
+        assert codec, name
+        assert to_utf8(text.encode(codec), name.encode()).decode() == text
 
 
 @pytest.mark.parametrize(

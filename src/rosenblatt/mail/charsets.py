@@ -19,30 +19,42 @@ _NO_CHARSETS = {
     "base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec", "idna", "punycode",
     "mbcs", "oem", "undefined", "unicode_escape", "raw_unicode_escape", "unicode_internal", "string_escape",
 }  # fmt: skip
-_MORE = (
-    "koi8_u",
-    "koi8_r",
-    "koi8_t",
-    "mac_roman",
-    "mac_cyrillic",
-    "cp874",
-    "cp932",
-    "cp949",
-    "cp950",
-    "cp720",
-    "utf_8_sig",
-    "gb18030",
-)
+# Names that Python lacks: those of encoding.spec.whatwg.org, and some that mail programs write.
+_MORE = {
+    "utf_8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
+    "utf_8_sig": "",
+    "utf_16": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff",
+    "utf_16_be": "unicodefffe",
+    "iso8859_6": "csiso88596e csiso88596i iso-8859-6-e iso-8859-6-i",
+    "iso8859_7": "sun_eu_greek",
+    "iso8859_8": "csiso88598e csiso88598i iso-8859-8-e iso-8859-8-i logical visual",
+    "iso8859_15": "csisolatin9",
+    "koi8_r": "koi koi8",
+    "koi8_t": "",
+    "koi8_u": "koi8-ru",
+    "mac_roman": "csmacintosh mac x-mac-roman",
+    "mac_cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+    "cp720": "",
+    "cp874": "dos-874 windows-874",
+    **{f"cp125{n}": f"x-cp125{n}" for n in range(9)},
+    "gb18030": "csgb2312 gb_2312-80 windows-936 x-gbk",
+    "big5": "cn-big5 x-x-big5",
+    "cp950": "windows-950",
+    "euc_jp": "cseucpkdfmtjapanese x-euc-jp",
+    "cp932": "windows-31j x-sjis",
+    "cp949": "cseuckr csksc56011987 iso-ir-149 ks_c_5601-1987 ks_c_5601-1989 windows-949",
+}
+_PUNCTUATION = bytes(c for c in range(256) if not chr(c).isalnum() or c > 127)
+
+
+def _key(name: bytes) -> str:
+    return name.translate(None, _PUNCTUATION).lower().decode("ascii")
+
+
 _NAMES = {name: codec for name, codec in aliases.items() if codec not in _NO_CHARSETS}
 _NAMES |= {codec: codec for codec in (*_NAMES.values(), *_MORE)}
-_NAMES |= {
-    "gb_2312_80": "gb2312",
-    "x_gbk": "gbk",
-    "x_sjis": "shift_jis",
-    "ks_c_5601_1987": "euc_kr",
-    "x_mac_roman": "mac_roman",
-}
-CODECS = {name.replace("_", ""): _WIDER.get(codec, codec) for name, codec in _NAMES.items()}
+_NAMES |= {name: codec for codec, names in _MORE.items() for name in names.split()}
+CODECS = {_key(name.encode()): _WIDER.get(codec, codec) for name, codec in _NAMES.items()}
 
 # In these, bytes under 128 are not always ASCII.
 _SHIFTING = {codec for codec in CODECS.values() if codec.startswith(("utf_7", "utf_16", "utf_32", "iso2022", "hz"))}
@@ -51,7 +63,6 @@ _WIDE = {codec for codec in _SHIFTING if codec.startswith(("utf_16", "utf_32"))}
 
 # Five bytes have no letter in Windows-1252; there they are control characters, as in browsers, so that none is lost.
 _WINDOWS = "".join(bytes((c,)).decode("cp1252", "ignore") or chr(c) for c in range(256))
-_PUNCTUATION = bytes(c for c in range(256) if not chr(c).isalnum() or c > 127)
 _HIGH = bytes(range(128, 256))
 # Letters that nobody sees, put between those of a word to hide it: soft hyphen, zero widths, joiners, byte-order mark.
 INVISIBLE = tuple(c.encode() for c in "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
@@ -59,7 +70,7 @@ INVISIBLE = tuple(c.encode() for c in "\u00ad\u200b\u200c\u200d\u200e\u200f\u206
 
 def codec_of(charset: bytes) -> str:
     """Python's name of a charset; "" for one that does not exist."""
-    return CODECS.get(charset[:40].translate(None, _PUNCTUATION).lower().decode("ascii"), "")
+    return CODECS.get(_key(charset[:40]), "")
 
 
 def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
