@@ -201,6 +201,10 @@ def test_charsets_have_the_names_that_browsers_know(names: str, text: str) -> No
         (b"quoted-printable", b"hel=6Co wor=\nld=", b"hello world"),
         (b"quoted-printable", b"100=ZZ", b"100=ZZ"),
         (b"x-no-such", b"hello =41", b"hello =41"),
+        (b"x-uuencode", b"begin 644 a.txt\n+:&5L;&\\@=V]R;&0 \n`\nend\n", b"hello world"),
+        (b"UUE", b"Hi\nbegin 644\n+:&5L;&\\@=V]R;&0 junk\n\xff\xfe\n%:&5L;&\\\nend\nbye", b"Hi\nhello worldhello\nbye"),
+        (b"x-uue", b"begin 644 a\n+:&5L;&\\@", b"hello"),
+        (b"uuencode", b"Hello, no begin", b"Hello, no begin"),
     ],
 )
 def test_transfer_encodings(encoding: bytes, data: bytes, text: bytes) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import binascii
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mutations import MUTATIONS, mutated
@@ -12,6 +13,7 @@ from rosenblatt.mail.charsets import CODECS, to_utf8
 from rosenblatt.mail.limits import LIMITS, Limits
 from rosenblatt.mail.message import Message
 from rosenblatt.mail.parse import parse
+from rosenblatt.mail.transfer import from_uuencode
 
 PLAIN = b"From: a@b.example\nSubject: =?utf-8?q?caf=C3=A9?=\nContent-Type: text/plain; charset=iso-8859-1\n\nna\xefve http://a.example\n"
 RICH = (
@@ -49,6 +51,14 @@ def test_any_bytes(raw: bytes) -> None:
 def test_pieces_of_mails_in_any_order(raw: bytes) -> None:
     sound(parse(raw))
     sound(parse(raw, SMALL), SMALL)
+
+
+@given(st.one_of(st.binary(max_size=100), st.text(st.characters(min_codepoint=10, max_codepoint=100)).map(str.encode)))
+@example(b"!  !")
+def test_any_bytes_may_be_uuencoded(data: bytes) -> None:
+    sound(parse(b"Content-Transfer-Encoding: x-uuencode\n\nbegin 644 a\n" + data))
+    lines = (binascii.b2a_uu(data[start : start + 45]) for start in range(0, len(data), 45))
+    assert from_uuencode(b"begin 644 a\n" + b"".join(lines) + b"`\nend") == data
 
 
 def test_mutated_mails() -> None:

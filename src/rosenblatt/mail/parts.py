@@ -9,11 +9,11 @@ from typing import NamedTuple
 from .content import Content, content_of
 from .headers import content_headers, end_of_head, subject_of
 from .limits import LIMITS, Limits
-from .transfer import from_transfer, one_newline
+from .transfer import UUENCODED, from_transfer, one_newline
 
 # A boundary that was not told: the first line that could be one and has headers after it.
 _LOST = re.compile(rb"^--([^\n]{1,200}+)\n(?=content-)", re.M | re.I)
-_CODED = (b"base64", b"quoted")
+_CODED = (b"base64", b"quoted", *UUENCODED)
 
 
 class Part(NamedTuple):

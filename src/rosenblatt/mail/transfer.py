@@ -9,6 +9,9 @@ _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 _JUNK = bytes(c for c in range(256) if c not in _ALPHABET)
 _BEGIN = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n", re.M)
 _END = b"\nend"
+_BEGIN_TEXT = re.compile(rb"^begin [0-7]{3,4}(?: [^\n]*+)?+\n", re.M)
+_LINE = re.compile(rb"^[ -`]++", re.M)
+UUENCODED = (b"uu", b"x-uu")  # how names of that encoding begin: uuencode, x-uue, ...
 
 
 def one_newline(data: bytes) -> bytes:
@@ -32,6 +35,25 @@ def from_quoted_printable(data: bytes) -> bytes:
     return binascii.a2b_qp(data)
 
 
+def from_uuencode(data: bytes) -> bytes:
+    """With what stands between "begin" and "end" decoded, line by line, as far as there are letters of it.
+
+    >>> from_uuencode(b"begin 644 a.txt\\n%:&5L;&\\\\\\n`\\nend\\n").strip()
+    b'hello'
+    """
+    begin = _BEGIN_TEXT.search(data)
+    if begin is None:
+        return data
+    end = data.find(_END, begin.end() - 1)
+    end = end if end >= 0 else len(data)
+    text = bytearray(data[: begin.start()])
+    for found in _LINE.finditer(data, begin.end(), end):
+        line = found[0]
+        size = line[0] - 32 & 63
+        text += binascii.a2b_uu(line[: 1 + (4 * size + 2) // 3])  # more is junk, less is padded with NULs
+    return bytes(text) + data[end + len(_END) :]
+
+
 def from_transfer(data: bytes, encoding: bytes) -> bytes:
     """Bytes as they were sent; an encoding that is not known changes nothing."""
     if encoding.startswith(b"quoted"):
@@ -42,7 +64,7 @@ def from_transfer(data: bytes, encoding: bytes) -> bytes:
         if blank < 0 or b" " not in data[blank : blank + 200]:
             return from_base64(data)
         return from_base64(data[:blank]) + data[blank:]  # a mailing list wrote its own lines under it
-    return data
+    return from_uuencode(data) if encoding.startswith(UUENCODED) else data
 
 
 def without_uuencoded(text: bytes, names: list[bytes]) -> bytes:
