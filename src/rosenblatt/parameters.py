@@ -32,12 +32,12 @@ def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, 
     return real
 
 
-def count(name: str, value: Any) -> int:
-    """A whole number of at least 1."""
+def count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least 1, or `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
     return int(value)
 
 

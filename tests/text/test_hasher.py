@@ -29,7 +29,7 @@ PARAMETERS = st.fixed_dictionaries(
         "binary": st.booleans(),
         "norm": st.sampled_from(["l1", "l2", None]),
         "alternate_sign": st.booleans(),
-        "dtype": st.sampled_from([np.float64, np.float32, np.int64, np.int8]),
+        "dtype": st.sampled_from([np.float64, np.float32, np.int64, np.int8, bool]),
     }
 )
 
@@ -90,6 +90,16 @@ def test_cancelled_columns_stay_as_zeros():
     compare(texts, n_features=4, norm=None)
     assert X.nnz == 4
     assert any((rb.TextHasher(n_features=n, norm=None).transform(texts).data == 0).any() for n in range(2, 20))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16])
+@pytest.mark.parametrize("norm", [None, "l1", "l2"])
+@pytest.mark.parametrize("binary", [False, True])
+def test_rows_of_every_kind_of_whole_numbers(dtype, norm, binary):
+    texts = ["the cat " * 300 + "the dog", "a bird", "x"]
+    compare(texts, dtype=dtype, norm=norm, binary=binary, alternate_sign=False)
+    if dtype is bool or np.issubdtype(dtype, np.signedinteger):
+        compare(texts, dtype=dtype, norm=norm, binary=binary, n_features=2)
 
 
 def strip_e(text):
@@ -164,8 +174,16 @@ def test_a_bare_string_is_refused_with_the_same_words(method):
         ({"n_features": 0}, ["a"], ValueError, "n_features must be at least 1, got 0"),
         ({"n_features": 2**31}, ["a"], ValueError, "n_features must be at most 2147483647, got 2147483648"),
         ({"norm": "max"}, ["a"], ValueError, "norm must be one of 'l1', 'l2', or None, got 'max'"),
-        ({"names": -1}, ["a"], ValueError, "names must be at least 1, got -1"),
-        ({"dtype": np.uint8}, ["ab"], ValueError, "dtype must be float32, float64 or whole numbers with a sign"),
+        ({"names": -1}, ["a"], ValueError, "names must be at least 0, got -1"),
+        (
+            {"dtype": np.uint8},
+            ["ab"],
+            ValueError,
+            "dtype must have a sign where alternate_sign=True, got <class 'numpy.uint8'>",
+        ),
+        ({"dtype": ">f8"}, ["ab"], ValueError, "dtype must be bool, float32, float64 or whole numbers, got '>f8'"),
+        ({"dtype": np.float16}, ["ab"], ValueError, "dtype must be bool, float32, float64 or whole numbers, got"),
+        ({"dtype": complex}, ["ab"], ValueError, "dtype must be bool, float32, float64 or whole numbers, got"),
         ({"analyzer": str.strip}, ["ab"], ValueError, "got a single string"),
         ({"analyzer": lambda text: [1]}, ["ab"], TypeError, "feature names must be strings"),
     ],
@@ -246,6 +264,13 @@ def test_an_explanation_adds_up_to_the_score(text, parameters, seed):
     assert sum(part for _, part in parts) == pytest.approx((hasher.transform([text]) @ weights)[0], abs=1e-9)
     assert {token for token, _ in parts} == {token for token, *_ in hasher.tokens(text)}
     assert [abs(part) for _, part in parts] == sorted((abs(part) for _, part in parts), reverse=True)
+
+
+def test_a_file_is_explained_and_read_once():
+    weights = np.random.default_rng(0).normal(size=50)
+    expected = rb.TextHasher(n_features=50).explain("the cat and the dog", weights)
+    assert rb.TextHasher(n_features=50, input="file").explain(io.BytesIO(b"the cat and the dog"), weights) == expected
+    assert len(expected) == 4
 
 
 def test_an_explanation_wants_a_weight_for_every_column():

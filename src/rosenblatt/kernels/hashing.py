@@ -197,19 +197,33 @@ def tally(keys: Any, count: Any, at: Any, indices: Any, counts: Any) -> Any:
     return at + ONE
 
 
+@inlined
+def _noted(clean: Any, start: Any, stop: Any, key: Any, names: Any, noted: Any) -> Any:
+    """How many names there are after clean[start:stop], which becomes one if it is the first of its column."""
+    column = np.uintp(key >> U1)
+    if names.seen[column] != np.uint8(0):
+        return noted
+    names.seen[column] = np.uint8(1)
+    at = names.stops[noted]
+    for i in range(start, stop):
+        names.text[at] = clean[i]
+        at += ONE
+    names.columns[noted] = column
+    names.stops[noted + ONE] = at
+    return noted + ONE
+
+
 @kernel
 def _note(clean: Any, froms: Any, tos: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
-    at = names.stops[noted]
     for g in range(count):
-        column = np.uintp(keys[g] >> U1)
-        if names.seen[column] == np.uint8(0):
-            names.seen[column] = np.uint8(1)
-            for i in range(froms[g], tos[g]):
-                names.text[at] = clean[i]
-                at += ONE
-            names.columns[noted] = column
-            noted += ONE
-            names.stops[noted] = at
+        noted = _noted(clean, froms[g], tos[g], keys[g], names, noted)
+    return noted
+
+
+@kernel
+def _note_windows(clean: Any, size: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
+    for w in range(count):
+        noted = _noted(clean, np.uintp(w), np.uintp(w) + size, keys[w], names, noted)
     return noted
 
 
@@ -227,17 +241,20 @@ def hash_texts(cut: Cut, hashed: Hashed, text: Any, bounds: Any, scratch: Scratc
     for t in range(bounds.shape[0] - 1):
         units = cleaned(cut, text, bounds[t], bounds[t + 1], clean, starts)
         m = np.uintp(0)
-        if cut.how == CHARS and starts[units] == units and not naming:  # a byte each
-            for size in range(cut.low, cut.high + ONE):
-                if np.uintp(size) <= units:
-                    hash_windows(clean, np.uintp(size), units - np.uintp(size) + ONE, rows.keys[m:])
-                    m += units - np.uintp(size) + ONE
+        if cut.how == CHARS and starts[units] == units:  # a byte each
+            for size in range(cut.low, min(cut.high, units) + ONE):
+                count, keys = units - np.uintp(size) + ONE, rows.keys[m:]
+                hash_windows(clean, np.uintp(size), count, keys)
+                keys_of(keys, count, hashed.columns, hashed.signed)
+                if naming:
+                    noted = _note_windows(clean, np.uintp(size), keys, count, names, noted)
+                m += count
         else:
             m = grams(cut, clean, starts, units, froms, tos)
             hash_grams(clean, froms, tos, m, rows.keys)
-        keys_of(rows.keys, m, hashed.columns, hashed.signed)
-        if naming:
-            noted = _note(clean, froms, tos, rows.keys, m, names, noted)
+            keys_of(rows.keys, m, hashed.columns, hashed.signed)
+            if naming:
+                noted = _note(clean, froms, tos, rows.keys, m, names, noted)
         at = _row(hashed, rows, m, at)
         rows.indptr[t + 1] = at
     return noted

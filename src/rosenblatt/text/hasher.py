@@ -39,7 +39,8 @@ class TextHasher(HashingVectorizer):
 
     All its parameters are here and mean the same. Words and character n-grams, cut as they are by default, are compiled; so are
     texts after a `preprocessor` or `strip_accents`. Own `tokenizer`, `token_pattern`, `stop_words` and `analyzer` functions run
-    as Python, and only what follows them is fast. `ngram_range` starts at 1 or more.
+    as Python, and only what follows them is fast. `ngram_range` starts at 1 or more; `dtype` is bool, float32, float64 or whole
+    numbers, with a sign where `alternate_sign` is True.
 
     Parameters
     ----------
@@ -118,11 +119,17 @@ class TextHasher(HashingVectorizer):
         weights = np.asarray(weights, np.float64).ravel()
         if len(weights) != self.n_features:
             raise ValueError(f"weights must have n_features={self.n_features} numbers, got {len(weights)}")
-        X = self.transform([text])
-        row = dict(zip(X.indices.tolist(), X.data.tolist(), strict=True))
+        self._check()
         counts: dict[tuple[str, int], int] = {}
-        for token, column, sign in self.tokens(text):
+        sums: dict[int, int] = {}
+        for token, column, sign in self.tokens(text):  # which reads the text, and a file can be read once
             counts[token, column] = counts.get((token, column), 0) + sign
+            sums[column] = sums.get(column, 0) + sign
+        columns = sorted(sums)
+        values = Values(self.binary, self.norm, self.dtype).of(
+            np.array([sums[column] for column in columns], np.int32), np.array([0, len(columns)], np.uintp)
+        )
+        row = dict(zip(columns, values.tolist(), strict=True))
         totals: dict[int, int] = {}
         for (_, column), times in counts.items():
             totals[column] = totals.get(column, 0) + (1 if self.binary else times)
@@ -137,8 +144,9 @@ class TextHasher(HashingVectorizer):
         """What kernels rely on; scikit-learn's own checks, which take longer than a short text, are those of `fit`."""
         if count("n_features", self.n_features) > MOST_COLUMNS:
             raise ValueError(f"n_features must be at most {MOST_COLUMNS}, got {self.n_features!r}")
-        if self.names != 0:
-            count("names", self.names)  # 0 keeps none
+        count("names", self.names, least=0)
+        if self.alternate_sign and np.dtype(self.dtype).kind == "u":
+            raise ValueError(f"dtype must have a sign where alternate_sign=True, got {self.dtype!r}")
         if self.norm is not None:
             one_of("norm", self.norm, ("l1", "l2"), also="or None")
         self._validate_ngram_range()

@@ -24,11 +24,12 @@ class Values(NamedTuple):
 
     def of(self, counts: Any, indptr: Any) -> Any:
         wanted = np.dtype(self.dtype)
-        if wanted.kind not in "fi" or (wanted.kind == "f" and wanted.itemsize not in (4, 8)):
-            raise ValueError(f"dtype must be float32, float64 or whole numbers with a sign, got {self.dtype!r}")
-        if self.norm is not None and wanted.kind == "i":  # as scikit-learn does
-            wanted = np.dtype(np.float64)
-        values = np.ones(len(counts), wanted) if self.binary else counts.astype(wanted)
+        if wanted.kind not in "biuf" or wanted.itemsize not in (1, 2, 4, 8) or wanted == np.float16 or not wanted.isnative:
+            raise ValueError(f"dtype must be bool, float32, float64 or whole numbers, got {self.dtype!r}")
+        ones = self.binary or wanted.kind == "b"  # as True and True are True
+        values = np.ones(len(counts), wanted) if ones else counts.astype(wanted)
+        if self.norm is not None and wanted.kind != "f":  # as scikit-learn does
+            values = values.astype(np.float64)
         if self.norm is not None:
             normalise(values, indptr, self.norm == "l2")
         return values
