@@ -107,6 +107,15 @@ def test_both_ways_give_the_same_bytes(html):
 
 
 @given(SOUP)
+def test_long_pages_are_read_like_short_ones(html):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rosenblatt.mail.html.AT_ONCE", 0)
+        patch.setattr("rosenblatt.mail.references.AT_ONCE", 3)
+        found = plain(html)
+    assert found == plain(html)
+
+
+@given(SOUP)
 def test_what_is_written_as_text_comes_back(html):
     """Text that is escaped has no tags and no references."""
     words = [word.decode("utf-8", "ignore") for word in html.split() if word.isalnum()]

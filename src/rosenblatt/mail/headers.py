@@ -33,7 +33,10 @@ def headers_of(head: bytes, limits: Limits = LIMITS) -> list[tuple[bytes, bytes]
     for header in _HEADERS.finditer(head):
         if len(found) == limits.headers or header.start() >= limits.head:
             return found + _needed(head, header.start(), limits)
-        found.append((header[1].lower(), _on_one_line(header[2], limits)))
+        name, value = header.groups()
+        if len(value) > limits.value:
+            value = value[: limits.value]
+        found.append((name.lower(), unfolded(value) if b"\n" in value else value))
     return found
 
 
@@ -41,14 +44,8 @@ def _needed(head: bytes, start: int, limits: Limits) -> list[tuple[bytes, bytes]
     found: dict[bytes, bytes] = {}
     for header in _NEEDED.finditer(head, start):
         if header.start(2) < header.end(2):
-            found.setdefault(header[1].lower(), _on_one_line(header[2], limits))
+            found.setdefault(header[1].lower(), unfolded(header[2][: limits.value]))
     return list(found.items())
-
-
-def _on_one_line(value: bytes, limits: Limits) -> bytes:
-    if len(value) > limits.value:
-        value = value[: limits.value]
-    return unfolded(value) if b"\n" in value else value
 
 
 def unfolded(value: bytes) -> bytes:

@@ -23,7 +23,7 @@ import sys
 from typing import Any
 
 from .charsets import visible
-from .references import decoded
+from .references import AT_ONCE, decoded
 
 BLOCKS = frozenset(
     b"address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure footer"
@@ -49,7 +49,8 @@ MARKUP = re.compile(rb"<(?:(/)?([A-Za-z][^ />]*+)|(!--)|[!?]|/(?s:.))")
 ATTRIBUTE = re.compile(
     rb"""[ /]*+(?:([^ />][^ />=]*+)(?:[ ]*+=[ ]*+(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^ >"'][^ >]*+)?+))?+)?+"""
 )
-ENDS = {name: re.compile(rb"</" + name + rb"[ />]", re.I) for name in (HIDDEN | TITLES | VERBATIM) - {ENDLESS}}
+ENDS = {name: re.compile(rb"</" + name + rb"[ />]", re.I) for name in HIDDEN | TITLES | VERBATIM}
+ENDS[ENDLESS] = re.compile(rb"\Z")
 REFRESH = re.compile(rb" *+[0-9.;]")
 URL = re.compile(rb"url *+= *+", re.I)
 
@@ -118,9 +119,9 @@ def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addr
         if kind is not None and kind > 1 and not closing and (value := found[kind]):
             _note(name, found[1].lower(), value, text, addresses)
     at += 1  # after ">", or past the end
-    if closing or at > len(html) or not (name in ENDS or name == ENDLESS):
+    if closing or name not in ENDS or at > len(html):
         return at
-    over = ENDS[name].search(html, at) if name != ENDLESS else None
+    over = ENDS[name].search(html, at)
     end = over.start() if over is not None else len(html)
     if name not in HIDDEN:
         text += decoded(html[at:end]) if name in TITLES else html[at:end]
@@ -152,8 +153,11 @@ def shortened(address: bytes) -> bytes:
 def _tidied(text: bytes) -> bytes:
     text = text.translate(None, CONTROLS)
     text = visible(text.replace(NO_BREAK, b" "))
-    text = _once(_once(text, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n"), b"\n")
-    return text.strip()
+    if len(text) <= AT_ONCE:
+        lines = (b" ".join(line.split()) for line in text.split(b"\n"))
+        return b"\n".join(line for line in lines if line)
+    # The same at a third of the speed, without a list of all words.
+    return _once(_once(text, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n"), b"\n").strip()
 
 
 def _once(text: bytes, white: bytes) -> bytes:

@@ -14,7 +14,7 @@ REFERENCE = re.compile(rb"&(?:#[0-9]++;?|#[xX][0-9a-fA-F]++;?|[A-Za-z][A-Za-z0-9
 LONGEST_OPEN = 6  # letters of the longest name that may stand without a semicolon
 REPLACEMENT = 0xFFFD
 SHORT = 8  # bytes of references that are remembered: mails repeat them
-AT_ONCE = 1 << 16  # bytes; `sub` holds every piece between two references
+AT_ONCE = 1 << 16  # bytes; of more, a list of pieces would take much memory
 
 
 @cache
