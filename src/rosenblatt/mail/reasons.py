@@ -79,7 +79,7 @@ def telling(reasons: list[Reason], n: int) -> list[Reason]:
         field, _, quoted = reason.name.partition(": ")
         text, said = quoted.lstrip("~").strip('"').strip(), texts.setdefault(field, [])
         pieces = [text[k : k + 3] for k in range(max(1, len(text) - 2))] if quoted.startswith("~") else [text]
-        if not any(piece in other for piece in pieces for other in said) and not any(
+        if not any(piece in f" {other} " for piece in pieces for other in said) and not any(
             f" {other} " in f" {text} " for other in said
         ):
             said.append(text)
