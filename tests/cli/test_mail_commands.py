@@ -385,3 +385,27 @@ def test_a_mail_on_both_sides_is_told(home, tmp_path):
     assert found.code == 0
     assert "3 mails were given as spam and as ham" in found.err
     assert "the filter has 0 spam and 3 ham" in found.out
+
+
+def test_what_is_skipped_on_both_sides_is_counted_at_the_end(home, tmp_path):
+    spam, ham = folder(tmp_path / "spam", True, range(3)), folder(tmp_path / "ham", False, range(3))
+    for path in (tmp_path / "spam" / "a.png", tmp_path / "ham" / "b.png", tmp_path / "box.tar"):
+        path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    found = rosenblatt("mail", "learn", "--spam", spam, "--ham", ham, tmp_path / "box.tar")
+    assert found.out == "learnt 6 mails; the filter has 3 spam and 3 ham\n"
+    assert found.err.count("is not a mail") == 3
+    assert found.err.endswith("skipped 3 files in all\n")
+
+
+def test_show_lists_as_many_as_are_asked_for(trained):
+    told = rosenblatt("mail", "show", "-n", 5, "--json").json
+    assert (len(told["spammy"]), len(told["hammy"])) == (5, 5)
+
+
+def test_a_mail_of_which_nothing_is_known_has_no_bars(trained):
+    found = rosenblatt("mail", "explain", input="Subject: ццц\u2028шшш\n\nщщщ щщщ\n".encode())
+    assert found.code == 0
+    rows = [line for line in found.out.splitlines() if "+0.0000" in line]
+    assert rows
+    assert not any(line.rstrip().endswith(("+", "-")) for line in rows)
+    assert "\ufffd" not in found.out

@@ -133,7 +133,7 @@ def all_of(client: socket.socket) -> bytes:
 def ask(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
     """Send bytes, close the writing side as spamc does, and read the answer."""
     with connected(addresses) as client:
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(OSError):  # cut off before it was said, or before the writing side was closed
             client.sendall(sent)
             if shut:
                 client.shutdown(socket.SHUT_WR)

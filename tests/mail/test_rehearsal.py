@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_filters import BITS, WORDS, arrays_of, assert_equal, fresh, mail, mails
 
+from rosenblatt.mail.errors import FilterError
 from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
@@ -18,8 +19,8 @@ from rosenblatt.mail.learner import Learner
 from rosenblatt.mail.parse import parse
 from rosenblatt.mail.rehearsal import KEPT, RUN, Rehearsal
 from rosenblatt.mail.settings import Settings
-from rosenblatt.mail.spool import is_one_sided
 from rosenblatt.mail.state import Lesson, State
+from rosenblatt.mail.store import Store
 
 COLUMNS = [columns_of(parse(mail(number)), BITS) for number in range(40)]
 
@@ -120,32 +121,95 @@ def test_in_how_many_commands_mail_is_learnt_does_not_matter(tmp_path: Path):
                     assert_equal(without, again)
 
 
-def test_mail_that_is_mixed_already_stays_in_its_order(tmp_path: Path):
-    with fresh(tmp_path / "a", mails(range(300))) as found, fresh(tmp_path / "b", mails(range(300))) as other:
-        found.learn(mails(range(300, 330)), mix=True)
+def test_few_mails_come_after_the_heap_in_their_order(tmp_path: Path):
+    """And what is known changes nothing, however it comes."""
+    few = sorted(mails(range(300, 309)), key=lambda m: digest(m[0]))
+    with Filter.open(tmp_path / "a", create=True, settings={"bits": BITS}) as found:
+        found.learn(mails(range(300)), mix=True)
+        found.learn(few, mix=True)
+        found.learn(mails(range(400, 403)))
         before = arrays_of(found.store.state)
-        assert found.learn(mails(range(330)), mix=True).known == 330
+        assert found.learn([*mails(range(309)), *mails(range(400, 403))], mix=True).known == 312
         assert all(array is arrays_of(found.store.state)[name] for name, array in before.items() if name == "weights")
-        other.learn(sorted(mails(range(300, 330)), key=lambda m: digest(m[0])))
-        assert_equal(found, other)
+        heap = sorted(mails(range(300)), key=lambda m: digest(m[0]))
+        with fresh(tmp_path / "b", [*heap, *few, *mails(range(400, 403))]) as other:
+            assert_equal(found, other)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["heap", "few", "back", "fold"]), st.integers(0, 5)), max_size=8))
+def test_the_filter_is_the_replay_of_heaps_in_one_order_and_then_of_the_others(tmp_path_factory, steps):
+    """Whatever was learnt in between and taken back leaves no trace; so "exactly" is exact."""
+    home = tmp_path_factory.mktemp("heaps")
+    heap: dict[bytes, tuple[bytes, bool]] = {}
+    order: list[tuple[bytes, bool]] = []
+    folded: list[tuple[bytes, bool]] = []
+    with Filter.open(home / "a", create=True, settings={"bits": BITS}) as found:
+        for number, (step, which) in enumerate(steps):
+            some = mails(range(100 * number, 100 * number + (12 if step == "heap" else 3)))
+            if step == "heap":
+                found.learn(some, mix=True)
+                heap |= {digest(raw): (raw, spam) for raw, spam in some}
+            elif step == "few":
+                found.learn(some)
+                order += some
+            else:
+                there = [*(heap[name] for name in sorted(heap)), *order]
+                gone = there[:: which + 2] if step == "back" else there[: which + 1]
+                if step == "back":
+                    assert all(told.exact for told in found.unlearn_many([raw for raw, _ in gone]))
+                else:
+                    found.compact(len(there) - len(gone))
+                    folded += gone
+                heap = {name: each for name, each in heap.items() if each not in gone}
+                order = [each for each in order if each not in gone]
+        with fresh(home / "b", [*folded, *(heap[name] for name in sorted(heap)), *order]) as other:
+            assert_equal(found, other)
+
+
+def test_what_cannot_be_mixed_is_learnt_and_told(tmp_path: Path, monkeypatch):
+    spam, ham = ([m for m in mails(range(120)) if m[1] == side] for side in (True, False))
+    with Filter.open(tmp_path / "a", create=True, settings={"bits": BITS}) as found:
+        found.learn(spam, mix=True)
+
+        def full(self):
+            raise FilterError(tmp_path, "log.sqlite cannot be written: the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "mix", full)
+            told = found.learn(ham, mix=True)
+        assert (told.new, told.unmixed) == (len(ham), "log.sqlite cannot be written: the disk is full")
+        assert found.stats()["messages"] == 120
+        found.learn(mails(range(200, 220)), mix=True)
+        with Filter.open(tmp_path / "b", create=True, settings={"bits": BITS}) as other:
+            other.learn([*mails(range(120)), *mails(range(200, 220))], mix=True)
+            assert_equal(found, other)
+
+
+def test_the_last_word_in_a_batch_counts(tmp_path: Path):
+    with fresh(tmp_path / "a", [(mail(1), False)]) as found:
+        assert found.learn([(mail(1), True), (mail(1), False)])._asdict()["moved"] == 2
+        assert found.label_of(mail(1)) is False
+        found.learn([(mail(1), True), (mail(1), False), (mail(1), True), (mail(2), True), (mail(2), False)])
+        assert (found.label_of(mail(1)), found.label_of(mail(2))) == (True, False)
+
+
+def test_what_was_taken_back_is_in_no_file(tmp_path: Path):
+    with fresh(tmp_path / "a", [(b"Subject: zanzibar\n\nxylophone\n", True)]):
+        pass
+    assert b"zanzibar" in (tmp_path / "a" / "filter.safetensors").read_bytes()
+    with Filter.open(tmp_path / "a") as found:
+        found.unlearn(b"Subject: zanzibar\n\nxylophone\n")
+    assert all(b"zanzibar" not in path.read_bytes() for path in (tmp_path / "a").iterdir())
 
 
 def test_numbers_are_never_used_twice_after_mixing(tmp_path: Path):
     with Filter.open(tmp_path / "a", create=True, settings={"bits": BITS}) as found:
-        for side in (True, False):
-            found.learn([m for m in mails(range(90)) if m[1] == side], mix=True)
-        log = found.store.log
-        last = log.last()
-        newest = next(log.db.execute("SELECT digest FROM messages ORDER BY seq DESC LIMIT 1"))[0]
-        found.unlearn(next(raw for raw, _ in mails(range(90)) if digest(raw) == newest))
-        found.learn(mails([100]))
-        assert log.last() > last
-
-
-@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 1 << 30))
-def test_chance_is_not_one_sided(spam, ham, seed):
-    labels = [True] * spam + [False] * ham
-    if min(spam, ham) >= 30:
-        assert is_one_sided(labels)
-    random.Random(seed).shuffle(labels)
-    assert not is_one_sided(labels)
+        log, used, before = found.store.log, set[int](), set[int]()
+        for number in range(6):
+            some = mails(range(100 * number, 100 * number + 20))
+            found.learn(some, mix=number % 2 == 0)
+            there = {seq for (seq,) in log.db.execute("SELECT seq FROM messages")}
+            assert not (there - before) & used
+            used |= there
+            found.unlearn_many([raw for raw, _ in some[::2]])
+            before = {seq for (seq,) in log.db.execute("SELECT seq FROM messages")}

@@ -80,8 +80,8 @@ class Mails:
     ([], [('no/such/folder', 'there is no such file or folder')])
     """
 
-    def __init__(self, paths: Iterable[str | Path], most: int = MOST) -> None:
-        self.paths, self.most = [str(path) for path in paths], most
+    def __init__(self, paths: Iterable[str | Path], most: int = MOST, only_mails: bool = False) -> None:
+        self.paths, self.most, self.only_mails = [str(path) for path in paths], most, only_mails
         self.skipped: list[tuple[str, str]] = []
 
     def __iter__(self) -> Iterator[Mail]:
@@ -125,7 +125,7 @@ class Mails:
             if stat.S_IFMT(os.fstat(number).st_mode) != stat.S_IFMT(mode):
                 self._skip(path, "is not a file any more")
             elif stat.S_ISREG(mode):
-                yield from self._read(printable(path), _opened(path, file), named)
+                yield from self._read(printable(path), _opened(path, file), named and not self.only_mails)
             elif (first := file.read(1)) == b"":
                 self._skip(path, "is a pipe that nobody writes into")
             else:
@@ -171,9 +171,12 @@ class _Pipe(io.RawIOBase):
         return 1
 
 
-def mails(paths: Iterable[str | Path], most: int = MOST) -> Mails:
-    """The mails of mbox files, Maildirs, folders and files, in order; "-" is stdin. Of each at most `most` bytes are kept."""
-    return Mails(paths, most)
+def mails(paths: Iterable[str | Path], most: int = MOST, only_mails: bool = False) -> Mails:
+    """The mails of mbox files, Maildirs, folders and files, in order; "-" is stdin. Of each at most `most` bytes are kept.
+
+    only_mails : files that are named themselves are skipped, too, where they are none.
+    """
+    return Mails(paths, most, only_mails)
 
 
 def is_several(raw: bytes) -> bool:

@@ -47,7 +47,7 @@ _SIGNS = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u2039\u203a", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", " - ")
-    | dict.fromkeys("\u2022\u00b7\u2027\u25cf\u25aa\u00a1\u00bf", " ")
+    | dict.fromkeys("\u2022\u00b7\u2027\u25cf\u25aa\u00a1\u00bf\u2028\u2029\u0085", " ")
 )
 
 
@@ -141,7 +141,10 @@ def _found(columns: Any, wanted: Any) -> Any:
 
 
 def readable(text: bytes) -> str:
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:100].decode("utf-8", "replace"))
+    """As it may be shown; of letters of which it has a piece only what is whole, if anything is."""
+    told = text[:100].decode("utf-8", "ignore")
+    told = told if told.strip() or text.isascii() else text[:100].decode("utf-8", "replace")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in told)
 
 
 # --- the definition -------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from .verdict import Reason, Verdict
 __all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Relearned", "Settings", "Unlearned"]
 
 SEVERAL = MANY // 10  # mails to classify after which there are probably many more
+HEAP = 10  # mails of one command that are mixed with those of other commands; fewer come one by one
 BATCH, SECONDS = 200, 0.5  # a transaction has as many messages as come in so long, and at most so many
 
 
@@ -58,8 +59,8 @@ class Filter:
     ...     taught.learn([(b"Subject: lunch\\n\\nAt noon?", False)])
     ...     taught.unlearn(b"Subject: lunch\\n\\nAt noon?")
     ...     taught.classify(b"Subject: pills\\n\\nBuy cheap").score > 0
-    Learned(new=2, known=0, moved=0, kept=0, both=0)
-    Learned(new=0, known=1, moved=0, kept=0, both=0)
+    Learned(new=2, known=0, moved=0, kept=0, both=0, unmixed='')
+    Learned(new=0, known=1, moved=0, kept=0, both=0, unmixed='')
     Unlearned(known=True, exact=True)
     True
     """
@@ -122,21 +123,24 @@ class Filter:
         `relearn` does. They are learnt as they come, a batch in each transaction; when this returns they are on disk.
 
         mix : learn them in the order of their digests instead, after all of them were read: for mailboxes of spam, then of ham.
-            Where what was learnt before was much of one side, and this is of the other, all is mixed, and learnt anew.
+            Where HEAP of them or more are new, those that came so before are mixed with them, and all is learnt anew: the
+            filter is the one that would have learnt all of them at once.
         progress : called with the number of mails that have been read.
         """
         self.store.log.check_writable()
-        told = dict.fromkeys(Learned._fields, 0)
+        told: dict[str, Any] = dict.fromkeys(Learned._field_defaults, 0) | {"unmixed": ""}
+        heap, waiting = False, dict[bytes, bool]()
         spool = Spool(self.store.home) if mix else None
         try:
-            fresh = self._unknown(mails, told, spool, progress)
+            fresh = self._unknown(mails, told, spool, waiting, progress)
             if spool is not None:
                 for mail in fresh:
                     spool.add(mail.digest, mail.spam, mail.packed)
+                heap = len(spool) >= HEAP
                 fresh = (_Mail(*row, Message.unpack(row[2])) for row in spool.mixed())
-            self._learn_batches(fresh, told)
-            if mix:
-                self.store.mix_if_due()
+            self._learn_batches(fresh, told, heap, waiting)
+            if heap:
+                self._mix(told)
         except Exception:  # a mailbox that cannot be read; whoever pressed Ctrl-C does not want to wait
             self._settle()
             raise
@@ -197,14 +201,23 @@ class Filter:
             "this message cannot be taken back: its text was dropped (mail compact), and nothing has changed",
         )
 
+    def _mix(self, told: dict[str, Any]) -> None:
+        """All is learnt and on disk: where there is no room to put it in order, that is told, and the next heap tries again."""
+        try:
+            self.store.mix()
+        except FilterError as error:
+            told["unmixed"] = error.sentence
+
     def _unknown(
         self,
         mails: Iterable[tuple[bytes, bool]],
-        told: dict[str, int],
+        told: dict[str, Any],
         spool: Spool | None,
+        waiting: dict[bytes, bool],
         progress: Callable[[int], object] | None,
     ) -> Iterator[_Mail]:
-        """Those that may have to be learnt, read and packed; others are not even parsed."""
+        """Those that may have to be learnt, read and packed; others are not even parsed. What is waiting to be learnt counts as
+        learnt: the labels of those that are not in the spool are in `waiting`."""
         log = self.store.log
         for number, (raw, spam) in enumerate(mails, 1):
             if number == MANY // 4:  # there are probably many more
@@ -212,32 +225,35 @@ class Filter:
             name, spam = digest(raw), bool(spam)
             with self.store.writing, log.told("cannot be read"):
                 known = log.find(name)
-            waiting = None if spool is None else spool.find(name)
-            if (known is not None and known.spam == spam and waiting is None) or waiting == spam:
+            given = waiting.get(name) if spool is None else spool.find(name)
+            if (known is not None and known.spam == spam and given is None) or given == spam:
                 told["known"] += 1
-                if spool is not None and waiting is None:
+                if spool is not None and given is None:
                     spool.add(name, spam, None)
             else:
-                if waiting is not None:
+                if spool is None:
+                    waiting[name] = spam
+                elif given is not None:
                     told["both"] += 1
                 message = parse(raw)
                 yield _Mail(name, spam, message.pack(), message)
             if progress is not None:
                 progress(number)
 
-    def _learn_batches(self, mails: Iterable[_Mail], told: dict[str, int]) -> None:
+    def _learn_batches(self, mails: Iterable[_Mail], told: dict[str, Any], heap: bool, waiting: dict[bytes, bool]) -> None:
         batch: list[_Mail] = []
         until = time.monotonic() + SECONDS
         for mail in mails:
             batch.append(mail)
             if len(batch) >= BATCH or time.monotonic() > until:
-                self._learn_batch(batch, told)
+                self._learn_batch(batch, told, heap)
+                waiting.clear()  # all that was waiting was in the batch
                 batch, until = [], time.monotonic() + SECONDS
         if batch:
-            self._learn_batch(batch, told)
+            self._learn_batch(batch, told, heap)
 
-    def _learn_batch(self, batch: list[_Mail], told: dict[str, int]) -> None:
-        store, log, counts, added = self.store, self.store.log, dict.fromkeys(told, 0), []
+    def _learn_batch(self, batch: list[_Mail], told: dict[str, Any], heap: bool) -> None:
+        store, log, counts, added = self.store, self.store.log, dict.fromkeys(("new", "known", "moved", "kept"), 0), []
         with store.writing:
             state, stale, store.stale = store.state, store.stale, True  # until the state has what the log has
             with log.writing():
@@ -253,7 +269,7 @@ class Filter:
                             log.remove(known.seq)
                             alone = False
                         counts["new" if known is None else "moved"] += 1
-                        seq = log.add(mail.digest, mail.spam, mail.packed)
+                        seq = log.add(mail.digest, mail.spam, mail.packed, heap)
                         added.append(Lesson(seq, mail.digest, mail.spam, mail.message))
             if alone and not stale:
                 state.learn(added, store.lock)
@@ -346,8 +362,11 @@ class Filter:
 
     def telling_top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
         """The same, without those that repeat another: n of either side, if there are so many among the heaviest."""
-        spammy, hammy = self.top(LOOKED * n)
-        return telling(spammy, n), telling(hammy, n)
+        for looked in (LOOKED * n, LOOKED**2 * n):
+            spammy, hammy = (telling(side, n) for side in self.top(looked))
+            if len(spammy) == len(hammy) == n:
+                break
+        return spammy, hammy
 
     def stats(self) -> dict[str, Any]:
         """What the filter has learnt, and what it takes on disk."""

@@ -1,8 +1,9 @@
 """The log of a filter: every message that it was taught, in order, in one SQLite file; the filter is the replay of it.
 
 A transaction is on disk before it is acknowledged (WAL, synchronous=FULL). Messages are numbered by `seq`, which only grows and
-is never used twice. What takes something back is a `change` with a number of its own, and says from which message on the replay
-is another one: so a state that reached message s after change g is still right if no later change reaches back to s.
+is never used twice; they are replayed in its order. What takes something back, or puts it elsewhere, is a `change` with a
+number of its own, and says from which message on the replay is another one: so a state that reached message s after change g is
+still right if no later change reaches back to s.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ CREATE TABLE messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     digest BLOB NOT NULL UNIQUE,
     spam INTEGER NOT NULL,
-    seal INTEGER NOT NULL,              -- of the two before: a label or a digest that changed on the disk is noticed
+    heap INTEGER NOT NULL,              -- whether it came with many, in whose order there was no sense
+    seal INTEGER NOT NULL,              -- of digest and label: one that changed on the disk is noticed
     fields BLOB                         -- Message.pack(), NULL: folded into the base
 );
 CREATE TABLE changes (generation INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
@@ -200,10 +202,6 @@ class Log(Connection):
             raise FilterError(self.home, f"{NAME} is damaged: message {seq:,} has no text{MEND}")
         return Message.unpack(packed)
 
-    def labels(self) -> list[bool]:
-        """Of the messages that have texts, in order."""
-        return [bool(spam) for (spam,) in self.db.execute("SELECT spam FROM messages WHERE fields IS NOT NULL ORDER BY seq")]
-
     def foldable(self, keep: int) -> tuple[int, int]:
         """The last message with a text that is not among the newest so many, and the number of those up to it."""
         texts = "FROM messages WHERE fields IS NOT NULL"
@@ -227,24 +225,32 @@ class Log(Connection):
 
     # --- what changes it, each within `writing` ------------------------------------------------------------------------------
 
-    def add(self, digest: bytes, spam: bool, packed: bytes) -> int:
-        row = (digest, int(spam), _seal(digest, spam), packed)
-        columns = "digest, spam, seal, fields"
-        return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?)", row).lastrowid or 0)
+    def add(self, digest: bytes, spam: bool, packed: bytes, heap: bool = False) -> int:
+        row = (digest, int(spam), int(heap), _seal(digest, spam), packed)
+        columns = "digest, spam, heap, seal, fields"
+        return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid or 0)
 
     def remove(self, seq: int) -> None:
         self.db.execute("DELETE FROM messages WHERE seq = ?", (seq,))
         self._changed(seq)
 
-    def mix(self) -> None:
-        """The messages that have texts in the order of their digests, as if they had been learnt in it."""
-        texts = "FROM messages WHERE fields IS NOT NULL"
-        old = [seq for (seq,) in self.db.execute(f"SELECT seq {texts} ORDER BY digest")]
-        last = self.last()
-        new = range(last + 1, last + 1 + len(old))
-        self.db.executemany("UPDATE messages SET seq = ? WHERE seq = ?", zip(new, old, strict=True))
-        self.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'messages'", (last + len(old),))
-        self._changed(min(old, default=0))
+    def mix(self) -> bool:
+        """Messages that came in heaps, in however many, in the order of their digests, before those that came one by one, in
+        theirs; whether they were in another. So the order of the others does not depend on any message. Texts that are gone
+        stay what the replay begins with."""
+        texts = "FROM messages WHERE fields IS NOT NULL ORDER BY seq"
+        there = [(bool(heap), bytes(digest), seq) for heap, digest, seq in self.db.execute(f"SELECT heap, digest, seq {texts}")]
+        wanted = sorted(there, key=lambda row: (not row[0], row[1] if row[0] else b"", row[2]))
+        first = next((k for k, (one, other) in enumerate(zip(there, wanted, strict=True)) if one != other), None)
+        if first is None:
+            return False
+        moved = [seq for _, _, seq in wanted[first:]]
+        last = int(self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").fetchone()[0])
+        new = range(last + 1, last + 1 + len(moved))
+        self.db.executemany("UPDATE messages SET seq = ? WHERE seq = ?", zip(new, moved, strict=True))
+        self.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'messages'", (new[-1],))
+        self._changed(min(moved))
+        return True
 
     def change(self, settings: Settings, replayed: bool) -> None:
         self._tell("settings", asdict(settings))
@@ -254,10 +260,10 @@ class Log(Connection):
         """The texts up to the base's last message are no longer needed. Their rows are written anew: rows that have only lost
         their texts would stay where they are, one or two on a page."""
         folded = "FROM messages WHERE seq <= ? AND fields IS NOT NULL"
-        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, seal)")
-        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, seal {folded}", (base.seq,))
+        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, heap, seal)")
+        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, heap, seal {folded}", (base.seq,))
         self.db.execute(f"DELETE {folded}", (base.seq,))
-        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, seal, NULL FROM temp.kept ORDER BY seq")
+        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, heap, seal, NULL FROM temp.kept ORDER BY seq")
         self.db.execute("DROP TABLE temp.kept")
         self._tell("base", base._asdict())
 

@@ -11,6 +11,7 @@ class Learned(NamedTuple):
     moved: int = 0  # learnt before with the other label, which was taken back
     kept: int = 0  # learnt before with the other label, and left as they are: their texts were folded away
     both: int = 0  # given twice in one command, with both labels: the last one counts
+    unmixed: str = ""  # why they are not mixed with what was learnt before, where they should be: see Filter.learn
 
 
 class Unlearned(NamedTuple):

@@ -2,37 +2,20 @@
 
 An online learner that sees 500 spam and then 2,500 ham forgets the first. So the mails of one command are mixed: in the order
 of their digests, which is as good as random, and the same in whatever order they are given. They wait in a temporary file that
-SQLite keeps sorted, packed as in the log; memory does not grow with their number. Where each side comes in a command of its own
-the log is mixed, too (`is_one_sided`).
+SQLite keeps sorted, packed as in the log; memory does not grow with their number. Where there are many they are mixed with
+those that came in such commands before (`Log.mix`), too: in how many commands they came does not matter then.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import FilterError
 
 CACHE = 8 << 10  # KB of the temporary file that stay in memory
-STRETCH, SHARE, NATURAL = 20, 0.1, 8.0  # see `is_one_sided`
-
-
-def is_one_sided(labels: Sequence[bool]) -> bool:
-    """Whether messages came one side after the other: a stretch of one side is a tenth of them or more, and far longer than
-    chance would have it. What chance has, n messages of which m are of the rarer side, is about n/m ln m.
-
-    >>> is_one_sided([False] * 300 + [True] * 60), is_one_sided([False, False, True] * 120), is_one_sided([False] * 300)
-    (True, False, False)
-    """
-    n, spam = len(labels), sum(labels)
-    rarer = min(spam, n - spam)
-    if not rarer:
-        return False
-    longest = max(sum(1 for _ in stretch) for _, stretch in groupby(labels))
-    return longest >= max(STRETCH, SHARE * n, NATURAL * n / rarer)
 
 
 class Spool:
@@ -58,6 +41,9 @@ class Spool:
     def find(self, digest: bytes) -> bool | None:
         row = self.db.execute("SELECT spam FROM mails WHERE digest = ?", (digest,)).fetchone()
         return None if row is None else bool(row[0])
+
+    def __len__(self) -> int:
+        return int(self.db.execute("SELECT count(*) FROM mails WHERE packed IS NOT NULL").fetchone()[0])
 
     def mixed(self) -> Iterator[tuple[bytes, bool, bytes]]:
         texts = "FROM mails WHERE packed IS NOT NULL"

@@ -29,7 +29,6 @@ from .errors import BaseGoneError, FilterError
 from .log import Base, Log
 from .reasons import extremes, names_in
 from .settings import Settings
-from .spool import is_one_sided
 from .state import Lesson, State
 
 # Messages that are replayed at every start, at most; and the share of time that saving may take of one who learns on and on.
@@ -271,7 +270,7 @@ class Store:
         if (
             self.log.read_only
             or not self.log.in_place
-            or self.state.count - self.saved <= (BACKLOG if self.saved or not at_end else 0)  # a model is there from the first
+            or self.state.count - self.saved <= (BACKLOG if self.saved or not at_end else self._least())
             or (started < self._next_save and not at_end)
         ):
             return
@@ -279,6 +278,11 @@ class Store:
             self.save()
         ended = time.monotonic()
         self._next_save = ended + (ended - started) / SAVING
+
+    def _least(self) -> int:
+        """Of messages that are not in a file yet, at the end: a model is there from the first message on; and one that is wrong
+        does not stay, which would have what was taken back, not even if there is nothing else."""
+        return -1 if (self.home / snapshot.NAME).is_file() else 0
 
     def save(self) -> None:
         with self.writing:
@@ -305,9 +309,10 @@ class Store:
             return tuple(sorted(self.names_of(wanted, self.log, PATIENCE).items()))
 
     def names_of(self, columns: Any, log: Log, patience: float) -> dict[int, str]:
-        """What columns stand for: as files have told, since texts may be gone, or from the newest texts; within `reading`."""
+        """What columns stand for: from the newest texts; where some are gone, as files have told. Only there, since a file may
+        tell of what was taken back. Within `reading`."""
         bits = self.state.settings.bits
-        names = self.names.setdefault(bits, {})
+        names = {} if log.base() is None else self.names.setdefault(bits, {})
         names.update(
             names_in(log.newest_first(), [column for column in columns.tolist() if column not in names], bits, patience)
         )
@@ -358,12 +363,11 @@ class Store:
             snapshot.remove_abandoned(self.home)
         self.shrunk = self.log.shrink()
 
-    def mix_if_due(self) -> None:
-        """Mail that was learnt one side after the other, in several commands, is learnt anew as if it had come in one."""
+    def mix(self) -> None:
+        """Put what came in heaps in its order, and learn it anew where it was in another."""
         with self.writing, self.log.writing():
-            if is_one_sided(self.log.labels()):
+            if self.log.mix():
                 self.stale = True
-                self.log.mix()
 
     def fold_if_due(self) -> None:
         """Above one of the limits, the older half is folded."""

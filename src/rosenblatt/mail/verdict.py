@@ -31,7 +31,7 @@ def symbols(reasons: Sequence[Reason]) -> str:
     'body:free_money,subject:caf\\\\xe9_now'
     """
     names = (_ascii(_UNSAFE.sub("_", reason.name.replace('"', "").replace(": ", ":"))).strip("_") for reason in reasons)
-    return ",".join(dict.fromkeys(name for name in names if name))
+    return ",".join(dict.fromkeys(name for name in names if name and not name.endswith(":")))
 
 
 def _ascii(name: str) -> str:

@@ -17,7 +17,7 @@ from .verdicts import CODES, WRONG
 
 
 def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
-    from .reading import Reading
+    from .reading import Reading, complain
 
     reading, label, source = Reading(paths or ("-",)), "", ""
 
@@ -34,7 +34,7 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
                 click.echo(json.dumps({"mail": source, **found._asdict()}, ensure_ascii=False))
             else:
                 click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {source}")
-    reading.complain()
+    complain(reading)
     if reading.skipped or not reading.seen:
         if not reading.skipped:
             click.echo("rosenblatt: there was no mail", err=True)

@@ -21,7 +21,7 @@ from ..console import bar, note, out, print_json
 from ..failing import Failure
 from ..writing import check_picture, check_writable
 from .homes import opened
-from .reading import Reading
+from .reading import Reading, complain
 
 TRAIN = {"everything": "all", "errors": "error", "near": "near"}
 # What can be left out, and which fields of a message that is.
@@ -102,11 +102,12 @@ def _measured(
 
 
 def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[tuple[str, bytes, bool]]:
+    readings = []
     for paths, is_spam in sides:
-        reading = Reading(paths, watch)
-        for mail in reading:
+        readings.append(Reading(paths, watch, only_mails=True))
+        for mail in readings[-1]:
             yield mail.source, mail.raw, is_spam
-        reading.complain()
+    complain(*readings)
 
 
 def _read_index(index: str, watch: Any) -> Iterator[tuple[str, bytes, bool]]:

@@ -103,8 +103,9 @@ def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float
     largest = max((abs(weight) for _, weight in rows), default=0.0) or 1.0
     room = out().width - max((cell_len(name) for name in (title, *(name for name, _ in rows))), default=0) - BESIDE
     for name, weight in rows:
-        size, sign = max(1, round(min(max(room, SHORTEST), LONGEST) * abs(weight) / largest)), weight > 0
+        size = max(int(weight != 0.0), round(min(max(room, SHORTEST), LONGEST) * abs(weight) / largest))
+        sign = weight > 0
         table.add_row(Text(name), f"{weight:+.4f}", Text(("+" if sign else "-") * size, style="red" if sign else "green"))
     for name, weight in rest:
-        table.add_row(Text(name, style="dim"), f"{weight:+.4f}", "")
+        table.add_row(Text(name, style="dim"), f"{round(weight, 4) + 0.0:+.4f}", "")
     return table

@@ -30,8 +30,9 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
     """Learn from mail whether it is spam.
 
     What was learnt before is known by its digest, and learning it again changes nothing; learning it on the other side moves
-    it. Mail is mixed before it is learnt, with what was learnt of one side only, too: in how many commands and in which order
-    mailboxes are given does not matter. An interrupted command can be given again; nothing is learnt twice.
+    it. Mail is mixed before it is learnt; ten mails or more with those of such commands before, which are then learnt anew: in
+    how many commands and in which order mailboxes are given does not matter. An interrupted command can be given again;
+    nothing is learnt twice.
 
     --ham-weight and --ham-loss are kept: changing the first learns all mail anew, changing the second moves the threshold,
     though never to where a mail is more likely ham than spam. Exit code 1: some mail stayed on the other side, since its text

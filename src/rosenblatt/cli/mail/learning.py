@@ -11,7 +11,7 @@ import click
 from ...report.words import listed, plural
 from ..console import bar, note, print_json
 from .homes import opened
-from .reading import Reading, no_mail
+from .reading import Reading, complain, no_mail
 
 GONE = "its text is no longer in the log, so it cannot be taken back; nothing was changed"
 SIDES = {True: "spam", False: "ham", None: None}
@@ -20,7 +20,7 @@ SIDES = {True: "spam", False: "ham", None: None}
 def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> int:
     """How many were left on the other side. Where there is no mail no filter is made."""
     with bar("learning") as watch:
-        sides = [(Reading(spam, watch), True), (Reading(ham, watch), False)]
+        sides = [(Reading(paths, watch, only_mails=True), is_spam) for paths, is_spam in ((spam, True), (ham, False))]
 
         def labelled() -> Iterator[tuple[bytes, bool]]:
             for reading, is_spam in sides:
@@ -36,9 +36,10 @@ def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple
     readings = [reading for reading, _ in sides]
     if (spam or ham) and not first:
         raise no_mail([*spam, *ham], *readings)
-    for reading in readings:
-        reading.complain()
+    complain(*readings)
     skipped = sum(len(reading.skipped) for reading in readings)
+    if done.unmixed:
+        note(f"all was learnt, but not mixed with earlier mail ({done.unmixed}); the next such command tries again")
     if as_json:
         print_json({**done._asdict(), "skipped": skipped, "spam": has["spam"], "ham": has["ham"]})
         return int(done.kept)
@@ -97,7 +98,7 @@ def _raws(reading: Reading, sources: list[str]) -> Iterator[bytes]:
 
 
 def _end(reading: Reading, told: list[dict[str, Any]], done: str, missed: int, as_json: bool) -> int:
-    reading.complain()
+    complain(reading)
     if as_json:
         print_json(told)
     if not told and not reading.skipped:
