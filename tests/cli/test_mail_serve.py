@@ -103,8 +103,11 @@ def test_its_socket_has_the_mode_that_was_asked_for_and_mails_may_be_large(tmp_p
     options = ["--no-spamd", "--no-http", "--socket", place, "--socket-mode", "0660", "--max-size", "1000"]
     command = [*ROSENBLATT, "mail", "serve", "--home", tmp_path / "home", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert str(place) in process.stdout.readline()
-        assert place.stat().st_mode & 0o777 == 0o660
-        process.send_signal(signal.SIGHUP)
-        assert process.wait(20) == 0
+        try:
+            assert str(place) in process.stdout.readline()
+            assert place.stat().st_mode & 0o777 == 0o660
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
     assert not place.exists()

@@ -40,10 +40,15 @@ PROCESS = textwrap.dedent(
 )
 
 
+def hears_hangups() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def process(home: Path, stop_seconds: float = 5.0, before: tuple[str, ...] = ()) -> Iterator[tuple[Addresses, Any]]:
     command = [*before, sys.executable, "-c", PROCESS, str(home), str(stop_seconds)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+    # Whoever runs the tests under nohup has not started this server so.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=hears_hangups) as running:
         try:
             assert running.stdout is not None
             told = json.loads(running.stdout.readline())
