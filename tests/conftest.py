@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-ONCE = ("certificates", "cli", "exports", "mail", "models", "proofs", "real", "recipes", "report", "streams", "training")
+from browsing import chromium
+
+ONCE = (
+    "certificates",
+    "cli",
+    "exports",
+    "mail",
+    "models",
+    "proofs",
+    "real",
+    "recipes",
+    "report",
+    "streams",
+    "studio",
+    "training",
+)
 TWICE = ("test_features.py", "test_html.py", "test_learner.py")  # of tests/mail: those of its kernels
 
 # Whether a test is in time depends on what else runs; the suite has a limit of its own.
@@ -20,3 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         path = Path(item.fspath)
         if (path.parent.name in ONCE and path.name not in TWICE) or path.name == "test_scikit_learn.py":
             item.add_marker(pytest.mark.once)
+
+
+# Not for the whole session: its event loop stays in this thread for as long as it is open, and others start their own.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened

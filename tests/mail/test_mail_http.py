@@ -16,7 +16,7 @@ from serving import HAM, SPAM, Plain, all_of, ask, request, serving
 
 from rosenblatt.mail.errors import FilterError
 from rosenblatt.mail.serve import Limits, ServeError, token_from
-from rosenblatt.mail.serve.http import _is_local
+from rosenblatt.serving.hosts import is_local
 
 QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, stop_seconds=1.0)
 MAIL = {"Content-Type": "message/rfc822"}
@@ -133,11 +133,11 @@ def test_pages_of_other_sites_are_not_told_yes(server: Any) -> None:
     [
         ("localhost", True), ("LOCALHOST:80", True), ("127.0.0.1:7831", True), ("[::1]:7831", True), ("[::1]", True),
         ("", False), ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("10.0.0.1", False),
-        ("127.evil.evil.evil", False),
+        ("127.evil.evil.evil", False), ("127.0.0.53", True), ("127.999.1.1", False), ("127.1.1.256:80", False),
     ],
 )  # fmt: skip
 def test_names_of_this_machine(host: str, local: bool) -> None:
-    assert _is_local(host) is local
+    assert is_local(host) is local
 
 
 def test_a_token_opens_all_and_without_it_only_health_is_told() -> None:
@@ -238,11 +238,16 @@ def test_a_second_request_on_a_connection_has_its_own_time(server: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent", [b"\0\xff" * 100 + b"\r\n\r\n", b"PING SPAMC/1.5\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000]
+    ("sent", "status"),
+    [
+        (b"\0\xff" * 100 + b"\r\n\r\n", b"400"),
+        (b"PING SPAMC/1.5\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000, b"431"),
+    ],
 )
-def test_garbage_is_answered_with_400(server: Any, sent: bytes) -> None:
+def test_garbage_is_refused_and_told_why(server: Any, sent: bytes, status: bytes) -> None:
     head, _, body = talk(server[1], sent).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 400 ")
+    assert head.startswith(b"HTTP/1.1 " + status + b" ")
     assert list(json.loads(body)) == ["error"]
     assert call(server[1], "GET", "/healthz")[0] == 200
 
@@ -363,7 +368,7 @@ def test_a_stop_finishes_what_was_begun() -> None:
 
 
 def test_who_comes_in_the_last_moment_is_answered_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.serve.sockets.SETTLE", 0.6)
+    monkeypatch.setattr("rosenblatt.serving.sockets.SETTLE", 0.6)
     with serving(Plain(), http_port=0) as (addresses, server):
         server.stop()
         time.sleep(0.3)  # nobody is let in any more, and the system still accepts

@@ -14,7 +14,7 @@ import pytest
 from serving import HAM, SPAM, Plain, all_of, ask, connected, request, serving
 
 from rosenblatt.mail.serve import Limits
-from rosenblatt.mail.serve.sockets import ServeError, is_loopback, listen, listen_at
+from rosenblatt.serving.sockets import ServeError, is_loopback, listen, listen_at
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
@@ -321,3 +321,10 @@ def test_a_port_that_is_taken_is_told() -> None:
         listen("127.0.0.1", taken.getsockname()[1])
     with pytest.raises(ServeError, match="from 0 to 65535"):
         listen("127.0.0.1", 70_000)
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    """asyncio turns Nagle's waiting off where a socket says that it is TCP; else a second answer waits 40 ms for the first."""
+    for bound in listen("127.0.0.1", 0):
+        with bound:
+            assert bound.proto == socket.IPPROTO_TCP

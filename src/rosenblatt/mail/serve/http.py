@@ -23,6 +23,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from ...serving.bodies import Bodies
+from ...serving.hosts import is_local
 from ..errors import FoldedError
 from .engine import REASONS, TOO_LONG, Engine, Judged, failure
 from .journal import Journal
@@ -31,7 +33,6 @@ from .metrics import TYPE, Metrics, resident_bytes
 
 TYPES = ("message/rfc822", "application/octet-stream")
 MOST_REASONS = 100
-LINGER = 2.0
 PATIENCE = 5.0  # seconds for the filter to say something of itself; Prometheus waits for ten
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -49,6 +50,7 @@ class Api:
         journal: Journal,
     ) -> None:
         self._engine, self._limits, self._budget, self._metrics, self._journal = engine, limits, budget, metrics, journal
+        self._bodies = Bodies("mail", limits.idle_seconds, limits.read_seconds)
         self._token = None if token is None else token.encode()
         self._local = local  # reached under the names of this machine only
         self.stopping = False
@@ -88,7 +90,7 @@ class Api:
         if self._metrics.connections["http"] > self._limits.connections:
             raise HTTPException(503, "too many connections; try again", {"Retry-After": "1", "Connection": "close"})
         # A page of another site cannot leave Host out; health checks in HTTP/1.0 do.
-        if self._local and "host" in request.headers and not _is_local(request.headers["host"]):
+        if self._local and "host" in request.headers and not is_local(request.headers["host"]):
             raise HTTPException(403, "this server answers to localhost only, and the Host header names another")
         if self._token is not None and not open_to_all:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
@@ -145,37 +147,13 @@ class Api:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in TYPES:
             raise HTTPException(415, f"Content-Type must be {' or '.join(TYPES)}, as with curl -H 'Content-Type: {TYPES[0]}'")
-        if request.headers.get("content-encoding", "identity").lower() != "identity":
-            raise HTTPException(415, "Content-Encoding is not understood: send the mail as it is")
-        most, mail = self._limits.message_bytes, bytearray()
-        length = int(request.headers.get("content-length", "0"))
         try:
-            async with asyncio.timeout(self._limits.read_seconds):
-                while max(length, len(mail)) <= most:
-                    share.hold(max(length, len(mail)))
-                    if not (chunk := await self._chunk(request)):
-                        break
-                    mail += chunk
-                else:
-                    raise HTTPException(413, f"the mail is larger than {most:,} bytes")
-        except TimeoutError:
-            raise HTTPException(408, "the mail came too slowly") from None
+            mail = await self._bodies.read(request, self._limits.message_bytes, share.hold)
         except BudgetError:
             raise HTTPException(503, "too many large mails at once; try again", {"Retry-After": "1"}) from None
         if not mail:
             raise HTTPException(400, "there is no mail in the request's body")
-        request.state.size = len(mail)  # read to its end
-        return bytes(mail)
-
-    async def _chunk(self, request: Request) -> bytes:
-        """The next bytes of a request's body, or none at the end."""
-        if not hasattr(request.state, "chunks"):
-            request.state.chunks = request.stream()
-        async with asyncio.timeout(self._limits.idle_seconds):
-            async for chunk in request.state.chunks:
-                if chunk:
-                    return bytes(chunk)
-        return b""
+        return mail
 
     async def _unrouted(self, request: Request, error: Exception) -> Response:
         """No such path, or not by this method."""
@@ -190,22 +168,11 @@ class Api:
         self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}{said}")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
-        """The answer to a wrong request. A client that still sends gets a little time to end, since it reads the answer only
-        then; and no second request, since the rest of this one may be endless."""
         assert isinstance(error, HTTPException)
         request.state.said = error.detail
         if error.status_code >= 500:
             self._journal.warn(error.detail)
-        headers = dict(error.headers or {})
-        if request.method == "POST" and not hasattr(request.state, "size"):
-            headers["Connection"] = "close"
-            waits = request.headers.get("expect", "").lower() == "100-continue" and not hasattr(request.state, "chunks")
-            left = 0 if waits else self._limits.message_bytes  # reading would invite whoever waits to send it all
-            with contextlib.suppress(TimeoutError, ClientDisconnect):
-                async with asyncio.timeout(0 if error.status_code == 408 else LINGER):
-                    while left > 0 and (chunk := await self._chunk(request)):
-                        left -= len(chunk)
-        return JSONResponse({"error": error.detail}, error.status_code, headers)
+        return await self._bodies.refused(request, error, self._limits.message_bytes)
 
     async def _in_time(self, work: Awaitable[Any]) -> Any:
         try:
@@ -225,11 +192,3 @@ def _reasons(_: bytes, judged: Judged) -> list[dict[str, Any]]:
 def _sizes(stats: dict[str, Any]) -> dict[str, float]:
     """The numbers in what a filter says of itself."""
     return {f"filter_{k}": float(v) for k, v in stats.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-
-
-def _is_local(host: str) -> bool:
-    """Whether a Host header names this machine: a page whose name was made to point here (DNS rebinding) names itself."""
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-    name = name.strip().lower().removesuffix(".")
-    parts = name.split(".")
-    return name in ("localhost", "[::1]") or (len(parts) == 4 and parts[0] == "127" and all(p.isdigit() for p in parts))

@@ -6,18 +6,17 @@ import asyncio
 import contextlib
 import importlib.util
 import os
-import signal
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...serving.signals import run_until_signal
+from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at
 from .engine import Engine, Filters
 from .journal import Journal, Log
-from .limits import Budget, Limits
+from .limits import TOLD, Budget, Limits
 from .metrics import Metrics
-from .sockets import ServeError, close, is_loopback, listen, listen_at
 from .spamd import Spamd
 from .tokens import checked_token
 
@@ -121,21 +120,29 @@ class Server:
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
             spamd = Spamd(engine, self._limits, budget, metrics, self._journal, self._tell)
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
-            web, serving = None, None
+            api, web, serving = None, None, None
             if http_sockets:
+                from ...serving.web import Web
                 from .http import Api
-                from .web import Web
 
                 local = is_loopback(self._host)
                 api = Api(engine, self._limits, budget, metrics, token=self._token, local=local, journal=self._journal)
-                web = Web(api, self._limits, metrics)
+                web = Web(
+                    api.application(),
+                    idle_seconds=self._limits.idle_seconds,
+                    stop_seconds=self._limits.stop_seconds,
+                    header_bytes=self._limits.header_bytes,
+                    connections=self._limits.connections + TOLD,
+                    counted=lambda change: metrics.connections.update(http=change),
+                )
                 serving = asyncio.create_task(web.serve(http_sockets))
                 while not web.started and not serving.done():
                     await asyncio.sleep(0.01)
             if ready is not None:
                 ready(self._addresses(spamd_sockets, http_sockets))
             await self._stopped.wait()
-            if web is not None:
+            if api is not None and web is not None:
+                api.stopping = True
                 web.stop()
             await close(spamd_sockets, listeners, spamd.protocol)
             await spamd.stop(self._limits.stop_seconds)
@@ -165,22 +172,6 @@ class Server:
 
 
 def serve(spam_filter: Filters, server: Server, ready: Callable[[Addresses], Any] | None = None) -> None:
-    """Serve until SIGTERM, SIGINT or SIGHUP, finish what was begun, and return; a second SIGTERM or SIGINT ends at once. SIGHUP
-    means nothing where it was ignored before, as under nohup."""
-    ends = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        ends.append(signal.SIGHUP)
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        if threading.current_thread() is threading.main_thread():
-            for each in ends:
-                loop.add_signal_handler(each, signalled, each)
-        await server.run(spam_filter, ready)
-
-    def signalled(which: signal.Signals) -> None:
-        for each in ends:  # what is acknowledged is on disk, so the second may do as it likes; a terminal that ends sends two
-            signal.signal(each, signal.SIG_IGN if each is signal.SIGHUP else signal.SIG_DFL)
-        server.stop()
-
-    asyncio.run(main())
+    """Serve until SIGTERM, SIGINT or SIGHUP, finish what was begun, and return; a second SIGTERM or SIGINT ends at once, which
+    it may: what is acknowledged is on disk."""
+    run_until_signal(lambda: server.run(spam_filter, ready), server.stop)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from .sockets import ServeError
+from ...serving.sockets import ServeError
 
 VARIABLE = "ROSENBLATT_MAIL_TOKEN"
 SHORTEST = 16

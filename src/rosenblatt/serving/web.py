@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .http import Api
-from .limits import TOLD, Limits
-from .metrics import Metrics
 from .sockets import close
 
 
@@ -27,15 +25,29 @@ def _last(status: str, sentence: str) -> bytes:
 
 
 SLOW = _last("408 Request Timeout", "the request came too slowly")
+LONG = _last("431 Request Header Fields Too Large", "the head of the request is too long")
 WRONG = _last("400 Bad Request", "this is not HTTP as this server understands it")
+BLANK = re.compile(rb"\n\r?\n")
 
 
 class Web(uvicorn.Server):
-    def __init__(self, api: Api, limits: Limits, metrics: Metrics) -> None:
+    """idle_seconds: until a client has said something; stop_seconds: for what was begun at the end; connections: more than so
+    many are cut off; counted: hears 1 for each connection that comes and -1 for each that goes."""
+
+    def __init__(
+        self,
+        application: Any,
+        *,
+        idle_seconds: float,
+        stop_seconds: float,
+        header_bytes: int,
+        connections: int,
+        counted: Callable[[int], object] = lambda change: None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
-                api.application(),
-                http=_protocol(limits, metrics),
+                application,
+                http=_protocol(idle_seconds, header_bytes, connections, counted),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -43,12 +55,11 @@ class Web(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                timeout_keep_alive=max(1, round(limits.idle_seconds)),
-                timeout_graceful_shutdown=max(1, round(limits.stop_seconds)),
-                h11_max_incomplete_event_size=limits.header_bytes,
+                timeout_keep_alive=max(1, round(idle_seconds)),
+                timeout_graceful_shutdown=max(1, round(stop_seconds)),
+                h11_max_incomplete_event_size=header_bytes,
             )
         )
-        self._api = api
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -64,29 +75,35 @@ class Web(uvicorn.Server):
         return made
 
     def stop(self) -> None:
-        self._api.stopping = self.should_exit = True
+        self.should_exit = True
 
 
-def _protocol(limits: Limits, metrics: Metrics) -> Any:
+def _protocol(idle_seconds: float, header_bytes: int, connections: int, counted: Callable[[int], object]) -> Any:
     class Protocol(H11Protocol):
         """Uvicorn waits for the head of a request as long as it takes; here a timer runs from the connection's start, or a
-        request's first byte, until its head is there. Whoever ends his side after a request still gets its answer."""
+        request's first byte, until its head is there. Whoever ends his side after a request still gets its answer. h11 limits
+        a head that is not yet there as a whole; here one that comes all at once, too."""
 
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            metrics.connections["http"] += 1
-            if len(self.connections) > limits.connections + TOLD:
+            counted(1)
+            if len(self.connections) > connections:
                 transport.abort()
             self._wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            metrics.connections["http"] -= 1
+            counted(-1)
             self._wait_no_more()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            if self.conn.their_state is h11.IDLE and self._is_long(self.conn.trailing_data[0] + data):
+                self._wait_no_more()
+                self.transport.write(LONG)
+                self.transport.close()
+                return
             super().data_received(data)
             if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
                 self._wait_no_more()
@@ -104,8 +121,11 @@ def _protocol(limits: Limits, metrics: Metrics) -> Any:
             self.transport.write(WRONG)
             self.transport.close()
 
+        def _is_long(self, head: bytes) -> bool:
+            return len(head) > header_bytes and BLANK.search(head, 0, header_bytes) is None
+
         def _wait(self) -> None:
-            self._timer = self.loop.call_later(limits.idle_seconds, self._too_slow)
+            self._timer = self.loop.call_later(idle_seconds, self._too_slow)
 
         def _wait_no_more(self) -> None:
             if self._timer is not None:

@@ -96,7 +96,8 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, str]]:
 
 
 def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once only where a socket says that it is TCP; else each waits 40 ms for the one before.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
