@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from .kernels.schemes import Argmax, Binary, Rest, State
-from .kernels.sweeps import add, trail
+from .kernels.sweeps import add, add_steps, trail
 from .problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
 
 
@@ -201,8 +200,17 @@ class UpdateLog:
         if not self.grouped:
             self.replay(state, slice(int(edges[0]), int(edges[-1])))
             return
-        for first, last in itertools.pairwise(edges):
-            apply_delta(state, self.delta(slice(int(first), int(last))))
+        self._make_steps(state, edges, np.empty((0, 0)), np.empty(0))
+
+    def _make_steps(self, state: State, edges: Any, planes: Any, shifts: Any) -> None:
+        """Batch steps, all of them in one call: each alone is little beside calling it."""
+        delta, stretch = zero_sums(state), slice(int(edges[0]), int(edges[-1]))
+        moves = _columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
+        weights = state.w.reshape(-1)
+        assert np.shares_memory(weights, state.w) or not weights.size
+        flat = weights, delta.w.reshape(-1), np.empty(1, state.w.dtype)
+        edges = np.ascontiguousarray(edges, np.int64)
+        add_steps(self.problem.rows, self.problem.labels, *moves, edges, state, delta, flat, planes, shifts)
 
     def planes(self, state: State, edges: Any) -> tuple[Any, Any]:
         """(planes, intercepts) of a binary run from `state` on: before the first of the updates between `edges`, after each."""
@@ -212,10 +220,7 @@ class UpdateLog:
             moves = _columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
             trail(self.problem.rows, self.problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
             return planes, shifts
-        planes[0], shifts[0] = state.w, state.x0 * state.bias[0]
-        for n in range(1, len(edges)):
-            self.advance(state, edges[n - 1 : n + 1])
-            planes[n], shifts[n] = state.w, state.x0 * state.bias[0]
+        self._make_steps(state, edges, planes, shifts)
         return planes, shifts
 
     def weights_at(self, t: int) -> tuple[Any, Any]:
@@ -265,6 +270,13 @@ class UpdateLog:
         log.append(local, self.steps, self.times, self.others, 0)
         log.since, log.durations, log.passes = self.since, self.durations, self.passes
         log._row_ids = touched if self._row_ids is None else self._row_ids[touched]
+        return log
+
+    def spread_over(self, problem: Problem) -> UpdateLog:
+        """The same log on the whole training set again: what `compact` undid."""
+        log = UpdateLog(problem, self.start, grouped=self.grouped)
+        log.append(self.rows, self.steps, self.times, self.others, 0)
+        log.since, log.durations, log.passes = self.since, self.durations, self.passes
         return log
 
     @property

@@ -56,8 +56,30 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
     return best
 
 
+def every_error(log: UpdateLog, n_jobs: int = 1) -> Any:
+    """Training errors of each of w_0..w_T, or what they weigh, counted as the pocket counts them."""
+    state, edges, parts = copy_state(log.start), log.edges, []
+    with one_blas_thread():
+        for first in range(0, max(1, len(edges) - 1), HYPOTHESES):
+            block = edges[first : first + HYPOTHESES + 1]
+            parts.append(_errors_of(log, state, block, None, np.inf, n_jobs)[0][min(first, 1) :])
+            log.advance(state, block)
+    return np.concatenate(parts)
+
+
 def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> Pocket | None:
     """The first of the fewest errors among the hypotheses of a block, if they are fewer than `beat`."""
+    errors, alive = _errors_of(log, start, block, order, beat, n_jobs)
+    if not len(alive):
+        return None
+    first = int(alive[errors[alive].argmin()])
+    state = copy_state(start)
+    log.advance(state, block[: first + 1])
+    return Pocket(state, float(errors[first]), first)
+
+
+def _errors_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> tuple[Any, Any]:
+    """(errors of a block's hypotheses, those of them that are under `beat`): of the others only so many were counted."""
     n_rows, judge = log.problem.n_rows, (_Planes if _as_planes(log) else _Walkers)(log, start, block)
     starts, errors, alive = range(0, n_rows, ROWS), np.zeros(len(block)), np.arange(len(block))
 
@@ -70,11 +92,8 @@ def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, 
             errors[alive] += some
         alive = alive[errors[alive] < beat]
         if not len(alive):
-            return None
-    first = int(alive[errors[alive].argmin()])
-    state = copy_state(start)
-    log.advance(state, block[: first + 1])
-    return Pocket(state, float(errors[first]), first)
+            break
+    return errors, alive
 
 
 def _as_planes(log: UpdateLog) -> bool:

@@ -80,6 +80,30 @@ def test_chunks_are_the_whole(content: bytes, size: int, kernel: bool, missing: 
 
 
 @both
+@pytest.mark.parametrize(
+    ("header", "label"),
+    [
+        ("x,y,species", "species"), ("X,Y,species", "species"), ("x,y,category", "category"), ("x,y,class", "class"),
+        ("y,x,species", "species"), ("a,y,b", "y"), ("x1,x2,y", "y"), ("species,x,y", "species"),
+    ],
+)  # fmt: skip
+def test_y_beside_x_is_a_coordinate(kernel: bool, header: str, label: str) -> None:
+    cells = {"species": "uvuv", "category": "uvuv", "class": "uvuv"}
+    names = header.split(",")
+    numbers = {name: [f"{at}.{5 + row}" for row in range(4)] for at, name in enumerate(names)}
+    rows = [",".join(cells[name][row] if name in cells else numbers[name][row] for name in names) for row in range(4)]
+    data = read("csv", "\n".join([header, *rows]).encode(), kernel)
+    assert (data.label_name, data.headers) == (label, tuple(names))
+    assert data.features.names == tuple(name for name in names if name != label)
+
+
+@both
+def test_y_is_the_label_where_there_is_only_x_beside_it(kernel: bool) -> None:
+    assert read("csv", b"x,y\n1,0\n2,1\n", kernel).label_name == "y"
+    assert read("csv", b"x,y,n\n1,0,5\n2,1,6\n", kernel, ignore=("n",)).label_name == "y"
+
+
+@both
 def test_numbers_text_and_labels(kernel: bool) -> None:
     data = read("csv", b'age, job ,label\n39, State-gov, 1\n50,"a, b\n""c""",0\n\n .5 ,x,1', kernel)
     assert data.features.names == ("age", "job")

@@ -33,6 +33,11 @@ def test_numbers_strings_booleans_and_labels(tmp_path):
     assert a.dtype == c.dtype == np.float64
 
 
+def test_y_beside_x_is_a_coordinate(tmp_path):
+    data = read(write(tmp_path, '{"x": 1, "y": 2, "kind": "u"}\n{"x": 2, "y": 3, "kind": "v"}'))
+    assert (data.label_name, data.features.names, data.headers) == ("kind", ("x", "y"), ("x", "y", "kind"))
+
+
 def test_null_and_absent_keys_are_missing(tmp_path):
     path = write(tmp_path, '{"a": 1, "b": "x", "y": 1}\n{"a": null, "y": 0}\n{"a": 3, "b": "z", "y": 1}')
     with pytest.raises(DataError, match=r"rows.jsonl, line 2, column a: there is no value"):

@@ -94,3 +94,31 @@ def trail(
         for j in range(w.shape[0]):
             planes[s, j] = w[j]
         shifts[s] = x0 * bias[0]
+
+
+@kernel
+def add_steps(
+    rows: Any, labels: Any, moved: Any, others: Any, taus: Any, edges: Any,
+    state: Any, delta: Any, flat: Any, planes: Any, shifts: Any,
+) -> None:  # fmt: skip
+    """Make batch steps: the moves between two of `edges` are summed in `delta`, rounded to the weights' type, and made.
+
+    flat: (weights, those of `delta`, one number of the weights' type), seen as vectors. planes, shifts: the plane before the
+    first step and after each, of binary runs; or empty.
+    """
+    weights, sums, rounded = flat
+    for n in range(edges.shape[0]):
+        if n > 0:
+            sums[:] = 0.0
+            delta.bias[:] = 0.0
+            for s in range(edges[n - 1] - edges[0], edges[n] - edges[0]):
+                move(labels, rows, moved[s], others[s], taus[s], state.x0, delta.w, delta.bias)
+            for j in range(weights.shape[0]):
+                rounded[0] = sums[j]
+                weights[j] += rounded[0]
+            for h in range(delta.bias.shape[0]):
+                state.bias[h] += delta.bias[h]
+        if planes.shape[0] > 0:
+            for j in range(weights.shape[0]):
+                planes[n, j] = weights[j]
+            shifts[n] = state.x0 * state.bias[0]

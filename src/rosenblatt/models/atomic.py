@@ -65,6 +65,27 @@ def write_atomically(path: str | os.PathLike[str], what: Writing) -> None:
         raise WriteError(f"{name}: was written, but may not outlive a power cut: {_reason(error)}", error.errno) from error
 
 
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise the `WriteError` of a folder that takes no new file, before there is anything to write; permissions do not tell
+    that for sure."""
+    try:
+        target = Path(os.path.realpath(path))
+        before = _status(target)
+        if before is None or stat.S_ISREG(before.st_mode):
+            temporary, handle = _temporary(target, 0o600)
+            os.close(handle)
+            temporary.unlink()
+    except (OSError, ValueError) as error:
+        raise _refused(os.fspath(path), error, None) from None
+
+
+def _temporary(target: Path, mode: int) -> tuple[Path, int]:
+    """A new file beside the target, and its handle."""
+    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    return temporary, os.open(temporary, flags, mode)
+
+
 def _status(target: Path) -> os.stat_result | None:
     try:
         return target.stat()
@@ -73,9 +94,7 @@ def _status(target: Path) -> os.stat_result | None:
 
 
 def _replace(target: Path, before: os.stat_result | None, what: Writing) -> None:
-    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(temporary, flags, 0o666 if before is None else 0o600)  # a new file's permissions are the umask's business
+    temporary, handle = _temporary(target, 0o666 if before is None else 0o600)  # a new file's are the umask's business
     try:
         file = os.fdopen(handle, "wb")
         try:

@@ -137,6 +137,7 @@ def _data(source: str, batch: Any, names: list[str], layout: Layout, options: Op
         None,
         layout.text,
         layout.categorical,
+        layout.headers,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +15,20 @@ ZERO_FIRST = re.compile(r"[+-]?0\d")
 class DataError(ValueError):
     """A file that cannot be used, in one sentence that names it and, where there is one, the line and column (from 1)."""
 
-    def __init__(self, source: str, sentence: str, line: int | None = None, column: int | str | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        sentence: str,
+        line: int | None = None,
+        column: int | str | None = None,
+        headers: Sequence[str] = (),
+    ) -> None:
         places = [] if line is None else [f"line {line:,}"]
         if column is not None:
             places.append(f"column {str(column).removeprefix('column ')}")
         super().__init__(f"{', '.join([source, *places])}: {sentence}")
         self.source, self.sentence, self.line, self.column = source, sentence, line, column
+        self.headers = tuple(headers)  # the names of all columns, where they are known and one of them may be meant
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,7 @@ class Data:
     note: str | None = None  # what a person should know of how the file was read
     text: tuple[str, ...] = ()  # columns that were said to be text, by name
     categorical: tuple[str, ...] = ()  # or names
+    headers: tuple[str, ...] = ()  # of all columns of a table, in the file's order
 
     @property
     def n_rows(self) -> int:

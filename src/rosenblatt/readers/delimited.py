@@ -179,4 +179,4 @@ class _Reader:
         table, labels = self.columns.take()
         layout = self.layout
         name = None if layout.label is None else layout.names[layout.label]
-        return Data(self.source.name, table, labels, name, layout.note, layout.text, layout.categorical)
+        return Data(self.source.name, table, labels, name, layout.note, layout.text, layout.categorical, layout.names)

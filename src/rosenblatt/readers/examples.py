@@ -41,15 +41,8 @@ def example(name: str, options: Options | None = None) -> Data:
     >>> example("example:xor?rows=8").n_rows
     8
     """
-    kind, _, given = name.removeprefix("example:").replace("?", ",").replace("&", ",").partition(",")
-    if kind in BUNDLED:
-        if given:
-            raise DataError(name, f"{kind} takes no parameters")
-        data = _bundled(name, kind)
-    elif kind in PARAMETERS:
-        data = _generated(name, kind, _parameters(name, kind, given))
-    else:
-        raise DataError(name, f"there is no example {kind!r:.60}; there are {', '.join((*BUNDLED, *PARAMETERS))}")
+    kind, values = asked_for(name)
+    data = _bundled(name, kind) if kind in BUNDLED else _generated(name, kind, values)
     table = cast(Table, data.features)
     left_out = {find_column(name, table.names, key, "to ignore") for key in (options or Options()).ignore}
     kept = [j for j in range(len(table.names)) if j not in left_out]
@@ -57,6 +50,18 @@ def example(name: str, options: Options | None = None) -> Data:
         raise DataError(name, "there is no column beside the labels")
     table = Table(tuple(table.names[j] for j in kept), tuple(table.columns[j] for j in kept))
     return replace(data, features=table)
+
+
+def asked_for(name: str) -> tuple[str, dict[str, float]]:
+    """Which example a name means, and its parameters; a `DataError` where it means none."""
+    kind, _, given = name.removeprefix("example:").replace("?", ",").replace("&", ",").partition(",")
+    if kind in BUNDLED:
+        if given:
+            raise DataError(name, f"{kind} takes no parameters")
+        return kind, {}
+    if kind not in PARAMETERS:
+        raise DataError(name, f"there is no example {kind!r:.60}; there are {', '.join((*BUNDLED, *PARAMETERS))}")
+    return kind, _parameters(name, kind, given)
 
 
 def _parameters(name: str, kind: str, given: str) -> dict[str, float]:

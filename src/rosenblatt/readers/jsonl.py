@@ -80,7 +80,7 @@ class _Columns:
         features = tuple(self._column(name, rows, False) for name in self.layout.names)
         label = self.layout.label_name
         labels = None if label is None else self._column(label, rows, True)
-        said = (self.layout.text, self.layout.categorical)
+        said = (self.layout.text, self.layout.categorical, self.layout.headers)
         return Data(self.source, Table(self.layout.names, features), labels, label, None, *said)
 
     def _column(self, name: str, rows: list[Row], label: bool) -> Any:

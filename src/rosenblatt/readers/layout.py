@@ -3,8 +3,8 @@
 Header    The first row is names where it holds one that was said; where some columns hold numbers below it and it has none in
           half of them or more; or, where no column holds numbers, where it holds a usual name of a label, or something new
           over a column whose values recur.
-Labels    The column that was said; else one with a usual name; else the last, else the first, if it looks like labels: text
-          or whole numbers of which few are distinct and some recur.
+Labels    The column that was said; else one with a usual name, y beside x and others being a coordinate; else the last, else
+          the first, if it looks like labels: text or whole numbers of which few are distinct and some recur.
 Kinds     A column is numbers where all its cells are; text where most are not. In between, a cell is an error.
 """
 
@@ -95,7 +95,7 @@ def find_column(source: str, names: Sequence[str], said: str, what: str) -> int:
         position = len(names)
     if not -len(names) <= position < len(names):
         shown = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
-        raise DataError(source, f"there is no column {said!r} {what}; the columns are {shown}")
+        raise DataError(source, f"there is no column {said!r} {what}; the columns are {shown}", headers=names)
     return position % len(names)
 
 
@@ -156,15 +156,27 @@ def _label(source: str, names: Sequence[str], body: Cells, said: str | None, lef
         found = find_column(source, names, said, "of labels")
         return found, f"labels: {names[found]}, as said"
     free = [c for c in range(len(names)) if c not in left_out]
-    usual = [c for c in free if names[c].casefold() in LABEL_NAMES]
-    if usual:
-        found = min(usual, key=lambda c: LABEL_NAMES.index(names[c].casefold()))
-        return found, f"labels: {names[found]}, by its name"
+    usual = usual_label(names, free)
+    if usual is not None:
+        return usual, f"labels: {names[usual]}, by its name"
     for which in (-1, 0):
         if len(free) > 1 and _like_labels([row[free[which]] for row in body]):
             found = free[which]
             return found, f"labels: {names[found]}, the {'first' if which == 0 else 'last'} column, which looks like labels"
-    raise DataError(source, "it is not clear which column is the labels: say --label NAME (or its position, from 0)")
+    sentence = "it is not clear which column is the labels: say --label NAME (or its position, from 0)"
+    raise DataError(source, sentence, headers=names)
+
+
+def usual_label(names: Sequence[str], columns: Sequence[int]) -> int | None:
+    """The one of the columns that has a usual name of labels. Beside an x, y is the other coordinate, if there is more.
+
+    >>> usual_label(["x", "y"], [0, 1]), usual_label(["x", "y", "colour"], [0, 1, 2]), usual_label(["y", "a", "b"], [0, 1, 2])
+    (1, None, 0)
+    """
+    called = {c: names[c].casefold() for c in columns}
+    coordinate = "y" if len(called) > 2 and "x" in called.values() else None
+    usual = [c for c, name in called.items() if name in LABEL_NAMES and name != coordinate]
+    return min(usual, key=lambda c: LABEL_NAMES.index(called[c]), default=None)
 
 
 def _like_labels(cells: Sequence[bytes]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from .data import Data, DataError, Table
-from .layout import LABEL_NAMES, few_enough, find_column
+from .layout import LABEL_NAMES, few_enough, find_column, usual_label
 from .options import Options
 from .sentences import listed
 
@@ -29,6 +29,7 @@ class Layout:
     features: tuple[int, ...]
     names: tuple[str, ...]  # of the features
     label_name: str | None
+    headers: tuple[str, ...]  # of all columns
     written: frozenset[int]  # columns that are text or names whatever their cells look like
     text: tuple[str, ...] = ()  # those that were said to be text, by name
     categorical: tuple[str, ...] = ()  # or names
@@ -53,6 +54,7 @@ def lay_out(source: str, names: Sequence[str], options: Options, sample: Callabl
         features,
         tuple(names[i] for i in features),
         None if label is None else names[label],
+        tuple(names),
         frozenset(text | fixed),
         *said,
     )
@@ -85,13 +87,14 @@ def _label(source: str, names: Sequence[str], options: Options, ignored: set[int
             raise DataError(source, f"the column of labels, {names[label]!r}, cannot be ignored")
         return label
     left = [i for i in range(len(names)) if i not in ignored]
-    called = [i for i in left if names[i].casefold() in LABEL_NAMES]
-    if called:
-        return min(called, key=lambda i: LABEL_NAMES.index(names[i].casefold()))
+    usual = usual_label(names, left)
+    if usual is not None:
+        return usual
     for i in (left[-1], left[0]) if len(left) > 1 else ():
         if looks_like_labels(sample(i)):
             return i
-    raise DataError(source, f"which column has the labels cannot be told: say it with --label; there are {listed(names)}")
+    sentence = f"which column has the labels cannot be told: say it with --label; there are {listed(names)}"
+    raise DataError(source, sentence, headers=names)
 
 
 def _as_wanted(source: str, names: Sequence[str], options: Options) -> Layout:
@@ -111,7 +114,7 @@ def _as_wanted(source: str, names: Sequence[str], options: Options) -> Layout:
         label = None
     forced = {*options.text, *options.categorical}
     written = frozenset(i for i, name in zip(features, wanted, strict=True) if name in forced)
-    return Layout(label, features, tuple(wanted), None if label is None else names[label], written)
+    return Layout(label, features, tuple(wanted), None if label is None else names[label], tuple(names), written)
 
 
 def missing_cell(source: str, name: str, line: int | None, row: int | None = None, *, label: bool = False) -> DataError:
