@@ -34,6 +34,7 @@ from . import (
     squares,
     startup,
     streams,
+    studio,
 )
 from .showing import console
 
@@ -59,6 +60,7 @@ PARTS: dict[str, Callable[[int, bool], Any]] = {
     "mail": lambda repeats, quick: showing.several(mail.measure(quick)),
     "sms": lambda repeats, quick: showing.several(sms.measure(quick)),
     "serve": lambda repeats, quick: showing.served(serve.measure(quick=quick)),
+    "studio": lambda repeats, quick: showing.studio(studio.measure(repeats, quick)),
 }
 
 

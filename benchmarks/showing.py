@@ -94,6 +94,17 @@ def served(rows: Iterable[Row]) -> list[Row]:
     return shown(rows, "mail serve | requests | lost | wrong | a second | p50 ms | p99 ms | MB: start, mid, end, most", cells)
 
 
+def studio(rows: Iterable[Row]) -> list[Row]:
+    def cells(row: Row) -> Cells:
+        if "seconds" in row:
+            return [row["work"], f"{row['seconds']:.3f} s", "1 s"], _red(row["seconds"] >= 1.0)
+        middle, late = row["gaps"]
+        told = f"{row['frames']:.1f}; a frame takes {middle:.1f} ms, 95 of 100 at most {late:.1f} ms"
+        return [row["work"], told, "60"], _red(row["frames"] < 59.0)  # of a clock that is not quite exact
+
+    return shown(rows, "work | median | asked for", cells)
+
+
 def html(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
         seconds, size, hostile = row["seconds"], row["megabytes"], "at most" in row

@@ -19,7 +19,7 @@ def test_the_public_names_are_these_and_sorted() -> None:
     names += (
         "PassiveAggressive Perceptron Separable SoftMargin Stop TextHasher Undecided UpdateLog Vocabulary certify doctor load "
     )
-    names += "load_certificate losses margin minimum_errors mistake_bound radius save save_certificate verify "
+    names += "load_certificate losses margin minimum_errors mistake_bound radius save save_certificate studio verify "
     assert rb.__all__ == names.split()
     assert rb.__all__ == sorted(rb.__all__)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .proofs.errors.minimum_errors import MinimumErrors, minimum_errors
     from .proofs.margins import margin, mistake_bound, radius
     from .stopping import Stop
+    from .studio.notebook import studio
     from .text.hasher import TextHasher
     from .text.vocabulary import Vocabulary
 
@@ -65,6 +66,7 @@ __all__ = [
     "radius",
     "save",
     "save_certificate",
+    "studio",
     "verify",
 ]
 
@@ -101,6 +103,7 @@ _HOMES = {
     "radius": "proofs.margins",
     "save": "models.files",
     "save_certificate": "certificates.files",
+    "studio": "studio",
     "verify": "certificates.verify",
 }
 

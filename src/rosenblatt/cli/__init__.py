@@ -25,6 +25,7 @@ COMMANDS = {
     "certify": "Prove that a file's classes can be separated, or that they cannot.",
     "verify": "Check a certificate against a file.",
     "doctor": "Say why a perceptron does not converge on a file.",
+    "studio": "Watch an algorithm find its plane, in the browser.",
     "convert": "Turn a file into another format.",
     "export": "Turn a model into ONNX, JSON, C or SQL.",
     "mail": "A spam filter: learn, classify, explain, serve.",

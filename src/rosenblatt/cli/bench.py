@@ -19,7 +19,7 @@ def command(full: bool, arguments: tuple[str, ...]) -> None:
     """Measure Rosenblatt beside its peers on this machine; close other programs first.
 
     The parts: epochs, pocket, margins, squares, proofs, errors, memory, defaults, parsing, streams, commands,
-    startup, hashing, html, mail, sms, serve.
+    startup, hashing, html, mail, sms, serve, studio.
     --repeats N says how many turns each contestant takes, --json FILE keeps the numbers.
 
     \b

@@ -76,6 +76,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             return np.repeat(self.classes_, len(scores))
         return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
+    def show(self, X: Any = None, y: Any = None, *, columns: Any = None) -> Any:
+        """The run in a notebook, to be played forwards and backwards (needs the extra `rosenblatt[notebook]`).
+
+        X, y : what it was fitted on; may be left out where the update log has kept the rows
+        columns : two of X's columns, by name or position, to run again on; None: of more than two, the first two principal
+            components
+        """
+        from ..studio.notebook import show
+
+        return show(self, X, y, columns=columns)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

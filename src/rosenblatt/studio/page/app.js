@@ -1,0 +1,362 @@
+/**
+ * The page at work: one state, the runs that belong to it, one clock, and whoever wants to be told.
+ *
+ * @typedef {import("./model/state.js").State} State
+ * @typedef {import("./model/state.js").Points} Points
+ * @typedef {import("./model/state.js").Data} Data
+ * @typedef {import("./model/state.js").Chosen} Chosen
+ * @typedef {import("./model/state.js").Algorithm} Algorithm
+ * @typedef {import("./model/state.js").Request} Request
+ * @typedef {import("./model/recording.js").Proof} Proof
+ * @typedef {import("./source.js").PageData} PageData
+ * @typedef {{request: Request, recording: Recording, proof: Proof | null}} Played
+ * @typedef {"state" | "runs" | "frame" | "busy"} Event
+ */
+import { Player } from "./model/player.js";
+import { Recording } from "./model/recording.js";
+import { History, fromLink, initial, merged, requestOf, toLink } from "./model/state.js";
+import { Source } from "./source.js";
+import { palette } from "./view/paper.js";
+
+export class App {
+  /** @param {PageData} page */
+  constructor(page) {
+    this.page = page;
+    this.source = new Source(page);
+    this.player = new Player();
+    /** @type {State} */
+    this.state = merged(page.state ?? {}, initial());
+    this.history = new History(subjectOf(this.state));
+    /** @type {(Played | null)[]} */
+    this.played = [null];
+    /** @type {number | null} the row that is pointed at */
+    this.hover = null;
+    /** @type {import("./model/state.js").Point | null} the keyboard's place in the plane */
+    this.cursor = null;
+    this.palette = palette();
+    this.pending = false; // whether a view has more to draw
+    this.trouble = "";
+    this.busy = false;
+    this.since = 0;
+    this.asked = 0; // changes of what is to be computed, so far
+    this.running = false;
+    this.underWay = 0; // runs, proofs, files and links that are being waited for
+    this.dragging = false;
+    this.lastFrame = 0;
+    this.looping = false;
+    this.linked = 0;
+    /** @type {Map<Event, (() => void)[]>} */
+    this.listeners = new Map();
+  }
+
+  /** @param {Event} event @param {() => void} listener */
+  on(event, listener) {
+    this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
+  }
+
+  /** @param {Event} event */
+  tell(event) {
+    for (const listener of this.listeners.get(event) ?? []) listener();
+  }
+
+  // --- what there is ---------------------------------------------------------------------------------------------------------
+
+  /** @returns {Points} */
+  get data() {
+    const { data } = this.state;
+    if (!("preset" in data)) return data;
+    const preset = this.page.presets.find(({ name }) => name === data.preset) ?? this.page.presets[0];
+    return preset;
+  }
+
+  /** @param {string} name @returns {Algorithm} */
+  algorithm(name) {
+    return this.page.menu.find((each) => each.name === name) ?? this.page.menu[0];
+  }
+
+  /** A knob's value for one of the runs. @param {number} index @param {string} name */
+  knob(index, name) {
+    const chosen = this.state.runs[index];
+    const knob = this.algorithm(chosen.algorithm).knobs.find((each) => each.name === name);
+    return name in chosen.knobs ? chosen.knobs[name] : knob?.default;
+  }
+
+  /** What a row's score must be over: the width of the street on one side. @param {number} index */
+  margin(index) {
+    const margin = this.knob(index, "margin");
+    if (typeof margin === "number") return margin;
+    const { estimator } = this.algorithm(this.state.runs[index].algorithm);
+    return ["MaxMargin", "SoftMargin", "PassiveAggressive"].includes(estimator) ? 1 : 0;
+  }
+
+  /** Where a run is at the clock's time: solved ones have few frames, which are spread over the time of the other. */
+  /** @param {number} index */
+  time(index) {
+    const recording = this.played[index]?.recording;
+    if (!recording) return 0;
+    const { t, length } = this.player;
+    if (recording.run.frames && length > recording.length) return Math.round((t / length) * recording.length);
+    return Math.min(t, recording.length);
+  }
+
+  /** Whose weights, proof and curves are shown. */
+  get focus() {
+    return Math.min(this.state.focus, this.state.runs.length - 1);
+  }
+
+  get focused() {
+    return this.played[this.focus] ?? null;
+  }
+
+  /** What is proved about the points that are there now. @param {number} index */
+  proof(index) {
+    const played = this.played[index];
+    const { points, labels } = this.data;
+    return played && played.request.points === points && played.request.labels === labels ? played.proof : null;
+  }
+
+  /** Whether all that was asked for is there and drawn; what plays goes on by itself. */
+  get atRest() {
+    return this.underWay === 0 && (this.player.playing || !this.looping);
+  }
+
+  /** Wait for something. @template T @param {Promise<T>} what @returns {Promise<T>} */
+  async during(what) {
+    this.underWay++;
+    try {
+      return await what;
+    } finally {
+      this.underWay--;
+    }
+  }
+
+  // --- changing it -----------------------------------------------------------------------------------------------------------
+
+  /** Change the state and whatever depends on it. @param {Partial<State>} some */
+  change(some) {
+    const before = this.state;
+    const boxBefore = this.data.box;
+    this.state = { ...before, ...some };
+    if (this.data.box !== boxBefore) this.forget(); // other points altogether, not the same with some moved
+    this.player.speed = this.state.speed;
+    const same = ["data", "degree", "scaled", "seed", "runs"].every(
+      (name) => this.state[/** @type {keyof State} */ (name)] === before[/** @type {keyof State} */ (name)],
+    );
+    this.tell("state");
+    if (this.state.focus !== before.focus) this.tell("runs");
+    if (same) this.redraw();
+    else this.rerun();
+    this.link();
+  }
+
+  /** New points, which can be undone. @param {Data} data @param {Partial<State>} [more] */
+  edit(data, more = {}) {
+    this.dragging = false;
+    this.learn({ ...more, data });
+  }
+
+  /** A change of what is learnt from, which can be undone. @param {Partial<State>} some */
+  learn(some) {
+    this.history.push(subjectOf({ ...this.state, ...some }));
+    this.change(some);
+  }
+
+  /** Points on their way, such as one that is dragged: not undone one by one, and nothing is proved about them. */
+  /** @param {Data} data */
+  drag(data) {
+    this.dragging = true;
+    this.change({ data });
+  }
+
+  /** Points that were on their way go back. */
+  letGo() {
+    this.dragging = false;
+    this.change(this.history.now);
+  }
+
+  undo() {
+    this.change(this.history.undo());
+  }
+
+  redo() {
+    this.change(this.history.redo());
+  }
+
+  /** Nothing is shown of runs on other points. */
+  forget() {
+    this.played = this.state.runs.map(() => null);
+    this.hover = this.cursor = null;
+    this.tell("runs");
+  }
+
+  /** A whole new state, from a link or the tour. @param {State} state */
+  restore(state) {
+    const { data } = state;
+    if ("preset" in data && !this.page.presets.some(({ name }) => name === data.preset)) state = { ...state, data: initial().data };
+    const known = (/** @type {Chosen} */ { algorithm }) => this.page.menu.some(({ name }) => name === algorithm);
+    if (!state.runs.every(known)) state = { ...state, runs: initial().runs };
+    this.player.playing = false;
+    const subject = subjectOf(state);
+    if (JSON.stringify(subject) !== JSON.stringify(this.history.now)) this.history.push(subject);
+    this.change({ ...state, ...this.history.now });
+  }
+
+  /** @param {boolean} [first] there is nothing to undo yet */
+  async restoreLink(first = false) {
+    const state = await this.during(fromLink(location.hash));
+    if (state && first) this.history = new History(subjectOf(state));
+    if (state) this.restore(state);
+    return state !== undefined;
+  }
+
+  /** Put the state into the address, soon, and not too often. */
+  link() {
+    clearTimeout(this.linked);
+    this.linked = setTimeout(async () => {
+      const hash = await toLink(this.state);
+      try {
+        history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+      } catch {
+        // a page without an address of its own, as in a notebook
+      }
+    }, 300);
+  }
+
+  // --- running it ------------------------------------------------------------------------------------------------------------
+
+  /** Compute the runs of the state as it is; while some are being computed, only the last change is waited for. */
+  rerun() {
+    this.asked++;
+    if (!this.running) this.during(this.runAll());
+  }
+
+  async runAll() {
+    this.running = true;
+    const slow = setTimeout(() => this.setBusy(true), 250);
+    let turn;
+    try {
+      do {
+        turn = this.asked;
+        await this.runOnce(turn);
+      } while (turn !== this.asked);
+    } finally {
+      clearTimeout(slow);
+      this.running = false;
+      this.setBusy(false);
+    }
+    if (!this.dragging) await this.prove(turn);
+  }
+
+  /** @param {number} turn */
+  async runOnce(turn) {
+    const { state, data } = this;
+    const requests = state.runs.map((chosen) => requestOf(state, chosen, data, this.algorithm(chosen.algorithm)));
+    const enough = new Set(data.labels).size > 1;
+    const answers = enough ? await Promise.allSettled(requests.map((request) => this.source.run(request))) : [];
+    if (turn !== this.asked && !answers.some(({ status }) => status === "fulfilled")) return;
+    const refused = answers.find((answer) => answer.status === "rejected");
+    this.trouble = enough ? (refused?.reason?.message ?? "") : "Place points of two classes at least.";
+    const before = this.played;
+    this.played = requests.map((request, n) => {
+      const answer = answers[n];
+      if (answer?.status !== "fulfilled") return null;
+      const recording = new Recording(answer.value, request.points, request.labels);
+      return { request, recording, proof: stillTrue(before[n] ?? null, request) };
+    });
+    this.load();
+    this.tell("runs");
+    this.redraw();
+  }
+
+  /** Set the clock for new runs. */
+  load() {
+    const lengths = this.played.map((each) => each?.recording.length ?? 0); // none, where there is no run
+    const longest = lengths.indexOf(Math.max(...lengths));
+    this.player.load(lengths[longest], this.played[longest]?.recording.run.log?.passes ?? []);
+    if (!this.player.playing) this.player.seek(this.state.t === "end" ? this.player.length : this.state.t);
+  }
+
+  /** Proofs take longer than runs, and come after them. @param {number} turn */
+  async prove(turn) {
+    for (const each of this.played.slice()) {
+      if (!each) continue;
+      if (turn !== this.asked) return;
+      try {
+        const proof = await this.source.proof(each.request);
+        if (turn !== this.asked) return;
+        each.proof = proof;
+      } catch {
+        continue; // the run is there; what is proved about it is not
+      }
+      this.tell("runs");
+      this.redraw();
+    }
+  }
+
+  /** @param {boolean} busy */
+  setBusy(busy) {
+    if (this.busy === busy) return;
+    this.busy = busy;
+    this.since = performance.now();
+    this.tell("busy");
+  }
+
+  /** What is said meanwhile: the first run of an algorithm after an installation takes seconds. */
+  get waiting() {
+    return performance.now() - this.since > 2500 ? "compiling, once …" : "computing …";
+  }
+
+  // --- time ------------------------------------------------------------------------------------------------------------------
+
+  /** Something moved the clock by hand. @param {(player: Player) => void} how */
+  move(how) {
+    how(this.player);
+    this.noteTime();
+    this.redraw();
+  }
+
+  noteTime() {
+    const { t, atEnd } = this.player;
+    this.state = { ...this.state, t: atEnd ? "end" : t };
+    this.link();
+  }
+
+  /** Draw in the next frame, and on as long as it plays. */
+  redraw() {
+    if (this.looping) return;
+    this.looping = true;
+    this.lastFrame = performance.now();
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  /** @param {number} now */
+  frame(now) {
+    const wasPlaying = this.player.playing;
+    this.player.tick((now - this.lastFrame) / 1000);
+    this.lastFrame = now;
+    this.looping = false;
+    this.tell("frame");
+    if (this.player.playing || this.pending || this.busy) {
+      this.looping = true;
+      requestAnimationFrame((next) => this.frame(next));
+    } else if (wasPlaying) this.noteTime();
+  }
+}
+
+/** @param {State} state @returns {import("./model/state.js").Subject} */
+function subjectOf({ data, degree, scaled }) {
+  return { data, degree, scaled };
+}
+
+/**
+ * What was proved about points is so whatever runs on them: it stands until the new proof is there. What was proved about a
+ * run does not.
+ * @param {Played | null} before @param {Request} now
+ * @returns {Proof | null}
+ */
+function stillTrue(before, now) {
+  if (!before?.proof) return null;
+  const was = before.request;
+  const same = was.points === now.points && was.labels === now.labels && was.degree === now.degree && was.scaled === now.scaled;
+  return same && was.knobs.fit_intercept === now.knobs.fit_intercept ? { ...before.proof, convergence: null } : null;
+}

@@ -1,0 +1,43 @@
+/** The page starts here. */
+import { App } from "./app.js";
+import { dataPanel } from "./ui/data_panel.js";
+import { get, place } from "./ui/dom.js";
+import { help } from "./ui/help.js";
+import { insights } from "./ui/insights.js";
+import { knobs } from "./ui/knobs.js";
+import { share } from "./ui/share.js";
+import { stage } from "./ui/stage.js";
+import { tour } from "./ui/tour.js";
+import { transport } from "./ui/transport.js";
+
+/** @type {import("./source.js").PageData} */
+const page = JSON.parse(get("studio", HTMLScriptElement).textContent ?? "{}");
+const app = new App(page);
+Object.assign(globalThis, { rosenblatt: app }); // for the console, and for whoever waits until the page is at rest
+
+help(app);
+knobs(app);
+dataPanel(app);
+stage(app);
+transport(app);
+insights(app);
+share(app);
+tour(app);
+
+const banner = place("banner");
+const tellTrouble = () => {
+  banner.hidden = !(app.trouble || page.note);
+  banner.textContent = app.trouble || page.note || "";
+};
+app.on("runs", tellTrouble);
+app.on("busy", () => {
+  document.body.setAttribute("aria-busy", String(app.busy));
+  app.redraw();
+});
+addEventListener("hashchange", () => app.restoreLink());
+
+app.restoreLink(true).then((found) => {
+  if (found) return;
+  app.tell("state");
+  app.rerun();
+});

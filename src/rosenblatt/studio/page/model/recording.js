@@ -1,0 +1,200 @@
+/**
+ * A run as Python recorded it, played: the log's moves, made one after the other, give the weights of every moment.
+ *
+ * @typedef {{f64?: string, f32?: string, i32?: string}} Packed
+ * @typedef {{exponents: number[][], names: string[], centre: number[], scale: number[], x0: number}} Features
+ * @typedef {{rows: Packed, steps: Packed, times: Packed, others: Packed, edges: Packed, passes: number[]}} Log
+ * @typedef {{weights: Packed, titles: string[], support: number[][] | null, margin: number[] | null}} Frames
+ * @typedef {{at: Packed, errors: Packed, loss: Packed, loss_title: string,
+ *   pocket: {t: number[] | Packed, errors: number[] | Packed} | null}} Curves
+ * @typedef {{margin: number | null, support: number[], slack: number[] | null, objective: number | null,
+ *   gap: number | null}} Machine
+ * @typedef {{algorithm: string, title: string, scheme: "binary" | "argmax" | "rest" | "pairs", heads: number,
+ *   classes: number[], features: Features, start: Packed, log: Log | null, frames: Frames | null, updates: number,
+ *   pairs: number[][] | null, cut: string | null, curves: Curves, average: {at: Packed, weights: Packed} | null,
+ *   ballots: Packed | null, norms: Packed, readings: Record<string, number>, margin_machine: Machine | null,
+ *   stop: {reason: string, sentence: string}, code: string, seconds: number}} Run
+ * @typedef {{norms: Packed, norm_bound: Packed, alignments: Packed | null, alignment_bound: Packed | null, mistakes: number,
+ *   mistake_bound: number | null, holds: boolean, sentence: string}} Convergence
+ * @typedef {{verdict: "separable" | "inseparable" | "undecided", sentence: string, margin: number | null,
+ *   geometric: number | null, radius: number | null, bound: number | null, plane: number[][] | null,
+ *   clash: {rows: number[], weights: number[], sentence: string} | null, convergence: Convergence | null}} Proof
+ */
+
+/**
+ * An array from the wire, short ones as they are.
+ * @param {Packed | number[] | null | undefined} packed
+ * @returns {Float64Array | Float32Array | Int32Array}
+ */
+export function unpacked(packed) {
+  if (!packed) return new Float64Array(0);
+  if (Array.isArray(packed)) return Float64Array.from(packed);
+  const text = atob(packed.f64 ?? packed.f32 ?? packed.i32 ?? "");
+  const bytes = new Uint8Array(text.length);
+  for (let n = 0; n < text.length; n++) bytes[n] = text.charCodeAt(n);
+  if (packed.f64 !== undefined) return new Float64Array(bytes.buffer);
+  return packed.f32 !== undefined ? new Float32Array(bytes.buffer) : new Int32Array(bytes.buffer);
+}
+
+/**
+ * The augmented features of a point, (x0, phi_1, phi_2, ...), into `out` from `at` on.
+ * @param {Features} features @param {number} x @param {number} y @param {Float64Array} out @param {number} [at]
+ */
+export function expand(features, x, y, out, at = 0) {
+  const u = (x - features.centre[0]) / features.scale[0];
+  const v = (y - features.centre[1]) / features.scale[1];
+  out[at] = features.x0;
+  const { exponents } = features;
+  for (let j = 0; j < exponents.length; j++) {
+    let product = 1;
+    for (let n = 0; n < exponents[j][0]; n++) product *= u;
+    for (let n = 0; n < exponents[j][1]; n++) product *= v;
+    out[at + 1 + j] = product;
+  }
+}
+
+export class Recording {
+  /**
+   * @param {Run} run
+   * @param {[number, number][]} points
+   * @param {number[]} labels
+   */
+  constructor(run, points, labels) {
+    this.run = run;
+    this.features = run.features;
+    this.heads = run.heads;
+    this.width = run.features.exponents.length + 1;
+    this.size = this.heads * this.width; // numbers of one hypothesis
+    this.length = run.updates;
+    this.linear = run.features.exponents.every(([a, b]) => a + b === 1);
+    /** Position of each row's class among those that occur. */
+    this.codes = labels.map((label) => run.classes.indexOf(label));
+    /** Rows of augmented features. */
+    this.rows = new Float64Array(points.length * this.width);
+    points.forEach(([x, y], n) => expand(this.features, x, y, this.rows, n * this.width));
+    this.count = points.length;
+
+    this.moved = unpacked(run.log?.rows);
+    this.steps = unpacked(run.log?.steps);
+    this.times = unpacked(run.log?.times);
+    this.others = unpacked(run.log?.others);
+    this.edges = unpacked(run.log?.edges);
+    this.ballots = unpacked(run.ballots);
+    this.norms = unpacked(run.norms);
+    this.weights = run.frames ? /** @type {Float64Array} */ (unpacked(run.frames.weights)) : this.replayed();
+
+    const { at, errors, loss, pocket } = run.curves;
+    this.curve = { at: unpacked(at), errors: unpacked(errors), loss: unpacked(loss) };
+    this.pocket = pocket && { t: unpacked(pocket.t), errors: unpacked(pocket.errors) };
+    this.means = run.average && { at: unpacked(run.average.at), weights: unpacked(run.average.weights) };
+  }
+
+  /** All hypotheses, one after the other: each is the one before plus the moves of its update. */
+  replayed() {
+    const { size, width, length } = this;
+    const all = new Float64Array((length + 1) * size);
+    all.set(unpacked(this.run.start).subarray(0, size));
+    for (let t = 1; t <= length; t++) {
+      all.copyWithin(t * size, (t - 1) * size, t * size);
+      for (let e = this.edges[t - 1]; e < this.edges[t]; e++) {
+        const row = this.moved[e];
+        for (const [head, sign] of this.pulls(e)) {
+          const to = t * size + head * width;
+          for (let j = 0; j < width; j++) all[to + j] += sign * this.steps[e] * this.rows[row * width + j];
+        }
+      }
+    }
+    return all;
+  }
+
+  /**
+   * Which weight vectors an entry of the log moves, and whether towards the row (+1) or away from it (-1).
+   * @param {number} entry
+   * @returns {[number, number][]}
+   */
+  pulls(entry) {
+    const own = this.codes[this.moved[entry]];
+    const other = this.others[entry];
+    if (this.run.scheme === "binary") return [[0, own === 1 ? 1 : -1]];
+    if (this.run.scheme === "argmax") return [[own, 1], [other, -1]];
+    return [[other, own === other ? 1 : -1]];
+  }
+
+  /** @param {number} t */
+  at(t) {
+    const n = Math.max(0, Math.min(this.length, t));
+    return this.weights.subarray(n * this.size, (n + 1) * this.size);
+  }
+
+  /** Rows that made update t, the first of many. @param {number} t @param {number} [most] @returns {number[]} */
+  causes(t, most = 400) {
+    if (t < 1 || t > this.length || this.edges.length === 0) return [];
+    const last = Math.min(this.edges[t], this.edges[t - 1] + most);
+    return Array.from(this.moved.subarray(this.edges[t - 1], last));
+  }
+
+  /** Update at which the pocket's hypothesis was made, as of t; undefined where there is none. @param {number} t */
+  pocketAt(t) {
+    if (!this.pocket) return undefined;
+    let found = 0;
+    while (found + 1 < this.pocket.t.length && this.pocket.t[found + 1] <= t) found++;
+    return { t: this.pocket.t[found], errors: this.pocket.errors[found] };
+  }
+
+  /** The mean of the weights up to t. @param {number} t @returns {Float64Array | undefined} */
+  averageAt(t) {
+    if (!this.means) return undefined;
+    const n = lastAtMost(this.means.at, t);
+    return Float64Array.from(this.means.weights.subarray(n * this.size, (n + 1) * this.size));
+  }
+
+  /** Training errors of hypothesis t, or of the last one before it that was judged. @param {number} t */
+  errorsAt(t) {
+    return this.curve.errors[lastAtMost(this.curve.at, t)];
+  }
+
+  /**
+   * Score of one head. @param {Float64Array} w @param {number} head @param {Float64Array} rows @param {number} [row]
+   */
+  score(w, head, rows = this.rows, row = 0) {
+    const { width } = this;
+    let sum = 0;
+    for (let j = 0, a = head * width, b = row * width; j < width; j++) sum += w[a + j] * rows[b + j];
+    return sum;
+  }
+
+  /**
+   * The class that hypothesis w gives a row, by its position; ties go to the smaller.
+   * @param {Float64Array} w @param {Float64Array} rows @param {number} row
+   */
+  judge(w, rows, row) {
+    if (this.run.scheme === "binary") return this.score(w, 0, rows, row) > 0 ? 1 : 0;
+    if (this.run.scheme === "pairs") return this.judgePairs(w, rows, row);
+    let best = 0;
+    let most = -Infinity;
+    for (let h = 0; h < this.heads; h++) {
+      const score = this.score(w, h, rows, row);
+      if (score > most) [best, most] = [h, score];
+    }
+    return best;
+  }
+
+  /** @param {Float64Array} w @param {Float64Array} rows @param {number} row */
+  judgePairs(w, rows, row) {
+    const votes = new Array(this.run.classes.length).fill(0);
+    (this.run.pairs ?? []).forEach(([a, b], h) => votes[this.score(w, h, rows, row) > 0 ? b : a]++);
+    return votes.indexOf(Math.max(...votes));
+  }
+}
+
+/** Where the last of rising numbers is that is at most t. @param {ArrayLike<number>} rising @param {number} t */
+export function lastAtMost(rising, t) {
+  let low = 0;
+  let high = rising.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (rising[middle] <= t) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

@@ -1,0 +1,321 @@
+/**
+ * The whole state of the page as one plain object, how it changes, and how it becomes a link. Imports nothing.
+ *
+ * @typedef {[number, number]} Point
+ * @typedef {{points: Point[], labels: number[], names: string[], box: number[]}} Points
+ * @typedef {{preset: string} | Points} Data
+ * @typedef {{algorithm: string, knobs: Record<string, unknown>}} Chosen
+ * @typedef {{regions: boolean, normal: boolean, street: boolean, pocket: boolean, average: boolean, vote: boolean,
+ *   clash: boolean, widest: boolean}} Shown
+ * @typedef {{x: number, y: number, head: number}} Slice
+ * @typedef {{data: Data, degree: number, scaled: boolean, seed: number, runs: Chosen[], focus: number, t: number | "end",
+ *   speed: number, show: Shown, slice: Slice}} State
+ * @typedef {{data: Data, degree: number, scaled: boolean}} Subject what runs learn from
+ */
+
+export const MOST_POINTS = 5000;
+export const MOST_CLASSES = 6;
+export const MOST_DEGREE = 5;
+/** Updates a second; the last stands for "all of it in ten seconds". */
+export const SPEEDS = [1, 2, 4, 10, 30, 100, 300, 1000];
+const LONGEST_LINK = 400_000;
+
+/** @returns {State} */
+export function initial() {
+  return {
+    data: { preset: "separable" },
+    degree: 1,
+    scaled: false,
+    seed: 0,
+    runs: [{ algorithm: "perceptron", knobs: {} }],
+    focus: 0,
+    t: "end",
+    speed: 4,
+    show: {
+      regions: true, normal: true, street: true, pocket: false, average: false, vote: false, clash: true, widest: false,
+    },
+    slice: { x: 1, y: 2, head: 0 },
+  };
+}
+
+/**
+ * A state in which some fields are given; whatever is not as it should be is left at its default, since links come from
+ * anywhere.
+ * @param {unknown} given
+ * @param {State} [base]
+ * @returns {State}
+ */
+export function merged(given, base = initial()) {
+  const some = fields(given);
+  const show = fields(some.show);
+  const slice = fields(some.slice);
+  return {
+    data: checkedData(some.data) ?? base.data,
+    degree: whole(some.degree, 1, MOST_DEGREE) ?? base.degree,
+    scaled: typeof some.scaled === "boolean" ? some.scaled : base.scaled,
+    seed: whole(some.seed, 0, 2 ** 32 - 1) ?? base.seed,
+    runs: checkedRuns(some.runs) ?? base.runs,
+    focus: whole(some.focus, 0, 1) ?? base.focus,
+    t: some.t === "end" ? "end" : whole(some.t, 0, 1e6) ?? base.t,
+    speed: whole(some.speed, 1, 1e4) ?? base.speed,
+    show: /** @type {Shown} */ (
+      Object.fromEntries(
+        Object.entries(base.show).map(([name, was]) => [name, typeof show[name] === "boolean" ? show[name] : was]),
+      )
+    ),
+    slice: {
+      x: whole(slice.x, 0, 20) ?? base.slice.x,
+      y: whole(slice.y, 0, 20) ?? base.slice.y,
+      head: whole(slice.head, 0, 5) ?? base.slice.head,
+    },
+  };
+}
+
+/** @param {unknown} value @returns {Record<string, unknown>} */
+function fields(value) {
+  return typeof value === "object" && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
+}
+
+/** @param {unknown} value @param {number} low @param {number} high @returns {number | undefined} */
+function whole(value, low, high) {
+  return typeof value === "number" && Number.isInteger(value) && value >= low && value <= high ? value : undefined;
+}
+
+/** @param {unknown} given @returns {Data | undefined} */
+export function checkedData(given) {
+  const some = fields(given);
+  if (typeof some.preset === "string") return { preset: some.preset };
+  const { points, labels, names, box } = some;
+  if (!Array.isArray(points) || !Array.isArray(labels) || points.length !== labels.length) return undefined;
+  if (points.length > MOST_POINTS) return undefined;
+  const finite = (/** @type {unknown} */ v) => typeof v === "number" && Math.abs(v) <= 1e9;
+  if (!points.every((p) => Array.isArray(p) && p.length === 2 && p.every(finite))) return undefined;
+  if (!labels.every((l) => whole(l, 0, MOST_CLASSES - 1) !== undefined)) return undefined;
+  const boxed = Array.isArray(box) && box.length === 4 && box.every(finite) && box[0] < box[1] && box[2] < box[3];
+  const named = Array.isArray(names) ? names.filter((n) => typeof n === "string").map((n) => n.slice(0, 60)) : [];
+  return {
+    points: points.map(([x, y]) => /** @type {Point} */ ([x, y])),
+    labels: labels.slice(),
+    names: named.slice(0, MOST_CLASSES),
+    box: boxed ? box.slice() : boxAround(points),
+  };
+}
+
+/** @param {unknown} given @returns {Chosen[] | undefined} */
+function checkedRuns(given) {
+  if (!Array.isArray(given) || given.length < 1 || given.length > 2) return undefined;
+  const runs = given.map((run) => {
+    const { algorithm, knobs } = fields(run);
+    return typeof algorithm === "string" ? { algorithm, knobs: { ...fields(knobs) } } : undefined;
+  });
+  return runs.every((run) => run !== undefined) ? /** @type {Chosen[]} */ (runs) : undefined;
+}
+
+/**
+ * A box with some air around the points; the studio's own square where there are none.
+ * @param {Point[]} points
+ * @returns {number[]}
+ */
+export function boxAround(points) {
+  if (points.length === 0) return [-1.2, 1.2, -1.2, 1.2];
+  const box = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const [x, y] of points) {
+    box[0] = Math.min(box[0], x);
+    box[1] = Math.max(box[1], x);
+    box[2] = Math.min(box[2], y);
+    box[3] = Math.max(box[3], y);
+  }
+  for (const n of [0, 2]) {
+    const air = (box[n + 1] - box[n]) * 0.12 || Math.max(1, Math.abs(box[n]) * 0.1);
+    box[n] -= air;
+    box[n + 1] += air;
+  }
+  return box;
+}
+
+/**
+ * As many decimals as a box of this width can show, so that links stay short and say exactly what is drawn.
+ * @param {number} value @param {number[]} box
+ */
+export function rounded(value, box) {
+  const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(box[1] - box[0], box[3] - box[2], 1e-6) / 2))));
+  return Number(value.toFixed(digits));
+}
+
+// --- changes of the points; each gives new data and leaves the old as it was -----------------------------------------------
+
+/** @param {Points} data @param {Point[]} points @param {number} label @returns {Points} */
+export function withPoints(data, points, label) {
+  const room = Math.max(0, MOST_POINTS - data.points.length);
+  const added = points.slice(0, room);
+  return { ...data, points: [...data.points, ...added], labels: [...data.labels, ...added.map(() => label)] };
+}
+
+/** @param {Points} data @param {number} row @param {Point} point @returns {Points} */
+export function withMoved(data, row, point) {
+  const points = data.points.slice();
+  points[row] = point;
+  return { ...data, points };
+}
+
+/** @param {Points} data @param {number} row @returns {Points} */
+export function without(data, row) {
+  const kept = (/** @type {unknown} */ _, /** @type {number} */ n) => n !== row;
+  return { ...data, points: data.points.filter(kept), labels: data.labels.filter(kept) };
+}
+
+/** @param {Points} data @param {number} row @param {number} label @returns {Points} */
+export function withLabel(data, row, label) {
+  const labels = data.labels.slice();
+  labels[row] = label;
+  return { ...data, labels };
+}
+
+/** @param {Points} data @returns {Points} */
+export function cleared(data) {
+  return { ...data, points: [], labels: [] };
+}
+
+/** What was, what is and what was undone. Values are never changed in place, so keeping them costs nothing but pointers. */
+export class History {
+  /** @param {Subject} now */
+  constructor(now) {
+    /** @type {Subject[]} */ this.before = [];
+    /** @type {Subject[]} */ this.after = [];
+    this.now = now;
+  }
+
+  /** @param {Subject} next */
+  push(next) {
+    this.before.push(this.now);
+    if (this.before.length > 200) this.before.shift();
+    this.after = [];
+    this.now = next;
+  }
+
+  get canUndo() {
+    return this.before.length > 0;
+  }
+
+  get canRedo() {
+    return this.after.length > 0;
+  }
+
+  undo() {
+    const back = this.before.pop();
+    if (back !== undefined) {
+      this.after.push(this.now);
+      this.now = back;
+    }
+    return this.now;
+  }
+
+  redo() {
+    const forth = this.after.pop();
+    if (forth !== undefined) {
+      this.before.push(this.now);
+      this.now = forth;
+    }
+    return this.now;
+  }
+}
+
+// --- the link ---------------------------------------------------------------------------------------------------------------
+
+/**
+ * The state as the part of a link behind the #: what differs from the start, as JSON, deflated, in the letters of a link.
+ * @param {State} state
+ * @returns {Promise<string>}
+ */
+export async function toLink(state) {
+  const start = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (initial()));
+  const differs = Object.entries(state).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(start[name]));
+  if (differs.length === 0) return "";
+  const bytes = new TextEncoder().encode(JSON.stringify(Object.fromEntries(differs)));
+  const small = await piped(bytes, new CompressionStream("deflate-raw"));
+  let text = "";
+  for (const byte of small) text += String.fromCharCode(byte);
+  return `s=${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+/**
+ * The state in a link; undefined where there is none, or none that can be read.
+ * @param {string} hash
+ * @returns {Promise<State | undefined>}
+ */
+export async function fromLink(hash) {
+  const found = /(?:^#?|&)s=([\w-]+)/.exec(hash);
+  if (!found || found[1].length > LONGEST_LINK) return undefined;
+  try {
+    const text = atob(found[1].replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream("deflate-raw"), 20 * LONGEST_LINK));
+    return merged(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @param {CompressionStream | DecompressionStream} through
+ * @param {number} [most]  a short link may unfold into more than memory holds
+ */
+async function piped(bytes, through, most = Infinity) {
+  const reader = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]).stream().pipeThrough(through).getReader();
+  /** @type {Uint8Array[]} */
+  const parts = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    size += value.length;
+    if (size > most) throw new RangeError("the link unfolds into too much");
+  }
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+// --- what is asked of Python -------------------------------------------------------------------------------------------------
+
+/**
+ * @typedef {{name: string, title: string, help: string, kind: "number" | "choice" | "flag" | "weights", default: unknown,
+ *   low?: number, high?: number, log?: boolean, whole?: boolean, optional?: boolean,
+ *   choices?: {value: string, title: string}[]}} Knob
+ * @typedef {{name: string, title: string, group: string, estimator: string, summary: string, logged: boolean,
+ *   keep: string | null, knobs: Knob[]}} Algorithm
+ * @typedef {{points: Point[], labels: number[], algorithm: string, knobs: Record<string, unknown>, degree: number,
+ *   scaled: boolean, seed: number}} Request
+ */
+
+/**
+ * @param {State} state @param {Chosen} chosen @param {Points} data @param {Algorithm} algorithm
+ * @returns {Request}
+ */
+export function requestOf(state, chosen, data, algorithm) {
+  const knobs = Object.fromEntries(
+    algorithm.knobs.map((knob) => [knob.name, knob.name in chosen.knobs ? chosen.knobs[knob.name] : knob.default]),
+  );
+  const { degree, scaled, seed } = state;
+  return { points: data.points, labels: data.labels, algorithm: chosen.algorithm, knobs, degree, scaled, seed };
+}
+
+/**
+ * One text for equal requests, however their fields are ordered: what a recording is found by.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function keyOf(value) {
+  if (Array.isArray(value)) return `[${value.map(keyOf).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${entries.map(([name, each]) => `${JSON.stringify(name)}:${keyOf(each)}`).join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "null";
+}

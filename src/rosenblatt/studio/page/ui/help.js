@@ -1,0 +1,47 @@
+/** The keys, in a dialog; and light or dark. @typedef {import("../app.js").App} App */
+import { palette } from "../view/paper.js";
+import { button, get, make } from "./dom.js";
+
+const KEYS = [
+  ["Space", "play or pause"],
+  ["← →", "one update back or on"],
+  ["Shift ← →", "by a pass"],
+  ["Home End", "to the start or the end"],
+  ["click, tap", "add a point of the chosen class"],
+  ["drag", "move a point"],
+  ["right-click, long press", "delete a point"],
+  ["1 … 6", "choose the class"],
+  ["B", "brush on or off: drag to paint many points"],
+  ["Ctrl Z, Ctrl Y", "undo, redo"],
+  ["Tab to the plane, arrows, Enter, Delete", "place and delete points without a mouse"],
+  ["double-click in weight space", "start the run from there"],
+];
+
+/** @param {App} app */
+export function help(app) {
+  const dialog = get("help", HTMLDialogElement);
+  const rows = KEYS.map(([key, what]) => make("tr", {}, make("th", { scope: "row" }, make("kbd", { text: key })), make("td", { text: what })));
+  const close = make("button", { type: "button", text: "Close", onclick: () => dialog.close() });
+  const table = make("table", {}, make("tbody", {}, ...rows));
+  dialog.append(make("h2", { id: "help-title", text: "Mouse, finger and keys" }), table, make("p"), close);
+  button("open-help").addEventListener("click", () => dialog.showModal());
+  theme(app);
+}
+
+/** What the system says, until a person says something else. @param {App} app */
+function theme(app) {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = "";
+  const set = () => {
+    root.dataset.theme = chosen || (dark.matches ? "dark" : "light");
+    app.palette = palette();
+    app.redraw();
+  };
+  dark.addEventListener("change", set);
+  button("theme").addEventListener("click", () => {
+    chosen = root.dataset.theme === "dark" ? "light" : "dark";
+    set();
+  });
+  set();
+}

@@ -1,0 +1,241 @@
+/**
+ * What is proved about the points and measured along the run: the verdict, both sides of the proof's inequalities, weight
+ * space, errors and loss.
+ *
+ * @typedef {import("../app.js").App} App
+ * @typedef {import("../view/charts.js").Chart} Chart
+ */
+import { unpacked } from "../model/recording.js";
+import { ChartView, alignmentChart, described, errorsChart, lossChart, normsChart } from "../view/charts.js";
+import { brief } from "../view/paper.js";
+import { WeightView } from "../view/weight_view.js";
+import { get, make, place } from "./dom.js";
+
+/** @param {App} app */
+export function insights(app) {
+  verdict(app);
+  weights(app);
+  curves(app);
+}
+
+// --- the verdict -------------------------------------------------------------------------------------------------------------
+
+/** @param {App} app */
+function verdict(app) {
+  const told = get("verdict", HTMLParagraphElement);
+  app.on("runs", () => {
+    const proof = app.proof(app.focus);
+    const clash = proof?.clash ? `Not separable: ${proof.clash.sentence}` : undefined;
+    told.textContent = proof ? clash ?? proof.sentence : app.focused && app.source.live ? "Being proved …" : "";
+    told.className = `verdict ${proof?.verdict === "separable" ? "yes" : proof?.verdict === "inseparable" ? "no" : ""}`;
+    const stop = app.focused?.recording.run;
+    place("stop").textContent = stop ? `Why it ended: ${stop.stop.sentence} ${stop.cut ?? ""}` : "";
+  });
+  app.on("frame", () => mistakes(app));
+}
+
+/** Mistakes so far against the most there can be. @param {App} app */
+function mistakes(app) {
+  const played = app.focused;
+  const proof = app.proof(app.focus);
+  const convergence = proof?.convergence;
+  const line = place("mistakes");
+  const meter = place("meter");
+  meter.hidden = true;
+  if (!played || !played.recording.run.log) {
+    line.textContent = "";
+    return;
+  }
+  const { recording } = played;
+  const sofar = recording.edges[app.time(app.focus)];
+  const most = convergence?.mistake_bound ?? null;
+  const what = app.margin(app.focus) > 0 ? "corrections" : "mistakes"; // beyond the margin, a point may be right and yet moved
+  if (most === null) {
+    const none = proof?.verdict === "inseparable" ? " No plane separates these points, so nothing bounds them." : "";
+    line.textContent = `${sofar.toLocaleString("en")} ${what} so far.${none}`;
+    return;
+  }
+  const plain = Math.abs(most - (proof?.bound ?? NaN)) < 1e-6 * most;
+  const told = most < 100 ? brief(most) : Math.round(most).toLocaleString("en");
+  const ratio = plain ? ` = R²/γ² (R = ${brief(proof?.radius ?? NaN)}, γ = ${brief(proof?.margin ?? NaN)}${recording.features.x0 ? " with w₀ counted in" : ""})` : "";
+  line.textContent = `${sofar.toLocaleString("en")} ${what} so far; the proof allows ${told}${ratio}.`;
+  meter.hidden = false;
+  const [bar] = meter.children;
+  if (bar instanceof HTMLElement) bar.style.width = `${Math.min(100, (100 * sofar) / most)}%`;
+}
+
+// --- weight space ------------------------------------------------------------------------------------------------------------
+
+/** @param {App} app */
+function weights(app) {
+  const holder = place("weights");
+  const view = new WeightView(holder);
+  new ResizeObserver(() => app.redraw()).observe(holder);
+  const where = (/** @type {MouseEvent} */ event) => {
+    const box = holder.getBoundingClientRect();
+    return /** @type {const} */ ([event.clientX - box.left, event.clientY - box.top]);
+  };
+  holder.addEventListener("pointermove", (event) => {
+    const row = view.hit(...where(event));
+    if (row !== app.hover) {
+      app.hover = row;
+      app.redraw();
+    }
+  });
+  holder.addEventListener("pointerleave", () => {
+    app.hover = null;
+    app.redraw();
+  });
+  holder.addEventListener("dblclick", (event) => start(app, view.at(...where(event))));
+
+  let shown = "";
+  app.on("runs", () => {
+    const recording = app.focused?.recording;
+    if (!recording) return;
+    const now = JSON.stringify([recording.features.names, recording.features.x0, recording.heads, recording.run.scheme,
+      app.state.slice, app.focus, app.state.runs.map(({ algorithm }) => algorithm)]);
+    if (now === shown) return;
+    shown = now;
+    menus(app);
+  });
+  app.on("frame", () => {
+    const recording = app.focused?.recording ?? null;
+    holder.hidden = !recording;
+    if (!recording) return;
+    const { pocket, average } = app.state.show;
+    // A margin is solved to a tolerance, and touches its supports: that must not count against it.
+    const margin = app.margin(app.focus) * (recording.run.margin_machine ? 1 - 1e-3 : 1);
+    view.draw({
+      recording, t: app.time(app.focus), slice: slice(app), palette: app.palette, hover: app.hover, labels: app.data.labels,
+      margin, show: { pocket, average },
+    });
+  });
+}
+
+/** The slice that is asked for, as far as the run has such weights. @param {App} app */
+function slice(app) {
+  const { x, y, head } = app.state.slice;
+  const recording = app.focused?.recording;
+  const last = (recording?.width ?? 3) - 1;
+  const heads = recording?.heads ?? 1;
+  const first = recording?.features.x0 === 0 ? 1 : 0; // without an intercept there is no w0
+  return x === y || x > last || y > last || x < first || y < first ? { x: Math.min(1, last), y: Math.min(2, last), head: Math.min(head, heads - 1) }
+    : { x, y, head: Math.min(head, heads - 1) };
+}
+
+/** A double click starts the run there. @param {App} app @param {Float64Array | number[] | null} found */
+function start(app, found) {
+  const chosen = app.state.runs[app.focus];
+  const recording = app.focused?.recording;
+  const knows = app.algorithm(chosen.algorithm).knobs.some(({ name }) => name === "start");
+  if (!found || !recording || !knows || recording.heads !== 1) return;
+  const begin = Array.from(found, (v) => Number(v.toPrecision(4)));
+  const knobs = { ...chosen.knobs, init: "given", start: begin };
+  app.change({ runs: app.state.runs.map((run, n) => (n === app.focus ? { ...run, knobs } : run)), t: 0 });
+}
+
+/** Which two weights, and of which class. @param {App} app */
+function menus(app) {
+  const recording = app.focused?.recording;
+  if (!recording) return;
+  const now = slice(app);
+  const names = ["w₀ (bias)", ...recording.features.names.map((name) => `w of ${name}`)];
+  const there = names.map((name, n) => ({ name, n })).filter(({ n }) => n > 0 || recording.features.x0 !== 0);
+  const axis = (/** @type {"x" | "y"} */ which) => {
+    const label = which === "x" ? "Weight to the right" : "Weight upwards";
+    const menu = make("select", { "aria-label": label }, ...there.map(({ name, n }) => new Option(name, String(n))));
+    menu.value = String(now[which]);
+    menu.addEventListener("change", () => {
+      const next = { ...slice(app), [which]: Number(menu.value) };
+      if (next.x === next.y) next[which === "x" ? "y" : "x"] = now[which];
+      app.change({ slice: next });
+      menus(app);
+    });
+    return menu;
+  };
+  const parts = [axis("x"), axis("y")];
+  if (recording.heads > 1) {
+    const options = Array.from({ length: recording.heads }, (_, h) => new Option(headName(app, h), String(h)));
+    const menu = make("select", { "aria-label": "Whose weights" }, ...options);
+    menu.value = String(now.head);
+    menu.addEventListener("change", () => app.change({ slice: { ...slice(app), head: Number(menu.value) } }));
+    parts.push(menu);
+  }
+  if (app.state.runs.length > 1) {
+    const menu = make("select", { "aria-label": "Which algorithm" }, new Option("1", "0"), new Option("2", "1"));
+    menu.value = String(app.focus);
+    menu.addEventListener("change", () => {
+      app.change({ focus: Number(menu.value) });
+    });
+    parts.push(menu);
+  }
+  place("slice").replaceChildren(...parts);
+  const startable = recording.heads === 1 && app.algorithm(app.state.runs[app.focus].algorithm).knobs.some(({ name }) => name === "start");
+  place("about-weights").textContent =
+    "Each point is a half-plane of weights that get it right; the shaded cell gets all of them right." +
+    (recording.width > 3 || recording.features.x0 ? " A slice through w(t): the other weights are as they are now." : "") +
+    (startable ? " Double-click to start the run somewhere else." : "");
+}
+
+/** @param {App} app @param {number} head */
+function headName(app, head) {
+  const recording = app.focused?.recording;
+  const name = (/** @type {number} */ position) => {
+    const code = recording?.run.classes[position] ?? 0;
+    return app.data.names[code] ?? "ABCDEF"[code];
+  };
+  const pair = recording?.run.pairs?.[head];
+  return pair ? `${name(pair[0])} against ${name(pair[1])}` : `of ${name(head)}`;
+}
+
+// --- curves ------------------------------------------------------------------------------------------------------------------
+
+/** @param {App} app */
+function curves(app) {
+  const views = Object.fromEntries(
+    ["norms", "alignments", "errors", "loss"].map((id) => {
+      const holder = place(id);
+      holder.setAttribute("role", "img");
+      const view = new ChartView(holder);
+      const scrub = (/** @type {PointerEvent} */ event) => {
+        const t = view.valueAt(event.clientX - holder.getBoundingClientRect().left);
+        if (t !== null && event.buttons) app.move((player) => player.step(Math.round(t) - player.t));
+      };
+      new ResizeObserver(() => app.redraw()).observe(holder);
+      holder.addEventListener("pointerdown", scrub);
+      holder.addEventListener("pointermove", scrub);
+      return [id, { holder, view }];
+    }),
+  );
+  const show = (/** @type {string} */ id, /** @type {Chart | null} */ chart) => {
+    const { holder, view } = views[id];
+    holder.hidden = chart === null;
+    if (!chart) return;
+    view.draw(chart, app.palette);
+    if (!app.player.playing) holder.setAttribute("aria-label", described(chart));
+  };
+  app.on("frame", () => {
+    const played = app.focused;
+    const recording = played?.recording ?? null;
+    if (!played || !recording) {
+      for (const id of Object.keys(views)) show(id, null);
+      return;
+    }
+    const t = app.time(app.focus);
+    const other = app.played[1 - app.focus]?.recording ?? null;
+    const proof = app.proof(app.focus);
+    show("norms", proof?.convergence ? normsChart(recording, proof, t) : null);
+    show("alignments", proof?.convergence?.alignments ? alignmentChart(recording, proof, t) : null);
+    show("errors", recording.length ? errorsChart(recording, t, app.state.show, other) : null);
+    show("loss", recording.length ? lossChart(recording, t, other) : null);
+  });
+}
+
+/** Numbers of the proof, for files. @param {import("../model/recording.js").Convergence} convergence */
+export function plainConvergence(convergence) {
+  const list = (/** @type {import("../model/recording.js").Packed | null} */ packed) => (packed ? Array.from(unpacked(packed)) : null);
+  return {
+    ...convergence, norms: list(convergence.norms), norm_bound: list(convergence.norm_bound),
+    alignments: list(convergence.alignments), alignment_bound: list(convergence.alignment_bound),
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * The planes, one for each algorithm that runs, and what is drawn in them.
+ *
+ * @typedef {import("../app.js").App} App
+ * @typedef {import("../model/state.js").Shown} Shown
+ */
+import { PlaneView, voters } from "../view/plane_view.js";
+import { brief } from "../view/paper.js";
+import { make, place } from "./dom.js";
+import { editing } from "./editing.js";
+import { className } from "./transport.js";
+
+/** @type {[keyof Shown, string, string][]} */
+const CHECKS = [
+  ["regions", "regions", ""], ["normal", "normal vector", ""], ["street", "margin", ""], ["pocket", "pocket", "pocket"],
+  ["average", "average", "average"], ["vote", "vote", "vote"], ["widest", "w* of the proof", "widest"], ["clash", "clash", "alarm"],
+];
+
+/** @param {App} app */
+export function stage(app) {
+  const holder = place("planes");
+  /** @type {{view: PlaneView, title: HTMLElement, told: HTMLElement, canvas: HTMLElement}[]} */
+  let planes = [];
+  const build = () => {
+    if (planes.length === app.state.runs.length) return;
+    holder.replaceChildren();
+    holder.classList.toggle("two", app.state.runs.length > 1);
+    planes = app.state.runs.map((_, index) => {
+      const title = make("b");
+      const told = make("span");
+      const canvas = make("div", {
+        class: "canvas", tabindex: 0, role: "application",
+        "aria-label": "The plane of points. Arrows move a cross, Enter adds a point, Delete removes one, Escape lets go.",
+      });
+      holder.append(make("figure", { class: "plane" }, make("figcaption", {}, title, told), canvas));
+      const view = new PlaneView(canvas);
+      editing(app, view, canvas);
+      canvas.addEventListener("pointerdown", () => {
+        if (app.focus !== index) app.change({ focus: index });
+      });
+      new ResizeObserver(() => app.redraw()).observe(canvas);
+      return { view, title, told, canvas };
+    });
+  };
+  checks(app);
+  app.on("state", build);
+  app.on("frame", () => {
+    app.pending = false;
+    planes.forEach(({ view, title, told }, index) => {
+      const played = app.played[index] ?? null;
+      const recording = played?.recording ?? null;
+      const t = app.time(index);
+      view.draw({
+        data: app.data, recording, proof: app.proof(index), t, show: app.state.show, palette: app.palette, hover: app.hover,
+        margin: app.margin(index), cursor: app.cursor,
+      });
+      app.pending ||= view.pending;
+      const name = app.algorithm(app.state.runs[index].algorithm).title;
+      title.textContent = planes.length > 1 ? `${index + 1}: ${name}` : name;
+      const pocket = app.state.show.pocket ? recording?.pocketAt(t) : undefined;
+      const way = recording?.run.frames && t < recording.length ? `${recording.run.frames.titles[t]}: ` : "";
+      const errors = recording ? `${way}${recording.errorsAt(t)} wrong${pocket ? `, pocket ${pocket.errors}` : ""}` : "";
+      told.textContent = app.hover !== null && app.data.points[app.hover] ? pointed(app, index) : app.busy ? app.waiting : errors;
+    });
+    tellVoters(app);
+  });
+  build();
+}
+
+/** @param {App} app @param {number} index */
+function pointed(app, index) {
+  const row = /** @type {number} */ (app.hover);
+  const [x, y] = app.data.points[row];
+  const recording = app.played[index]?.recording;
+  const said = recording && recording.run.scheme === "binary" && recording.count > row
+    ? `, score ${brief(recording.score(recording.at(app.time(index)), 0, recording.rows, row))}` : "";
+  return `point ${row} (${className(app, row)}): ${brief(x)}, ${brief(y)}${said}`;
+}
+
+/** @param {App} app */
+function checks(app) {
+  const boxes = CHECKS.map(([name, title, colour]) => {
+    const box = make("input", { type: "checkbox", id: `show-${name}` });
+    box.addEventListener("change", () => app.change({ show: { ...app.state.show, [name]: box.checked } }));
+    const label = make("label", { for: `show-${name}` }, box, title);
+    if (colour) {
+      const swatch = make("i", { class: "swatch", "aria-hidden": "true" });
+      swatch.style.color = `var(--${colour})`;
+      label.append(swatch);
+    }
+    place("shown").append(label);
+    return { name, box, label };
+  });
+  const draw = () => {
+    for (const { name, box, label } of boxes) {
+      box.checked = app.state.show[name];
+      const readable = name !== "pocket" && name !== "average" && name !== "vote";
+      const there = readable || app.played.some((each) => each?.recording.run.log);
+      box.disabled = !there;
+      label.classList.toggle("quiet", !there);
+    }
+  };
+  app.on("state", draw);
+  app.on("runs", draw);
+  draw();
+}
+
+/** The hypotheses with the most votes so far. @param {App} app */
+function tellVoters(app) {
+  const holder = place("voters");
+  const recording = app.focused?.recording;
+  holder.hidden = !(app.state.show.vote && recording && recording.ballots.length);
+  if (holder.hidden || !recording) return;
+  const found = voters(recording, app.time(app.focus), 6);
+  while (holder.children.length < found.length) holder.append(make("div", {}, make("span"), make("i"), make("span")));
+  while (holder.children.length > found.length) holder.lastChild?.remove();
+  found.forEach(({ n, votes, share }, at) => {
+    const [who, bar, count] = /** @type {HTMLElement[]} */ ([...holder.children[at].children]);
+    who.textContent = `after update ${n}`;
+    bar.style.width = `${(100 * share).toFixed(1)}%`;
+    count.textContent = `${votes} votes`;
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * Time by buttons, keys and the line they move along.
+ *
+ * @typedef {import("../app.js").App} App
+ */
+import { SPEEDS } from "../model/state.js";
+import { Timeline } from "../view/timeline.js";
+import { typing } from "./data_panel.js";
+import { button, get, input, place } from "./dom.js";
+
+const PLAY = "M7 4v16l13-8z";
+const PAUSE = "M6 4h4v16H6zM14 4h4v16h-4z";
+
+/** @param {App} app */
+export function transport(app) {
+  const { player } = app;
+  const actions = {
+    first: () => app.move((p) => p.step(-p.length)),
+    "pass-back": () => app.move((p) => p.jump(-1)),
+    back: () => app.move((p) => p.step(-1)),
+    play: () => app.move((p) => p.toggle()),
+    forth: () => app.move((p) => p.step(1)),
+    "pass-forth": () => app.move((p) => p.jump(1)),
+    last: () => app.move((p) => p.step(p.length)),
+  };
+  for (const [id, action] of Object.entries(actions)) button(id).addEventListener("click", action);
+
+  const scrub = input("scrub");
+  scrub.addEventListener("input", () => app.move((p) => p.step(Number(scrub.value) - p.t)));
+  const timeline = new Timeline(place("timeline"));
+
+  const speed = input("speed");
+  speed.max = String(SPEEDS.length - 1);
+  speed.addEventListener("input", () => app.change({ speed: SPEEDS[Number(speed.value)] }));
+
+  document.addEventListener("keydown", (event) => {
+    if (typing(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const onControl = event.target instanceof HTMLElement && event.target.closest("button, a, summary, input");
+    const slides = event.target instanceof HTMLInputElement && event.target.type === "range";
+    const own = event.target instanceof HTMLInputElement && (event.target.type === "radio" || (slides && event.target !== scrub));
+    if (event.key === " " && !(onControl && !slides)) actions.play();
+    else if (own) return; // which has a use for arrows itself
+    else if (event.key === "ArrowRight") actions[event.shiftKey ? "pass-forth" : "forth"]();
+    else if (event.key === "ArrowLeft") actions[event.shiftKey ? "pass-back" : "back"]();
+    else if (event.key === "Home") actions.first();
+    else if (event.key === "End") actions.last();
+    else return;
+    event.preventDefault();
+  });
+
+  let playing = false;
+  app.on("frame", () => {
+    if (Number(scrub.max) !== player.length) scrub.max = String(player.length);
+    if (Number(scrub.value) !== player.t) scrub.value = String(player.t);
+    scrub.setAttribute("aria-valuetext", `update ${player.t} of ${player.length}`);
+    if (playing !== player.playing) {
+      playing = player.playing;
+      button("play").querySelector("path")?.setAttribute("d", playing ? PAUSE : PLAY);
+      button("play").setAttribute("aria-label", playing ? "Pause" : "Play");
+    }
+    const recording = app.focused?.recording ?? null;
+    place("timeline").classList.toggle("empty", !recording);
+    if (recording) timeline.draw({ recording, t: app.time(app.focus), length: player.length, palette: app.palette });
+    get("now", HTMLParagraphElement).textContent = recording ? told(app) : "";
+  });
+  app.on("state", () => {
+    speed.value = String(Math.max(0, SPEEDS.findIndex((each) => each >= app.state.speed)));
+    get("speed-told", HTMLOutputElement).textContent = `${app.state.speed} a second`;
+  });
+  app.on("runs", () => {
+    for (const id of Object.keys(actions)) button(id).disabled = player.length === 0;
+    scrub.disabled = player.length === 0;
+  });
+}
+
+/** What happened in the update that led here, in words. @param {App} app */
+function told(app) {
+  const played = app.focused;
+  if (!played) return "";
+  const { recording } = played;
+  const t = app.time(app.focus);
+  const errors = recording.errorsAt(t);
+  const wrong = `${errors.toLocaleString("en")} of ${recording.count.toLocaleString("en")} points on the wrong side`;
+  if (recording.run.frames) return `${recording.run.frames.titles[t] ?? ""} (${t + 1} of ${recording.length + 1}): ${wrong}.`;
+  if (t === 0) return `Before the first of ${recording.length.toLocaleString("en")} updates: ${wrong}.`;
+  const causes = recording.causes(t);
+  const many = recording.edges[t] - recording.edges[t - 1];
+  const who = many === 1 ? `Point ${causes[0]} (${className(app, causes[0])}) moved the plane` : `${many} points moved the plane`;
+  return `Update ${t} of ${recording.length}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${who}. Now ${wrong}.`;
+}
+
+/** The pass that update t was made in, from 1. @param {number[]} passes @param {number} t */
+function passOf(passes, t) {
+  const at = passes.findIndex((end) => end >= t);
+  return (at < 0 ? passes.length : at) + 1;
+}
+
+/** @param {App} app @param {number} row */
+export function className(app, row) {
+  const label = app.data.labels[row];
+  return app.data.names[label] ?? "ABCDEF"[label] ?? "";
+}

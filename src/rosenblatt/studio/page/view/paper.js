@@ -1,0 +1,58 @@
+/**
+ * Canvases that are as sharp as the screen and as large as their place, and the colours of the theme.
+ *
+ * @typedef {{ink: string, quiet: string, line: string, rule: string, card: string, page: string, classes: string[],
+ *   pocket: string, average: string, vote: string, widest: string, alarm: string, dark: boolean}} Palette
+ */
+import { CanvasPen } from "./pen.js";
+
+/** The colours that the style sheet has now. @returns {Palette} */
+export function palette() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    ink: colour("ink"), quiet: colour("quiet"), line: colour("line"), rule: colour("rule"), card: colour("card"),
+    page: colour("page"), classes: [0, 1, 2, 3, 4, 5].map((n) => colour(`t${n}`)), pocket: colour("pocket"),
+    average: colour("average"), vote: colour("vote"), widest: colour("widest"), alarm: colour("alarm"),
+    dark: colour("theme") === "dark",
+  };
+}
+
+/** A canvas in its holder. */
+export class Paper {
+  /** @param {HTMLElement} holder @param {string} [kind] a class name for the style sheet */
+  constructor(holder, kind = "") {
+    this.canvas = document.createElement("canvas");
+    this.canvas.className = kind;
+    this.canvas.setAttribute("aria-hidden", "true");
+    holder.append(this.canvas);
+    const context = this.canvas.getContext("2d");
+    if (!context) throw new Error("this browser has no canvas");
+    this.context = context;
+    this.pen = new CanvasPen(context);
+    this.width = this.height = 0;
+  }
+
+  /** Fit the holder; gives whether anything changed. @param {number} width @param {number} height */
+  fit(width, height) {
+    const ratio = Math.min(3, window.devicePixelRatio || 1);
+    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.width === width && this.height === height && this.canvas.width === w) return false;
+    [this.canvas.width, this.canvas.height, this.width, this.height] = [w, h, width, height];
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return true;
+  }
+
+  clear() {
+    this.context.clearRect(0, 0, this.width, this.height);
+  }
+}
+
+/** Short numbers for axes and readouts. @param {number} value */
+export function brief(value) {
+  if (!Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  const text = size >= 1e5 || size < 1e-3 ? value.toExponential(1).replace("e+", "e") : String(Number(value.toPrecision(3)));
+  return text.replaceAll("-", "−");
+}

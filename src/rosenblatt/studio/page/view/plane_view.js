@@ -1,0 +1,298 @@
+/**
+ * The plane: points, regions, the line, its normal, and what the last update did. Three layers, since the points, which are
+ * many, change seldom, and the line, which is one, in every frame.
+ *
+ * @typedef {import("../model/state.js").Points} Points
+ * @typedef {import("../model/state.js").Shown} Shown
+ * @typedef {import("../model/recording.js").Recording} Recording
+ * @typedef {import("../model/recording.js").Proof} Proof
+ * @typedef {import("./paper.js").Palette} Palette
+ * @typedef {import("./pen.js").Pen} Pen
+ * @typedef {{data: Points, recording: Recording | null, proof: Proof | null, t: number, show: Shown, palette: Palette,
+ *   hover: number | null, margin: number, cursor: [number, number] | null}} Scene
+ */
+import { Frame, squareish } from "./frame.js";
+import { Paper, brief } from "./paper.js";
+import { drawNormals } from "./normals.js";
+import { drawProof } from "./proof_marks.js";
+import { Ballot, Surface } from "./surface.js";
+
+const REACH = 12; // pixels within which a point is meant
+
+export class PlaneView {
+  /** @param {HTMLElement} holder */
+  constructor(holder) {
+    this.holder = holder;
+    this.ground = new Paper(holder, "ground");
+    this.cloud = new Paper(holder, "cloud");
+    this.over = new Paper(holder, "over");
+    this.frame = new Frame([-1, 1, -1, 1], 300, 300);
+    /** @type {Surface | null} */
+    this.surface = null;
+    /** @type {Ballot | null} */
+    this.ballot = null;
+    /** @type {unknown[]} what the cloud shows */
+    this.clouded = [];
+    this.pending = false; // whether votes are still being counted
+  }
+
+  /** @param {Scene} scene */
+  draw(scene) {
+    const { clientWidth: width, clientHeight: height } = this.holder;
+    if (!width || !height) return;
+    const resized = [this.ground, this.cloud, this.over].map((paper) => paper.fit(width, height)).some(Boolean);
+    this.frame = frameOf(scene.data, width, height);
+    const wrong = wrongRows(scene);
+    const cloud = [scene.data.points, scene.data.labels, scene.palette, ...this.frame.box];
+    if (resized || cloud.some((value, n) => value !== this.clouded[n])) {
+      this.clouded = cloud;
+      this.cloud.clear();
+      drawCloud(this.cloud.pen, this.frame, scene);
+    }
+    this.prepare(scene);
+    this.ground.clear();
+    drawGround(this.ground.pen, this.frame, scene, this.surface);
+    this.over.clear();
+    drawOver(this.over.pen, this.frame, scene, this.surface, this.ballot, wrong);
+  }
+
+  /** @param {Scene} scene */
+  prepare({ recording, show, t }) {
+    const { box } = this.frame;
+    const old = this.surface;
+    if (!recording) this.surface = null;
+    else if (!old || old.recording !== recording || old.box.some((edge, n) => edge !== box[n])) {
+      this.surface = new Surface(recording, box);
+      this.ballot = null;
+    }
+    this.pending = false;
+    if (recording && show.vote && recording.ballots.length) {
+      this.ballot ??= new Ballot(recording, box);
+      this.pending = !this.ballot.count(t, 8);
+    }
+  }
+
+  /** The row of the point at a pixel, or null. @param {Points} data @param {number} px @param {number} py */
+  hit(data, px, py) {
+    let best = REACH * REACH;
+    let found = null;
+    data.points.forEach(([x, y], n) => {
+      const distance = (this.frame.x(x) - px) ** 2 + (this.frame.y(y) - py) ** 2;
+      if (distance < best) [best, found] = [distance, n];
+    });
+    return /** @type {number | null} */ (found);
+  }
+}
+
+/** @param {Points} data @param {number} width @param {number} height */
+export function frameOf(data, width, height) {
+  return new Frame(data.box, width, height, squareish(data.box));
+}
+
+/** The whole picture with one pen, for files. @param {Pen} pen @param {number} width @param {number} height @param {Scene} scene */
+export function drawPlane(pen, width, height, scene) {
+  const frame = frameOf(scene.data, width, height);
+  const surface = scene.recording ? new Surface(scene.recording, frame.box) : null;
+  const ballot = scene.recording && scene.show.vote ? new Ballot(scene.recording, frame.box) : null;
+  ballot?.count(scene.t, 20_000);
+  pen.inside(0, 0, width, height, () => {
+    drawGround(pen, frame, scene, surface);
+    drawCloud(pen, frame, scene);
+    drawOver(pen, frame, scene, surface, ballot, wrongRows(scene));
+  });
+}
+
+// --- the ground: axes and regions -------------------------------------------------------------------------------------------
+
+/** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface | null} surface */
+function drawGround(pen, frame, scene, surface) {
+  const { palette, recording, show } = scene;
+  if (recording && surface && show.regions) {
+    const w = recording.at(scene.t);
+    if (w.some((v) => v !== 0)) {
+      surface.regions(w).forEach((parts, position) => {
+        const fill = palette.classes[recording.run.classes[position]];
+        pen.polygons(parts.map((part) => frame.all(part)), { fill, alpha: palette.dark ? 0.17 : 0.12 });
+      });
+    }
+  }
+  drawAxes(pen, frame, palette);
+}
+
+/** @param {Pen} pen @param {Frame} frame @param {Palette} palette */
+function drawAxes(pen, frame, palette) {
+  const [x0, x1, y0, y1] = frame.box;
+  const { width, height } = frame;
+  const faint = { stroke: palette.rule, width: 1, alpha: 0.55 };
+  if (x0 < 0 && x1 > 0) pen.line([frame.x(0), 0, frame.x(0), height], faint);
+  if (y0 < 0 && y1 > 0) pen.line([0, frame.y(0), width, frame.y(0)], faint);
+  const words = { size: 11, fill: palette.quiet, halo: palette.card };
+  for (const value of ticks(x0, x1, Math.max(3, width / 90))) {
+    const x = frame.x(value);
+    if (x < 26 || x > width - 14) continue;
+    pen.line([x, height, x, height - 4], faint);
+    pen.text(x, height - 8, brief(value), { ...words, anchor: "middle" });
+  }
+  for (const value of ticks(y0, y1, Math.max(3, height / 80))) {
+    const y = frame.y(value);
+    if (y > height - 20 || y < 12) continue;
+    pen.line([0, y, 4, y], faint);
+    pen.text(8, y + 4, brief(value), words);
+  }
+}
+
+/** Round numbers inside an interval. @param {number} low @param {number} high @param {number} most */
+export function ticks(low, high, most) {
+  const rough = (high - low) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= rough) ?? rough;
+  /** @type {number[]} */
+  const found = [];
+  for (let n = Math.ceil(low / step); n * step <= high; n++) found.push(n * step);
+  return found;
+}
+
+// --- the cloud: points ------------------------------------------------------------------------------------------------------
+
+/** Smaller where there are many. @param {number} count @param {Frame} frame */
+function markSize(count, frame) {
+  const room = Math.min(frame.width, frame.height) / 90;
+  return Math.max(2.2, Math.min(room, 9, 50 / Math.sqrt(count + 1)));
+}
+
+/** @param {Pen} pen @param {Frame} frame @param {Scene} scene */
+function drawCloud(pen, frame, { data, palette }) {
+  const size = markSize(data.points.length, frame);
+  /** @type {number[][]} */
+  const clouds = [[], [], [], [], [], []];
+  data.points.forEach(([x, y], n) => clouds[data.labels[n]].push(frame.x(x), frame.y(y)));
+  clouds.forEach((points, c) => {
+    if (points.length) pen.marks(c, points, size, { fill: palette.classes[c], stroke: palette.card, width: 1 });
+  });
+}
+
+/** Rows that the hypothesis at t has on the wrong side. @param {Scene} scene @returns {number[]} */
+function wrongRows({ recording, t, data }) {
+  if (!recording || recording.count !== data.points.length) return [];
+  const w = recording.at(t);
+  const binary = recording.run.scheme === "binary";
+  /** @type {number[]} */
+  const wrong = [];
+  for (let n = 0; n < recording.count; n++) {
+    const own = recording.codes[n];
+    if (binary) {
+      const score = recording.score(w, 0, recording.rows, n);
+      if (!((own === 1 ? score : -score) > 0)) wrong.push(n); // a row on the plane is a mistake
+    } else if (recording.judge(w, recording.rows, n) !== own) wrong.push(n);
+  }
+  return wrong;
+}
+
+// --- over it: lines, arrows, rings --------------------------------------------------------------------------------------------
+
+/**
+ * @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface | null} surface @param {Ballot | null} ballot
+ * @param {number[]} wrong
+ */
+function drawOver(pen, frame, scene, surface, ballot, wrong) {
+  const { data, palette, recording, t } = scene;
+  const size = markSize(data.points.length, frame);
+  /** @type {number[][]} */
+  const hollow = [[], [], [], [], [], []];
+  for (const n of wrong) hollow[data.labels[n]].push(frame.x(data.points[n][0]), frame.y(data.points[n][1]));
+  hollow.forEach((points, c) => {
+    const style = { fill: palette.card, stroke: palette.classes[c], width: Math.min(2, size / 2.5) };
+    if (points.length) pen.marks(c, points, size * 0.9, style);
+  });
+  if (recording && surface && recording.count === data.points.length) {
+    drawStreet(pen, frame, scene, surface);
+    drawReadings(pen, frame, scene, surface, ballot);
+    if (t > 0 && recording.run.log) {
+      const before = surface.boundaryAt(t - 1);
+      pen.segments(frame.all(before), { stroke: palette.ink, width: 1.5, dash: [5, 5], alpha: 0.45 });
+    }
+    pen.segments(frame.all(surface.boundaryAt(t)), { stroke: palette.ink, width: 2.5 });
+    drawCauses(pen, frame, scene, size);
+    if (scene.show.normal && recording.linear) drawNormals(pen, frame, scene, surface);
+  }
+  drawProof(pen, frame, scene, surface);
+  if (scene.hover !== null && data.points[scene.hover]) {
+    const [x, y] = data.points[scene.hover];
+    pen.circle(frame.x(x), frame.y(y), size + 5, { stroke: palette.ink, width: 2 });
+  }
+  if (scene.cursor) {
+    const [x, y] = [frame.x(scene.cursor[0]), frame.y(scene.cursor[1])];
+    pen.segments([x - 14, y, x + 14, y, x, y - 14, x, y + 14], { stroke: palette.card, width: 4 });
+    pen.segments([x - 14, y, x + 14, y, x, y - 14, x, y + 14], { stroke: palette.ink, width: 1.5 });
+  }
+}
+
+/** The margin: a band beside the line, and the points that hold it. */
+/** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface */
+function drawStreet(pen, frame, { recording, show, t, palette, data, margin }, surface) {
+  if (!recording || !show.street || !(margin > 0)) return;
+  const w = recording.at(t);
+  if (recording.run.scheme === "binary") {
+    pen.polygons(surface.strip(w, margin).map((part) => frame.all(part)), { fill: palette.ink, alpha: 0.06 });
+    for (const value of [-margin, margin]) {
+      pen.segments(frame.all(surface.level(w, value)), { stroke: palette.ink, width: 1.2, dash: [2, 4], alpha: 0.8 });
+    }
+  }
+  const support = recording.run.frames?.support?.[t] ?? (t === recording.length ? recording.run.margin_machine?.support : null);
+  const rings = (support ?? []).filter((n) => data.points[n]);
+  for (const n of rings.slice(0, 400)) {
+    const [x, y] = data.points[n];
+    pen.circle(frame.x(x), frame.y(y), 10, { stroke: palette.ink, width: 1.4 });
+  }
+}
+
+/** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface @param {Ballot | null} ballot */
+function drawReadings(pen, frame, { recording, show, t, palette }, surface, ballot) {
+  if (!recording) return;
+  if (show.vote && recording.ballots.length) {
+    for (const { n, share } of voters(recording, t)) {
+      const alpha = 0.06 + 0.5 * share;
+      pen.segments(frame.all(surface.boundaryAt(n)), { stroke: palette.vote, width: 1 + 2 * share, alpha });
+    }
+    if (ballot) pen.segments(frame.all(ballot.boundary()), { stroke: palette.vote, width: 3 });
+  }
+  const average = show.average && recording.averageAt(t);
+  if (average) pen.segments(frame.all(surface.boundary(average)), { stroke: palette.average, width: 2.5, dash: [10, 4] });
+  const pocket = show.pocket && recording.pocketAt(t);
+  if (pocket) {
+    const line = frame.all(surface.boundaryAt(pocket.t));
+    pen.segments(line, { stroke: palette.pocket, width: 2.5, dash: [3, 3] });
+  }
+}
+
+/**
+ * The hypotheses up to t with the most votes, with their share of the largest.
+ * @param {Recording} recording @param {number} t @param {number} [most]
+ */
+export function voters(recording, t, most = 40) {
+  const { ballots } = recording;
+  /** @type {number[]} */
+  const best = [];
+  // Thousands are looked at in every frame, and hardly any is among the first: no need to sort them all.
+  for (let n = 0; n <= t && n < ballots.length; n++) {
+    if (!(ballots[n] > 0) || (best.length === most && ballots[n] <= ballots[best[most - 1]])) continue;
+    let at = best.length;
+    while (at > 0 && ballots[best[at - 1]] < ballots[n]) at--;
+    best.splice(at, 0, n);
+    if (best.length > most) best.pop();
+  }
+  return best.map((n) => ({ n, votes: ballots[n], share: ballots[n] / ballots[best[0]] }));
+}
+
+/** Rings around the rows that made the last update. */
+/** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {number} size */
+function drawCauses(pen, frame, { recording, t, data, palette }, size) {
+  if (!recording) return;
+  const causes = recording.causes(t);
+  for (const n of causes) {
+    const [x, y] = [frame.x(data.points[n][0]), frame.y(data.points[n][1])];
+    const colour = palette.classes[data.labels[n]];
+    pen.circle(x, y, size + 5, { stroke: colour, width: causes.length > 1 ? 1.5 : 2.5 });
+    if (causes.length === 1) pen.circle(x, y, size + 9, { stroke: colour, width: 1.2, alpha: 0.5 });
+  }
+}

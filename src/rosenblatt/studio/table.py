@@ -1,0 +1,213 @@
+"""A file as a table that the page can show: columns of numbers, their principal components, and labels of at most six classes.
+
+What the project's readers can read from a disk, the command line can show; of bytes that were dropped on the page, only what
+is text: a few of them cannot become gigabytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..readers.data import Data, DataError, Sparse, Table, typed_labels
+from ..readers.options import Options
+from ..readers.read import format_of, read
+from ..readers.sources import COMPRESSED, Source
+from ..report.facts import evenly
+from ..training.train import check_classes, labelled
+from .arrays import packed
+from .components import principal
+from .request import MOST_CLASSES, RequestError
+
+MOST_ROWS = 2000
+MOST_COLUMNS = 50
+MOST_HEADERS = 1000
+# Columns that components are made of.
+MOST_MIXED = 2000
+# Columns of a file that is dropped on the page, and the bytes of its first line that they are looked for in.
+MOST_READ, LONGEST_LINE = 5000, 1 << 20
+# Bytes of a compressed file, once it is unpacked.
+UNPACKED = 64 << 20
+TEXTS = ("csv", "tsv", "svmlight", "jsonl")
+LARGEST = 1e9
+OTHER = "other"
+# Different whole numbers that may still be classes.
+NUMBERS = 50
+
+# A cell like 1,5 in a file whose cells are told apart by something else.
+COMMA = re.compile(rb"(?:^|[;\t|])[ ]*([+-]?[0-9]{1,15},[0-9]{1,15})[ ]*(?=[;\t|\r])", re.MULTILINE)
+COMMA_SAID = "looks like a number with a decimal comma, and numbers have a point here"
+
+
+def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str, Any]:
+    """The table in a file that was dropped on the page; `name` says how it is written, `label` which column has the labels, by
+    name or position. A `RequestError` where there is none."""
+    try:
+        with Source(Path(name).name or "file", io.BytesIO(data)) as source:
+            plain = source if source.compression is None else _unpacked(source)
+            kind = format_of(plain, Options())
+            if kind not in TEXTS:
+                sentence = f"files of this kind ({kind}) are not read here: open it with rosenblatt studio {source.name}"
+                raise DataError(source.name, sentence)
+            if kind in ("csv", "tsv"):
+                _check_width(plain)
+            return table_of(read(plain, Options(label=label, missing="mean")), Path(name).name)
+    except DataError as error:
+        # What a person may say on a command line, there is no place for on the page.
+        advice = f": open it with rosenblatt studio {Path(name).name} --"
+        sentence = str(error).replace(": say --", advice)
+        comma = COMMA.search(data[:4096]) if COMMA_SAID not in sentence else None  # without numbers, labels are not found
+        told = f"{sentence}; {comma[1].decode()} {COMMA_SAID}" if comma else sentence
+        raise RequestError(told, _some(error.headers)) from error
+
+
+def table_of_data(source: str, options: Options | None = None) -> dict[str, Any]:
+    """The table in anything that `train` could learn from: a file's path, "-" or an example."""
+    return table_of(read(source, options or Options(missing="mean")), Path(source).name if source != "-" else "stdin")
+
+
+def _check_width(source: Source) -> None:
+    """Whether a row is too long, by its first line: a reader takes a minute for what nobody can look at."""
+    line = source.peek(LONGEST_LINE).partition(b"\n")[0] + b"\n"
+    cells = max(line.count(delimiter) for delimiter in (b",", b";", b"\t", b"|")) + 1
+    if cells > MOST_READ:
+        raise DataError(source.name, f"the first row has {cells:,} cells or more, and {MOST_READ:,} columns are the most")
+
+
+def _unpacked(source: Source) -> Source:
+    parts, left = [], UNPACKED
+    while left > 0 and (part := source.read(min(left, 1 << 20))):
+        parts.append(part)
+        left -= len(part)
+    if left <= 0:
+        raise DataError(source.name, f"is more than {UNPACKED >> 20} MB when unpacked: open it with rosenblatt studio")
+    name = Path(source.name)
+    name = name.with_suffix("") if name.suffix.lower() in COMPRESSED else name
+    return Source(name, io.BytesIO(b"".join(parts)))
+
+
+def table_of(data: Data, name: str) -> dict[str, Any]:
+    """A `DataError` where there are no labels, one class, quantities instead of classes, or no numbers."""
+    try:
+        return _table_of(data, name)
+    except DataError as error:
+        error.headers = data.headers
+        raise
+
+
+def _table_of(data: Data, name: str) -> dict[str, Any]:
+    labels = typed_labels(labelled(data).labels)
+    names, codes, notes = _classes(data, labels)
+    rows = sample(codes)
+    if len(rows) < len(codes):
+        notes.append(f"{len(rows):,} of {len(codes):,} rows are shown, of each class its share")
+    columns, left_out = _columns(data, rows)
+    notes += left_out
+    if not columns:
+        raise DataError(data.source, f"there is no column of numbers to draw{_decimal_comma(data)}")
+    components, shares = principal(np.column_stack([values for _, values in columns[:MOST_MIXED]]))
+    if len(columns) > MOST_COLUMNS:
+        notes.append(f"{MOST_COLUMNS} of {len(columns):,} columns are listed; the components are made of all")
+    note = "; ".join(notes)
+    return {
+        "name": name,
+        "rows": len(codes),
+        "shown": len(rows),
+        "columns": [{"name": title, "values": packed(values, "f64")} for title, values in columns[:MOST_COLUMNS]],
+        "components": [
+            {"name": f"principal component {at + 1} ({100.0 * share:.0f} %)", "values": packed(values, "f64")}
+            for at, (values, share) in enumerate(zip(components.T, shares, strict=True))
+        ],
+        "label": data.label_name,
+        "headers": _some(data.headers, data.label_name),
+        "labels": codes[rows].tolist(),
+        "names": names,
+        "note": f"{note[0].upper()}{note[1:]}." if note else None,
+    }
+
+
+def _some(headers: Sequence[str], label: str | None = None) -> list[str]:
+    """Names of columns, as many as a person can choose from."""
+    listed = list(headers[:MOST_HEADERS]) if len(headers) > 1 else []
+    return listed if label is None or label in listed or not listed else [*listed, label]
+
+
+def _classes(data: Data, labels: Any) -> tuple[list[str], Any, list[str]]:
+    """(names, codes, notes): more than six classes become the five most frequent, and the others."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    check_classes(data, classes)
+    if classes.dtype.kind in "iu" and len(classes) > min(NUMBERS, max(MOST_CLASSES, data.n_rows // 4)):
+        raise DataError(data.source, f"the labels are {len(classes):,} different numbers: these are quantities, not classes")
+    names = [_short(str(label)) for label in classes.tolist()]
+    if len(classes) <= MOST_CLASSES:
+        return names, codes, []
+    often = np.sort(np.argsort(-np.bincount(codes), kind="stable")[: MOST_CLASSES - 1])
+    places = np.full(len(classes), MOST_CLASSES - 1)
+    places[often] = np.arange(MOST_CLASSES - 1)
+    note = f"of {len(classes):,} classes the {MOST_CLASSES - 1} most frequent are shown, and the rest as “{OTHER}”"
+    return [*(names[at] for at in often), OTHER], places[codes], [note]
+
+
+def sample(codes: Any) -> Any:
+    """At most so many rows, of each class its share and at least one, evenly apart."""
+    counts = np.bincount(codes)
+    if len(codes) <= MOST_ROWS:
+        return np.arange(len(codes))
+    shares = np.maximum(1, np.floor(counts * ((MOST_ROWS - len(counts)) / len(codes)))).astype(int)
+    mine = [np.flatnonzero(codes == code) for code in range(len(counts))]
+    return np.sort(np.concatenate([all_of[evenly(len(all_of), most)] for all_of, most in zip(mine, shares, strict=True)]))
+
+
+def _columns(data: Data, rows: Any) -> tuple[list[tuple[str, Any]], list[str]]:
+    """Columns of numbers at some rows; missing cells get the column's mean."""
+    found, notes = _numbers(data, rows), []
+    missing = sum(int(np.isnan(values).sum()) for _, values in found)
+    if missing:
+        notes.append(f"{missing:,} missing cells get their column's mean")
+    kept = []
+    for name, values in found:
+        there = values[~np.isnan(values)]
+        if len(there) and (abs(there) <= LARGEST).all():
+            kept.append((_short(name), np.where(np.isnan(values), there.mean(), values)))
+    if len(kept) < len(found):
+        notes.append(f"columns without a number, or with one beyond {LARGEST:g}, are left out: {len(found) - len(kept):,}")
+    strings = data.features.shape[1] - len(found) if isinstance(data.features, Table) else 0
+    if strings:
+        notes.append(f"{strings:,} of {data.features.shape[1]:,} columns are no numbers, and left out{_decimal_comma(data)}")
+    return kept, notes
+
+
+def _decimal_comma(data: Data) -> str:
+    """What to say where words are numbers as they are written in German: nothing where there are none."""
+    columns = data.features.columns if isinstance(data.features, Table) else []
+    for cell in (str(column[0]) for column in columns if column.dtype.kind == "O" and len(column)):
+        if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", cell.strip()):
+            return f": {cell.strip()[:20]} {COMMA_SAID}"
+    return ""
+
+
+def _numbers(data: Data, rows: Any) -> list[tuple[str, Any]]:
+    features = data.features
+    if isinstance(features, Table):
+        pairs = zip(features.names, features.columns, strict=True)
+        return [(name, column[rows].astype(np.float64)) for name, column in pairs if column.dtype.kind != "O"]
+    if isinstance(features, Sparse):
+        # Of many columns those that are set most often.
+        shown = features.take(np.isin(np.arange(features.shape[0]), rows))
+        columns, counts = np.unique(shown.indices, return_counts=True)
+        often = np.sort(columns[np.argsort(-counts, kind="stable")[:MOST_MIXED]])
+        place = np.searchsorted(often, shown.indices).clip(max=max(0, len(often) - 1))
+        known = often[place] == shown.indices if len(often) else np.zeros(0, bool)
+        dense = np.zeros((len(often), len(rows)))
+        dense[place[known], np.repeat(np.arange(len(rows)), np.diff(shown.indptr))[known]] = shown.values[known]
+        return [(f"column {at + 1}", values) for at, values in zip(often.tolist(), dense, strict=True)]
+    return [(f"column {at}", column) for at, column in enumerate(np.asarray(features, np.float64)[rows].T)]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else f"{name[:57]}..."

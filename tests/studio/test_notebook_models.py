@@ -1,0 +1,251 @@
+"""A fitted model in a notebook: the very run that it made, or what it is without."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from notebooks import X, Y, ending
+
+import rosenblatt as rb
+import rosenblatt.studio
+from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.remade import check_rows
+from rosenblatt.studio.request import RequestError
+
+# --- model.show --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep", ["last", "pocket", "average", "vote"])
+def test_a_model_shows_the_very_run_that_it_made(shown: Any, keep: str) -> None:
+    model = rb.Perceptron(keep, max_passes=3, margin=0.5, step=0.5, random_state=7, init="sum", intercept_scaling=0.5).fit(X, Y)
+    page = shown(model.show())
+    (first,) = page["recordings"]
+    assert (page["note"], page["state"]["t"], page["state"]["seed"]) == (None, "end", 7)
+    assert page["state"]["runs"][0]["algorithm"] == {"last": "perceptron"}.get(keep, keep)
+    assert page["state"]["runs"][0]["knobs"].items() >= {"max_passes": 3, "margin": 0.5, "step": 0.5, "init": "sum"}.items()
+    assert first["request"]["knobs"].items() >= page["state"]["runs"][0]["knobs"].items()
+    assert first["run"]["updates"] == model.n_updates_
+    last = model.reading("last")
+    assert ending(first)[0, 1:] == pytest.approx(last.coef_[0])
+    assert 0.5 * ending(first)[0, 0] == pytest.approx(last.intercept_[0])
+    assert shown(model.show(X, Y))["recordings"][0]["run"]["log"] == first["run"]["log"]
+    assert len(unpacked(first["proof"]["convergence"]["norms"])) == model.n_updates_ + 1
+
+
+def test_the_text_of_a_shown_run_makes_it_again(shown: Any) -> None:
+    given = {"max_passes": 3, "init": np.array([0.5, 1.0, -2.0]), "random_state": 5, "intercept_scaling": 0.5}
+    model = rb.Perceptron("average", **given).fit(X, Y)
+    names: dict[str, Any] = {"print": lambda *_: None}
+    exec(shown(model.show())["recordings"][0]["run"]["code"], names)
+    assert names["model"].coef_.tolist() == model.coef_.tolist()
+    assert names["model"].keep == "average"
+    stepped = rb.Perceptron(step=lambda k: 1.0 / k, max_passes=2, random_state=0).fit(X, Y)
+    assert shown(stepped.show())["recordings"][0]["run"]["code"] == ""
+
+
+def made_by(code: str) -> Any:
+    names: dict[str, Any] = {"print": lambda *_: None}
+    exec(code, names)
+    return names["model"]
+
+
+WEIGHTS = np.random.default_rng(5).uniform(0.2, 3.0, 40)
+BY_CLASS = {"<b>": 1.0, "a": 4.0}
+
+
+@pytest.mark.parametrize("keep", ["last", "pocket"])
+@pytest.mark.parametrize("by_class", [None, "balanced", BY_CLASS])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_the_text_of_a_weighted_run_carries_its_weights(shown: Any, keep: str, by_class: Any, weights: Any) -> None:
+    mixed = np.where(np.arange(40) % 5 == 0, "a", Y)
+    model = rb.Perceptron(keep, class_weight=by_class, max_passes=3, random_state=5).fit(X, mixed, sample_weight=weights)
+    page = shown(model.show())
+    assert made_by(page["recordings"][0]["run"]["code"]).coef_.tolist() == model.coef_.tolist()
+    assert (page["note"] is not None) == (by_class is not None or weights is not None)
+    assert page["note"] is None or "weighted" in page["note"]
+
+
+def test_text_of_a_run_that_was_drawn_says_so(shown: Any) -> None:
+    page = shown(rb.Perceptron(max_passes=3).fit(X, Y).show())
+    assert "# random_state was None" in page["recordings"][0]["run"]["code"]
+    model = rb.Perceptron(max_passes=3, order="cyclic").fit(X, Y)
+    code = shown(model.show())["recordings"][0]["run"]["code"]
+    assert "random_state" not in code
+    assert made_by(code).coef_.tolist() == model.coef_.tolist()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [rb.SoftMargin(), rb.LinearMSE(), rb.NonlinearMSE(), rb.AROW(random_state=0), rb.Perceptron(log=False, random_state=0)],
+)
+def test_a_model_that_cannot_be_made_again_has_no_text(shown: Any, model: Any) -> None:
+    page = shown(model.fit(X, Y, sample_weight=WEIGHTS).show(X, Y))
+    told = page["recordings"][0]["run"]
+    assert (told["code"], told["updates"]) == ("", 0)
+    assert "a fit on these rows, each counted once, ends elsewhere" in page["note"]
+    assert unpacked(told["frames"]["weights"])[-3:] == pytest.approx([model.intercept_[0], *model.coef_[0]])
+
+
+def test_a_run_that_went_on_from_another_has_no_text(shown: Any) -> None:
+    model = rb.Perceptron(warm_start=True, max_passes=1, order="cyclic").fit(3.0 * X, Y).fit(X, Y[::-1])
+    told = shown(model.show())["recordings"][0]["run"]
+    assert told["code"] == ""
+    assert np.any(unpacked(told["start"]))
+
+
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_a_model_that_came_in_chunks_shows_its_plane(shown: Any, keep: str) -> None:
+    model = rb.Perceptron(keep).partial_fit(X[:20:2], Y[:20:2], classes=["<b>", "a"]).partial_fit(X, Y)
+    page = shown(model.show(X, Y))
+    told = page["recordings"][0]["run"]
+    assert unpacked(told["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert (told["updates"], told["code"]) == (0, "")
+
+
+def test_a_vote_without_its_run_says_so(shown: Any) -> None:
+    for vote in (rb.Perceptron("vote").partial_fit(X, Y, classes=["<b>", "a"]), rb.Perceptron("vote", log=False).fit(X, Y)):
+        with pytest.raises(RequestError, match="has not kept its log: use fit, with log=True"):
+            vote.show(X, Y)
+
+
+def test_classes_that_are_numbers_go_by_their_places(shown: Any) -> None:
+    labels = np.arange(40) % 3 + 3
+    model = rb.Perceptron(max_passes=2, random_state=0).fit(X, labels)
+    (first,) = shown(model.show())["recordings"]
+    assert first["run"]["classes"] == [0, 1, 2]
+    assert first["request"]["labels"] == (labels - 3).tolist()
+    assert ending(first)[:, 1:] == pytest.approx(model.coef_)
+
+
+@pytest.mark.parametrize("model", [rb.SoftMargin(C=3.0), rb.LinearMSE(), rb.MaxMargin(inseparable="soft"), rb.NonlinearMSE()])
+def test_a_model_that_was_solved_shows_where_it_ended(shown: Any, model: Any) -> None:
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"has not kept the rows.*show\(X, y\)"):
+        model.show()
+    (first,) = shown(model.show(X, Y))["recordings"]
+    weights = unpacked(first["run"]["frames"]["weights"]).reshape(-1, 3)
+    assert weights[-1] == pytest.approx([model.intercept_[0], *model.coef_[0]])
+
+
+WAYS = {
+    "soft": (rb.SoftMargin(C=3.0), "C = 3"),
+    "soft, weighted classes": (rb.SoftMargin(class_weight=BY_CLASS), "C = 1"),
+    "widest": (rb.MaxMargin(inseparable="soft"), "not separable: rows may cross"),
+    "linear": (rb.LinearMSE(ridge=0.5), "ridge = 0.5"),
+    "nonlinear": (rb.NonlinearMSE(), "step"),
+    "arow": (rb.AROW(random_state=3, max_passes=4), "pass 4"),
+    "arow, cyclic": (rb.AROW(order="cyclic", max_passes=2), "pass 2, row 40"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_that_was_solved_shows_the_way_there(shown: Any, way: str) -> None:
+    model, end = WAYS[way]
+    mixed = np.where(np.arange(40) % 5 == 0, "a", Y)
+    model.fit(X, mixed)
+    told = shown(model.show(X, mixed))["recordings"][0]["run"]
+    assert told["updates"] > 2
+    assert told["frames"]["titles"][-1].startswith(end)
+    weights = unpacked(told["frames"]["weights"]).reshape(-1, 3)
+    assert weights[-1] == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert np.ptp(weights, axis=0).all()
+    assert made_by(told["code"]).coef_ == pytest.approx(model.coef_)
+
+
+def test_one_that_draws_its_rows_shows_where_it_ended(shown: Any) -> None:
+    page = shown(rb.AROW(max_passes=2).fit(X, Y).show(X, Y))
+    assert page["recordings"][0]["run"]["updates"] == 0
+    assert "random_state=None" in page["note"]
+
+
+def test_a_model_of_many_columns_runs_again_on_two_and_says_so(shown: Any) -> None:
+    wide = np.column_stack([X, X @ [1.0, 2.0], np.arange(40.0)])
+    model = rb.Perceptron(max_passes=5, random_state=0).fit(wide, Y)
+    page = shown(model.show())
+    assert page["note"].startswith("Shown here: the first two principal components of 4 columns")
+    assert page["note"].endswith("The run is a new one, on these points.")
+    page = shown(model.show(columns=(3, -4)))
+    assert page["state"]["data"]["points"] == wide[:, [3, 0]].tolist()
+    assert "the columns 3 and 0 of 4" in page["note"]
+    assert page["recordings"][0]["request"]["points"] == wide[:, [3, 0]].tolist()
+
+
+def test_what_the_page_has_no_knobs_for_is_left_out(shown: Any) -> None:
+    model = rb.Perceptron(step=1e7, class_weight="balanced", max_passes=2, random_state=np.random.RandomState(1)).fit(X, Y)
+    page = shown(model.show())
+    assert page["state"]["runs"][0]["knobs"].keys() & {"step", "class_weight"} == set()
+    assert page["state"]["seed"] == 0
+    assert ending(page["recordings"][0])[0, 1:] == pytest.approx(model.coef_[0])
+
+
+def test_runs_too_long_or_sparse_to_be_played_are_made_again(shown: Any) -> None:
+    mixed = np.arange(40) % 2
+    long = rb.Perceptron(max_passes=1000, random_state=0).fit(X, mixed)
+    assert long.n_updates_ > 10_000
+    page = shown(long.show())
+    assert page["recordings"][0]["run"]["updates"] == 10_000
+    assert page["note"] == (
+        "The run is a new one, on these points. It ends after 10,000 updates, where the model made "
+        f"{long.n_updates_:,}: its plane may be a worse one."
+    )
+    page = shown(rb.Perceptron(random_state=0).fit(sp.csr_array(X), Y).show())
+    assert page["note"] == "The run is a new one, on these points."
+
+
+def test_a_new_run_says_what_it_is_without(shown: Any) -> None:
+    rows, given = sp.csr_array(X), {"max_passes": 2, "random_state": 0}
+    model = rb.Perceptron(class_weight="balanced", step=1e7, max_updates=50_000, margin=0.5, **given).fit(rows, Y)
+    page = shown(model.show())
+    assert page["note"] == "The run is a new one, on these points, and without class_weight='balanced', step=10000000.0."
+    knobs = page["recordings"][0]["request"]["knobs"]
+    assert (knobs["max_updates"], knobs["max_passes"], knobs["margin"]) == (10_000, 2, 0.5)
+    note = shown(rb.Perceptron(step=lambda k: 1.0 / k, init=np.ones(3), **given).fit(rows, Y).show())["note"]
+    assert note.endswith("and without init=array([1., 1., 1.]), step=a function.")
+    note = shown(rb.Perceptron(**given).fit(rows, Y, sample_weight=WEIGHTS).show())["note"]
+    assert note.endswith("and without the weights of the rows.")
+
+
+def test_a_model_that_came_from_a_pickle_needs_its_rows(shown: Any) -> None:
+    model = pickle.loads(pickle.dumps(rb.Perceptron(max_passes=2, random_state=0).fit(X, Y)))
+    with pytest.raises(ValueError, match="has not kept the rows"):
+        model.show()
+    (first,) = shown(model.show(X, Y))["recordings"]
+    assert ending(first)[0, 1:] == pytest.approx(model.coef_[0])
+
+
+def test_a_model_shows_only_what_it_was_fitted_on(shown: Any) -> None:
+    model = rb.Perceptron(max_passes=2, random_state=0).fit(X, Y)
+    for rows, labels in ((X[:-1], Y[:-1]), (np.column_stack([X, X]), Y), (X, np.arange(40) % 3)):
+        with pytest.raises(ValueError, match="fitted on"):
+            model.show(rows, labels)
+    for rows, labels in ((X[::-1], Y), (X, Y[::-1]), (X, np.where(Y == "a", "b", Y)), (X + 1e-9, Y)):
+        for each in (model, pickle.loads(pickle.dumps(model)), rb.Perceptron(random_state=0).fit(sp.csr_array(X), Y)):
+            with pytest.raises(ValueError, match="X and y must be what it was fitted on"):
+                each.show(rows, labels)
+    with pytest.raises(ValueError, match="X and y go together"):
+        model.show(X)
+    with pytest.raises(ValueError, match="not fitted"):
+        rb.Perceptron().show(X, Y)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])
+def test_a_machine_knows_its_rows(k: int, multiclass: str) -> None:
+    labels = np.arange(40) % k
+    places = X + 8.0 * np.column_stack([labels == 1, labels == 2])
+    machines: list[Any] = [rb.SoftMargin(multiclass=multiclass, intercept=each) for each in ("free", "penalized", "none")]
+    machines = (
+        machines[:1] if multiclass == "crammer-singer" else [*machines, rb.MaxMargin(multiclass=multiclass, inseparable="soft")]
+    )
+    for machine in machines:
+        machine.fit(places, labels)
+        for rows, named in ((places[::-1], labels), (places, np.roll(labels, 1)), (places[:-k], labels[:-k])):
+            with pytest.raises(ValueError, match="X and y must be what it was fitted on"):
+                machine.show(rows, named)
+        check_rows(machine, None, places, labels)
+        machine.fit(places.astype(np.float32), labels, *([WEIGHTS] if isinstance(machine, rb.SoftMargin) else []))
+        check_rows(machine, None, places, labels)

@@ -1,0 +1,120 @@
+"""Python computes, the page plays: what is played is the kernels' run, to the last bit that a browser has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from visiting import Visit
+
+import rosenblatt as rb
+from rosenblatt.studio.menu import menu
+from rosenblatt.studio.presets import PRESETS
+from rosenblatt.studio.record import run
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:the rows were not separated")]
+LOGGED = [algorithm["name"] for algorithm in menu() if algorithm["logged"]]
+SOLVED = [algorithm["name"] for algorithm in menu() if not algorithm["logged"]]
+# What the page's own module makes of a run: the weights of every moment, and whom they judge wrong.
+REPLAYED = """async ([run, points, labels]) => {
+  const { Recording } = await import("/model/recording.js");
+  const recording = new Recording(run, points, labels);
+  const wrong = t => recording.codes.filter((code, n) => recording.judge(recording.at(t), recording.rows, n) !== code).length;
+  return [Array.from(recording.weights), wrong(recording.length)];
+}"""
+
+
+def data_of(preset: str) -> tuple[Any, Any]:
+    return np.array(PRESETS[preset].points, float), np.array(PRESETS[preset].labels)
+
+
+def carried_out(code: str) -> dict[str, Any]:
+    """The names that a text of the page's has in the end."""
+    said: dict[str, Any] = {"print": lambda *_: None}
+    exec(code, said)
+    return said
+
+
+def test_the_page_tells_the_log_of_the_perceptron(visit: Callable[..., Visit]) -> None:
+    X, y = data_of("three")
+    model = rb.Perceptron(order="cyclic", max_passes=None, max_updates=1000).fit(X, y)
+    tab = visit({"data": {"preset": "three"}, "t": 0})
+    assert tab.length == model.n_updates_
+    for t, row in enumerate(model.log_.rows[:12], 1):
+        told = tab.press("ArrowRight").now
+        assert told.startswith(f"Update {t} of {model.n_updates_}, pass ")
+        assert f"Point {row} ({'ABC'[y[row]]}) moved the plane." in told
+
+
+def test_points_that_change_are_computed_anew_and_the_answer_is_what_is_played(
+    visit: Callable[..., Visit], saved: Callable[[Visit, str], Path]
+) -> None:
+    X, y = data_of("nearly")
+    tab = visit({"data": {"preset": "nearly"}, "runs": [{"algorithm": "perceptron", "knobs": {"max_updates": 200}}]})
+    tab.page.keyboard.press("2")
+    tab.page.mouse.click(*tab.pixel(-0.9, 0.9, PRESETS["nearly"].box))
+    tab.rest()
+    told = json.loads(saved(tab, "JSON of the run").read_text())["runs"][0]
+    request, played = told["request"], told["run"]
+    assert request["points"][:-1] == X.tolist()
+    assert request["labels"] == [*y.tolist(), 1]
+    X, y = np.array(request["points"]), np.array(request["labels"])
+    model = rb.Perceptron(order="cyclic", max_passes=None, max_updates=200).fit(X, y)
+    log = model.log_
+    assert played["log"]["rows"] == log.rows.tolist()
+    assert played["log"]["steps"] == log.steps.tolist()
+    assert played["updates"] == model.n_updates_ == tab.length
+    assert played["readings"]["last"] == int((model.reading("last").predict(X) != y).sum())
+
+
+@pytest.mark.parametrize(("preset", "degree"), [("nearly", 1), ("moons", 3), ("three", 1), ("three", 2)])
+def test_replayed_weights_are_those_of_python(tab: Visit, preset: str, degree: int) -> None:
+    """Of every algorithm that keeps a log: the moves, made one after the other in the page, end in the fitted weights."""
+    X, y = data_of(preset)
+    for name in LOGGED:
+        asked = {"points": X.tolist(), "labels": y.tolist(), "algorithm": name, "knobs": {"max_updates": 150}, "degree": degree}
+        made = run(asked)
+        weights, wrong = tab.page.evaluate(REPLAYED, [made, asked["points"], asked["labels"]])
+        said = carried_out(made["code"])
+        model = said["model"]
+        model = model.reading("last") if hasattr(model, "reading") else model
+        expected = np.column_stack([np.atleast_1d(model.intercept_), np.atleast_2d(model.coef_)])
+        shape = made["updates"] + 1, made["heads"], -1
+        last = np.array(weights).reshape(shape)[-1]
+        np.testing.assert_allclose(last, expected, rtol=1e-9, atol=1e-12 * abs(expected).max(), err_msg=name)
+        judged = model.predict(said["X"]) != said["y"]
+        assert wrong == judged.sum(), name
+
+
+def test_solved_weights_are_those_of_python(tab: Visit) -> None:
+    X, y = data_of("outlier")
+    for name in SOLVED:
+        asked = {"points": X.tolist(), "labels": y.tolist(), "algorithm": name, "knobs": {}, "degree": 1}
+        made = run(asked)
+        weights, wrong = tab.page.evaluate(REPLAYED, [made, asked["points"], asked["labels"]])
+        said = carried_out(made["code"])
+        model = said["model"]
+        expected = np.column_stack([np.atleast_1d(model.intercept_), np.atleast_2d(model.coef_)])
+        last = np.array(weights).reshape(made["updates"] + 1, made["heads"], -1)[-1]
+        np.testing.assert_allclose(last, expected, rtol=1e-6, atol=1e-9 * abs(expected).max(), err_msg=name)
+        assert wrong == (model.predict(X) != y).sum(), name
+
+
+def test_a_drag_asks_python_and_the_last_answer_counts(visit: Callable[..., Visit]) -> None:
+    """However the answers to many moves come, what is seen in the end is the run of the points where they are."""
+    tab = visit({"data": {"preset": "lecture"}})
+    box, mouse = PRESETS["lecture"].box, tab.page.mouse
+    mouse.move(*tab.pixel(-2, 0, box))
+    mouse.down()
+    for n in range(12):
+        mouse.move(*tab.pixel(-2 + n / 3, n / 4, box))
+    mouse.up()
+    mouse.move(0, 0)
+    tab.rest()
+    request, made = max(tab.answers(), key=lambda each: each[0]["points"][3][0])
+    assert request["points"][3] == tab.state["data"]["points"][3]
+    assert f"of {made['updates']}" in tab.now

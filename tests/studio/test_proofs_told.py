@@ -1,0 +1,103 @@
+"""What the page is told of proofs: planes that separate, clashes that do, and the inequalities along the run."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from played import numbers, phi
+from test_runs import request
+
+import rosenblatt as rb
+from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.studio.fitting import fitted
+from rosenblatt.studio.presets import PRESETS
+from rosenblatt.studio.prove import prove
+from rosenblatt.studio.record import run
+from rosenblatt.studio.request import asked
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_plane_has_the_margin_and_the_clash_sums_to_nothing(preset: str, degree: int) -> None:
+    asking = request("perceptron", preset, degree)
+    told, proof = run(asking), prove(asking)
+    json.dumps(proof, allow_nan=False)
+    P, codes = phi(told, asking["points"]), np.array(asking["labels"])
+    k = len(set(asking["labels"]))
+    if proof["verdict"] == "separable":
+        W = np.array(proof["plane"])
+        assert np.linalg.norm(W) == pytest.approx(1.0)
+        scores = P @ W.T
+        own = scores[np.arange(len(P)), codes] if k > 2 else None
+        margins = (
+            scores[:, 0] * (2 * codes - 1)
+            if own is None
+            else np.array([own[i] - np.delete(scores[i], codes[i]).max() for i in range(len(P))]) / np.sqrt(2)
+        )
+        assert margins.min() == pytest.approx(proof["margin"], rel=1e-6)
+        assert proof["radius"] == pytest.approx(np.linalg.norm(P, axis=1).max())
+        assert proof["bound"] == pytest.approx((proof["radius"] / proof["margin"]) ** 2)
+        assert proof["geometric"] >= proof["margin"]
+        assert proof["sentence"] == f"separable, margin {proof['geometric']:.3g}"
+        assert proof["clash"] is None
+    else:
+        clash = proof["clash"]
+        assert sum(clash["weights"]) == pytest.approx(1.0)
+        assert proof["sentence"] == f"not separable: {clash['sentence']}"
+        assert clash["rows"] == sorted(set(clash["rows"]))
+        if k == 2:
+            signs = np.where(codes[clash["rows"]] == 1, 1.0, -1.0)
+            assert abs((np.array(clash["weights"]) * signs) @ P[clash["rows"]]).max() < 1e-9
+        assert proof["plane"] is proof["margin"] is proof["bound"] is None
+    found = proof["convergence"]
+    model = fitted(asked(asking)).model.convergence_
+    assert found["holds"]
+    assert found["sentence"] == str(model)
+    assert found["mistakes"] == len(numbers(told["log"]["rows"]))
+    assert (found["mistake_bound"] is None) == (proof["verdict"] != "separable")
+    norms, most = numbers(found["norms"]), numbers(found["norm_bound"])
+    assert len(norms) == len(most) == told["updates"] + 1
+    assert (norms <= most * (1 + 1e-9)).all()
+    np.testing.assert_allclose(norms * (1 if k == 2 else 2), numbers(told["norms"]), rtol=1e-9, atol=1e-12)
+    assert (found["alignments"] is None) == (proof["verdict"] != "separable")
+    if found["alignments"] is not None:
+        assert (numbers(found["alignments"]) >= numbers(found["alignment_bound"]) - 1e-9).all()
+
+
+def test_only_a_perceptron_that_is_one_run_has_the_convergence_proof() -> None:
+    for name, algorithm in ALGORITHMS.items():
+        proof = prove(request(name, "three"))
+        assert proof["verdict"] == "separable"
+        assert (proof["convergence"] is not None) == (algorithm.name == "Perceptron")
+    assert prove(request("perceptron", "three", multiclass="ovr"))["convergence"] is None
+
+
+def test_planes_through_the_origin_have_proofs_of_their_own() -> None:
+    points, labels = [[1, 1], [2, 2]], [0, 1]
+    assert prove({"points": points, "labels": labels})["verdict"] == "separable"
+    for asking in ({"knobs": {"fit_intercept": False}}, {"algorithm": "soft-margin", "knobs": {"intercept": "none"}}):
+        assert prove({"points": points, "labels": labels, **asking})["verdict"] == "inseparable"
+
+
+def test_no_time_leaves_it_undecided_and_does_not_call_it_inseparable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.studio.prove.PATIENCE", 1e-9)
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(300, 2)).round(3)
+    asking = {"points": points.tolist(), "labels": rng.integers(0, 3, 300).tolist(), "degree": 5}
+    proof = prove(asking)
+    json.dumps(proof, allow_nan=False)
+    if proof["verdict"] == "undecided":
+        assert "No u separates" not in proof["convergence"]["sentence"]
+        assert proof["plane"] is proof["clash"] is None
+
+
+def test_what_certify_cannot_hold_is_undecided_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> rb.Undecided:
+        raise ValueError("the proof was found, but too large: scale the features")
+
+    monkeypatch.setattr("rosenblatt.studio.prove.certify", fail)
+    proof = prove(request("perceptron", "separable"))
+    assert proof["verdict"] == "undecided"
+    assert "scale the features" in proof["sentence"]

@@ -1,0 +1,255 @@
+"""Whatever the page sends, it gets a run that it can play or one sentence that names what is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from test_runs import obeys
+
+from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.studio import fitting
+from rosenblatt.studio.fitting import _kept, fitted
+from rosenblatt.studio.knobs import knobs_of
+from rosenblatt.studio.prove import prove
+from rosenblatt.studio.record import run
+from rosenblatt.studio.request import RequestError, asked
+
+FINE = {"points": [[0, 0], [0, 1], [1, 0], [1, 1]], "labels": [0, 0, 0, 1]}
+
+WRONG: list[tuple[Any, str]] = [
+    ([], "a request must be an object"),
+    ({}, "points must be a list of pairs"),
+    ({"points": [], "labels": []}, "there are no points"),
+    (FINE | {"point": []}, "no 'point'; did you mean 'points'"),
+    (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1, math.nan]]}, "point 3 has the coordinate nan"),
+    (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1, 2e9]]}, "point 3 has the coordinate 2000000000.0"),
+    (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1]]}, "points must be a list of pairs"),
+    (FINE | {"points": [["0", "1"]] * 4}, "points must be a list of pairs"),
+    (FINE | {"points": [[10**400, 0]] * 4}, "points must be a list of pairs"),
+    (FINE | {"points": [[None, 0]] * 4}, "points must be a list of pairs"),
+    (FINE | {"points": [[0, 0], [0, True], [1, 0], [1, 1]]}, "points must be a list of pairs"),
+    (FINE | {"points": [[0, 0], [0, 0.5], [False, 0], [1, 1]]}, "points must be a list of pairs"),
+    (FINE | {"points": "0 1"}, "points must be a list of pairs"),
+    (FINE | {"points": [[0, 0]] * 5001, "labels": [0, 1] * 2500 + [0]}, "5,001 points"),
+    (FINE | {"labels": [0, 0, 1]}, "4 points and 3 labels"),
+    (FINE | {"labels": [0, 0, 0, 6]}, "label 3 is 6"),
+    (FINE | {"labels": [0, 0, 0, -1]}, "label 3 is -1"),
+    (FINE | {"labels": [0, 0, 0, 0.5]}, "labels must be a list of class codes"),
+    (FINE | {"labels": [True, False, True, False]}, "labels must be a list of class codes"),
+    (FINE | {"labels": [0, 0, 0, True]}, "labels must be a list of class codes"),
+    (FINE | {"labels": [1, 1, 1, 1]}, "all points are of one class"),
+    (FINE | {"algorithm": "percepton"}, "no algorithm is called 'percepton'; did you mean 'perceptron'"),
+    (FINE | {"algorithm": ["perceptron"]}, "no algorithm is called"),
+    (FINE | {"degree": 6}, "degree must be a whole number from 1 to 5"),
+    (FINE | {"degree": True}, "degree must be a whole number"),
+    (FINE | {"scaled": 1}, "scaled must be true or false"),
+    (FINE | {"seed": -1}, "seed must be a whole number"),
+    (FINE | {"seed": 2**32}, "seed must be a whole number"),
+    (FINE | {"knobs": []}, "knobs must be an object"),
+    (FINE | {"knobs": {"margn": 1}}, "perceptron has no knob called 'margn'; did you mean 'margin'"),
+    (FINE | {"knobs": {"qqq": 1}}, "perceptron has no knob called 'qqq'; it has margin"),
+    (FINE | {"knobs": {"keep": "vote"}}, "no knob called 'keep'"),
+    (FINE | {"knobs": {"margin": -1}}, "margin must be a number from 0 to 10"),
+    (FINE | {"knobs": {"margin": "1"}}, "margin must be a number"),
+    (FINE | {"knobs": {"margin": None}}, "margin must be a number"),
+    (FINE | {"knobs": {"margin": math.nan}}, "margin must be a number"),
+    (FINE | {"knobs": {"margin": 10**5000}}, "margin must be a number"),
+    (FINE | {"knobs": {"max_updates": 10_001}}, "max_updates must be a whole number from 1 to 10,000"),
+    (FINE | {"knobs": {"max_updates": 1.5}}, "max_updates must be a whole number"),
+    (FINE | {"knobs": {"order": "sideways"}}, "order must be one of cyclic"),
+    (FINE | {"knobs": {"fit_intercept": 1}}, "fit_intercept must be true or false"),
+    (FINE | {"knobs": {"init": "given", "start": [1, 2]}}, "start must have 3 numbers, weight 0 first, got 2"),
+    (FINE | {"knobs": {"init": "given", "start": [1, 2, math.inf]}}, "start must be a list of numbers"),
+    (FINE | {"algorithm": "nonlinear-mse-online", "knobs": {"schedule": "1/k"}}, "schedule='1/k' needs a number as step"),
+    (
+        FINE | {"algorithm": "soft-margin", "knobs": {"multiclass": "crammer-singer", "loss": "squared_hinge"}},
+        "SoftMargin: multiclass='crammer-singer' has the hinge only",
+    ),
+]
+
+
+@pytest.mark.parametrize(("bad", "sentence"), WRONG)
+def test_a_bad_request_is_refused_in_a_sentence_that_names_it(bad: Any, sentence: str) -> None:
+    for ask in (run, prove):
+        if ask is prove and ("SoftMargin" in sentence or "schedule" in sentence):
+            continue  # nothing is fitted for their proofs
+        with pytest.raises(RequestError) as refused:
+            ask(bad)
+        assert sentence in str(refused.value)
+        assert len(str(refused.value)) < 400
+        assert "\n" not in str(refused.value)
+
+
+def answer(asking: Any) -> Any:
+    """The run, or the sentence that refuses it."""
+    try:
+        return run(asking)
+    except RequestError as refused:
+        return str(refused)
+
+
+def test_what_is_missing_gets_its_default() -> None:
+    wanted = asked(FINE)
+    assert wanted.algorithm == "perceptron"
+    assert wanted.knobs["max_updates"] == 1000
+    assert wanted.knobs["max_passes"] is None
+    assert wanted.knobs["order"] == "cyclic"
+    assert asked(FINE | {"knobs": {"max_updates": 20.0}}).knobs["max_updates"] == 20
+
+
+@pytest.mark.slow
+def test_large_numbers_make_a_run_or_a_sentence() -> None:
+    for algorithm in ALGORITHMS:
+        for size in (1e9, 1e-9, 1e-300):
+            asking = FINE | {"points": [[size * x, size * y] for x, y in FINE["points"]], "algorithm": algorithm, "degree": 5}
+            told = answer(asking)
+            assert isinstance(told, dict) or len(told) < 400
+            json.dumps(told, allow_nan=False)
+
+
+def test_a_proof_after_a_run_does_not_fit_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asking = FINE | {"seed": 77}
+    run(asking)
+    assert fitted(asked(asking)) is fitted(asked(dict(asking)))
+    assert fitted(asked(asking)) is not fitted(asked(asking | {"seed": 78}))
+    monkeypatch.setattr("rosenblatt.studio.fitting.fit_quietly", None)
+    assert prove(asking)["convergence"]["holds"]
+    monkeypatch.undo()
+    for seed in range(20):
+        fitted(asked(FINE | {"seed": seed}))
+    assert len(_kept) <= 6
+
+
+numbers = st.floats(-2, 2).map(lambda x: round(x, 2)) | st.sampled_from([0.0, 1e9, -1e9, 1e-9, 1, 3])
+points = st.lists(st.lists(numbers, min_size=2, max_size=2), min_size=2, max_size=14)
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@st.composite
+def requests(draw: Any) -> dict[str, Any]:
+    places = draw(points)
+    labels = draw(st.lists(st.integers(0, draw(st.integers(1, 5))), min_size=len(places), max_size=len(places)))
+    algorithm = draw(st.sampled_from(list(ALGORITHMS)))
+    knobs = {}
+    for name, knob in knobs_of(ALGORITHMS[algorithm]).items():
+        if not draw(st.booleans()):
+            continue
+        if knob.kind == "choice":
+            knobs[name] = draw(st.sampled_from([value for value, _ in knob.choices]))
+        elif knob.kind == "flag":
+            knobs[name] = draw(st.booleans())
+        elif knob.kind == "weights":
+            knobs[name] = draw(st.none() | st.lists(numbers, max_size=6))
+        elif knob.whole:
+            knobs[name] = draw(st.integers(1, 300))
+        else:
+            knobs[name] = draw(st.floats(knob.low, knob.high) | st.sampled_from([knob.low, knob.high]))
+    asking = {
+        "points": places, "labels": labels, "algorithm": algorithm, "knobs": knobs, "degree": draw(st.integers(1, 5)),
+        "scaled": draw(st.booleans()), "seed": draw(st.integers(0, 3)),
+    }  # fmt: skip
+    if draw(st.integers(0, 4)) == 0:
+        asking[draw(st.sampled_from([*asking, "other"]))] = draw(junk)
+    return asking
+
+
+@pytest.mark.slow
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(requests())
+def test_any_request_gets_a_run_or_a_sentence(asking: dict[str, Any]) -> None:
+    told = answer(asking)
+    json.dumps(told, allow_nan=False)
+    if isinstance(told, str):
+        assert told
+        assert "\n" not in told
+        return
+    if np.abs(asking["points"]).max() < 1e6:  # beyond, powers differ in their last digits from products
+        obeys(told, {"algorithm": "perceptron", "degree": 1} | asking)
+    proof = prove(asking)
+    json.dumps(proof, allow_nan=False)
+    assert proof["verdict"] in ("separable", "inseparable", "undecided")
+
+
+# --- what a request may cost -------------------------------------------------------------------------------------------------
+
+
+def overlapping(n: int, classes: int) -> dict[str, Any]:
+    rng, labels = np.random.default_rng(3), np.arange(n) % classes
+    points = np.column_stack([rng.normal(labels, 0.5), rng.normal(-labels % 3, 0.5)]).round(3)
+    return {"points": points.tolist(), "labels": labels.tolist()}
+
+
+def test_a_machine_that_does_not_converge_is_cut_and_its_code_too() -> None:
+    hard = overlapping(60, 6) | {"algorithm": "soft-margin", "degree": 5, "knobs": {"multiclass": "crammer-singer"}}
+    told = run(hard)
+    obeys(told, hard)
+    assert told["cut"] == "The solver was cut after 16,666 passes, before it had reached its tolerance."
+    assert "max_iter=16666" in told["code"]
+    assert told["stop"]["reason"] == "steps"
+    easy = run(FINE | {"labels": [0, 1, 2, 2], "algorithm": "soft-margin", "knobs": {"multiclass": "crammer-singer"}})
+    assert easy["cut"] is None
+    assert "max_iter" not in easy["code"]
+
+
+def test_a_request_waits_for_itself_and_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, quick = (asked(FINE | {"seed": seed}) for seed in (123_456, 123_457))
+    begun, go, fit = Event(), Event(), fitting._fit_within
+    fits: list[int] = []
+
+    def waits(request: Any) -> Any:
+        fits.append(request.seed)
+        if request.seed == slow.seed:
+            begun.set()
+            assert go.wait(20)
+        return fit(request)
+
+    monkeypatch.setattr(fitting, "_fit_within", waits)
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(fitted, slow) for _ in range(2)]
+        assert begun.wait(20)
+        assert fitted(quick).model.n_updates_ > 0  # while the other waits
+        go.set()
+        assert found[0].result() is found[1].result()
+    assert sorted(fits) == [slow.seed, quick.seed]
+
+
+def test_what_goes_wrong_is_told_to_all_who_wait_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, begun, go = asked(FINE | {"seed": 123_458}), Event(), Event()
+
+    def breaks(request: Any) -> Any:
+        begun.set()
+        assert go.wait(20)
+        raise RequestError("it broke")
+
+    with monkeypatch.context() as patched, ThreadPoolExecutor(2) as pool:
+        patched.setattr(fitting, "_fit_within", breaks)
+        found = [pool.submit(fitted, wanted) for _ in range(2)]
+        assert begun.wait(20)
+        go.set()
+        assert all(isinstance(each.exception(), RequestError) for each in found)
+    assert fitted(wanted).model.n_updates_ > 0
+
+
+def test_warnings_are_off_while_anybody_fits_and_on_again_after() -> None:
+    before = list(warnings.filters)
+    with fitting._quiet:
+        with fitting._quiet:
+            warnings.warn("not converged", ConvergenceWarning, stacklevel=1)
+        warnings.warn("not converged", ConvergenceWarning, stacklevel=1)
+    assert warnings.filters == before
+    with pytest.raises(ConvergenceWarning):
+        warnings.warn("not converged", ConvergenceWarning, stacklevel=1)

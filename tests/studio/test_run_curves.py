@@ -1,0 +1,163 @@
+"""Curves and readings of a run against counting and summing row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from played import numbers, phi, played, wrong
+from test_runs import request
+
+import rosenblatt.studio.curves as curves_module
+from rosenblatt.pocket import every_error, pocket
+from rosenblatt.studio.fitting import fitted
+from rosenblatt.studio.record import _as_short, run
+from rosenblatt.studio.request import asked
+
+CASES = [
+    ("perceptron", "nearly", {}),
+    ("perceptron", "lecture", {}),
+    ("pocket", "xor", {}),
+    ("margin", "moons", {}),
+    ("vote", "three", {}),
+    ("perceptron", "six", {"multiclass": "ovr"}),
+    ("average", "three", {"multiclass": "ovr"}),
+    ("batch", "nearly", {}),
+    ("batch-mean", "three", {"multiclass": "ovr"}),
+    ("mistakes", "moons", {}),
+    ("pa-1", "outlier", {}),
+    ("nonlinear-mse-online", "rings", {}),
+    ("nonlinear-mse-batch", "three", {}),
+]
+
+
+def case(algorithm: str, preset: str, knobs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    asking = request(algorithm, preset, **knobs)
+    told = run(asking)
+    return asking, told, played(told, asking["points"], asking["labels"])
+
+
+@pytest.mark.parametrize(("algorithm", "preset", "knobs"), CASES)
+def test_errors_are_those_of_counting_row_by_row(algorithm: str, preset: str, knobs: dict[str, Any]) -> None:
+    asking, told, weights = case(algorithm, preset, knobs)
+    at, errors = numbers(told["curves"]["at"]), numbers(told["curves"]["errors"])
+    assert at.tolist() == list(range(told["updates"] + 1))  # few points: every update is judged
+    for t, found in zip(at, errors, strict=True):
+        few, many = (wrong(told, weights[t], asking["points"], asking["labels"], slack) for slack in (-1e-12, 1e-12))
+        assert few <= found <= many, t  # which side rounding puts a row on the plane is not said
+
+
+@pytest.mark.parametrize(("algorithm", "preset", "knobs"), CASES)
+def test_the_pocket_improves_as_the_errors_say(algorithm: str, preset: str, knobs: dict[str, Any]) -> None:
+    asking, told, weights = case(algorithm, preset, knobs)
+    told_pocket, model = told["curves"]["pocket"], fitted(asked(asking)).model
+    if told["scheme"] != "rest":
+        best, expected = np.inf, []
+        for t, errors in enumerate(numbers(told["curves"]["errors"]).tolist()):
+            if errors < best:
+                best = errors
+                expected.append((t, errors))
+        assert list(zip(told_pocket["t"], told_pocket["errors"], strict=True)) == expected
+        assert (told_pocket["t"][-1], told_pocket["errors"][-1]) == (pocket(model.log_).update, pocket(model.log_).errors)
+        w = weights[told_pocket["t"][-1]]
+    else:
+        w = np.array([weights[head["t"][-1]][h] for h, head in enumerate(told_pocket["heads"])])
+        for head, log in zip(told_pocket["heads"], model.log_.runs(), strict=True):
+            assert head["errors"][-1] == pocket(log).errors
+            assert head["errors"] == sorted(head["errors"], reverse=True)
+    found = model.reading("pocket")
+    np.testing.assert_allclose(w, np.column_stack([found.intercept_, found.coef_]), atol=1e-9)
+
+
+@pytest.mark.parametrize(("algorithm", "preset", "knobs"), CASES)
+def test_readings_average_and_ballots_agree_with_the_models(algorithm: str, preset: str, knobs: dict[str, Any]) -> None:
+    asking, told, weights = case(algorithm, preset, knobs)
+    model, X = fitted(asked(asking)).model, phi(told, asking["points"])[:, 1:]
+    for keep, errors in told["readings"].items():
+        assert errors == (model.reading(keep).predict(X) != asking["labels"]).sum(), keep
+    mean = model.reading("average")
+    averages = numbers(told["average"]["weights"]).reshape(-1, *weights.shape[1:])
+    np.testing.assert_allclose(averages[-1], np.column_stack([mean.intercept_, mean.coef_]), rtol=1e-5, atol=1e-5)
+    if told["ballots"] is None:
+        return
+    lives = numbers(told["ballots"])
+    for t, average in zip(numbers(told["average"]["at"]), averages, strict=True):
+        lived = lives[: t + 1]
+        expected = np.tensordot(lived, weights[: t + 1], 1) / lived.sum() if lived.sum() else weights[t]
+        np.testing.assert_allclose(average, expected, rtol=1e-5, atol=1e-5)
+    if told["scheme"] == "binary":
+        scores = np.where(weights[:, 0] @ phi(told, asking["points"]).T > 0, 1.0, -1.0)
+        np.testing.assert_allclose(model.reading("vote").decision_function(X), lives @ scores / lives.sum(), atol=1e-9)
+
+
+def test_survivals_leave_out_the_row_a_hypothesis_was_born_on() -> None:
+    one, other = (numbers(run(request("vote", "moons", vote_count=word))["ballots"]) for word in ("lifetime", "survivals"))
+    np.testing.assert_array_equal(one[1:] - 1.0, other[1:])
+    assert one[0] == other[0]
+
+
+LOSSES = {
+    "perceptron": lambda m: np.maximum(0.0, -m),
+    "margin": lambda m: np.maximum(0.0, 1.0 - m),
+    "pa-2": lambda m: np.maximum(0.0, 1.0 - m),
+    "arow": lambda m: np.maximum(0.0, 1.0 - m) ** 2,
+    "max-margin": lambda m: np.maximum(0.0, 1.0 - m),
+    "nonlinear-mse": lambda m: 0.5 * (1.0 - np.tanh(m)) ** 2,
+    "logistic-mse": lambda m: 0.5 * (1.0 - 1.0 / (1.0 + np.exp(-m))) ** 2,
+    "linear-mse": lambda m: (1.0 - m) ** 2,
+}
+
+
+@pytest.mark.parametrize("preset", ["nearly", "three"])
+@pytest.mark.parametrize("algorithm", LOSSES)
+def test_the_loss_is_the_sum_over_the_rows(algorithm: str, preset: str) -> None:
+    for knobs in ({"multiclass": "ovo"}, {"multiclass": "ovr"}) if algorithm == "max-margin" else ({},):
+        asking, told, weights = case(algorithm, preset, knobs)
+        P, codes = phi(told, asking["points"]), np.array(asking["labels"])
+        for t, found in zip(numbers(told["curves"]["at"]), numbers(told["curves"]["loss"]), strict=True):
+            scores = P @ weights[t].T
+            if told["scheme"] == "binary":
+                margins = [scores[:, 0] * (2 * codes - 1)]
+            elif told["scheme"] == "argmax":
+                margins = [np.array([s[c] - np.delete(s, c).max() for s, c in zip(scores, codes, strict=True)])]
+            elif told["scheme"] == "rest":
+                margins = [scores[:, h] * np.where(codes == h, 1, -1) for h in range(scores.shape[1])]
+            else:
+                margins = [
+                    (scores[:, h] * np.where(codes == b, 1, -1))[(codes == a) | (codes == b)]
+                    for h, (a, b) in enumerate(told["pairs"])
+                ]
+            assert found == pytest.approx(sum(LOSSES[algorithm](m).sum() for m in margins), rel=1e-9, abs=1e-9)
+
+
+def test_what_is_minimised_ends_at_what_the_model_says_it_is() -> None:
+    for algorithm, knobs, end in (
+        ("soft-margin", {"C": 7.0}, lambda model: model.objective_),
+        ("soft-margin", {"C": 0.5, "loss": "squared_hinge"}, lambda model: model.objective_),
+        ("nonlinear-mse", {}, lambda model: model.loss_),
+        ("ridge", {"ridge": 0.0}, lambda model: model.mse_ * 80),
+    ):
+        asking = request(algorithm, "nearly", **knobs)
+        loss = numbers(run(asking)["curves"]["loss"])
+        assert loss[-1] == pytest.approx(end(fitted(asked(asking)).model), rel=1e-6)
+        assert loss[-1] <= loss.min() * (1.0 + 1e-3)  # nothing on the way there is lower
+
+
+def test_curves_of_long_runs_are_thinned_but_the_pocket_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves_module, "MOST_SCORES", 1.0)
+    monkeypatch.setattr(curves_module, "LEAST_POINTS", 10)
+    asking = request("perceptron", "moons")
+    told = run(asking)
+    at, errors = numbers(told["curves"]["at"]), numbers(told["curves"]["errors"])
+    every = every_error(fitted(asked(asking)).model.log_)
+    assert 10 <= len(at) <= 10 + len(told["curves"]["pocket"]["t"]) < len(every)
+    np.testing.assert_array_equal(errors, every[at])
+    assert min(told["curves"]["pocket"]["errors"]) == every.min()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-60, 1.0, 1e60])
+def test_averages_are_sent_in_as_many_bytes_as_hold_them(size: float) -> None:
+    sent = _as_short(np.array([[0.0, size]]))
+    assert list(sent) == ["f32" if size == 1.0 else "f64"]
+    assert numbers(sent).tolist() == [0.0, size]

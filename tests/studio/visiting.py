@@ -1,0 +1,162 @@
+"""A tab with the page of the studio in it: what a person does there, what he sees, and what must not happen meanwhile."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+WIDE = {"width": 1280, "height": 1000}
+PRESETS = ["separable", "nearly", "xor", "rings", "moons", "outlier", "three", "six", "lecture"]
+# The page writes its link a moment after the last change; a timer that is set later rings later, however busy it all is.
+LINK = """async () => {
+  const wait = time => new Promise(done => setTimeout(done, time));
+  await wait(320);
+  for (let before = ""; before !== location.href; await wait(40)) before = location.href;
+  return location.href;
+}"""
+REST = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const until = performance.now() + 15000;
+  await frame();
+  do await frame(); while (!rosenblatt.atRest && performance.now() < until);
+  return rosenblatt.atRest;
+}"""
+
+
+def hash_of(state: dict[str, Any]) -> str:
+    """A link's end, as the page writes it."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(json.dumps(state).encode()) + packer.flush()
+    return "#s=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def state_in(address: str) -> dict[str, Any]:
+    """What a link says of the state: only what is not as at the start."""
+    found = re.search(r"#s=([\w-]+)$", address)
+    if found is None:
+        return {}
+    packed = base64.urlsafe_b64decode(found[1] + "=" * (-len(found[1]) % 4))
+    return json.loads(zlib.decompress(packed, -15))
+
+
+class Visit:
+    """faults: what the console, the page's errors and requests to elsewhere say; a test that provokes one takes it out."""
+
+    def __init__(self, browser: Any, address: str, **context: Any) -> None:
+        self.address = address
+        self.context = browser.new_context(**{"viewport": WIDE} | context)
+        self.context.set_default_timeout(15_000)
+        self.page = self.context.new_page()
+        self.faults: list[str] = []
+        self.asked: list[Any] = []  # what Python was asked, with what it answered
+        self.page.on("console", lambda said: self.faults.append(said.text) if said.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", self._begun)
+
+    def _begun(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "about:blank", "data:", "blob:")):
+            self.faults.append(f"a request to {request.url}")
+        if "/api/" in request.url:
+            self.asked.append(request)
+
+    def open(self, state: dict[str, Any] | None = None) -> Visit:
+        return self.follow(self.address + (hash_of(state) if state else ""))
+
+    def follow(self, link: str) -> Visit:
+        """As from a mail: into an empty tab, since in the page itself only what follows the # would change."""
+        if self.page.url != "about:blank":
+            self.page.goto("about:blank")
+        self.page.goto(link)
+        self.page.locator("#now:not(:empty), #banner:not([hidden])").first.wait_for()
+        return self.rest()
+
+    def rest(self) -> Visit:
+        """Until nothing is waited for any more and all is drawn, as the page itself says."""
+        assert self.page.evaluate(REST), "the page does not come to rest"
+        return self
+
+    def soon(self, what: Callable[[], Any], wanted: Any = True) -> None:
+        """What is so in a moment, or the test fails."""
+        until = time.monotonic() + 5
+        while (found := what()) != wanted:
+            assert time.monotonic() < until, found
+            self.page.wait_for_timeout(20)
+
+    # --- what is seen --------------------------------------------------------------------------------------------------------
+
+    def text(self, selector: str) -> str:
+        return str(self.page.locator(selector).inner_text())
+
+    @property
+    def now(self) -> str:
+        return self.text("#now")
+
+    @property
+    def t(self) -> int:
+        return int(self.page.locator("#scrub").input_value())
+
+    @property
+    def length(self) -> int:
+        return int(self.page.locator("#scrub").get_attribute("max"))
+
+    @property
+    def trouble(self) -> str:
+        banner = self.page.locator("#banner")
+        return str(banner.inner_text()) if banner.is_visible() else ""
+
+    @property
+    def link(self) -> str:
+        """The page's address, once what was done is in it."""
+        return str(self.page.evaluate(LINK))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return state_in(self.link)
+
+    def picture(self, selector: str = ".canvas") -> list[str]:
+        """The pixels of what is drawn there, layer by layer."""
+        self.rest()
+        drawn = self.page.locator(selector).first.locator("canvas")
+        return list(drawn.evaluate_all("all => all.map(each => each.toDataURL())"))
+
+    def answers(self, path: str = "/api/run") -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """What Python was asked for and what it said, so far."""
+        found = [request for request in self.asked if request.url.endswith(path)]
+        return [(request.post_data_json, request.response().json()) for request in found]
+
+    # --- what is done --------------------------------------------------------------------------------------------------------
+
+    def press(self, *keys: str) -> Visit:
+        for key in keys:
+            self.page.keyboard.press(key)
+        return self.rest()
+
+    def click(self, selector: str) -> Visit:
+        self.page.locator(selector).click()
+        return self.rest()
+
+    def choose(self, selector: str, value: str) -> Visit:
+        self.page.locator(selector).select_option(value)
+        return self.rest()
+
+    def fill(self, selector: str, value: str) -> Visit:
+        self.page.locator(selector).fill(value)
+        self.page.locator(selector).blur()
+        return self.rest()
+
+    def pixel(self, x: float, y: float, box: tuple[float, float, float, float], plane: int = 0) -> tuple[float, float]:
+        """Where in the window a point of the plane is: both axes have one scale, and the box is in the middle."""
+        seen = self.page.locator(".canvas").nth(plane)
+        seen.scroll_into_view_if_needed()
+        there = seen.bounding_box()
+        scale = min(there["width"] / (box[1] - box[0]), there["height"] / (box[3] - box[2]))
+        middle = (box[0] + box[1]) / 2, (box[2] + box[3]) / 2
+        return (
+            there["x"] + there["width"] / 2 + (x - middle[0]) * scale,
+            there["y"] + there["height"] / 2 - (y - middle[1]) * scale,
+        )
