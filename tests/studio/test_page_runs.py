@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from played import phi
 from visiting import Visit
 
 import rosenblatt as rb
@@ -25,6 +26,19 @@ REPLAYED = """async ([run, points, labels]) => {
   const recording = new Recording(run, points, labels);
   const wrong = t => recording.codes.filter((code, n) => recording.judge(recording.at(t), recording.rows, n) !== code).length;
   return [Array.from(recording.weights), wrong(recording.length)];
+}"""
+
+# What it draws of the readings in the end: the pocket's and the average's weights, and whom the vote's grid gives which class.
+READINGS = """async ([run, points, labels, box]) => {
+  const { Recording } = await import("/model/recording.js");
+  const { Ballot } = await import("/view/ballot.js");
+  const recording = new Recording(run, points, labels);
+  const pocket = recording.pocketAt(recording.length);
+  const ballot = new Ballot(recording, box);
+  ballot.count(recording.length, 60000);
+  const { nx, ny } = ballot.grid;
+  return [Array.from(pocket.weights ?? recording.at(pocket.t)), Array.from(recording.averageAt(recording.length)),
+    ballot.shares().map(share => Array.from(share)), nx, ny];
 }"""
 
 
@@ -88,6 +102,34 @@ def test_replayed_weights_are_those_of_python(tab: Visit, preset: str, degree: i
         np.testing.assert_allclose(last, expected, rtol=1e-9, atol=1e-12 * abs(expected).max(), err_msg=name)
         judged = model.predict(said["X"]) != said["y"]
         assert wrong == judged.sum(), name
+
+
+@pytest.mark.parametrize(
+    ("preset", "degree", "multiclass"),
+    [("nearly", 1, "argmax"), ("moons", 2, "argmax"), ("three", 1, "argmax"), ("six", 1, "ovr"), ("three", 2, "ovr")],
+)
+def test_readings_are_those_of_python(tab: Visit, preset: str, degree: int, multiclass: str) -> None:
+    X, y = data_of(preset)
+    box = list(PRESETS[preset].box)
+    knobs = {"max_updates": 60, "multiclass": multiclass}
+    asked = {"points": X.tolist(), "labels": y.tolist(), "algorithm": "perceptron", "knobs": knobs, "degree": degree}
+    made = run(asked)
+    pocket, average, shares, nx, ny = tab.page.evaluate(READINGS, [made, asked["points"], asked["labels"], box])
+    said = carried_out(made["code"])
+    for weights, name, near in ((pocket, "pocket", 1e-9), (average, "average", 1e-5)):
+        model = said["model"].reading(name)
+        expected = np.column_stack([model.intercept_, model.coef_])
+        np.testing.assert_allclose(np.reshape(weights, expected.shape), expected, atol=near * abs(expected).max())
+    knots = np.array([[x, y] for y in np.linspace(*box[2:], ny + 1) for x in np.linspace(*box[:2], nx + 1)])
+    some = np.random.default_rng(0).integers(0, len(knots), 400)
+    vote = said["model"].reading("vote").decision_function(phi(made, knots[some])[:, 1:])
+    share = np.array(shares)[:, some].T
+    if made["scheme"] == "binary":
+        vote = vote[:, None]
+    if made["scheme"] != "argmax":  # from -1 to 1
+        share = 2 * share - 1
+    # A knot on a plane may be heard on either side of it, by rounding.
+    assert (abs(share - vote).max(axis=1) < 1e-9).mean() > 0.98
 
 
 def test_solved_weights_are_those_of_python(tab: Visit) -> None:

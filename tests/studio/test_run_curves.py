@@ -79,16 +79,24 @@ def test_readings_average_and_ballots_agree_with_the_models(algorithm: str, pres
     mean = model.reading("average")
     averages = numbers(told["average"]["weights"]).reshape(-1, *weights.shape[1:])
     np.testing.assert_allclose(averages[-1], np.column_stack([mean.intercept_, mean.coef_]), rtol=1e-5, atol=1e-5)
-    if told["ballots"] is None:
-        return
     lives = numbers(told["ballots"])
+    vote = model.reading("vote").decision_function(X)
+    if told["scheme"] == "rest":
+        lives = lives.reshape(len(weights), -1)
+        said = np.where(np.einsum("thj,nj->thn", weights, phi(told, asking["points"])) > 0, 1.0, -1.0)
+        np.testing.assert_allclose(vote, (np.einsum("th,thn->hn", lives, said) / lives.sum(axis=0)[:, None]).T, atol=1e-9)
+        return
     for t, average in zip(numbers(told["average"]["at"]), averages, strict=True):
         lived = lives[: t + 1]
         expected = np.tensordot(lived, weights[: t + 1], 1) / lived.sum() if lived.sum() else weights[t]
         np.testing.assert_allclose(average, expected, rtol=1e-5, atol=1e-5)
     if told["scheme"] == "binary":
         scores = np.where(weights[:, 0] @ phi(told, asking["points"]).T > 0, 1.0, -1.0)
-        np.testing.assert_allclose(model.reading("vote").decision_function(X), lives @ scores / lives.sum(), atol=1e-9)
+        np.testing.assert_allclose(vote, lives @ scores / lives.sum(), atol=1e-9)
+    else:
+        chosen = np.einsum("thj,nj->thn", weights, phi(told, asking["points"])).argmax(axis=1)
+        shares = [(lives[:, None] * (chosen == h)).sum(axis=0) / lives.sum() for h in range(weights.shape[1])]
+        np.testing.assert_allclose(vote, np.transpose(shares), atol=1e-9)
 
 
 def test_survivals_leave_out_the_row_a_hypothesis_was_born_on() -> None:

@@ -121,9 +121,7 @@ def obeys_as_log(told: dict[str, Any], n: int, T: int, H: int, width: int) -> No
     assert some[0] == 0
     assert some[-1] == T
     assert len(numbers(told["average"]["weights"])) == len(some) * H * width
-    assert (told["ballots"] is None) == (told["scheme"] == "rest")
-    if told["ballots"] is not None:
-        assert len(numbers(told["ballots"])) == T + 1
+    assert len(numbers(told["ballots"])) == (T + 1) * (H if told["scheme"] == "rest" else 1)
     pocket = told["curves"]["pocket"]
     assert pocket["t"][0] == 0
     assert len(pocket["t"]) == len(pocket["errors"])

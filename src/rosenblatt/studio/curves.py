@@ -17,6 +17,7 @@ from ..report.facts import evenly
 from ..scores import votes_of_pairs, winners
 from ..threads import one_blas_thread
 from .goals import Goal
+from .weights import hypotheses_of
 
 # Scores that may be looked at, of one head or of several: about a fifth of a second.
 MOST_SCORES, MOST_OF_SEVERAL = 3e7, 1.2e7
@@ -56,7 +57,10 @@ def curves_of_log(log: UpdateLog, weights: Any, data: Data, goal: Goal) -> Curve
     scores = len(data.codes) * heads * goal.cost
     some = evenly(updates + 1, max(LEAST_POINTS, int((MOST_SCORES if heads == 1 else MOST_OF_SEVERAL) / scores)))
     if isinstance(log.problem.labels, Rest):
-        pockets = [_on_the_whole(log, h, _improvements(every_error(run))) for h, run in enumerate(log.runs())]
+        pockets = []
+        for h, run in enumerate(log.runs()):
+            mine = _improvements(every_error(run))
+            pockets.append(mine._replace(updates=hypotheses_of(log, h)[mine.updates]))
         at = np.union1d(some, np.concatenate([each.updates for each in pockets]))
         times = np.unique(np.concatenate([each.updates for each in pockets]))
         held = np.stack([weights[_last_of(each.updates, times), h] for h, each in enumerate(pockets)], axis=1)
@@ -82,15 +86,6 @@ def _improvements(errors: Any) -> Pocket:
     least = np.minimum.accumulate(errors)
     updates = np.concatenate([[0], np.flatnonzero(np.diff(least)) + 1])
     return Pocket(updates, errors[updates])
-
-
-def _on_the_whole(log: UpdateLog, h: int, pocket: Pocket) -> Pocket:
-    """Updates of one head by their number among those of all."""
-    mine = np.flatnonzero(log.others == h)
-    if log.grouped and len(mine):
-        first = mine[np.concatenate([[True], np.diff(log.times[mine]) > 0])]
-        mine = np.searchsorted(log.edges, first, side="right") - 1
-    return pocket._replace(updates=np.concatenate([[0], mine + 1])[pocket.updates])
 
 
 def _last_of(updates: Any, times: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators.registry import ALGORITHMS
-from ..kernels.schemes import Argmax, Binary
+from ..kernels.schemes import Argmax, Rest
 from ..log import UpdateLog
 from ..readings import ballots, births
 from ..report.facts import evenly
@@ -22,7 +22,7 @@ from .machines import margin_machine
 from .menu import algorithm_of
 from .paths import Frames, one_frame, path_of
 from .request import RequestError, asked
-from .weights import averages_along, start_of, weights_along
+from .weights import averages_along, hypotheses_of, start_of, weights_along
 
 # Numbers of averages that are sent.
 AVERAGES = 1 << 17
@@ -122,7 +122,6 @@ def _of_log(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
     goal = goal_of(model)
     some = evenly(updates + 1, max(2, AVERAGES // (heads * width)))
     curves = curves_of_log(log, weights, data, goal)
-    joint = isinstance(log.problem.labels, Binary | Argmax)
     return {
         "heads": heads,
         "start": packed(start_of(log), "f64"),
@@ -138,7 +137,7 @@ def _of_log(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
         "updates": updates,
         "curves": _told(curves, goal.title),
         "average": {"at": packed(some, "i32"), "weights": _as_short(averages_along(log, weights, some))},
-        "ballots": packed(_ballots(model, log), "f64") if joint else None,
+        "ballots": packed(_ballots(model, log, updates), "f64"),
         "norms": packed(np.square(weights).sum(axis=(1, 2)), "f64"),
         "readings": _readings(model, curves, data),
     }
@@ -198,8 +197,15 @@ def _errors(model: Any, data: Data) -> int:
     return int((np.searchsorted(model.classes_, model.predict(data.X)) != data.codes).sum())
 
 
-def _ballots(model: Any, log: UpdateLog) -> Any:
-    return ballots(births(log) - log.since, int(log.durations.max()) - log.since, model.vote_count)
+def _ballots(model: Any, log: UpdateLog, updates: int) -> Any:
+    """The votes of each hypothesis; of one-vs-rest runs (updates + 1) x heads, a head's where it was another than before."""
+    if not isinstance(log.problem.labels, Rest):
+        return ballots(births(log) - log.since, int(log.durations.max()) - log.since, model.vote_count)
+    found = np.zeros((updates + 1, len(log.start.bias)))
+    for h, run in enumerate(log.runs()):
+        lives = ballots(births(run) - log.since, int(run.durations[0]) - log.since, model.vote_count)
+        found[hypotheses_of(log, h), h] = lives
+    return found
 
 
 def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:

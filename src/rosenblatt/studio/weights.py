@@ -32,6 +32,15 @@ def weights_along(log: UpdateLog) -> Any:
     return np.cumsum(np.concatenate([start_of(log)[None], moved]), axis=0)
 
 
+def hypotheses_of(log: UpdateLog, h: int) -> Any:
+    """After which updates of a one-vs-rest log head h was another: its start, and each of its own updates."""
+    mine = np.flatnonzero(log.others == h)
+    if log.grouped and len(mine):
+        first = mine[np.concatenate([[True], np.diff(log.times[mine]) > 0])]
+        mine = np.searchsorted(log.edges, first, side="right") - 1
+    return np.concatenate([[0], mine + 1])
+
+
 def averages_along(log: UpdateLog, weights: Any, at: Any) -> Any:
     """The mean of w_0..w_t, each as often as rows were visited with it, for each t of `at`; at T it is the run's average.
 

@@ -69,6 +69,11 @@ export class App {
     return preset;
   }
 
+  /** What a class is called. @param {number} code */
+  nameOf(code) {
+    return this.data.names[code] ?? "ABCDEF"[code] ?? "";
+  }
+
   /** @param {string} name @returns {Algorithm} */
   algorithm(name) {
     return this.page.menu.find((each) => each.name === name) ?? this.page.menu[0];

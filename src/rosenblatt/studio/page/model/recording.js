@@ -6,7 +6,7 @@
  * @typedef {{rows: Packed, steps: Packed, times: Packed, others: Packed, edges: Packed, passes: number[]}} Log
  * @typedef {{weights: Packed, titles: string[], support: number[][] | null, margin: number[] | null}} Frames
  * @typedef {{at: Packed, errors: Packed, loss: Packed, loss_title: string,
- *   pocket: {t: number[] | Packed, errors: number[] | Packed} | null}} Curves
+ *   pocket: {t: number[], errors: number[], heads?: {t: number[], errors: number[]}[]} | null}} Curves
  * @typedef {{margin: number | null, support: number[], slack: number[] | null, objective: number | null,
  *   gap: number | null}} Machine
  * @typedef {{algorithm: string, title: string, scheme: "binary" | "argmax" | "rest" | "pairs", heads: number,
@@ -85,7 +85,7 @@ export class Recording {
 
     const { at, errors, loss, pocket } = run.curves;
     this.curve = { at: unpacked(at), errors: unpacked(errors), loss: unpacked(loss) };
-    this.pocket = pocket && { t: unpacked(pocket.t), errors: unpacked(pocket.errors) };
+    this.pocket = pocket;
     this.means = run.average && { at: unpacked(run.average.at), weights: unpacked(run.average.weights) };
   }
 
@@ -126,6 +126,13 @@ export class Recording {
     return this.weights.subarray(n * this.size, (n + 1) * this.size);
   }
 
+  /** Whether a head is the same at two times. @param {number} head @param {number} s @param {number} t */
+  unmoved(head, s, t) {
+    const [one, two] = [this.at(s), this.at(t)];
+    for (let j = head * this.width; j < (head + 1) * this.width; j++) if (one[j] !== two[j]) return false;
+    return true;
+  }
+
   /** Rows that made update t, the first of many. @param {number} t @param {number} [most] @returns {number[]} */
   causes(t, most = 400) {
     if (t < 1 || t > this.length || this.edges.length === 0) return [];
@@ -133,12 +140,21 @@ export class Recording {
     return Array.from(this.moved.subarray(this.edges[t - 1], last));
   }
 
-  /** Update at which the pocket's hypothesis was made, as of t; undefined where there is none. @param {number} t */
+  /**
+   * What the pocket holds at t, undefined where there is none: the update that it got better at, and its errors. Where each
+   * class learns alone, each has a pocket: `heads` has the update of each, and `weights` what they make together.
+   * @param {number} t
+   * @returns {{t: number, errors: number, heads?: number[], weights?: Float64Array} | undefined}
+   */
   pocketAt(t) {
     if (!this.pocket) return undefined;
-    let found = 0;
-    while (found + 1 < this.pocket.t.length && this.pocket.t[found + 1] <= t) found++;
-    return { t: this.pocket.t[found], errors: this.pocket.errors[found] };
+    const found = lastAtMost(this.pocket.t, t);
+    const told = { t: this.pocket.t[found], errors: this.pocket.errors[found] };
+    if (!this.pocket.heads) return told;
+    const heads = this.pocket.heads.map((own) => own.t[lastAtMost(own.t, t)]);
+    const weights = new Float64Array(this.size);
+    heads.forEach((at, h) => weights.set(this.at(at).subarray(h * this.width, (h + 1) * this.width), h * this.width));
+    return { ...told, heads, weights };
   }
 
   /** The mean of the weights up to t. @param {number} t @returns {Float64Array | undefined} */

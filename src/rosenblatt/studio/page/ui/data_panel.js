@@ -124,7 +124,7 @@ export function shape(n) {
 /** @param {App} app */
 function nameClasses(app) {
   place("classes").querySelectorAll("span").forEach((span, n) => {
-    span.textContent = app.data.names[n] ?? "ABCDEF"[n];
+    span.textContent = app.nameOf(n);
   });
 }
 

@@ -180,10 +180,7 @@ function menus(app) {
 /** @param {App} app @param {number} head */
 function headName(app, head) {
   const recording = app.focused?.recording;
-  const name = (/** @type {number} */ position) => {
-    const code = recording?.run.classes[position] ?? 0;
-    return app.data.names[code] ?? "ABCDEF"[code];
-  };
+  const name = (/** @type {number} */ position) => app.nameOf(recording?.run.classes[position] ?? 0);
   const pair = recording?.run.pairs?.[head];
   return pair ? `${name(pair[0])} against ${name(pair[1])}` : `of ${name(head)}`;
 }

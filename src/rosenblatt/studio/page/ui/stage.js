@@ -4,11 +4,11 @@
  * @typedef {import("../app.js").App} App
  * @typedef {import("../model/state.js").Shown} Shown
  */
-import { PlaneView, voters } from "../view/plane_view.js";
+import { voters } from "../view/ballot.js";
+import { PlaneView } from "../view/plane_view.js";
 import { brief } from "../view/paper.js";
 import { make, place } from "./dom.js";
 import { editing } from "./editing.js";
-import { className } from "./transport.js";
 
 /** @type {[keyof Shown, string, string][]} */
 const CHECKS = [
@@ -74,7 +74,7 @@ function pointed(app, index) {
   const recording = app.played[index]?.recording;
   const said = recording && recording.run.scheme === "binary" && recording.count > row
     ? `, score ${brief(recording.score(recording.at(app.time(index)), 0, recording.rows, row))}` : "";
-  return `point ${row} (${className(app, row)}): ${brief(x)}, ${brief(y)}${said}`;
+  return `point ${row} (${app.nameOf(app.data.labels[row])}): ${brief(x)}, ${brief(y)}${said}`;
 }
 
 /** @param {App} app */
@@ -94,8 +94,8 @@ function checks(app) {
   const draw = () => {
     for (const { name, box, label } of boxes) {
       box.checked = app.state.show[name];
-      const readable = name !== "pocket" && name !== "average" && name !== "vote";
-      const there = readable || app.played.some((each) => each?.recording.run.log);
+      const reading = name === "pocket" || name === "average" || name === "vote";
+      const there = !reading || app.played.some((each) => each?.recording.run.log);
       box.disabled = !there;
       label.classList.toggle("quiet", !there);
     }
@@ -114,9 +114,9 @@ function tellVoters(app) {
   const found = voters(recording, app.time(app.focus), 6);
   while (holder.children.length < found.length) holder.append(make("div", {}, make("span"), make("i"), make("span")));
   while (holder.children.length > found.length) holder.lastChild?.remove();
-  found.forEach(({ n, votes, share }, at) => {
+  found.forEach(({ n, head, votes, share }, at) => {
     const [who, bar, count] = /** @type {HTMLElement[]} */ ([...holder.children[at].children]);
-    who.textContent = `after update ${n}`;
+    who.textContent = `${head === null ? "" : `${app.nameOf(recording.run.classes[head])}, `}after update ${n}`;
     bar.style.width = `${(100 * share).toFixed(1)}%`;
     count.textContent = `${votes} votes`;
   });

@@ -85,7 +85,7 @@ function told(app) {
   if (t === 0) return `Before the first of ${recording.length.toLocaleString("en")} updates: ${wrong}.`;
   const causes = recording.causes(t);
   const many = recording.edges[t] - recording.edges[t - 1];
-  const who = many === 1 ? `Point ${causes[0]} (${className(app, causes[0])}) moved the plane` : `${many} points moved the plane`;
+  const who = many === 1 ? `Point ${causes[0]} (${app.nameOf(app.data.labels[causes[0]])}) moved the plane` : `${many} points moved the plane`;
   return `Update ${t} of ${recording.length}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${who}. Now ${wrong}.`;
 }
 
@@ -93,10 +93,4 @@ function told(app) {
 function passOf(passes, t) {
   const at = passes.findIndex((end) => end >= t);
   return (at < 0 ? passes.length : at) + 1;
-}
-
-/** @param {App} app @param {number} row */
-export function className(app, row) {
-  const label = app.data.labels[row];
-  return app.data.names[label] ?? "ABCDEF"[label] ?? "";
 }

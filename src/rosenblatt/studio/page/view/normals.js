@@ -8,13 +8,14 @@
  * @typedef {import("../model/recording.js").Recording} Recording
  */
 import { arrow } from "./pen.js";
+import { lineOf } from "./surface.js";
 
 /** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface */
 export function drawNormals(pen, frame, scene, surface) {
   const { recording } = scene;
   if (!recording) return;
   if (recording.run.scheme === "binary") drawNormal(pen, frame, scene, surface);
-  else if (recording.run.scheme !== "pairs") drawOneOfEach(pen, frame, scene, surface);
+  else if (recording.run.scheme !== "pairs") drawOneOfEach(pen, frame, scene);
 }
 
 /**
@@ -27,9 +28,9 @@ function drawNormal(pen, frame, { recording, t, palette, data }, surface) {
   const segment = surface.boundary(w);
   const foot = segment.length ? [(segment[0] + segment[2]) / 2, (segment[1] + segment[3]) / 2] : middle(frame.box);
   const [px, py] = [frame.x(foot[0]), frame.y(foot[1])];
-  const scale = arrowScale(recording, surface, frame);
+  const scale = arrowScale(recording, frame);
   const tip = (/** @type {Float64Array} */ weights) => {
-    const [a, b] = surface.line(weights, 0);
+    const [a, b] = lineOf(recording, weights, 0);
     return [px + a * scale, py - (b * scale * frame.sy) / frame.sx];
   };
   const [u, v] = tip(w);
@@ -58,15 +59,15 @@ function drawNormal(pen, frame, { recording, t, palette, data }, surface) {
 
 /**
  * The weights of every class, from one foot; those that the last update moved with what they were.
- * @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface
+ * @param {Pen} pen @param {Frame} frame @param {Scene} scene
  */
-function drawOneOfEach(pen, frame, { recording, t, palette }, surface) {
+function drawOneOfEach(pen, frame, { recording, t, palette }) {
   if (!recording) return;
   const [x, y] = middle(frame.box);
   const [px, py] = [frame.x(x), frame.y(y)];
-  const scale = arrowScale(recording, surface, frame);
+  const scale = arrowScale(recording, frame);
   const tip = (/** @type {Float64Array} */ w, /** @type {number} */ head) => {
-    const [a, b] = surface.line(w, head);
+    const [a, b] = lineOf(recording, w, head);
     return [px + a * scale, py - (b * scale * frame.sy) / frame.sx];
   };
   for (let head = 0; head < recording.heads; head++) {
@@ -92,13 +93,13 @@ function middle([x0, x1, y0, y1]) {
 const LONGEST = new WeakMap();
 
 /** Pixels for a unit of weight: the longest w of the run takes a fifth of the frame. */
-/** @param {Recording} recording @param {Surface} surface @param {Frame} frame */
-function arrowScale(recording, surface, frame) {
+/** @param {Recording} recording @param {Frame} frame */
+function arrowScale(recording, frame) {
   let longest = LONGEST.get(recording) ?? 0;
   if (!longest) {
     for (let n = 0; n <= recording.length; n++) {
       for (let h = 0; h < recording.heads; h++) {
-        const [a, b] = surface.line(recording.at(n), h);
+        const [a, b] = lineOf(recording, recording.at(n), h);
         longest = Math.max(longest, Math.hypot(a, b));
       }
     }

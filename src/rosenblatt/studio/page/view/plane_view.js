@@ -11,11 +11,12 @@
  * @typedef {{data: Points, recording: Recording | null, proof: Proof | null, t: number, show: Shown, palette: Palette,
  *   hover: number | null, margin: number, cursor: [number, number] | null}} Scene
  */
+import { Ballot, voters } from "./ballot.js";
 import { Frame, squareish } from "./frame.js";
 import { Paper, brief } from "./paper.js";
 import { drawNormals } from "./normals.js";
 import { drawProof } from "./proof_marks.js";
-import { Ballot, Surface } from "./surface.js";
+import { Surface } from "./surface.js";
 
 const REACH = 12; // pixels within which a point is meant
 
@@ -250,9 +251,10 @@ function drawStreet(pen, frame, { recording, show, t, palette, data, margin }, s
 function drawReadings(pen, frame, { recording, show, t, palette }, surface, ballot) {
   if (!recording) return;
   if (show.vote && recording.ballots.length) {
-    for (const { n, share } of voters(recording, t)) {
+    for (const { n, head, share } of voters(recording, t)) {
       const alpha = 0.06 + 0.5 * share;
-      pen.segments(frame.all(surface.boundaryAt(n)), { stroke: palette.vote, width: 1 + 2 * share, alpha });
+      const line = head === null ? surface.boundaryAt(n) : surface.level(recording.at(n), 0, head);
+      pen.segments(frame.all(line), { stroke: palette.vote, width: 1 + 2 * share, alpha });
     }
     if (ballot) pen.segments(frame.all(ballot.boundary()), { stroke: palette.vote, width: 3 });
   }
@@ -260,28 +262,9 @@ function drawReadings(pen, frame, { recording, show, t, palette }, surface, ball
   if (average) pen.segments(frame.all(surface.boundary(average)), { stroke: palette.average, width: 2.5, dash: [10, 4] });
   const pocket = show.pocket && recording.pocketAt(t);
   if (pocket) {
-    const line = frame.all(surface.boundaryAt(pocket.t));
-    pen.segments(line, { stroke: palette.pocket, width: 2.5, dash: [3, 3] });
+    const line = pocket.weights ? surface.boundary(pocket.weights) : surface.boundaryAt(pocket.t);
+    pen.segments(frame.all(line), { stroke: palette.pocket, width: 2.5, dash: [3, 3] });
   }
-}
-
-/**
- * The hypotheses up to t with the most votes, with their share of the largest.
- * @param {Recording} recording @param {number} t @param {number} [most]
- */
-export function voters(recording, t, most = 40) {
-  const { ballots } = recording;
-  /** @type {number[]} */
-  const best = [];
-  // Thousands are looked at in every frame, and hardly any is among the first: no need to sort them all.
-  for (let n = 0; n <= t && n < ballots.length; n++) {
-    if (!(ballots[n] > 0) || (best.length === most && ballots[n] <= ballots[best[most - 1]])) continue;
-    let at = best.length;
-    while (at > 0 && ballots[best[at - 1]] < ballots[n]) at--;
-    best.splice(at, 0, n);
-    if (best.length > most) best.pop();
-  }
-  return best.map((n) => ({ n, votes: ballots[n], share: ballots[n] / ballots[best[0]] }));
 }
 
 /** Rings around the rows that made the last update. */

@@ -9,7 +9,7 @@ import { clipped, corners, knot, lineInBox, positiveParts, zeroLines } from "../
 import { expand } from "../model/recording.js";
 import { pairBoundary, pairCells } from "./pair_cells.js";
 
-const CELLS = 96; // across
+export const CELLS = 96; // across
 const MOST_KNOWN = 200; // boundaries that are kept
 
 export class Surface {
@@ -25,19 +25,9 @@ export class Surface {
     this.known = new Map();
   }
 
-  /** The score of a head as a x + b y + c. @param {Float64Array} w @param {number} head @returns {[number, number, number]} */
-  line(w, head) {
-    const { width, features } = this.recording;
-    const [e] = features.exponents;
-    const [one, two] = e[0] === 1 ? [1, 2] : [2, 1];
-    const a = w[head * width + one] / features.scale[0];
-    const b = w[head * width + two] / features.scale[1];
-    return [a, b, features.x0 * w[head * width] - a * features.centre[0] - b * features.centre[1]];
-  }
-
   /** @param {Float64Array} w */
   lines(w) {
-    return Array.from({ length: this.recording.heads }, (_, head) => this.line(w, head));
+    return Array.from({ length: this.recording.heads }, (_, head) => lineOf(this.recording, w, head));
   }
 
   /** The class that pairs of straight lines vote for, at a point. @param {Float64Array} w */
@@ -54,7 +44,7 @@ export class Surface {
     if (!this.exact) return this.fields(w).map((field) => positiveParts(this.knots().grid, field));
     const whole = corners(this.box);
     if (this.recording.run.scheme === "binary") {
-      const [a, b, c] = this.line(w, 0);
+      const [a, b, c] = lineOf(this.recording, w, 0);
       return [[clipped(whole, -a, -b, -c)], [a || b || c > 0 ? clipped(whole, a, b, c) : []]];
     }
     if (this.recording.run.scheme === "pairs") {
@@ -113,7 +103,7 @@ export class Surface {
   /** Where a head's score has a value, as segments. @param {Float64Array} w @param {number} value @param {number} [head] */
   level(w, value, head = 0) {
     if (this.recording.linear) {
-      const [a, b, c] = this.line(w, head);
+      const [a, b, c] = lineOf(this.recording, w, head);
       return lineInBox(a, b, c - value, this.box);
     }
     const { grid, rows } = this.knots();
@@ -125,7 +115,7 @@ export class Surface {
   /** The strip where |score| < value, as polygons. @param {Float64Array} w @param {number} value @param {number} [head] */
   strip(w, value, head = 0) {
     if (this.recording.linear) {
-      const [a, b, c] = this.line(w, head);
+      const [a, b, c] = lineOf(this.recording, w, head);
       return [clipped(clipped(corners(this.box), a, b, c + value), -a, -b, value - c)];
     }
     const { grid, rows } = this.knots();
@@ -153,16 +143,24 @@ export class Surface {
   }
 
   knots() {
-    this.fine ??= gridOf(this.recording, this.box);
+    if (!this.fine) {
+      const grid = gridOver(this.box, CELLS);
+      this.fine = { grid, rows: rowsOver(this.recording, grid) };
+    }
     return this.fine;
   }
 }
 
-/** @param {Recording} recording @param {number[]} box */
-function gridOf(recording, box) {
+/** Cells are as tall as wide, unless the axes have scales of their own. */
+/** @param {number[]} box @param {number} across @returns {Grid} */
+export function gridOver(box, across) {
   const [x0, x1, y0, y1] = box;
-  const square = (y1 - y0) / (x1 - x0); // cells are as tall as wide, unless the axes have scales of their own
-  const grid = { box, nx: CELLS, ny: Math.max(8, Math.min(2 * CELLS, Math.round(CELLS * square) || CELLS)) };
+  const square = (y1 - y0) / (x1 - x0);
+  return { box, nx: across, ny: Math.max(8, Math.min(2 * across, Math.round(across * square) || across)) };
+}
+
+/** The features at every knot. @param {Recording} recording @param {Grid} grid */
+export function rowsOver(recording, grid) {
   const rows = new Float64Array((grid.nx + 1) * (grid.ny + 1) * recording.width);
   for (let j = 0; j <= grid.ny; j++) {
     for (let i = 0; i <= grid.nx; i++) {
@@ -170,63 +168,30 @@ function gridOf(recording, box) {
       expand(recording.features, x, y, rows, (j * (grid.nx + 1) + i) * recording.width);
     }
   }
-  return { grid, rows };
+  return rows;
+}
+
+/** The score of a head as a x + b y + c, where features are the coordinates themselves. */
+/** @param {Recording} recording @param {Float64Array} w @param {number} head @returns {[number, number, number]} */
+export function lineOf({ width, features }, w, head) {
+  const [e] = features.exponents;
+  const [one, two] = e[0] === 1 ? [1, 2] : [2, 1];
+  const a = w[head * width + one] / features.scale[0];
+  const b = w[head * width + two] / features.scale[1];
+  return [a, b, features.x0 * w[head * width] - a * features.centre[0] - b * features.centre[1]];
 }
 
 /** Each field minus the largest of the others. @param {Float64Array[]} claims */
-function leads(claims) {
-  return claims.map((own, h) => {
-    const lead = new Float64Array(own.length);
-    for (let n = 0; n < own.length; n++) {
-      let rival = -Infinity;
-      for (let z = 0; z < claims.length; z++) if (z !== h && claims[z][n] > rival) rival = claims[z][n];
-      lead[n] = own[n] - rival;
+export function leads(claims) {
+  const found = claims.map((own) => new Float64Array(own.length));
+  for (let n = 0; n < claims[0].length; n++) {
+    let [first, second, best] = [-Infinity, -Infinity, 0];
+    for (let h = 0; h < claims.length; h++) {
+      const claim = claims[h][n];
+      if (claim > first) [first, second, best] = [claim, first, h];
+      else if (claim > second) second = claim;
     }
-    return lead;
-  });
-}
-
-/** How all hypotheses so far vote, at every knot of a grid: one is added or taken back as time goes by. */
-export class Ballot {
-  /** @param {Recording} recording @param {number[]} box */
-  constructor(recording, box) {
-    this.recording = recording;
-    const { grid, rows } = gridOf(recording, box);
-    this.grid = grid;
-    this.rows = rows;
-    this.size = (grid.nx + 1) * (grid.ny + 1);
-    this.votes = Array.from({ length: recording.run.classes.length }, () => new Float64Array(this.size));
-    this.counted = 0; // hypotheses 0 .. counted-1 have voted
+    for (let h = 0; h < claims.length; h++) found[h][n] = claims[h][n] - (h === best ? second : first);
   }
-
-  /**
-   * Count the votes of hypotheses 0..t, for so many milliseconds at most.
-   * @param {number} t @param {number} patience
-   * @returns {boolean} whether all of them are counted
-   */
-  count(t, patience) {
-    const until = performance.now() + patience;
-    while (this.counted !== t + 1) {
-      const adds = this.counted <= t;
-      const n = adds ? this.counted : this.counted - 1;
-      this.cast(n, adds ? 1 : -1);
-      this.counted += adds ? 1 : -1;
-      if (performance.now() > until) return this.counted === t + 1;
-    }
-    return true;
-  }
-
-  /** @param {number} n @param {1 | -1} sign */
-  cast(n, sign) {
-    const ballots = sign * (this.recording.ballots[n] ?? 0);
-    if (ballots === 0) return;
-    const w = this.recording.at(n);
-    for (let m = 0; m < this.size; m++) this.votes[this.recording.judge(w, this.rows, m)][m] += ballots;
-  }
-
-  /** Where the majority changes, as segments. */
-  boundary() {
-    const fields = leads(this.votes);
-    return (fields.length === 2 ? fields.slice(0, 1) : fields).flatMap((field) => zeroLines(this.grid, field));
-  }
+  return found;
 }

@@ -124,11 +124,12 @@ export function drawWeightMarks(pen, look) {
     names.push({ place, name: "average", fill: palette.average });
   }
   const best = show?.pocket ? recording.pocketAt(t) : undefined;
-  if (best && best.t < t) {
-    pen.marks(3, at(best.t), 6.5, { fill: palette.pocket, stroke: palette.card, width: 1.5 });
-    names.push({ place: at(best.t), name: "pocket", fill: palette.pocket });
+  const since = best && (best.heads?.[slice.head] ?? best.t);
+  const kept = since !== undefined && recording.unmoved(slice.head, since, t);
+  if (since !== undefined && !kept) {
+    pen.marks(3, at(since), 6.5, { fill: palette.pocket, stroke: palette.card, width: 1.5 });
+    names.push({ place: at(since), name: "pocket", fill: palette.pocket });
   }
-  const kept = best?.t === t;
   pen.circle(x, y, 5, { fill: palette.ink, stroke: palette.card, width: 2 });
   names.push({ place: [x, y], name: kept ? "w = pocket" : "w", fill: kept ? palette.pocket : palette.ink });
   const marks = names.map(({ place: [u, v] }) => [u - 7, u + 7, v - 7, v + 7]);
