@@ -98,6 +98,26 @@ def test_an_export_has_all_algorithms_and_presets_inside(offline: Visit) -> None
         assert "points on the wrong side" in offline.now
 
 
+def test_what_the_tour_proposes_to_try_is_inside_an_export(offline: Visit) -> None:
+    tried = {
+        "Why it must end": lambda: offline.choose("#preset", "separable"),
+        "Margins": lambda: offline.fill("#knob-0-margin", "5"),
+        "What a loss counts": lambda: offline.choose("#algorithm-0", "soft-margin"),
+        "Several classes": lambda: offline.choose("#preset", "three"),
+        "A plane elsewhere": lambda: offline.choose("#degree", "1"),
+    }
+    offline.click("#open-tour")
+    while offline.page.locator("#tour").is_visible():
+        title = offline.text("#tour h2").split(". ")[1]
+        if title in tried:
+            before = offline.now
+            tried.pop(title)()
+            assert offline.now != before
+        assert (title, offline.trouble) == (title, "")
+        offline.click("#tour .primary")
+    assert tried == {}
+
+
 def test_an_export_says_that_it_cannot_compute_and_recovers(offline: Visit) -> None:
     offline.page.mouse.click(*offline.pixel(-1, 1, (-1.25, 1.25, -1.25, 1.25)))
     offline.rest()

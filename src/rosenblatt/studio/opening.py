@@ -57,14 +57,16 @@ def _others(page: Mapping[str, Any], start: Mapping[str, Any] | None, first: lis
 
 
 def _wanted(page: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Request]:
-    """Every algorithm where the page starts, its first algorithm on every preset, and all of the tour."""
+    """Every algorithm where the page starts, its first algorithm on every preset, and all of the tour with what
+    it proposes to try."""
     for algorithm in page["menu"]:
         yield from requests_of(page, {**start, "runs": [{"algorithm": algorithm["name"]}]})
     for preset in page["presets"]:
         for degree in sorted({1, preset.get("degree", 1)}):
             yield from requests_of(page, {"data": {"preset": preset["name"]}, "degree": degree})
     for step in page["tour"]:
-        yield from requests_of(page, step.get("state"))
+        yield from requests_of(page, step["state"])
+        yield from requests_of(page, step["state"] | (step["then"] or {}))
 
 
 def _new(requests: Iterable[Request], known: list[Request]) -> Iterator[Request]:

@@ -11,10 +11,13 @@ State = dict[str, Any]
 UNBROKEN, WIDE = "\u00a0", "\u2003"  # spaces that a browser keeps
 
 
-def _step(title: str, state: State, *paragraphs: str, try_it: str, look: str = "planes") -> dict[str, Any]:
-    """look : the part of the page that it speaks of, by its id."""
+def _step(
+    title: str, state: State, *paragraphs: str, try_it: str, then: State | None = None, look: str = "planes"
+) -> dict[str, Any]:
+    """then : what changes in the state where `try_it` leads to other runs, so that an export has them, too. look : the part of
+    the page that it speaks of, by its id."""
     told = [*(_paragraph(text) for text in paragraphs), f"<p><b>Try it.</b> {_marked(try_it)}</p>"]
-    return {"title": title, "html": "".join(told), "state": state, "look": look}
+    return {"title": title, "html": "".join(told), "state": state, "then": then, "look": look}
 
 
 def _paragraph(text: str) -> str:
@@ -118,6 +121,7 @@ TOUR: list[dict[str, Any]] = [
         "`t ≤ R^2/γ^2`",
         "The narrower the margin, the more mistakes may come. One point near the other class leaves `γ = 0.041` (0.043 in "
         "the plane, where `w_0` does not count), and `R = 1.51`. The bound is 1,348; the run made 37 updates.",
+        then={"data": {"preset": "separable"}},
         try_it="Choose the data “Separable”: `γ = 0.147`, the bound is 97.9, and 19 updates do.",
         look="verdict",
     ),
@@ -164,6 +168,7 @@ TOUR: list[dict[str, Any]] = [
         "picture has the widest margin there is, 0.151, held by the three ringed points alone:",
         "`min (w_1^2 + w_2^2)/2  where all  y w·x ≥ 1`",
         try_it="Turn `b` to 5: more updates, and the margin is 0.149.",
+        then={"runs": [_run("margin", margin=5.0), _run("max-margin")]},
     ),
     _step(
         "The soft margin and C",
@@ -184,6 +189,7 @@ TOUR: list[dict[str, Any]] = [
         "and 5 points end up wrong. tanh never passes 1: in the second picture the far points cost next to nothing, and "
         "none is wrong.",
         try_it="Make the first one “Soft margin”: the hinge asks for no more than `m = 1`, and again none is wrong.",
+        then={"runs": [_run("soft-margin"), _run("nonlinear-mse")]},
     ),
     _step(
         "Several classes",
@@ -195,6 +201,7 @@ TOUR: list[dict[str, Any]] = [
         "No line parts any of the six from all the others: none of these runs ends. Stopped after 30 updates each, they "
         "get 19 points wrong.",
         try_it="Choose the data “Three classes”: there, both ways end without an error.",
+        then={"data": {"preset": "three"}},
     ),
     _step(
         "A plane elsewhere",
@@ -205,6 +212,7 @@ TOUR: list[dict[str, Any]] = [
         "it is the curve where the score is 0. After 34 updates the weight of `x_1x_2` is −4.7 and no other is over 0.5 in "
         "size: the sign of `x_1x_2` decides.",
         try_it="Set “features of degree” to 1: the clash is back, and the run does not end.",
+        then={"degree": 1},
     ),
     _step(
         "Where to go on",
