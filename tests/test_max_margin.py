@@ -242,3 +242,8 @@ def test_one_feature_zero_columns_and_fewer_rows_than_columns() -> None:
     wide = np.random.default_rng(0).normal(size=(10, 200))
     few = rb.MaxMargin(1e-12).fit(wide, np.arange(10) % 2)
     assert few.canonical_.min() == pytest.approx(1, rel=1e-12)
+
+
+def test_rows_that_are_all_one_point_are_told_as_that() -> None:
+    with pytest.raises(ValueError, match="all rows of X are the same point"):
+        rb.MaxMargin(inseparable="soft").fit(np.ones((6, 2)), [0, 1] * 3)

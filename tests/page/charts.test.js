@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  alignmentChart, described, drawChart, errorsChart, lossChart, mistakesChart, normsChart,
+  alignmentChart, described, drawChart, errorsChart, lossChart, normsChart,
 } from "../../src/rosenblatt/studio/page/view/charts.js";
 import { banded, decimated } from "../../src/rosenblatt/studio/page/view/decimate.js";
 import { SvgPen } from "../../src/rosenblatt/studio/page/view/pen.js";
 import { multiples, powers, subscript, tickStep, tickText } from "../../src/rosenblatt/studio/page/view/ticks.js";
 import { PALETTE } from "./palette.js";
-import { blobs, drawn, proofOf, recorded, solved } from "./runs.js";
+import { blobs, drawn, f64, proofOf, recorded, solved } from "./runs.js";
 
 const pairs = (flat) => Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n], flat[2 * n + 1]]);
 
@@ -69,7 +69,12 @@ test("ticks are round, within, and at most as many as asked", () => {
   assert.deepEqual(multiples(-0.2, 0.3, 0.1).map((v) => tickText(v, 0.1)), ["−0.2", "−0.1", "0", "0.1", "0.2", "0.3"]);
   assert.deepEqual(powers(0.5, 2000, 10), [1, 10, 100, 1000]);
   assert.deepEqual(powers(1, 1e6, 4), [1, 100, 1e4, 1e6]);
-  assert.deepEqual([25_000, 1500, 2e7].map((v) => tickText(v, 500)), ["25k", "1500", "2e7"]);
+  const told = (/** @type {number} */ step, /** @type {number[]} */ ...values) => values.map((v) => tickText(v, step));
+  assert.deepEqual(told(500, 1500, 25_000, 25_500), ["1500", "25000", "25500"]);
+  assert.deepEqual(told(5000, 25_000, -200_000), ["25k", "−200k"]);
+  assert.deepEqual(told(1e6, 2e7, 2.1e7, -1e6), ["2e7", "2.1e7", "−1e6"]);
+  assert.deepEqual(told(2e-5, 4e-5, 1.2e-4), ["4e−5", "1.2e−4"]);
+  assert.deepEqual(told(0.5, 1000.5, 100_000.5), ["1000.5", "100000.5"]); // far from 0, and yet apart
   assert.equal(subscript(12), "₁₂");
 });
 
@@ -104,16 +109,36 @@ test("the proof's curves keep to their bounds and say so", () => {
   const proof = proofOf(run, last.map((v) => v / Math.hypot(...last)));
   const norms = normsChart(run, proof, run.length);
   const ways = alignmentChart(run, proof, run.length);
-  const mistakes = mistakesChart(run, proof, run.length);
   for (let t = 0; t <= run.length; t++) {
     assert.ok(norms.still.lines[0].values[t] <= norms.still.bound.values[t] + 1e-9);
     assert.ok(ways.still.lines[0].values[t] >= ways.still.bound.values[t] - 1e-9);
   }
   assert.match(described(norms), /t R² allows at most/);
   assert.match(described(ways), /t γ allows at least/);
-  assert.match(described(mistakes), new RegExp(`^Mistakes: ${run.length} at update ${run.length}; R²/γ² allows at most`));
   assert.equal(alignmentChart(run, null, 0), null);
-  assert.equal(normsChart(run, null, 0).still.bound, null);
+  assert.equal(normsChart(run, null, 0), null);
+});
+
+test("of several classes the halved norm is shown, as the bound has it", () => {
+  const three = blobs(30, [[0, 1], [1, -0.5], [-1, -0.5]], 0.3, 4);
+  const joint = recorded(three.points, three.labels, { scheme: "argmax" });
+  const proof = proofOf(run, Array.from(run.at(run.length)));
+  const halved = Array.from({ length: joint.length + 1 }, (_, t) => joint.at(t).reduce((sum, v) => sum + v * v, 0) / 2);
+  const convergence = /** @type {any} */ ({ ...proof.convergence, norms: f64(halved) });
+  const chart = normsChart(joint, { ...proof, convergence }, joint.length);
+  assert.deepEqual(Array.from(chart.still.lines[0].values), halved);
+  assert.match(described(chart), /^Squared norm of all classes, \|W\|²\/2: /);
+});
+
+test("what was solved in few steps is spread over the time of the other run", () => {
+  const ladder = solved([[0, 0], [1, 1]], [0, 1], [[0, 1, 1], [-1, 2, 2]], ["C = 0.1", "C = 1"]);
+  for (const { still } of [errorsChart(run, 0, {}, ladder), errorsChart(ladder, 0, {}, run)]) {
+    const line = still.lines.find(({ name }) => name === "Soft margin");
+    assert.deepEqual(Array.from(line.at), [0, run.length]);
+    assert.equal(still.length, run.length);
+  }
+  assert.deepEqual(lossChart(run, 0, ladder).still.lines.map(({ name }) => name), ["Perceptron"]); // another loss
+  assert.equal(lossChart(run, 0, recorded(points, labels)).still.lines.length, 2);
 });
 
 test("a curve over more than a thousandfold has a log axis, any other has none", () => {
@@ -129,7 +154,7 @@ test("all charts draw numbers, of a run, of frames and of a run without updates"
   const wide = recorded(points, labels);
   wide.curve.loss = Float64Array.from(wide.curve.loss, (_, n) => (n ? 10 ** (4 - n / 3) : NaN));
   for (const each of [run, ladder, still, wide]) {
-    const charts = [errorsChart(each, 1), lossChart(each, 1), normsChart(each, null, 1), mistakesChart(each, null, 1)];
+    const charts = [errorsChart(each, 1), lossChart(each, 1), normsChart(each, null, 1)];
     for (const chart of charts) {
       if (!chart) continue;
       const pen = new SvgPen();

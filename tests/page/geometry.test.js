@@ -1,7 +1,7 @@
 /** Polygons and contours, against points drawn at random. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clipped, corners, knot, lineInBox, positiveParts, zeroLines } from "../../src/rosenblatt/studio/page/model/geometry.js";
+import { chained, clipped, corners, knot, lineInBox, positiveParts, zeroLines } from "../../src/rosenblatt/studio/page/model/geometry.js";
 
 /** @param {number[]} polygon @param {number} x @param {number} y */
 function inside(polygon, x, y) {
@@ -50,6 +50,9 @@ test("contours of a circle are on the circle, and its inside has its area", () =
   const lines = zeroLines(grid, field);
   assert.ok(lines.length > 100);
   for (let n = 0; n < lines.length; n += 2) assert.ok(Math.abs(Math.hypot(lines[n], lines[n + 1]) - 0.7) < 1e-3);
+  // One ring, in order: every segment begins where the one before ends, and the last ends where the first begins.
+  for (let n = 4; n < lines.length; n += 4) assert.deepEqual([lines[n], lines[n + 1]], [lines[n - 2], lines[n - 1]]);
+  assert.deepEqual(lines.slice(-2), lines.slice(0, 2));
   const area = positiveParts(grid, field).map((part) => {
     let twice = 0;
     for (let n = 0; n < part.length; n += 2) {
@@ -59,4 +62,11 @@ test("contours of a circle are on the circle, and its inside has its area", () =
     return Math.abs(twice) / 2;
   }).reduce((sum, each) => sum + each, 0);
   assert.ok(Math.abs(area - Math.PI * 0.49) < 2e-3);
+});
+
+test("pairs of ends are put in order: open lines, then rings, each pair once", () => {
+  assert.deepEqual(chained([]), []);
+  assert.deepEqual(chained([3, 4, 2, 1, 3, 2]), [4, 3, 3, 2, 2, 1]);
+  const ring = chained([7, 8, 9, 7, 8, 9, 5, 6]);
+  assert.deepEqual(ring, [5, 6, 7, 8, 8, 9, 9, 7]);
 });

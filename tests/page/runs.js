@@ -85,7 +85,6 @@ export function perceptronRun(points, labels, knobs = {}) {
   /** @type {{rows: number[], others: number[], times: number[], passes: number[]}} */
   const log = { rows: [], others: [], times: [], passes: [] };
   const curve = { errors: [errors()], loss: [loss()] };
-  const norms = [w.reduce((sum, v) => sum + v * v, 0)];
   const sum = Float64Array.from(w);
   const means = Array.from(w);
   const begin = Array.from(w);
@@ -106,7 +105,6 @@ export function perceptronRun(points, labels, knobs = {}) {
       log.times.push(pass * rows.length + n);
       curve.errors.push(errors());
       curve.loss.push(loss());
-      norms.push(w.reduce((total, v) => total + v * v, 0));
       w.forEach((v, j) => means.push((sum[j] += v) / (log.rows.length + 1)));
     }
     log.passes.push(log.rows.length);
@@ -126,7 +124,7 @@ export function perceptronRun(points, labels, knobs = {}) {
       at: i32(count), errors: i32(curve.errors), loss: f64(curve.loss), loss_title: "perceptron criterion, mean over points",
       pocket: { t: better, errors: better.map((t) => curve.errors[t]) },
     },
-    average: { at: i32(count), weights: f64(means) }, ballots: null, norms: f64(norms), readings: {}, margin_machine: null,
+    average: { at: i32(count), weights: f64(means) }, ballots: null, readings: {}, margin_machine: null,
     stop: { reason: "updates", sentence: "" }, code: "", seconds: 0,
   };
   return run;
@@ -154,7 +152,6 @@ export function solved(points, labels, weights, titles) {
     title: "Soft margin", log: null, frames: { weights: f64(weights.flat()), titles, support: null, margin: null },
     updates: weights.length - 1, average: null,
     curves: { at: i32(count), errors: i32(count), loss: f64(count), loss_title: "hinge loss", pocket: null },
-    norms: f64(weights.map((w) => w.reduce((sum, v) => sum + v * v, 0))),
   });
   return new Recording(run, points, labels);
 }
@@ -174,7 +171,8 @@ export function proofOf(recording, plane) {
   const proof = {
     verdict: "separable", sentence: "", margin, geometric: null, radius, bound, plane, clash: null,
     convergence: {
-      norms: recording.run.norms, norm_bound: f64(times.map((t) => t * radius * radius)),
+      norms: f64(times.map((t) => recording.at(t).reduce((sum, v) => sum + v * v, 0))),
+      norm_bound: f64(times.map((t) => t * radius * radius)),
       alignments: f64(times.map((t) => recording.at(t).reduce((sum, v, j) => sum + v * plane[j], 0))),
       alignment_bound: f64(times.map((t) => t * margin)), mistakes: length, mistake_bound: bound, holds: true, sentence: "",
     },

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  History, boxAround, fromLink, initial, keyOf, merged, requestOf, rounded, toLink, withLabel, withMoved, withPoints, without,
-} from "../../src/rosenblatt/studio/page/model/state.js";
+  History, boxAround, checkedData, fromLink, initial, keyOf, merged, requestOf, rounded, toLink, withMoved, withPoints, without, soundStarts } from "../../src/rosenblatt/studio/page/model/state.js";
 
 const data = { points: /** @type {[number, number][]} */ ([[0.125, -1], [2, 3.5]]), labels: [0, 1], names: ["A", "ü<b>"], box: [-1, 3, -2, 4] };
 
@@ -67,7 +66,6 @@ test("points are added, moved, renamed and removed without touching what was", (
   assert.deepEqual([more.points.length, more.labels], [3, [0, 1, 3]]);
   assert.deepEqual(withMoved(data, 0, [9, 9]).points[0], [9, 9]);
   assert.deepEqual(without(more, 1).labels, [0, 3]);
-  assert.deepEqual(withLabel(data, 0, 4).labels, [4, 1]);
   assert.equal(JSON.stringify(data), frozen);
 });
 
@@ -102,4 +100,23 @@ test("requests have every knob, and equal ones one key", () => {
   assert.deepEqual(request.knobs, { margin: 2, order: "cyclic" });
   assert.equal(keyOf({ b: [1, { d: null, c: "x" }], a: 1.0 }), keyOf(JSON.parse('{"a": 1, "b": [1.0, {"c": "x", "d": null}]}')));
   assert.notEqual(keyOf({ a: 1 }), keyOf({ a: "1" }));
+});
+
+test("a given start is dropped where there are other weights than before, and only there", () => {
+  const given = [{ algorithm: "perceptron", knobs: { margin: 2, init: "given", start: [1, 2, 3] } }, { algorithm: "pa", knobs: {} }];
+  assert.equal(soundStarts(given, 1, 2), given);
+  const plain = [{ algorithm: "perceptron", knobs: { margin: 2 } }, given[1]];
+  assert.deepEqual(soundStarts(given, 2, 2), plain);
+  assert.deepEqual(soundStarts(given, 1, 3), plain);
+  const three = [{ algorithm: "perceptron", knobs: { init: "given", start: [1, 2, 3, 4, 5, 6, 7, 8, 9] } }];
+  assert.equal(soundStarts(three, 1, 3), three);
+});
+
+test("points have room up to a limit, and names of axes go along", () => {
+  const full = { points: Array.from({ length: 4999 }, (_, n) => [n, 0]), labels: new Array(4999).fill(0), names: [], box: [0, 1, 0, 1] };
+  assert.equal(withPoints(/** @type {any} */ (full), [[1, 1], [2, 2]], 1).points.length, 5000);
+  const named = { ...full, axes: ["year", "price"] };
+  assert.deepEqual(checkedData(named)?.axes, ["year", "price"]);
+  for (const axes of [["year"], "year", [1, 2]]) assert.equal(checkedData({ ...full, axes })?.axes, undefined);
+  assert.deepEqual(checkedData({ ...full, box: [1, 0, 0, 1] })?.box, boxAround(/** @type {any} */ (full.points)));
 });

@@ -109,10 +109,10 @@ def test_models_with_weights_and_without_their_rows_are_shown_too() -> None:
 
 
 def test_page_data_is_json_and_says_its_mode() -> None:
-    page = page_data("export", state={"degree": 2}, recordings=[{"request": {}, "run": {}, "proof": {}}])
+    page = page_data("export", state={"degree": 2})
     assert json.loads(json.dumps(page, allow_nan=False)) == page
     assert page["version"] == rb.__version__
-    assert len(page["recordings"]) == 1
+    assert page["recordings"] == []
     with pytest.raises(ValueError, match="mode must be one of"):
         page_data("paper")
 
@@ -125,7 +125,7 @@ def test_presets_are_small_round_and_inside_their_boxes() -> None:
         np.testing.assert_array_equal(points, points.round(3))
         x0, x1, y0, y1 = preset.box
         assert ((points > [x0, y0]) & (points < [x1, y1])).all()
-        assert preset.told()["degree"] == 1
+        assert preset.told()["degree"] == {"xor": 2, "rings": 2, "moons": 3}.get(preset.name, 1)
         assert len(preset.told()["names"]) == len(set(preset.labels))
 
 

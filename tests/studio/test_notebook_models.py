@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from notebooks import X, Y, ending
 import rosenblatt as rb
 import rosenblatt.studio
 from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.record import run
 from rosenblatt.studio.remade import check_rows
 from rosenblatt.studio.request import RequestError
 
@@ -24,7 +26,8 @@ def test_a_model_shows_the_very_run_that_it_made(shown: Any, keep: str) -> None:
     model = rb.Perceptron(keep, max_passes=3, margin=0.5, step=0.5, random_state=7, init="sum", intercept_scaling=0.5).fit(X, Y)
     page = shown(model.show())
     (first,) = page["recordings"]
-    assert (page["note"], page["state"]["t"], page["state"]["seed"]) == (None, "end", 7)
+    assert page["note"].startswith("This run has intercept_scaling=0.5; no knob says so")
+    assert (page["state"]["t"], page["state"]["seed"]) == ("end", 7)
     assert page["state"]["runs"][0]["algorithm"] == {"last": "perceptron"}.get(keep, keep)
     assert page["state"]["runs"][0]["knobs"].items() >= {"max_passes": 3, "margin": 0.5, "step": 0.5, "init": "sum"}.items()
     assert first["request"]["knobs"].items() >= page["state"]["runs"][0]["knobs"].items()
@@ -134,7 +137,7 @@ def test_a_model_that_was_solved_shows_where_it_ended(shown: Any, model: Any) ->
 WAYS = {
     "soft": (rb.SoftMargin(C=3.0), "C = 3"),
     "soft, weighted classes": (rb.SoftMargin(class_weight=BY_CLASS), "C = 1"),
-    "widest": (rb.MaxMargin(inseparable="soft"), "not separable: rows may cross"),
+    "widest": (rb.MaxMargin(inseparable="soft"), "not separable: points may cross"),
     "linear": (rb.LinearMSE(ridge=0.5), "ridge = 0.5"),
     "nonlinear": (rb.NonlinearMSE(), "step"),
     "arow": (rb.AROW(random_state=3, max_passes=4), "pass 4"),
@@ -204,7 +207,7 @@ def test_a_new_run_says_what_it_is_without(shown: Any) -> None:
     knobs = page["recordings"][0]["request"]["knobs"]
     assert (knobs["max_updates"], knobs["max_passes"], knobs["margin"]) == (10_000, 2, 0.5)
     note = shown(rb.Perceptron(step=lambda k: 1.0 / k, init=np.ones(3), **given).fit(rows, Y).show())["note"]
-    assert note.endswith("and without init=array([1., 1., 1.]), step=a function.")
+    assert note.endswith("and without step=a function.")
     note = shown(rb.Perceptron(**given).fit(rows, Y, sample_weight=WEIGHTS).show())["note"]
     assert note.endswith("and without the weights of the rows.")
 
@@ -249,3 +252,51 @@ def test_a_machine_knows_its_rows(k: int, multiclass: str) -> None:
         check_rows(machine, None, places, labels)
         machine.fit(places.astype(np.float32), labels, *([WEIGHTS] if isinstance(machine, rb.SoftMargin) else []))
         check_rows(machine, None, places, labels)
+
+
+@pytest.mark.filterwarnings("ignore:the rows were not separated")
+def test_what_no_knob_says_is_told(shown: Any) -> None:
+    model = rb.Perceptron(order="cyclic", margin=500.0, step=lambda k: 1 / k, intercept_scaling=0.5, max_updates=40).fit(X, Y)
+    note = shown(model.show())["note"]
+    assert "intercept_scaling=0.5, margin=500.0, step=a function;" in note
+    assert "no knob says so" in note
+    plain = rb.Perceptron(order="cyclic", margin=0.5, max_updates=40).fit(X, Y)
+    assert shown(plain.show())["note"] is None
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_start_that_was_given_is_a_knob(shown: Any, fit_intercept: bool) -> None:
+    start = np.array([0.25, -1.0, 2.0])[0 if fit_intercept else 1 :]
+    model = rb.Perceptron(order="cyclic", init=start, fit_intercept=fit_intercept, max_updates=40).fit(X, Y)
+    page = shown(model.show())
+    knobs = page["state"]["runs"][0]["knobs"]
+    assert knobs["init"] == "given"
+    assert knobs["start"] == [0.25 if fit_intercept else 0.0, -1.0, 2.0]
+    assert page["note"] is None
+    asked = run(page["recordings"][0]["request"])
+    assert asked["log"] == page["recordings"][0]["run"]["log"]
+
+
+def test_a_long_batch_run_is_played_as_it_was(shown: Any) -> None:
+    model = rb.Perceptron(order="cyclic", update="batch", step=1e-3, margin=10.0, max_updates=900, max_passes=2000).fit(X, Y)
+    assert len(model.log_) > 10_000
+    page = shown(model.show())
+    assert (page["note"], page["recordings"][0]["run"]["updates"]) == (None, model.n_updates_)
+
+
+def test_models_of_frames_are_shown_without_a_warning(shown: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["wide", "tall"])
+    model = rb.Perceptron(order="cyclic", max_updates=40).fit(frame, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = shown(model.show(frame, Y))
+    assert page["state"]["data"]["axes"] == ["wide", "tall"]
+
+
+def test_numbers_of_numpy_are_numbers(shown: Any) -> None:
+    knobs = {"max_updates": np.int64(50), "margin": np.float32(0.5), "init": "given", "start": np.zeros(3)}
+    page = shown(rb.studio(X, Y, seed=np.int64(5), degree=np.int64(1), **knobs))
+    plain = {"max_updates": 50, "margin": 0.5, "init": "given", "start": [0.0, 0.0, 0.0]}
+    assert page["state"]["runs"] == [{"algorithm": "perceptron", "knobs": plain}]
+    assert (page["state"]["seed"], page["state"]["degree"]) == (5, 1)

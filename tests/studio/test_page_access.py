@@ -82,7 +82,7 @@ def test_axe_finds_nothing_in_two_algorithms_on_six_classes(
 # --- sizes and colours -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [360, 768, 1600])
+@pytest.mark.parametrize("width", [320, 360, 768, 1600])
 def test_the_page_fits_and_can_be_read(visit: Callable[..., Visit], width: int) -> None:
     names = [f"a class with a very long name, number {n}" for n in range(6)]
     data = {"points": [[n % 3 - 1, n // 3 - 0.5] for n in range(6)], "labels": list(range(6)), "names": names, "box": list(BOX)}
@@ -115,6 +115,13 @@ def test_a_person_may_prefer_the_other_theme(visit: Callable[..., Visit]) -> Non
     assert tab.click("#theme").picture() == light
     tab.page.emulate_media(color_scheme="dark")
     assert tab.rest().picture() == light  # what was chosen, stays
+    assert tab.follow(tab.address).picture() == light  # the next time, too
+
+
+def test_the_keys_can_be_read_on_a_phone(phone: Visit) -> None:
+    phone.click("#open-help")
+    widths = phone.page.locator("#help td").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
+    assert min(widths) > 200
 
 
 def test_the_plane_is_as_sharp_as_the_screen(visit: Callable[..., Visit]) -> None:

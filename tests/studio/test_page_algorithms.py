@@ -134,7 +134,7 @@ def test_two_algorithms_side_by_side(visit: Callable[..., Visit]) -> None:
         {"algorithm": "perceptron", "knobs": {}},
         {"algorithm": "pocket", "knobs": {"margin": 0.5}},
     ]
-    tab.page.get_by_label("Which algorithm").select_option(label="2")
+    tab.page.get_by_label("Which algorithm").select_option(index=1)
     assert "corrections so far" in tab.rest().text("#mistakes")  # with a margin, points that are right are moved, too
     tab.click("#undo")
     tab.page.get_by_role("button", name="Remove algorithm 2").click()
@@ -148,7 +148,7 @@ def test_a_solved_algorithm_keeps_step_with_one_that_has_a_log(visit: Callable[.
     """Its few frames are spread over the other's time: both begin at the start and end at the end."""
     runs = [{"algorithm": "perceptron", "knobs": {}}, {"algorithm": "soft-margin", "knobs": {}}]
     tab = visit({"runs": runs, "t": 0})
-    tab.page.get_by_label("Which algorithm").select_option(label="2")
+    tab.page.get_by_label("Which algorithm").select_option(index=1)
     frames = next(run["updates"] for _, run in tab.answers() if run["frames"]) + 1
     assert f"(1 of {frames})" in tab.rest().now
     assert f"({frames} of {frames})" in tab.press("End").now
@@ -181,3 +181,35 @@ def test_standardised_columns_are_drawn_where_they_are(visit: Callable[..., Visi
     assert request["scaled"]
     assert run["features"]["scale"] != [1, 1]
     assert tab.trouble == ""
+
+
+def test_a_given_start_is_left_where_there_are_other_weights(visit: Callable[..., Visit]) -> None:
+    runs = [{"algorithm": "perceptron", "knobs": {"init": "given", "start": [5, -3, 2]}}]
+    tab = visit({"runs": runs})
+    assert tab.page.locator("#knob-0-init").input_value() == "given"
+    for selector, value in (("#degree", "2"), ("#preset", "three")):
+        tab.open({"runs": runs})
+        tab.choose(selector, value)
+        assert (tab.trouble, tab.page.locator("#knob-0-init").input_value()) == ("", "zeros")
+
+
+def test_from_what_cannot_run_there_is_a_way_back(visit: Callable[..., Visit]) -> None:
+    tab = visit({"data": {"preset": "three"}, "t": 3})
+    before = tab.now
+    tab.choose("#knob-0-init", "given")
+    tab.fill("#knob-0-start", "5, -3, 2")
+    assert "start must have 9 numbers, 3 for each of 3 classes" in tab.trouble
+    tab.page.get_by_role("button", name="Back to the last run").click()
+    assert (tab.rest().trouble, tab.now) == ("", before)
+    tab.faults.clear()  # the browser tells of a 400
+
+
+def test_which_of_two_runs_is_spoken_of_is_seen_and_chosen(visit: Callable[..., Visit]) -> None:
+    runs = [{"algorithm": "perceptron", "knobs": {}}, {"algorithm": "pocket", "knobs": {}}]
+    tab = visit({"data": {"preset": "three"}, "runs": runs})
+    picks = tab.page.locator(".pick")
+    assert [pick.get_attribute("aria-pressed") for pick in picks.all()] == ["true", "false"]
+    picks.nth(1).click()
+    assert [pick.get_attribute("aria-pressed") for pick in picks.all()] == ["false", "true"]
+    assert tab.state["focus"] == 1
+    assert len(tab.state.get("data", {}).get("points", [])) == 0  # no point was placed for that

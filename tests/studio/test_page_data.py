@@ -67,6 +67,7 @@ def test_a_csv_dropped_on_the_page(tab: Visit) -> None:
     data = tab.state["data"]
     assert data["points"] == [[n / 10, 5 - n] for n in range(20)]
     assert data["labels"] == [0] * 10 + [1] * 10
+    assert data["axes"] == ["width", "depth"]
     assert tab.answers()[-1][0]["points"] == data["points"]
     tab.click("#undo")
     assert tab.state["data"]["points"] != data["points"]
@@ -88,7 +89,7 @@ REFUSED = [
     ("one.csv", "a,b,kind\n1,2,x\n2,3,x\n", "nothing to tell apart"),
     ("torn.csv", "a,b,kind\n1,2,x\n2,3,x,7,8\n", "torn.csv"),
     ("words.csv", "a,class\nthis,x\nthat,y\n", "no column of numbers"),
-    ("plain.csv", "a,b\nthis,x\nthat,y\n", "rosenblatt studio plain.csv --label NAME"),
+    ("plain.csv", "a,b\nthis,x\nthat,y\n", "not clear which column is the labels: choose it"),
     ("picture.png", "\x89PNG\r\n\x1a\n", "picture.png"),
 ]
 
@@ -114,6 +115,14 @@ def test_a_file_that_is_too_large_is_not_even_sent(tab: Visit) -> None:
     tab.page.locator("#banner").wait_for()
     assert "rosenblatt studio large.csv" in tab.trouble
     assert tab.asked == []
+
+
+def test_axes_are_named_and_far_numbers_keep_their_digits(tab: Visit, svg_of: Callable[[Visit], str]) -> None:
+    rows = "".join(f"{1000 + n / 4},{200000 + 50000 * (n % 5)},{'ab'[n % 2]}\n" for n in range(8))
+    drop(tab, "prices.csv", f"year,price,kind\n{rows}")
+    drawn = svg_of(tab)
+    for words in ("year", "price", "1000.5", "1001.5", "200k", "400k"):
+        assert f">{words}</text>" in drawn
 
 
 def test_names_from_a_file_are_only_text(tab: Visit) -> None:

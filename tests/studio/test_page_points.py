@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from visiting import Visit
 
+import rosenblatt as rb
 from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
@@ -201,3 +203,46 @@ def test_the_point_that_moved_the_plane_is_ringed_and_its_arrow_drawn(
     row = int(re.search(r"Point (\d+)", tab.now)[1])
     sign = "+x" if PRESETS["separable"].labels[row] == 1 else f"{MINUS}x"
     assert f">{sign}</text>" in drawn
+
+
+def test_a_point_cannot_be_lost_beyond_the_edge(four: Visit) -> None:
+    x, y = points_of(four)[0][0]
+    mouse, box = four.page.mouse, four.page.locator(".canvas").bounding_box()
+    mouse.move(*four.pixel(x, y, BOX))
+    mouse.down()
+    mouse.move(box["x"] - 200, box["y"] - 300, steps=4)
+    mouse.up()
+    moved = points_of(four.rest())[0][0]
+    assert moved == pytest.approx([BOX[0], BOX[3]], abs=0.01)
+
+
+def test_where_no_point_has_room_that_is_said(visit: Callable[..., Visit]) -> None:
+    points = [[round(n % 71 / 71, 3), round(n // 71 / 71, 3)] for n in range(5000)]
+    data = {"points": points, "labels": [n % 2 for n in range(5000)], "names": ["A", "B"], "box": list(BOX)}
+    tab = visit({"data": data, "runs": [{"algorithm": "perceptron", "knobs": {"max_updates": 10}}]})
+    tab.page.mouse.click(*tab.pixel(-1, -1, BOX))
+    assert "no more can be placed" in tab.rest().trouble
+    assert tab.page.locator("#undo").is_disabled()
+    assert tab.click("#first").choose("#degree", "2").trouble == ""
+
+
+def test_how_wrong_each_reading_is_stands_over_the_plane(visit: Callable[..., Visit]) -> None:
+    show = {"pocket": True, "average": True, "vote": True}
+    runs = [{"algorithm": "average", "knobs": {"max_updates": 60}}]
+    tab = visit({"data": {"preset": "nearly"}, "runs": runs, "show": show})
+    _, run = tab.answers()[-1]
+    found = run["readings"]
+    told = f"{found['last']} wrong, pocket {found['pocket']}, average {found['average']}, vote {found['vote']}"
+    assert tab.text(".plane figcaption span") == told
+    assert "vote" not in tab.press("ArrowLeft").text(".plane figcaption span")
+
+
+@pytest.mark.parametrize(("algorithm", "words"), [("perceptron", "the nearest at "), ("soft-margin", "a street of ")])
+def test_the_width_of_the_margin_is_told(visit: Callable[..., Visit], algorithm: str, words: str) -> None:
+    tab = visit({"runs": [{"algorithm": algorithm, "knobs": {}}]})
+    X, y = np.array(PRESETS["separable"].points), np.array(PRESETS["separable"].labels)
+    made = {"soft-margin": rb.SoftMargin(), "perceptron": rb.Perceptron(order="cyclic", max_passes=None)}
+    model = made[algorithm].fit(X, y)
+    length = np.linalg.norm(model.coef_)
+    expected = 1 / length if algorithm == "soft-margin" else (model.decision_function(X) * (2 * y - 1)).min() / length
+    assert float(tab.now.partition(words)[2].split()[0].rstrip(".")) == pytest.approx(expected, rel=6e-3)

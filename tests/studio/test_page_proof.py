@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def test_mistakes_stay_under_the_bound(tab: Visit) -> None:
     bound = certificate("separable").mistake_bound.upper
     for key, mistakes in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("End", 19)):
         told = tab.press(key).text("#mistakes")
-        assert told.startswith(f"{mistakes} mistakes so far; the proof allows ")
+        assert told.startswith(f"{mistakes} mistake{'s' * (mistakes != 1)} so far; the proof allows ")
         assert float(re.search(r"allows ([\d.,e]+)", told)[1].replace(",", "")) == pytest.approx(bound, rel=0.01)
         assert "R²/γ²" in told
     part = tab.page.locator("#meter i").evaluate("bar => bar.getBoundingClientRect().width / bar.parentElement.clientWidth")
@@ -106,3 +107,40 @@ def test_the_pockets_best_is_marked(visit: Callable[..., Visit]) -> None:
     with_it = tab.picture("#errors")
     tab.click("#show-pocket")
     assert tab.picture("#errors") != with_it
+
+
+@pytest.mark.parametrize("preset", ["separable", "three", "six"])
+def test_the_norm_is_under_its_bound_in_the_chart_too(visit: Callable[..., Visit], preset: str) -> None:
+    """With several classes both are halved."""
+    tab = visit({"data": {"preset": preset}, "t": 0})
+    for _ in range(4):
+        told = tab.press("ArrowRight").page.locator("#norms").get_attribute("aria-label")
+        norm, bound = re.search(r": ([\d.]+) at update \d+; t R² allows at most ([\d.]+)", told).groups()
+        assert float(norm) <= float(bound)
+
+
+def test_steps_of_a_gradient_are_no_mistakes(visit: Callable[..., Visit]) -> None:
+    runs = [{"algorithm": "nonlinear-mse-online", "knobs": {"max_updates": 100}}]
+    tab = visit({"data": {"preset": "nearly"}, "runs": runs})
+    assert tab.text("#mistakes") == "100 steps so far."
+    tab = visit({"data": {"preset": "nearly"}, "t": 1})
+    assert tab.text("#mistakes").startswith("1 mistake so far. No plane separates")
+
+
+def test_all_classes_together_and_each_against_the_rest_are_told_apart(visit: Callable[..., Visit]) -> None:
+    tab = visit({"data": {"preset": "six"}, "runs": [{"algorithm": "max-margin", "knobs": {}}]})
+    assert tab.text("#verdict") == "Separable, margin 0.0382, of all classes together"
+    assert "not separable one by one" in tab.now
+
+
+def test_the_card_keeps_its_place_while_something_is_proved(tab: Visit) -> None:
+    card = tab.page.locator("#verdict").locator("..")
+    tall = card.bounding_box()["height"]
+    held: list[Any] = []
+    tab.page.route("**/api/proof", lambda route: held.append(route))
+    tab.page.mouse.click(*tab.pixel(-1, -1, (-1.25, 1.25, -1.25, 1.25)))
+    tab.soon(lambda: len(held), 1)
+    assert tab.text("#verdict").startswith("Being proved")
+    assert card.bounding_box()["height"] == pytest.approx(tall, abs=0.1)
+    held[0].continue_()
+    assert tab.rest().text("#verdict").startswith("Separable")

@@ -177,4 +177,12 @@ def test_large_weights_survive_the_way_through_json(visit: Callable[..., Visit],
     tab = visit({"data": data})
     told = json.loads(saved(tab, "JSON of the run").read_text())["runs"][0]
     assert told["request"]["points"] == points
-    assert np.isfinite(told["run"]["norms"]).all()
+    assert np.isfinite(told["run"]["curves"]["loss"]).all()
+
+
+@pytest.mark.parametrize("end", ["#s=garbage", "#s=", "#s=AAAA____"])
+def test_a_link_that_cannot_be_read_is_told(tab: Visit, end: str) -> None:
+    tab.follow(tab.address + end)
+    assert "cannot be read" in tab.trouble
+    assert "Update 19 of 19" in tab.now
+    assert tab.choose("#preset", "xor").trouble == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -154,3 +155,41 @@ def test_the_same_seed_gives_the_same_run(visit: Callable[..., Visit]) -> None:
     assert one.picture() == two.picture() != other.picture()
     other.fill("#seed", "7")
     assert other.picture() == one.picture()
+
+
+def test_the_strip_over_the_slider_scrubs(visit: Callable[..., Visit]) -> None:
+    tab = visit({"data": {"preset": "nearly"}, "t": 0})
+    strip = tab.page.locator("#timeline")
+    strip.scroll_into_view_if_needed()
+    box, mouse = strip.bounding_box(), tab.page.mouse
+    mouse.move(box["x"] + box["width"] / 4, box["y"] + 15)
+    mouse.down()
+    assert tab.rest().t == pytest.approx(tab.length / 4, abs=tab.length / 50)
+    mouse.move(box["x"] + box["width"] / 2, box["y"] + 15)
+    assert tab.rest().t == pytest.approx(tab.length / 2, abs=tab.length / 50)
+    mouse.move(box["x"] + 3 * box["width"], box["y"] - 40)
+    mouse.up()
+    assert tab.rest().t == tab.length
+
+
+def test_space_plays_after_a_click_on_a_button(tab: Visit) -> None:
+    tab.click("#first")
+    tab.page.keyboard.press(" ")
+    tab.soon(lambda: tab.page.locator("#play").get_attribute("aria-label"), "Pause")
+    tab.page.keyboard.press(" ")
+    tab.click("#first")
+    tab.page.locator("#forth").focus()  # but who came by keys, presses what he is at
+    assert tab.press(" ").t == 1
+    assert tab.page.evaluate("document.activeElement.id") == "forth"
+
+
+def test_two_runs_have_one_time_whoever_has_the_focus(visit: Callable[..., Visit]) -> None:
+    """What was solved in few steps is spread over the updates of the other: curves and timeline, too."""
+    runs = [{"algorithm": "perceptron", "knobs": {"max_updates": 60}}, {"algorithm": "soft-margin", "knobs": {}}]
+    tab = visit({"data": {"preset": "nearly"}, "runs": runs, "t": 30, "focus": 1})
+    wrong = [re.search(r"(\d+) wrong", text)[1] for text in tab.page.locator(".plane figcaption span").all_inner_texts()]
+    told = tab.page.locator("#errors").get_attribute("aria-label")
+    assert f"Training errors: {wrong[1]} of 80 at update 30" in told
+    assert f"Perceptron: {wrong[0]} of 80" in told
+    tab.page.get_by_role("button", name="1: Perceptron").click()
+    assert f"Training errors: {wrong[0]} of 80 at update 30" in tab.rest().page.locator("#errors").get_attribute("aria-label")

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from played import numbers, phi
+from played import numbers, phi, played
 from test_runs import request
 
 import rosenblatt as rb
@@ -60,7 +60,9 @@ def test_the_plane_has_the_margin_and_the_clash_sums_to_nothing(preset: str, deg
     norms, most = numbers(found["norms"]), numbers(found["norm_bound"])
     assert len(norms) == len(most) == told["updates"] + 1
     assert (norms <= most * (1 + 1e-9)).all()
-    np.testing.assert_allclose(norms * (1 if k == 2 else 2), numbers(told["norms"]), rtol=1e-9, atol=1e-12)
+    weights = played(told, asking["points"], asking["labels"])
+    expected = np.square(weights).sum(axis=(1, 2)) / (1 if k == 2 else 2)
+    np.testing.assert_allclose(norms, expected, rtol=1e-9, atol=1e-12)
     assert (found["alignments"] is None) == (proof["verdict"] != "separable")
     if found["alignments"] is not None:
         assert (numbers(found["alignments"]) >= numbers(found["alignment_bound"]) - 1e-9).all()
@@ -101,3 +103,15 @@ def test_what_certify_cannot_hold_is_undecided_in_its_words(monkeypatch: pytest.
     proof = prove(request("perceptron", "separable"))
     assert proof["verdict"] == "undecided"
     assert "scale the features" in proof["sentence"]
+
+
+def test_a_proof_is_not_looked_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def patient(X: object, y: object, fit_intercept: bool, time_limit: float) -> object:
+        limits.append(time_limit)
+        return rb.certify(X, y, fit_intercept, time_limit)
+
+    monkeypatch.setattr("rosenblatt.studio.prove.certify", patient)
+    prove(request("soft-margin", "xor"))
+    assert 0 < limits[0] <= 3

@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 from played import numbers, phi, played, wrong
+from sklearn.datasets import load_iris
 from test_runs import request
 
+import rosenblatt as rb
 import rosenblatt.studio.curves as curves_module
 from rosenblatt.pocket import every_error, pocket
+from rosenblatt.studio.curves import Data, curves_of_log, judged
 from rosenblatt.studio.fitting import fitted
+from rosenblatt.studio.goals import Goal
+from rosenblatt.studio.machines import margin_machine
 from rosenblatt.studio.record import _as_short, run
 from rosenblatt.studio.request import asked
+from rosenblatt.studio.weights import weights_along
 
 CASES = [
     ("perceptron", "nearly", {}),
@@ -169,3 +175,31 @@ def test_averages_are_sent_in_as_many_bytes_as_hold_them(size: float) -> None:
     sent = _as_short(np.array([[0.0, size]]))
     assert list(sent) == ["f32" if size == 1.0 else "f64"]
     assert numbers(sent).tolist() == [0.0, size]
+
+
+def test_a_row_on_the_plane_is_wrong() -> None:
+    """Of two classes and of more, also where no log has counted it: weights of zeros get nothing right."""
+    X = np.array([[1.0, 2.0], [-1.0, 1.0], [0.0, 3.0]])
+    for scheme, heads, codes in (("binary", 1, [0, 1, 1]), ("argmax", 3, [0, 1, 2]), ("rest", 3, [0, 1, 2])):
+        data = Data(X, np.array(codes), max(codes) + 1, scheme, 1.0)
+        errors, _ = judged(np.zeros((1, heads, 3)), data, Goal("none", np.abs))
+        assert errors.tolist() == [3]
+
+
+def test_curves_have_every_improvement_of_the_pocket_where_they_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    asking = request("pocket", "moons", max_updates=300)
+    model = fitted(asked(asking)).model
+    X, y = np.array(asking["points"]), np.array(asking["labels"])
+    monkeypatch.setattr("rosenblatt.studio.curves.MOST_SCORES", 1.0)
+    monkeypatch.setattr("rosenblatt.studio.curves.LEAST_POINTS", 5)
+    curves = curves_of_log(model.log_, weights_along(model.log_), Data(X, y, 2, "binary", 1.0), Goal("none", np.abs))
+    assert len(curves.pocket.updates) > 5
+    assert set(curves.pocket.updates) <= set(curves.at)
+    assert len(curves.at) < 100
+
+
+def test_of_several_machines_the_narrowest_margin_and_the_widest_gap_are_told() -> None:
+    model = rb.SoftMargin(multiclass="ovr").fit(*load_iris(return_X_y=True))
+    model.gap_ = [0.1, 0.3, 0.2]
+    told = margin_machine(model)
+    assert (told["gap"], told["margin"]) == (0.3, min(model.margin_))

@@ -86,11 +86,8 @@ def obeys(told: dict[str, Any], asking: dict[str, Any]) -> None:
     assert (loss >= 0).all()
     assert np.isfinite(loss).all()
     assert curves["loss_title"]
-    norms = numbers(told["norms"])
-    assert len(norms) == T + 1
     weights = played(told, asking["points"], asking["labels"])
     assert len(weights) == T + 1
-    np.testing.assert_allclose(norms, np.square(weights).sum(axis=(1, 2)), rtol=1e-9, atol=1e-12)
     assert (told["margin_machine"] is not None) == (ALGORITHMS[asking["algorithm"]].name in ("MaxMargin", "SoftMargin"))
     if told["log"] is not None:
         obeys_as_log(told, n, T, H, width)

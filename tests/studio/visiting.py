@@ -107,7 +107,7 @@ class Visit:
     @property
     def trouble(self) -> str:
         banner = self.page.locator("#banner")
-        return str(banner.inner_text()) if banner.is_visible() else ""
+        return str(banner.locator("span").inner_text()) if banner.is_visible() else ""
 
     @property
     def link(self) -> str:

@@ -273,6 +273,8 @@ class _Run:
             coef, bias = rows.unscaled(w, threshold)
             multipliers = np.ldexp(corral.a * scale, 2 * rows.exponent)
         if not (np.isfinite(coef).all() and np.isfinite(bias) and abs(coef).max(initial=0.0) > np.finfo(np.float64).tiny):
+            if rows.extent == 0.0:
+                raise ValueError("all rows of X are the same point, and no plane through it is better than another")
             raise ValueError(f"values of about {rows.extent:.0e} in X make weights that floats cannot hold: scale the features")
         self.products[self.places] -= corral.price * corral.a
         canonical = self.products * scale
@@ -292,7 +294,8 @@ class _Run:
         )  # fmt: skip
 
     def _stop(self, reason: str) -> Stop:
-        looks = f"{self.corral.steps} steps and {self.passes} passes"
+        steps, passes = self.corral.steps, self.passes
+        looks = f"{steps} step{'s' * (steps != 1)} and {passes} pass{'es' * (passes != 1)}"
         if reason == "tolerance":
             return Stop("tolerance", f"after {looks} no plane can have a margin wider by more than {self.gap:.2g} of it.")
         if reason == "steps":

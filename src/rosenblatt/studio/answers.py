@@ -61,7 +61,7 @@ def fault(error: Exception) -> str:
 
 def parsed(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body.decode(), parse_constant=_no_number, parse_float=_finite)
+        found = json.loads(body.decode(), parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except UnicodeDecodeError as error:
         raise RequestError(f"the request is not UTF-8 at byte {error.start}") from None
     except RecursionError:
@@ -79,6 +79,12 @@ def written(answer: dict[str, Any]) -> bytes:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
+
+
+def _whole(text: str) -> int:
+    if len(text) > 400:  # beyond all floats
+        raise ValueError(f"a number of {len(text):,} digits is too large")
+    return int(text)
 
 
 def _finite(text: str) -> float:

@@ -107,8 +107,7 @@ class App:
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or not is_local(hosts[0], self._port):
             raise HTTPException(403, f"this server answers to localhost:{self._port} only, and the Host header names another")
-        origin = request.headers.get("origin")
-        if origin is not None and origin.lower() != f"http://{hosts[0].lower()}":
+        if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in request.headers.getlist("origin")):
             raise HTTPException(403, "this server answers its own page only, and the Origin header names another")
         # A link to the page, in a mail or a course, is followed; what another site's page loads or sends is not for it.
         site, followed = request.headers.get("sec-fetch-site", "none"), request.headers.get("sec-fetch-mode") == "navigate"

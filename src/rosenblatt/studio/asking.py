@@ -38,7 +38,10 @@ def data_of(table: Mapping[str, Any]) -> dict[str, Any]:
     columns = table["columns"] if len(table["columns"]) == 2 else table["components"]
     x, y = ([float(f"{value:.6g}") for value in unpacked(column["values"]).tolist()] for column in columns)
     points = [list(point) for point in zip(x, y, strict=True)]
-    return {"points": points, "labels": list(table["labels"]), "names": list(table["names"]), "box": [*_side(x), *_side(y)]}
+    return {
+        "points": points, "labels": list(table["labels"]), "names": list(table["names"]), "box": [*_side(x), *_side(y)],
+        "axes": [column["name"] for column in columns],
+    }  # fmt: skip
 
 
 def _side(values: list[float]) -> list[float]:

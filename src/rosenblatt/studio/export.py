@@ -11,5 +11,5 @@ from .opening import exported
 
 
 def export(table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> str:
-    """HTML with the recorded runs inside: all algorithms on the starting data, the first one on all presets, and the tour's."""
+    """HTML with the recorded runs inside: all algorithms on the starting data, some on all presets, and the tour's."""
     return bundle(page_files(), exported(table, state))

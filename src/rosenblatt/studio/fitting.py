@@ -135,13 +135,13 @@ def parameters_of(request: Asked) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _start(request: Asked, start: list[float] | None) -> Any:
-    """The given weights for each head."""
+    """The given weights, of each head its own: the same for all would change nothing where the largest score wins."""
     heads, width = 1 if request.n_classes == 2 else request.n_classes, 1 + request.features.width
-    given = np.zeros(width) if start is None else np.array(start)
-    if given.size not in (width, heads * width):
-        each = "" if heads == 1 else f", or {heads * width} for {heads} classes"
-        raise RequestError(f"start must have {width} numbers{each}, weight 0 first, got {given.size}")
-    weights = np.broadcast_to(given.reshape(-1, width), (heads, width))
+    given = np.zeros(heads * width) if start is None else np.array(start)
+    if given.size != heads * width:
+        each = "" if heads == 1 else f", {width} for each of {heads} classes"
+        raise RequestError(f"start must have {heads * width} numbers{each}, weight 0 first, got {given.size}")
+    weights = given.reshape(heads, width)
     return np.array(weights if request.knobs["fit_intercept"] else weights[:, 1:])
 
 

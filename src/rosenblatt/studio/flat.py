@@ -18,11 +18,13 @@ class Flat(NamedTuple):
     codes: Any
     names: list[str]
     note: str | None  # what was left out or made of the rows, if anything was
+    axes: list[str] | None  # what the two coordinates are, where that has a name
 
     @property
     def data(self) -> dict[str, Any]:
         """As the state of a page has it."""
-        return {"points": self.points.tolist(), "labels": self.codes.tolist(), "names": self.names}
+        named = {} if self.axes is None else {"axes": self.axes}
+        return {"points": self.points.tolist(), "labels": self.codes.tolist(), "names": self.names} | named
 
 
 def flat(X: Any, y: Any, columns: Any = None) -> Flat:
@@ -37,10 +39,10 @@ def flat(X: Any, y: Any, columns: Any = None) -> Flat:
         some = sample(codes)
         told.append(f"{len(some):,} of {len(codes):,} rows, of each class its share")
         X, codes = X[some], codes[some]
-    width = X.shape[1]
+    width, axes = X.shape[1], names or None
     if columns is not None:
         chosen = _positions(columns, width, names)
-        points = _dense(X[:, chosen])
+        points, axes = _dense(X[:, chosen]), [names[j] if names else f"column {j}" for j in chosen]
         if width > 2:
             told.append(f"the columns {' and '.join(names[j] if names else str(j) for j in chosen)} of {width}")
     elif width == 2:
@@ -49,11 +51,12 @@ def flat(X: Any, y: Any, columns: Any = None) -> Flat:
         raise RequestError("the studio needs two columns or more, and X has one")
     else:
         points, shares = principal(_dense(X))
+        axes = [f"principal component {n} ({share:.0%})" for n, share in enumerate(shares, 1)]
         told.append(
             f"the first two principal components of {width} columns (standardised), {sum(shares):.0%} of their variance"
         )
     note = f"Shown here: {'; '.join(told)}." if told else None
-    return Flat(points + 0.0, codes, [str(each) for each in classes.tolist()], note)
+    return Flat(points + 0.0, codes, [str(each) for each in classes.tolist()], note, axes)
 
 
 def _positions(columns: Any, width: int, names: list[str]) -> list[int]:

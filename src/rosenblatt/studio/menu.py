@@ -6,6 +6,8 @@ import inspect
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ..estimators.registry import ALGORITHMS, Algorithm
 from .knobs import MOST_UPDATES, PSEUDO, knobs_of
 
@@ -90,7 +92,16 @@ def knobs_set(model: Any) -> dict[str, Any]:
         plain = name not in PSEUDO and isinstance(value, bool | int | float | str | None) and value != "auto"
         if plain and value != knob.default and (value is not None or knob.optional):
             found[name] = value
-    return found
+    return found | _start_of(given)
+
+
+def _start_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Weights that a run was told to start from, as the page has them: weight 0 first, of each head."""
+    if not isinstance(given.get("init"), np.ndarray):
+        return {}
+    start = np.atleast_2d(given["init"])
+    start = start if given["fit_intercept"] else np.column_stack([np.zeros(len(start)), start])
+    return {"init": "given", "start": start.ravel().tolist()}
 
 
 def _settled(model: Any, name: str, value: Any) -> Any:

@@ -14,9 +14,9 @@ from .asking import requests_of
 from .bundle import bundle
 from .code import code_of
 from .files import page_files
-from .fitting import Fit, parameters_of
+from .fitting import MOST_ENTRIES, Fit, parameters_of
 from .flat import Flat, flat
-from .knobs import MOST_UPDATES
+from .knobs import MOST_UPDATES, is_batch
 from .menu import algorithm_of, knobs_set
 from .opening import opened
 from .page_data import page_data
@@ -40,20 +40,17 @@ DRAWN = "It is shown where it ended: with random_state=None, each fit takes anot
 def studio(
     X: Any, y: Any, *, algorithm: str = "perceptron", columns: Any = None, degree: int = 1, seed: int = 0, **knobs: Any
 ) -> Any:
-    """Watch an algorithm learn from rows, in a notebook: step by step, forwards and backwards.
-
-    Parameters
-    ----------
-    X, y : rows and their labels, of 2 to 6 classes
-    algorithm : the name of one, such as "perceptron", "pocket", "soft-margin"; the page can change it
-    columns : two of X's columns, by name or position; None: its first two principal components, where it has more than two
-    degree : of polynomials of the two, 1 to 5
-    seed : of everything that is drawn
-    **knobs : the algorithm's parameters, such as margin=0.5 or C=10
-    """
+    """`rb.studio`, which has its parameters."""
     shown = flat(X, y, columns)
-    state = {"data": shown.data, "degree": degree, "seed": seed, "runs": [{"algorithm": algorithm, "knobs": knobs}]}
+    plain = {name: _plain(value) for name, value in knobs.items()}
+    runs = [{"algorithm": algorithm, "knobs": plain}]
+    state = {"data": shown.data, "degree": _plain(degree), "seed": _plain(seed), "runs": runs}
     return _widget(opened("notebook", state=state), shown.note)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as the page has them."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> Any:
@@ -82,7 +79,7 @@ def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> An
     run = record(model, shown.points, model.classes_[shown.codes], frames=frames, code=_code(wanted, model, made))
     run["classes"] = list(range(len(model.classes_)))  # as the points have them
     recording = {"request": request, "run": run, "proof": proof_of(wanted, model)}
-    return _widget({**page, "recordings": [recording]}, _about(model, log, made))
+    return _widget({**page, "recordings": [recording]}, _about(model, log, made, wanted))
 
 
 def _widget(page: dict[str, Any], note: str | None) -> Any:
@@ -94,9 +91,7 @@ def _widget(page: dict[str, Any], note: str | None) -> Any:
 def _anew(model: Any, recording: dict[str, Any]) -> str:
     """That a run is a new one, and what else it does not share with the model's."""
     wanted, run = asked(recording["request"]), recording["run"]
-    new = wanted.choice.options | parameters_of(wanted)[0]
-    given = {name: value for name, value in model.get_params(deep=False).items() if name not in ELSE}
-    other = [f"{name}={_short(value)}" for name, value in given.items() if not _agree(value, new[name])]
+    other = _without_knobs(model, wanted)
     log: UpdateLog | None = getattr(model, "log_", None)
     if getattr(model, "class_weight", None) is None and is_weighted(model, log):
         other.append("the weights of the rows")
@@ -108,10 +103,19 @@ def _anew(model: Any, recording: dict[str, Any]) -> str:
     return said
 
 
+def _without_knobs(model: Any, wanted: Asked) -> list[str]:
+    """The parameters of a model that the page's knobs do not have or do not reach."""
+    new = wanted.choice.options | parameters_of(wanted)[0]
+    given = {name: value for name, value in model.get_params(deep=False).items() if name not in ELSE}
+    if is_batch(given):
+        given.pop("order", None)  # which all rows at once have none of
+    return [f"{name}={_short(value)}" for name, value in given.items() if not _agree(value, new[name])]
+
+
 def _agree(value: Any, new: Any) -> bool:
     """Whether a parameter is the same; "auto" is whatever it came to."""
     if isinstance(value, np.ndarray) or isinstance(new, np.ndarray):
-        return np.array_equal(value, new)
+        return np.array_equal(np.ravel(value), np.ravel(new))
     return bool(value == new) or (isinstance(value, str) and value == "auto")
 
 
@@ -120,9 +124,11 @@ def _short(value: Any) -> str:
     return "a function" if callable(value) else text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _about(model: Any, log: UpdateLog | None, made: Remade) -> str | None:
+def _about(model: Any, log: UpdateLog | None, made: Remade, wanted: Asked) -> str | None:
     """What a picture of a model leaves out."""
     said = [WEIGHTED] if is_weighted(model, log) else []
+    if other := [each for each in _without_knobs(model, wanted) if not each.startswith("class_weight=")]:
+        said.append(f"This run has {', '.join(other)}; no knob says so, and a knob that is turned makes a run without.")
     if log is None and not made.again:
         said.append(DRAWN if made.again is None else ELSEWHERE)
     return " ".join(said) or None
@@ -152,7 +158,8 @@ def _rows_of(model: Any) -> tuple[Any, Any]:
 
 def _as_it_was(model: Any, log: UpdateLog | None, shown: Flat, X: Any) -> bool:
     """Whether a run can be played on its own rows."""
-    playable = log is None or (len(log) <= MOST_UPDATES and isinstance(log.problem.rows, Dense))
+    short = log is None or (log.n_updates <= MOST_UPDATES and len(log) <= MOST_ENTRIES)
+    playable = short and (log is None or isinstance(log.problem.rows, Dense))
     return model.n_features_in_ == 2 and len(shown.codes) == (X.shape[0] if hasattr(X, "shape") else len(X)) and playable
 
 

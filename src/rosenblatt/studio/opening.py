@@ -12,6 +12,8 @@ from .record import run
 from .request import RequestError
 
 Request = dict[str, Any]
+# What an export has of every preset: the first algorithm of the menu, and the one that the page compares with.
+COMPARED = [{"algorithm": "perceptron"}, {"algorithm": "soft-margin"}]
 
 
 def opened(mode: str, table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -57,13 +59,14 @@ def _others(page: Mapping[str, Any], start: Mapping[str, Any] | None, first: lis
 
 
 def _wanted(page: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Request]:
-    """Every algorithm where the page starts, its first algorithm on every preset, and all of the tour with what
+    """Every algorithm where the page starts, the first and two more on every preset, and all of the tour with what
     it proposes to try."""
     for algorithm in page["menu"]:
         yield from requests_of(page, {**start, "runs": [{"algorithm": algorithm["name"]}]})
+    some = [*(start.get("runs") or []), *COMPARED]
     for preset in page["presets"]:
-        for degree in sorted({1, preset.get("degree", 1)}):
-            yield from requests_of(page, {"data": {"preset": preset["name"]}, "degree": degree})
+        for degree in sorted({1, preset["degree"]}):
+            yield from requests_of(page, {"data": {"preset": preset["name"]}, "degree": degree, "runs": some})
     for step in page["tour"]:
         yield from requests_of(page, step["state"])
         yield from requests_of(page, step["state"] | (step["then"] or {}))

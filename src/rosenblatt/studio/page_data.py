@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .. import __version__
@@ -18,10 +18,9 @@ def page_data(
     *,
     table: Mapping[str, Any] | None = None,
     state: Mapping[str, Any] | None = None,
-    recordings: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """
-    mode : server: runs are computed when asked for; export, notebook: those in `recordings`, each a dict of request, run, proof
+    mode : server, notebook: runs are computed when asked for; export: only recordings are played
     table : rows of a file, see `table.py`
     state : where the page begins, in part
     """
@@ -35,5 +34,5 @@ def page_data(
         "tour": TOUR,
         "table": table,
         "state": state,
-        "recordings": list(recordings),
+        "recordings": [],
     }

@@ -103,7 +103,8 @@ def _max_margin(found: Fit, wanted: Asked) -> Frames:
     intercept = "free" if model.fit_intercept else "none"
     before = _soft(wanted, _ladder(1e-4 * largest, largest, wanted), intercept=intercept, multiclass=model.multiclass)
     hard = all(proof is None for proof in each_of(model.proof_))
-    return _framed([*before, (model, "widest margin" if hard else "not separable: rows may cross")])
+    crossed = "not separable: points may cross" if wanted.n_classes == 2 else "not separable one by one: points may cross"
+    return _framed([*before, (model, "widest margin" if hard else crossed)])
 
 
 def _linear_mse(found: Fit, wanted: Asked) -> Frames:

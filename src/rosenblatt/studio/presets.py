@@ -21,12 +21,14 @@ class Preset:
     points: tuple[tuple[float, float], ...]
     labels: tuple[int, ...]
     box: tuple[float, float, float, float] = SQUARE
+    degree: int = 1  # of features that part its classes, if any do
 
     def told(self) -> dict[str, Any]:
         """For the page."""
         return {
             "name": self.name, "title": self.title, "about": self.about, "points": [list(point) for point in self.points],
-            "labels": list(self.labels), "names": list("ABCDEF"[: max(self.labels) + 1]), "box": list(self.box), "degree": 1,
+            "labels": list(self.labels), "names": list("ABCDEF"[: max(self.labels) + 1]), "box": list(self.box),
+            "degree": self.degree,
         }  # fmt: skip
 
 
@@ -34,11 +36,11 @@ def presets() -> list[dict[str, Any]]:
     return [preset.told() for preset in PRESETS.values()]
 
 
-def _drawn(name: str, title: str, about: str, draw: Draw, seed: int) -> Preset:
+def _drawn(name: str, title: str, about: str, draw: Draw, seed: int, degree: int = 1) -> Preset:
     points, labels = draw(np.random.RandomState(seed))  # whose numbers are the same in every version of NumPy
     order = np.random.RandomState(seed + 1).permutation(len(labels))
     rounded = (np.round(points[order], 3) + 0.0).tolist()
-    return Preset(name, title, about, tuple((x, y) for x, y in rounded), tuple(labels[order].tolist()))
+    return Preset(name, title, about, tuple((x, y) for x, y in rounded), tuple(labels[order].tolist()), degree=degree)
 
 
 def _beside(rng: Any, n: int, gap: float) -> tuple[Any, Any]:
@@ -118,9 +120,9 @@ PRESETS = {
     for preset in (
         _drawn("separable", "Separable", "Two classes, and room for a line between them.", _separable, 22),
         _drawn("nearly", "Nearly separable", "Three points are on the wrong side: no line gets all right.", _nearly, 12),
-        _drawn("xor", "XOR", "Opposite corners belong together: no line will do, a curve of degree 2 does.", _xor, 13),
-        _drawn("rings", "Rings", "One class around the other: no line will do, a circle (degree 2) does.", _rings, 14),
-        _drawn("moons", "Moons", "Two crescents in each other's arms: a curve of degree 3 parts them.", _moons, 15),
+        _drawn("xor", "XOR", "Opposite corners belong together: no line will do, a curve of degree 2 does.", _xor, 13, 2),
+        _drawn("rings", "Rings", "One class around the other: no line will do, a circle (degree 2) does.", _rings, 14, 2),
+        _drawn("moons", "Moons", "Two crescents in each other's arms: a curve of degree 3 parts them.", _moons, 15, 3),
         _drawn("outlier", "Outlier", "Separable, but because of one point only by a narrow margin.", _outlier, 16),
         _drawn("three", "Three classes", "Three clouds: one weight vector for each.", _three, 17),
         _drawn("six", "Six classes", "Six clouds on a circle, as many classes as the studio has colours.", _six, 18),

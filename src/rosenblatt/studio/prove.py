@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..proofs.runs.convergence import Convergence, convergence
 from .arrays import finite, packed
 from .fitting import fitted
 from .request import Asked, asked
+from .wording import in_points
 
 # Seconds that a proof is looked for.
 PATIENCE = 1.5
@@ -51,7 +51,7 @@ def _sentence(certificate: Certificate) -> str:
     if isinstance(certificate, Separable):
         return f"separable, margin {certificate.geometric.lower:.3g}"
     if isinstance(certificate, Inseparable):
-        return f"not separable: {_in_points(certificate)}"
+        return f"not separable: {in_points(clash_in_words(certificate))}"
     return str(certificate)
 
 
@@ -83,12 +83,7 @@ def _clash(certificate: Inseparable) -> dict[str, Any]:
     weights = dict.fromkeys(certificate.rows, 0.0)
     for pair in certificate.clash:
         weights[pair.row] += float(pair.weight)
-    return {"rows": list(weights), "weights": list(weights.values()), "sentence": _in_points(certificate)}
-
-
-def _in_points(certificate: Inseparable) -> str:
-    """The clash as the page speaks: rows are points there."""
-    return re.sub(r"\brow(s?)\b", r"point\1", clash_in_words(certificate))
+    return {"rows": list(weights), "weights": list(weights.values()), "sentence": in_points(clash_in_words(certificate))}
 
 
 def _converged(model: Any, certificate: Certificate) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
@@ -23,6 +24,7 @@ from .menu import algorithm_of
 from .paths import Frames, one_frame, path_of
 from .request import RequestError, asked
 from .weights import averages_along, hypotheses_of, start_of, weights_along
+from .wording import in_points
 
 # Numbers of averages that are sent.
 AVERAGES = 1 << 17
@@ -98,7 +100,7 @@ def record(
         "pairs": [[a, b] for a in range(k) for b in range(a + 1, k)] if scheme == "pairs" else None,
         "cut": cut,
         "margin_machine": margin_machine(model),
-        "stop": {"reason": model.stop_.reason, "sentence": model.stop_.sentence},
+        "stop": {"reason": model.stop_.reason, "sentence": in_points(model.stop_.sentence)},
         "code": code,
         "seconds": time.perf_counter() - started,
     } | told  # fmt: skip
@@ -138,7 +140,6 @@ def _of_log(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
         "curves": _told(curves, goal.title),
         "average": {"at": packed(some, "i32"), "weights": _as_short(averages_along(log, weights, some))},
         "ballots": packed(_ballots(model, log, updates), "f64"),
-        "norms": packed(np.square(weights).sum(axis=(1, 2)), "f64"),
         "readings": _readings(model, curves, data),
     }
 
@@ -158,7 +159,6 @@ def _of_frames(model: Any, frames: Frames, data: Data) -> dict[str, Any]:
         "curves": _told(curves_of_frames(weights, data, goal), goal.title),
         "average": None,
         "ballots": None,
-        "norms": packed(np.square(weights).sum(axis=(1, 2)), "f64"),
         "readings": {"last": int((classes_of(weights[-1], data) != data.codes).sum())},
     }  # fmt: skip
 
@@ -194,7 +194,9 @@ def _readings(model: Any, curves: Curves, data: Data) -> dict[str, int]:
 
 
 def _errors(model: Any, data: Data) -> int:
-    return int((np.searchsorted(model.classes_, model.predict(data.X)) != data.codes).sum())
+    nameless = copy.copy(model)  # one that was fitted on a frame would warn that these rows have no names
+    vars(nameless).pop("feature_names_in_", None)
+    return int((np.searchsorted(model.classes_, nameless.predict(data.X)) != data.codes).sum())
 
 
 def _ballots(model: Any, log: UpdateLog, updates: int) -> Any:

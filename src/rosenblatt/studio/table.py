@@ -19,11 +19,13 @@ from ..readers.options import Options
 from ..readers.read import format_of, read
 from ..readers.sources import COMPRESSED, Source
 from ..report.facts import evenly
+from ..report.words import plural
 from ..training.train import check_classes, labelled
 from .arrays import packed
 from .components import principal
 from .request import MOST_CLASSES, RequestError
 
+CHOOSE = ": say --label NAME (or its position, from 0)"  # which the page has a menu for, where columns have names
 MOST_ROWS = 2000
 MOST_COLUMNS = 50
 MOST_HEADERS = 1000
@@ -60,7 +62,8 @@ def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str
     except DataError as error:
         # What a person may say on a command line, there is no place for on the page.
         advice = f": open it with rosenblatt studio {Path(name).name} --"
-        sentence = str(error).replace(": say --", advice)
+        chosen = str(error).replace(CHOOSE, ": choose it") if error.headers else str(error)
+        sentence = chosen.replace(": say --", advice)
         comma = COMMA.search(data[:4096]) if COMMA_SAID not in sentence else None  # without numbers, labels are not found
         told = f"{sentence}; {comma[1].decode()} {COMMA_SAID}" if comma else sentence
         raise RequestError(told, _some(error.headers)) from error
@@ -110,9 +113,12 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
     notes += left_out
     if not columns:
         raise DataError(data.source, f"there is no column of numbers to draw{_decimal_comma(data)}")
-    components, shares = principal(np.column_stack([values for _, values in columns[:MOST_MIXED]]))
-    if len(columns) > MOST_COLUMNS:
-        notes.append(f"{MOST_COLUMNS} of {len(columns):,} columns are listed; the components are made of all")
+    mixed = columns[:MOST_MIXED]
+    components, shares = principal(np.column_stack([values for _, values in mixed]))
+    total = data.features.shape[1] if isinstance(data.features, Sparse) else len(columns)
+    if total > MOST_COLUMNS:
+        of = "all" if len(mixed) == total else f"{len(mixed):,}"
+        notes.append(f"{min(MOST_COLUMNS, len(columns))} of {total:,} columns are listed; the components are made of {of}")
     note = "; ".join(notes)
     return {
         "name": name,
@@ -168,7 +174,7 @@ def _columns(data: Data, rows: Any) -> tuple[list[tuple[str, Any]], list[str]]:
     found, notes = _numbers(data, rows), []
     missing = sum(int(np.isnan(values).sum()) for _, values in found)
     if missing:
-        notes.append(f"{missing:,} missing cells get their column's mean")
+        notes.append(f"{plural(missing, 'missing cell')} got their column's mean")
     kept = []
     for name, values in found:
         there = values[~np.isnan(values)]

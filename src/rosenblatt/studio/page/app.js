@@ -14,7 +14,7 @@
  */
 import { Player } from "./model/player.js";
 import { Recording } from "./model/recording.js";
-import { History, fromLink, initial, merged, requestOf, toLink } from "./model/state.js";
+import { History, fromLink, initial, merged, requestOf, soundStarts, toLink } from "./model/state.js";
 import { Source } from "./source.js";
 import { palette } from "./view/paper.js";
 
@@ -35,7 +35,10 @@ export class App {
     this.cursor = null;
     this.palette = palette();
     this.pending = false; // whether a view has more to draw
-    this.trouble = "";
+    this.trouble = ""; // why there is no run
+    this.remark = ""; // what a person should know, until something changes
+    /** @type {State | null} the last one that ran, to go back to from one that cannot */
+    this.ran = null;
     this.busy = false;
     this.since = 0;
     this.asked = 0; // changes of what is to be computed, so far
@@ -69,6 +72,12 @@ export class App {
     return preset;
   }
 
+  /** The points as one's own, to be changed. @returns {Points} */
+  get own() {
+    const { points, labels, names, box, axes } = this.data;
+    return { points, labels, names, box, ...(axes ? { axes } : {}) };
+  }
+
   /** What a class is called. @param {number} code */
   nameOf(code) {
     return this.data.names[code] ?? "ABCDEF"[code] ?? "";
@@ -100,8 +109,7 @@ export class App {
     const recording = this.played[index]?.recording;
     if (!recording) return 0;
     const { t, length } = this.player;
-    if (recording.run.frames && length > recording.length) return Math.round((t / length) * recording.length);
-    return Math.min(t, recording.length);
+    return Math.min(Math.round(t / recording.pace(length)), recording.length);
   }
 
   /** Whose weights, proof and curves are shown. */
@@ -118,6 +126,12 @@ export class App {
     const played = this.played[index];
     const { points, labels } = this.data;
     return played && played.request.points === points && played.request.labels === labels ? played.proof : null;
+  }
+
+  /** @param {string} remark */
+  say(remark) {
+    this.remark = remark;
+    this.tell("runs");
   }
 
   /** Whether all that was asked for is there and drawn; what plays goes on by itself. */
@@ -141,7 +155,11 @@ export class App {
   change(some) {
     const before = this.state;
     const boxBefore = this.data.box;
+    this.remark = "";
     this.state = { ...before, ...some };
+    if (!some.runs && (some.data || some.degree)) {
+      this.state.runs = soundStarts(before.runs, this.state.degree, new Set(this.data.labels).size);
+    }
     if (this.data.box !== boxBefore) this.forget(); // other points altogether, not the same with some moved
     this.player.speed = this.state.speed;
     const same = ["data", "degree", "scaled", "seed", "runs"].every(
@@ -211,6 +229,7 @@ export class App {
     const state = await this.during(fromLink(location.hash));
     if (state && first) this.history = new History(subjectOf(state));
     if (state) this.restore(state);
+    else if (/\bs=/.test(location.hash)) this.say("This link cannot be read: it may have been cut on its way.");
     return state !== undefined;
   }
 
@@ -261,6 +280,7 @@ export class App {
     if (turn !== this.asked && !answers.some(({ status }) => status === "fulfilled")) return;
     const refused = answers.find((answer) => answer.status === "rejected");
     this.trouble = enough ? (refused?.reason?.message ?? "") : "Place points of two classes at least.";
+    if (enough && !refused) this.ran = state;
     const before = this.played;
     this.played = requests.map((request, n) => {
       const answer = answers[n];
@@ -363,5 +383,6 @@ function stillTrue(before, now) {
   if (!before?.proof) return null;
   const was = before.request;
   const same = was.points === now.points && was.labels === now.labels && was.degree === now.degree && was.scaled === now.scaled;
-  return same && was.knobs.fit_intercept === now.knobs.fit_intercept ? { ...before.proof, convergence: null } : null;
+  const through = ["fit_intercept", "intercept"].every((name) => was.knobs[name] === now.knobs[name]); // the origin, or not
+  return same && through ? { ...before.proof, convergence: null } : null;
 }

@@ -1,7 +1,7 @@
 /** The page starts here. */
 import { App } from "./app.js";
 import { dataPanel } from "./ui/data_panel.js";
-import { get, place } from "./ui/dom.js";
+import { get, make, place } from "./ui/dom.js";
 import { help } from "./ui/help.js";
 import { insights } from "./ui/insights.js";
 import { knobs } from "./ui/knobs.js";
@@ -25,9 +25,14 @@ share(app);
 tour(app);
 
 const banner = place("banner");
+const back = make("button", { type: "button", text: "Back to the last run" });
+back.addEventListener("click", () => app.ran && app.restore(app.ran));
+banner.append(make("span"), back);
 const tellTrouble = () => {
-  banner.hidden = !(app.trouble || page.note);
-  banner.textContent = app.trouble || page.note || "";
+  const told = app.trouble || app.remark || page.note || "";
+  banner.hidden = !told;
+  back.hidden = !app.trouble || !app.ran || app.ran === app.state || new Set(app.data.labels).size < 2;
+  /** @type {HTMLElement} */ (banner.firstChild).textContent = told;
 };
 app.on("runs", tellTrouble);
 app.on("busy", () => {

@@ -65,7 +65,7 @@ export class Source {
     if (kept) return kept;
     if (!this.live) {
       throw new Error(
-        "This page is a recording and cannot compute new runs. Undo the change, or start “rosenblatt studio” to try it.",
+        "This page is a recording, and this run is not in it: “rosenblatt studio” computes any.",
       );
     }
     const answer = await (this.mode === "server" ? post(path, request) : this.throughNotebook(path, request));

@@ -65,16 +65,15 @@ export function knot(grid, i, j) {
 }
 
 /**
- * The lines along which a field is zero, as segments [x0, y0, x1, y1, ...], straight within a cell.
+ * The lines along which a field is zero, as segments [x0, y0, x1, y1, ...], straight within a cell. Those of one line follow
+ * each other, each from where the one before ends, so that dashes run through.
  * @param {Grid} grid @param {Float64Array} field
  * @returns {number[]}
  */
 export function zeroLines(grid, field) {
-  /** @type {number[]} */
-  const segments = [];
   const wide = grid.nx + 1;
-  /** @type {number[]} */
-  const cut = [];
+  /** @type {number[]} the two edges that each piece leads from and to: 2n from knot n to the right, 2n + 1 upwards */
+  const pieces = [];
   for (let j = 0; j < grid.ny; j++) {
     for (let i = 0; i < grid.nx; i++) {
       const at = j * wide + i;
@@ -83,15 +82,50 @@ export function zeroLines(grid, field) {
       const ne = field[at + wide + 1] > 0;
       const nw = field[at + wide] > 0;
       if (sw === se && se === ne && ne === nw) continue;
-      cut.length = 0;
-      if (sw !== se) cross(grid, field, i, j, 1, 0, cut);
-      if (se !== ne) cross(grid, field, i + 1, j, 0, 1, cut);
-      if (ne !== nw) cross(grid, field, i + 1, j + 1, -1, 0, cut);
-      if (nw !== sw) cross(grid, field, i, j + 1, 0, -1, cut);
-      for (let n = 0; n + 3 < cut.length; n += 4) segments.push(cut[n], cut[n + 1], cut[n + 2], cut[n + 3]);
+      if (sw !== se) pieces.push(2 * at);
+      if (se !== ne) pieces.push(2 * at + 3);
+      if (ne !== nw) pieces.push(2 * (at + wide));
+      if (nw !== sw) pieces.push(2 * at + 1);
     }
   }
+  /** @type {number[]} */
+  const segments = [];
+  for (const edge of chained(pieces)) {
+    const at = edge >> 1;
+    cross(grid, field, at % wide, Math.floor(at / wide), edge & 1 ? 0 : 1, edge & 1, segments);
+  }
   return segments;
+}
+
+/**
+ * Pairs of ends in an order in which those of one line follow each other, each from where the one before ends.
+ * @param {number[]} pairs a0, b0, a1, b1, ...
+ * @returns {number[]}
+ */
+export function chained(pairs) {
+  /** @type {Map<number, number[]>} */
+  const meeting = new Map();
+  pairs.forEach((end, n) => {
+    const there = meeting.get(end);
+    if (there) there.push(n >> 1);
+    else meeting.set(end, [n >> 1]);
+  });
+  const done = new Uint8Array(pairs.length / 2);
+  /** @type {number[]} */
+  const order = [];
+  const follow = (/** @type {number} */ from) => {
+    for (let end = from; ;) {
+      const next = meeting.get(end)?.find((n) => !done[n]);
+      if (next === undefined) return;
+      done[next] = 1;
+      const other = pairs[2 * next] === end ? pairs[2 * next + 1] : pairs[2 * next];
+      order.push(end, other);
+      end = other;
+    }
+  };
+  for (const [end, there] of meeting) if (there.length === 1) follow(end); // lines that begin somewhere, then rings
+  for (const end of meeting.keys()) follow(end);
+  return order;
 }
 
 /**

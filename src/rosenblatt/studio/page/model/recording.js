@@ -12,7 +12,7 @@
  * @typedef {{algorithm: string, title: string, scheme: "binary" | "argmax" | "rest" | "pairs", heads: number,
  *   classes: number[], features: Features, start: Packed, log: Log | null, frames: Frames | null, updates: number,
  *   pairs: number[][] | null, cut: string | null, curves: Curves, average: {at: Packed, weights: Packed} | null,
- *   ballots: Packed | null, norms: Packed, readings: Record<string, number>, margin_machine: Machine | null,
+ *   ballots: Packed | null, readings: Record<string, number>, margin_machine: Machine | null,
  *   stop: {reason: string, sentence: string}, code: string, seconds: number}} Run
  * @typedef {{norms: Packed, norm_bound: Packed, alignments: Packed | null, alignment_bound: Packed | null, mistakes: number,
  *   mistake_bound: number | null, holds: boolean, sentence: string}} Convergence
@@ -80,7 +80,6 @@ export class Recording {
     this.others = unpacked(run.log?.others);
     this.edges = unpacked(run.log?.edges);
     this.ballots = unpacked(run.ballots);
-    this.norms = unpacked(run.norms);
     this.weights = run.frames ? /** @type {Float64Array} */ (unpacked(run.frames.weights)) : this.replayed();
 
     const { at, errors, loss, pocket } = run.curves;
@@ -118,6 +117,12 @@ export class Recording {
     if (this.run.scheme === "binary") return [[0, own === 1 ? 1 : -1]];
     if (this.run.scheme === "argmax") return [[own, 1], [other, -1]];
     return [[other, own === other ? 1 : -1]];
+  }
+
+  /** Moments of a clock of such a length that one of its steps takes: what was solved has few, and is spread over all of it. */
+  /** @param {number} length */
+  pace(length) {
+    return this.run.frames && this.length > 0 ? Math.max(1, length / this.length) : 1;
   }
 
   /** @param {number} t */
@@ -177,6 +182,24 @@ export class Recording {
     let sum = 0;
     for (let j = 0, a = head * width, b = row * width; j < width; j++) sum += w[a + j] * rows[b + j];
     return sum;
+  }
+
+  /** How many rows a hypothesis gives another class than theirs. @param {Float64Array} w */
+  wrongUnder(w) {
+    return this.codes.reduce((wrong, code, n) => wrong + Number(this.judge(w, this.rows, n) !== code), 0);
+  }
+
+  /**
+   * How far the nearest row is from the plane of t, on its own side; of two classes only, weight 0 does not count.
+   * @param {number} t @returns {number | null}
+   */
+  marginAt(t) {
+    if (this.heads !== 1 || this.count === 0) return null;
+    const w = this.at(t);
+    let least = Infinity;
+    for (let n = 0; n < this.count; n++) least = Math.min(least, (this.codes[n] === 1 ? 1 : -1) * this.score(w, 0, this.rows, n));
+    const long = Math.hypot(...w.subarray(1));
+    return long > 0 ? least / long : null;
   }
 
   /**

@@ -2,7 +2,8 @@
  * The whole state of the page as one plain object, how it changes, and how it becomes a link. Imports nothing.
  *
  * @typedef {[number, number]} Point
- * @typedef {{points: Point[], labels: number[], names: string[], box: number[]}} Points
+ * @typedef {{points: Point[], labels: number[], names: string[], box: number[], axes?: [string, string]}} Points names: of
+ *   classes; axes: of the coordinates, where they have names
  * @typedef {{preset: string} | Points} Data
  * @typedef {{algorithm: string, knobs: Record<string, unknown>}} Chosen
  * @typedef {{regions: boolean, normal: boolean, street: boolean, pocket: boolean, average: boolean, vote: boolean,
@@ -16,7 +17,7 @@
 export const MOST_POINTS = 5000;
 export const MOST_CLASSES = 6;
 export const MOST_DEGREE = 5;
-/** Updates a second; the last stands for "all of it in ten seconds". */
+/** Updates a second. */
 export const SPEEDS = [1, 2, 4, 10, 30, 100, 300, 1000];
 const LONGEST_LINK = 400_000;
 
@@ -85,7 +86,7 @@ function whole(value, low, high) {
 export function checkedData(given) {
   const some = fields(given);
   if (typeof some.preset === "string") return { preset: some.preset };
-  const { points, labels, names, box } = some;
+  const { points, labels, names, box, axes } = some;
   if (!Array.isArray(points) || !Array.isArray(labels) || points.length !== labels.length) return undefined;
   if (points.length > MOST_POINTS) return undefined;
   const finite = (/** @type {unknown} */ v) => typeof v === "number" && Math.abs(v) <= 1e9;
@@ -93,7 +94,9 @@ export function checkedData(given) {
   if (!labels.every((l) => whole(l, 0, MOST_CLASSES - 1) !== undefined)) return undefined;
   const boxed = Array.isArray(box) && box.length === 4 && box.every(finite) && box[0] < box[1] && box[2] < box[3];
   const named = Array.isArray(names) ? names.filter((n) => typeof n === "string").map((n) => n.slice(0, 60)) : [];
+  const said = Array.isArray(axes) && axes.length === 2 && axes.every((name) => typeof name === "string");
   return {
+    ...(said ? { axes: /** @type {[string, string]} */ (axes.map((name) => name.slice(0, 60))) } : {}),
     points: points.map(([x, y]) => /** @type {Point} */ ([x, y])),
     labels: labels.slice(),
     names: named.slice(0, MOST_CLASSES),
@@ -162,13 +165,6 @@ export function withMoved(data, row, point) {
 export function without(data, row) {
   const kept = (/** @type {unknown} */ _, /** @type {number} */ n) => n !== row;
   return { ...data, points: data.points.filter(kept), labels: data.labels.filter(kept) };
-}
-
-/** @param {Points} data @param {number} row @param {number} label @returns {Points} */
-export function withLabel(data, row, label) {
-  const labels = data.labels.slice();
-  labels[row] = label;
-  return { ...data, labels };
 }
 
 /** @param {Points} data @returns {Points} */
@@ -280,6 +276,22 @@ async function piped(bytes, through, most = Infinity) {
     at += part.length;
   }
   return whole;
+}
+
+/**
+ * The runs for other points or features: a start that was given has as many weights as there were, and is none for others.
+ * @param {Chosen[]} runs @param {number} degree @param {number} classes
+ * @returns {Chosen[]}
+ */
+export function soundStarts(runs, degree, classes) {
+  const size = ((degree + 1) * (degree + 2)) / 2 * (classes > 2 ? classes : 1);
+  const fits = (/** @type {Chosen} */ { knobs }) => !Array.isArray(knobs.start) || knobs.start.length === size;
+  if (runs.every(fits)) return runs;
+  return runs.map((run) => {
+    if (fits(run)) return run;
+    const { init: _, start: __, ...knobs } = run.knobs;
+    return { ...run, knobs };
+  });
 }
 
 // --- what is asked of Python -------------------------------------------------------------------------------------------------

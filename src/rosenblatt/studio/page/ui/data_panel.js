@@ -20,7 +20,7 @@ export function dataPanel(app) {
   preset.append(...app.page.presets.map(({ name, title }) => new Option(title, name)), new Option("Your own points", ""));
   preset.addEventListener("change", () => {
     if (preset.value) app.edit({ preset: preset.value }, { scaled: false, t: "end" });
-    else app.edit(copied(app.data));
+    else app.edit(app.own);
   });
 
   const degree = get("degree", HTMLSelectElement);
@@ -35,7 +35,7 @@ export function dataPanel(app) {
 
   button("undo").addEventListener("click", () => app.undo());
   button("redo").addEventListener("click", () => app.redo());
-  button("clear").addEventListener("click", () => app.edit(cleared(copied(app.data))));
+  button("clear").addEventListener("click", () => app.edit(cleared(app.own)));
   button("brush").addEventListener("click", () => brush(!tool.brush));
   document.addEventListener("keydown", (event) => {
     if (typing(event)) return;
@@ -77,10 +77,6 @@ export function typing(event) {
   return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }
 
-/** Points that are one's own. @param {Points} data @returns {Points} */
-function copied({ points, labels, names, box }) {
-  return { points, labels, names, box };
-}
 
 /** @param {boolean} on */
 function brush(on) {
@@ -220,7 +216,8 @@ function pointsOf(table, a, b) {
   const all = [...table.components, ...table.columns];
   const [x, y] = [unpacked(all[a].values), unpacked(all[b].values)];
   const points = Array.from(x, (value, n) => /** @type {[number, number]} */ ([short(value), short(y[n])]));
-  return { points, labels: table.labels, names: table.names, box: boxAround(points) };
+  const axes = /** @type {[string, string]} */ ([all[a].name, all[b].name]);
+  return { points, labels: table.labels, names: table.names, box: boxAround(points), axes };
 }
 
 /** Six digits are more than a screen shows, and keep links short. @param {number} value */

@@ -6,7 +6,7 @@
  * @typedef {import("../model/state.js").Points} Points
  * @typedef {import("../model/state.js").Point} Point
  */
-import { rounded, withMoved, withPoints, without } from "../model/state.js";
+import { MOST_POINTS, rounded, withMoved, withPoints, without } from "../model/state.js";
 
 const LONG_PRESS = 550; // milliseconds
 const STILL = 5; // pixels that a finger may tremble
@@ -27,17 +27,18 @@ export function editing(app, view, holder) {
     return /** @type {const} */ ([event.clientX - box.left, event.clientY - box.top]);
   };
   const spot = (/** @type {number} */ px, /** @type {number} */ py) => {
-    const [x, y] = view.frame.back(px, py);
+    // A point that leaves the picture could not be taken back.
+    const { width, height } = view.frame;
+    const [x, y] = view.frame.back(Math.max(0, Math.min(width, px)), Math.max(0, Math.min(height, py)));
     return /** @type {Point} */ ([rounded(x, app.data.box), rounded(y, app.data.box)]);
   };
-  const own = () => /** @type {Points} */ ({ points: app.data.points, labels: app.data.labels, names: app.data.names, box: app.data.box });
 
   holder.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur(); // keys are for the clock again
     const [px, py] = where(event);
     const row = tool.brush ? null : view.hit(app.data, px, py);
-    grip = { row, x: px, y: py, moved: false, base: own(), painted: [], pointer: event.pointerId };
+    grip = { row, x: px, y: py, moved: false, base: app.own, painted: [], pointer: event.pointerId };
     holder.setPointerCapture(event.pointerId);
     clearTimeout(timer);
     if (row !== null && event.pointerType !== "mouse") timer = setTimeout(() => remove(row), LONG_PRESS);
@@ -64,9 +65,9 @@ export function editing(app, view, holder) {
     const { row, moved, base, painted, x, y } = grip;
     grip = null;
     if (tool.brush) {
-      if (painted.length) app.edit(withPoints(base, painted, tool.label));
+      if (painted.length) add(base, painted);
     } else if (row !== null && moved) app.edit(withMoved(base, row, spot(...where(event))));
-    else if (row === null && !moved) app.edit(withPoints(base, [spot(x, y)], tool.label));
+    else if (row === null && !moved) add(base, [spot(x, y)]);
   });
   // A finger scrolls the page, unless it is on a point or paints.
   const holds = (/** @type {TouchEvent} */ event) => {
@@ -98,13 +99,19 @@ export function editing(app, view, holder) {
     }
   });
 
+  /** @param {Points} base @param {Point[]} points */
+  function add(base, points) {
+    if (base.points.length >= MOST_POINTS) app.say(`There are ${MOST_POINTS.toLocaleString("en")} points, and no more can be placed.`);
+    else app.edit(withPoints(base, points, tool.label));
+  }
+
   /** @param {number} row */
   function remove(row) {
     if (grip?.moved) return;
     clearTimeout(timer); // a long press may be a right click, too
     grip = null;
     point(null);
-    app.edit(without(own(), row));
+    app.edit(without(app.own, row));
   }
 
   /** @param {number | null} row */
@@ -138,7 +145,7 @@ export function editing(app, view, holder) {
       app.cursor = [rounded(x + move[0] * step, box), rounded(y + move[1] * tall, box)];
       point(view.hit(app.data, view.frame.x(app.cursor[0]), view.frame.y(app.cursor[1])));
       app.redraw();
-    } else if (app.cursor && event.key === "Enter") app.edit(withPoints(own(), [app.cursor], tool.label));
+    } else if (app.cursor && event.key === "Enter") add(app.own, [app.cursor]);
     else if (app.cursor && (event.key === "Delete" || event.key === "Backspace")) {
       const row = view.hit(app.data, view.frame.x(app.cursor[0]), view.frame.y(app.cursor[1]));
       if (row !== null) remove(row);

@@ -32,7 +32,7 @@ export function help(app) {
 function theme(app) {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = "";
+  let chosen = remembered() ?? "";
   const set = () => {
     root.dataset.theme = chosen || (dark.matches ? "dark" : "light");
     app.palette = palette();
@@ -41,7 +41,28 @@ function theme(app) {
   dark.addEventListener("change", set);
   button("theme").addEventListener("click", () => {
     chosen = root.dataset.theme === "dark" ? "light" : "dark";
+    remember(chosen);
     set();
   });
   set();
+}
+
+const THEME = "rosenblatt-theme";
+
+/** What was chosen before; a page in a notebook's frame has nowhere to keep it. */
+function remembered() {
+  try {
+    return localStorage.getItem(THEME);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} theme */
+function remember(theme) {
+  try {
+    localStorage.setItem(THEME, theme);
+  } catch {
+    // until the page is closed, then
+  }
 }

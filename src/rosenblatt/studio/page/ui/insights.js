@@ -5,7 +5,6 @@
  * @typedef {import("../app.js").App} App
  * @typedef {import("../view/charts.js").Chart} Chart
  */
-import { unpacked } from "../model/recording.js";
 import { ChartView, alignmentChart, described, errorsChart, lossChart, normsChart } from "../view/charts.js";
 import { brief } from "../view/paper.js";
 import { WeightView } from "../view/weight_view.js";
@@ -26,12 +25,22 @@ function verdict(app) {
   app.on("runs", () => {
     const proof = app.proof(app.focus);
     const clash = proof?.clash ? `Not separable: ${proof.clash.sentence}` : undefined;
-    told.textContent = proof ? clash ?? proof.sentence : app.focused && app.source.live ? "Being proved …" : "";
+    const proved = proof && (clash ?? `${proof.sentence}${proof.verdict === "separable" && apart(app) ? ", of all classes together" : ""}`);
+    told.textContent = proved ?? (app.focused && app.source.live ? "Being proved …" : "");
+    // What comes and goes with a proof keeps its place meanwhile: the page would jump at every point that is moved.
+    const card = /** @type {HTMLElement} */ (told.parentElement);
+    card.style.minHeight = proof || !app.focused ? "" : `${Math.max(card.getBoundingClientRect().height, parseFloat(card.style.minHeight) || 0)}px`;
     told.className = `verdict ${proof?.verdict === "separable" ? "yes" : proof?.verdict === "inseparable" ? "no" : ""}`;
     const stop = app.focused?.recording.run;
-    place("stop").textContent = stop ? `Why it ended: ${stop.stop.sentence} ${stop.cut ?? ""}` : "";
+    const why = stop?.stop.sentence.replace(/classes_\[(\d+)\]/g, (_, at) => `class ${app.nameOf(stop.classes[Number(at)])}`);
+    place("stop").textContent = stop ? `Why it ended: ${why} ${stop.cut ?? ""}` : "";
   });
   app.on("frame", () => mistakes(app));
+}
+
+/** Whether each class, or each pair, is parted on its own. @param {App} app */
+function apart(app) {
+  return ["rest", "pairs"].includes(app.focused?.recording.run.scheme ?? "");
 }
 
 /** Mistakes so far against the most there can be. @param {App} app */
@@ -49,10 +58,14 @@ function mistakes(app) {
   const { recording } = played;
   const sofar = recording.edges[app.time(app.focus)];
   const most = convergence?.mistake_bound ?? null;
-  const what = app.margin(app.focus) > 0 ? "corrections" : "mistakes"; // beyond the margin, a point may be right and yet moved
+  const { estimator } = app.algorithm(app.state.runs[app.focus].algorithm);
+  // Beyond the margin a point may be right and yet moved; a gradient takes steps for every point, right or wrong.
+  const word = estimator === "NonlinearMSE" ? "step" : app.margin(app.focus) > 0 ? "correction" : "mistake";
+  const what = sofar === 1 ? word : `${word}s`;
   if (most === null) {
-    const none = proof?.verdict === "inseparable" ? " No plane separates these points, so nothing bounds them." : "";
-    line.textContent = `${sofar.toLocaleString("en")} ${what} so far.${none}`;
+    const none = word !== "step" && proof?.verdict === "inseparable" ? " No plane separates these points, so nothing bounds them." : "";
+    const each = apart(app) ? " Each class against the rest is a question of its own, which may have no such plane." : "";
+    line.textContent = `${sofar.toLocaleString("en")} ${what} so far.${none || each}`;
     return;
   }
   const plain = Math.abs(most - (proof?.bound ?? NaN)) < 1e-6 * most;
@@ -100,7 +113,7 @@ function weights(app) {
   });
   app.on("frame", () => {
     const recording = app.focused?.recording ?? null;
-    holder.hidden = !recording;
+    holder.hidden = place("slice").hidden = place("about-weights").hidden = !recording;
     if (!recording) return;
     const { pocket, average } = app.state.show;
     // A margin is solved to a tolerance, and touches its supports: that must not count against it.
@@ -162,7 +175,7 @@ function menus(app) {
     parts.push(menu);
   }
   if (app.state.runs.length > 1) {
-    const menu = make("select", { "aria-label": "Which algorithm" }, new Option("1", "0"), new Option("2", "1"));
+    const menu = make("select", { "aria-label": "Which algorithm" }, ...app.state.runs.map(({ algorithm }, n) => new Option(`run ${n + 1}: ${app.algorithm(algorithm).title}`, String(n))));
     menu.value = String(app.focus);
     menu.addEventListener("change", () => {
       app.change({ focus: Number(menu.value) });
@@ -172,7 +185,7 @@ function menus(app) {
   place("slice").replaceChildren(...parts);
   const startable = recording.heads === 1 && app.algorithm(app.state.runs[app.focus].algorithm).knobs.some(({ name }) => name === "start");
   place("about-weights").textContent =
-    "Each point is a half-plane of weights that get it right; the shaded cell gets all of them right." +
+    "Each point is a half-plane of weights that get it right; where all of them meet is a shaded cell, if they do." +
     (recording.width > 3 || recording.features.x0 ? " A slice through w(t): the other weights are as they are now." : "") +
     (startable ? " Double-click to start the run somewhere else." : "");
 }
@@ -218,21 +231,12 @@ function curves(app) {
       for (const id of Object.keys(views)) show(id, null);
       return;
     }
-    const t = app.time(app.focus);
+    const [t, clock] = [app.time(app.focus), app.player.t];
     const other = app.played[1 - app.focus]?.recording ?? null;
     const proof = app.proof(app.focus);
-    show("norms", proof?.convergence ? normsChart(recording, proof, t) : null);
-    show("alignments", proof?.convergence?.alignments ? alignmentChart(recording, proof, t) : null);
-    show("errors", recording.length ? errorsChart(recording, t, app.state.show, other) : null);
-    show("loss", recording.length ? lossChart(recording, t, other) : null);
+    show("norms", normsChart(recording, proof, t));
+    show("alignments", alignmentChart(recording, proof, t));
+    show("errors", recording.length ? errorsChart(recording, clock, app.state.show, other) : null);
+    show("loss", recording.length ? lossChart(recording, clock, other) : null);
   });
-}
-
-/** Numbers of the proof, for files. @param {import("../model/recording.js").Convergence} convergence */
-export function plainConvergence(convergence) {
-  const list = (/** @type {import("../model/recording.js").Packed | null} */ packed) => (packed ? Array.from(unpacked(packed)) : null);
-  return {
-    ...convergence, norms: list(convergence.norms), norm_bound: list(convergence.norm_bound),
-    alignments: list(convergence.alignments), alignment_bound: list(convergence.alignment_bound),
-  };
 }

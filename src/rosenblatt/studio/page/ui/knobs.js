@@ -159,7 +159,7 @@ function number(id, knob, set) {
     field.value = told;
   });
   const show = (/** @type {unknown} */ value) => {
-    told = typeof value === "number" ? String(value) : "";
+    told = typeof value === "number" ? (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value)) : "";
     field.value = told;
     if (document.activeElement !== range) range.value = String(typeof value === "number" ? notch(value) : NOTCHES);
   };

@@ -5,7 +5,6 @@ import { Gif } from "../view/gif.js";
 import { drawPlane } from "../view/plane_view.js";
 import { CanvasPen, SvgPen } from "../view/pen.js";
 import { button, download, get, make } from "./dom.js";
-import { plainConvergence } from "./insights.js";
 
 const SIZE = 800; // pixels of pictures
 const MOVING = { size: 420, frames: 60, delay: 100 };
@@ -169,9 +168,7 @@ async function saveGif(app, said) {
 function saveJson(app) {
   const runs = app.played.flatMap((played) => {
     if (!played) return [];
-    const { proof } = played;
-    const convergence = proof?.convergence ? plainConvergence(proof.convergence) : null;
-    return [{ request: played.request, run: plain(played.recording.run), proof: proof && { ...proof, convergence } }];
+    return [{ request: played.request, run: plain(played.recording.run), proof: plain(played.proof) }];
   });
   const text = JSON.stringify({ made_by: `Rosenblatt ${app.page.version}`, runs }, null, 1);
   download("rosenblatt-run.json", new Blob([text], { type: "application/json" }));

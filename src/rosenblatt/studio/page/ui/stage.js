@@ -19,7 +19,7 @@ const CHECKS = [
 /** @param {App} app */
 export function stage(app) {
   const holder = place("planes");
-  /** @type {{view: PlaneView, title: HTMLElement, told: HTMLElement, canvas: HTMLElement}[]} */
+  /** @type {{view: PlaneView, title: HTMLElement, told: HTMLElement, pick: HTMLElement, figure: HTMLElement}[]} */
   let planes = [];
   const build = () => {
     if (planes.length === app.state.runs.length) return;
@@ -28,22 +28,30 @@ export function stage(app) {
     planes = app.state.runs.map((_, index) => {
       const title = make("b");
       const told = make("span");
+      const pick = make("button", { type: "button", class: "pick", title: "Show this run’s proof, weights and time", onclick: () => app.change({ focus: index }) }, title);
       const canvas = make("div", {
         class: "canvas", tabindex: 0, role: "application",
         "aria-label": "The plane of points. Arrows move a cross, Enter adds a point, Delete removes one, Escape lets go.",
       });
-      holder.append(make("figure", { class: "plane" }, make("figcaption", {}, title, told), canvas));
+      const several = app.state.runs.length > 1;
+      const figure = make("figure", { class: "plane" }, make("figcaption", {}, several ? pick : title, told), canvas);
+      holder.append(figure);
       const view = new PlaneView(canvas);
       editing(app, view, canvas);
-      canvas.addEventListener("pointerdown", () => {
-        if (app.focus !== index) app.change({ focus: index });
-      });
       new ResizeObserver(() => app.redraw()).observe(canvas);
-      return { view, title, told, canvas };
+      return { view, title, told, pick, figure };
     });
   };
+  const mark = () => planes.forEach(({ pick, figure }, index) => {
+    const focused = planes.length > 1 && app.focus === index;
+    figure.classList.toggle("focused", focused);
+    pick.setAttribute("aria-pressed", String(focused));
+  });
   checks(app);
-  app.on("state", build);
+  app.on("state", () => {
+    build();
+    mark();
+  });
   app.on("frame", () => {
     app.pending = false;
     planes.forEach(({ view, title, told }, index) => {
@@ -57,14 +65,26 @@ export function stage(app) {
       app.pending ||= view.pending;
       const name = app.algorithm(app.state.runs[index].algorithm).title;
       title.textContent = planes.length > 1 ? `${index + 1}: ${name}` : name;
-      const pocket = app.state.show.pocket ? recording?.pocketAt(t) : undefined;
-      const way = recording?.run.frames && t < recording.length ? `${recording.run.frames.titles[t]}: ` : "";
-      const errors = recording ? `${way}${recording.errorsAt(t)} wrong${pocket ? `, pocket ${pocket.errors}` : ""}` : "";
+      const errors = recording ? judged(recording, t, app.state.show) : "";
       told.textContent = app.hover !== null && app.data.points[app.hover] ? pointed(app, index) : app.busy ? app.waiting : errors;
     });
     tellVoters(app);
   });
   build();
+}
+
+/** How many points are wrong, of the plane at t and of what else is read off the run. */
+/** @param {import("../model/recording.js").Recording} recording @param {number} t @param {Shown} show */
+function judged(recording, t, show) {
+  const { readings, frames, log } = recording.run;
+  const parts = [`${frames && t < recording.length ? `${frames.titles[t]}: ` : ""}${recording.errorsAt(t)} wrong`];
+  if (!log) return parts[0];
+  const ended = t === recording.length; // then Python has counted, with every digit of its own
+  const mean = show.average ? recording.averageAt(t) : undefined;
+  if (show.pocket) parts.push(`pocket ${recording.pocketAt(t)?.errors ?? ""}`);
+  if (mean) parts.push(`average ${ended ? readings.average : recording.wrongUnder(mean)}`);
+  if (show.vote && ended) parts.push(`vote ${readings.vote}`);
+  return parts.join(", ");
 }
 
 /** @param {App} app @param {number} index */

@@ -4,7 +4,8 @@
  * @typedef {import("../app.js").App} App
  */
 import { SPEEDS } from "../model/state.js";
-import { Timeline } from "../view/timeline.js";
+import { brief } from "../view/paper.js";
+import { Timeline, momentAt } from "../view/timeline.js";
 import { typing } from "./data_panel.js";
 import { button, get, input, place } from "./dom.js";
 
@@ -23,11 +24,27 @@ export function transport(app) {
     "pass-forth": () => app.move((p) => p.jump(1)),
     last: () => app.move((p) => p.step(p.length)),
   };
-  for (const [id, action] of Object.entries(actions)) button(id).addEventListener("click", action);
+  for (const [id, action] of Object.entries(actions)) {
+    button(id).addEventListener("click", (event) => {
+      action();
+      if (event.detail > 0) button(id).blur(); // by mouse or finger: space is for the clock again
+    });
+  }
 
   const scrub = input("scrub");
   scrub.addEventListener("input", () => app.move((p) => p.step(Number(scrub.value) - p.t)));
-  const timeline = new Timeline(place("timeline"));
+  const strip = place("timeline");
+  const timeline = new Timeline(strip);
+  const seek = (/** @type {PointerEvent} */ event) => {
+    if (!event.buttons || player.length === 0) return;
+    const { left, width } = strip.getBoundingClientRect();
+    app.move((p) => p.step(momentAt(event.clientX - left, width, p.length) - p.t));
+  };
+  strip.addEventListener("pointerdown", (event) => {
+    strip.setPointerCapture(event.pointerId);
+    seek(event);
+  });
+  strip.addEventListener("pointermove", seek);
 
   const speed = input("speed");
   speed.max = String(SPEEDS.length - 1);
@@ -60,7 +77,7 @@ export function transport(app) {
     }
     const recording = app.focused?.recording ?? null;
     place("timeline").classList.toggle("empty", !recording);
-    if (recording) timeline.draw({ recording, t: app.time(app.focus), length: player.length, palette: app.palette });
+    if (recording) timeline.draw({ recording, t: player.t, length: player.length, palette: app.palette });
     get("now", HTMLParagraphElement).textContent = recording ? told(app) : "";
   });
   app.on("state", () => {
@@ -80,13 +97,23 @@ function told(app) {
   const { recording } = played;
   const t = app.time(app.focus);
   const errors = recording.errorsAt(t);
-  const wrong = `${errors.toLocaleString("en")} of ${recording.count.toLocaleString("en")} points on the wrong side`;
+  const wrong = `${errors.toLocaleString("en")} of ${recording.count.toLocaleString("en")} points on the wrong side${width(recording, t)}`;
   if (recording.run.frames) return `${recording.run.frames.titles[t] ?? ""} (${t + 1} of ${recording.length + 1}): ${wrong}.`;
   if (t === 0) return `Before the first of ${recording.length.toLocaleString("en")} updates: ${wrong}.`;
   const causes = recording.causes(t);
   const many = recording.edges[t] - recording.edges[t - 1];
   const who = many === 1 ? `Point ${causes[0]} (${app.nameOf(app.data.labels[causes[0]])}) moved the plane` : `${many} points moved the plane`;
   return `Update ${t} of ${recording.length}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${who}. Now ${wrong}.`;
+}
+
+/** How much room the plane leaves: the street of a margin machine, else the nearest point's distance where none is wrong. */
+/** @param {import("../model/recording.js").Recording} recording @param {number} t */
+function width(recording, t) {
+  if (recording.heads !== 1) return "";
+  const long = Math.hypot(...recording.at(t).subarray(1));
+  if (recording.run.margin_machine && long > 0) return `, a street of ${brief(1 / long)} to each side`;
+  const margin = recording.errorsAt(t) === 0 ? recording.marginAt(t) : null;
+  return margin === null || !(margin > 0) ? "" : `, the nearest at ${brief(margin)}`;
 }
 
 /** The pass that update t was made in, from 1. @param {number[]} passes @param {number} t */

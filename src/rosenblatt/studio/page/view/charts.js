@@ -104,12 +104,17 @@ export function errorsChart(recording, t, show = {}, second = null) {
  */
 export function lossChart(recording, t, second = null) {
   const still = /** @type {Still} */ (keptStill(recording, "loss", second, () => {
-    const [own, others] = [recording.run.curves.loss_title, second?.run.curves.loss_title ?? null];
-    const lines = both(recording, second, "loss", "loss");
-    const title = others === null || others === own ? own : `${own}; ${others}`;
+    const { loss_title: title } = recording.run.curves;
+    const lines = both(recording, second, "loss", "loss").slice(0, comparable(recording, second) ? 2 : 1);
     return stillOf(allOf(recording, second), { title: title.charAt(0).toUpperCase() + title.slice(1), lines }, { log: true });
   }));
   return { still, t, markers: [] };
+}
+
+/** Whether two runs make the same loss small: else one axis would not fit both. */
+/** @param {Recording} recording @param {Recording | null} second */
+function comparable(recording, second) {
+  return second?.run.curves.loss_title === recording.run.curves.loss_title;
 }
 
 /** @param {Recording} recording @param {Recording | null} second @returns {Recording[]} */
@@ -117,30 +122,34 @@ function allOf(recording, second) {
   return second ? [recording, second] : [recording];
 }
 
-/** One curve of one run or of two. */
+/** One curve of one run or of two; what was solved in few steps is spread over the time of the other. */
 /** @param {Recording} recording @param {Recording | null} second @param {"errors" | "loss"} curve @param {string} name */
 function both(recording, second, curve, name) {
+  const length = Math.max(recording.length, second?.length ?? 0);
   return allOf(recording, second).map((each, n) => /** @type {Line} */ ({
     name: second ? each.run.title + (each.run.title === (n ? recording : second).run.title ? ` ${n + 1}` : "") : name,
-    at: each.curve.at, values: each.curve[curve], tint: n ? "quiet" : "ink", stepped: each.run.frames === null,
+    at: Float64Array.from(each.curve.at, (t) => t * each.pace(length)), values: each.curve[curve], tint: n ? "quiet" : "ink", stepped: each.run.frames === null,
     dash: n ? [5, 3] : undefined, width: n ? 1.5 : 1.75,
   }));
 }
 
 /**
- * The squared norm, and the bound it stays under: t R².
+ * The squared norm, and the bound it stays under: t R². Several classes have |W|²/2 in its place. Null where nothing is proved.
  * @param {Recording} recording @param {Proof | null} proof @param {number} t
- * @returns {Chart}
+ * @returns {Chart | null}
  */
 export function normsChart(recording, proof, t) {
-  const still = /** @type {Still} */ (keptStill(recording, "norms", proof, () => {
-    const ceiling = unpacked(proof?.convergence?.norm_bound);
-    const lines = [curveOf("|w|²", recording.norms)];
-    const name = grows(ceiling, (proof?.radius ?? NaN) ** 2) ? "t R², its bound" : "its bound";
-    const bound = boundOf(proof?.convergence ? name : "", ceiling, "above");
-    return stillOf([recording], { title: "Squared norm |w|²", lines, bound }, { most: 2.5 * highest(recording.norms) });
-  }));
-  return { still, t, markers: [] };
+  const still = keptStill(recording, "norms", proof, () => {
+    if (!proof?.convergence) return null;
+    const ceiling = unpacked(proof.convergence.norm_bound);
+    const norms = unpacked(proof.convergence.norms);
+    const what = recording.heads === 1 ? "|w|²" : "|W|²/2";
+    const name = grows(ceiling, (proof.radius ?? NaN) ** 2) ? "t R², its bound" : "its bound";
+    const title = recording.heads === 1 ? `Squared norm ${what}` : `Squared norm of all classes, ${what}`;
+    const lines = [curveOf(what, norms)];
+    return stillOf([recording], { title, lines, bound: boundOf(name, ceiling, "above") }, { most: 2.5 * highest(norms) });
+  });
+  return still && { still, t, markers: [] };
 }
 
 /**
@@ -160,32 +169,11 @@ export function alignmentChart(recording, proof, t) {
   const still = keptStill(recording, "alignment", proof, () => {
     const { alignments, alignment_bound: least } = proof?.convergence ?? {};
     if (!alignments || !least) return null;
-    const lines = [curveOf("w·w*", unpacked(alignments))];
+    const [what, along] = recording.heads === 1 ? ["w·w*", "w*"] : ["W·W*/√2", "W*"];
+    const lines = [curveOf(what, unpacked(alignments))];
     const floor = unpacked(least);
     const name = grows(floor, proof?.margin ?? NaN) ? "t γ, at least" : "at least";
-    return stillOf([recording], { title: "Way along w*", lines, bound: boundOf(name, floor, "below") });
-  });
-  return still && { still, t, markers: [] };
-}
-
-/**
- * Mistakes so far, and how many there can be: R²/γ². Null where nothing counts them.
- * @param {Recording} recording @param {Proof | null} proof @param {number} t
- * @returns {Chart | null}
- */
-export function mistakesChart(recording, proof, t) {
-  const still = keptStill(recording, "mistakes", proof, () => {
-    const { edges, length } = recording;
-    if (edges.length < 2) return null;
-    const { mistakes, mistake_bound: most } = proof?.convergence ?? {};
-    // Online an update is one mistake; in a batch it is as many as were wrong.
-    const values = mistakes === undefined || mistakes === edges[length] ? edges : counted(edges);
-    const lines = [{ ...curveOf("so far", values), stepped: true }];
-    if (typeof most !== "number") return stillOf([recording], { title: "Mistakes", lines, whole: true });
-    const bound = boundOf("R²/γ², at most", [most, most], "above", [0, length]);
-    const far = most > 30 * values[length];
-    const chart = stillOf([recording], { title: "Mistakes", lines, bound, whole: true });
-    return far ? { ...chart, log: true, whole: false, low: 0.7, high: 2 * most } : chart;
+    return stillOf([recording], { title: `Way along ${along}`, lines, bound: boundOf(name, floor, "below") });
   });
   return still && { still, t, markers: [] };
 }

@@ -103,7 +103,7 @@ export class CanvasPen {
     const { context } = this;
     context.beginPath();
     for (let n = 0; n + 3 < points.length; n += 4) {
-      context.moveTo(points[n], points[n + 1]);
+      if (!follows(points, n)) context.moveTo(points[n], points[n + 1]);
       context.lineTo(points[n + 2], points[n + 3]);
     }
     this.paint(style);
@@ -210,7 +210,8 @@ export class SvgPen {
   segments(points, style) {
     let d = "";
     for (let n = 0; n + 3 < points.length; n += 4) {
-      d += `M${short(points[n])} ${short(points[n + 1])}L${short(points[n + 2])} ${short(points[n + 3])}`;
+      if (!follows(points, n)) d += `M${short(points[n])} ${short(points[n + 1])}`;
+      d += `L${short(points[n + 2])} ${short(points[n + 3])}`;
     }
     this.add(d, style);
   }
@@ -258,6 +259,11 @@ export class SvgPen {
     const back = `<rect width="100%" height="100%" fill="${ground}"/>`;
     return `<svg xmlns="http://www.w3.org/2000/svg" ${size}><title>${safe}</title>${back}${this.parts.join("")}</svg>`;
   }
+}
+
+/** Whether a segment begins where the one before ends. @param {ArrayLike<number>} points @param {number} n */
+function follows(points, n) {
+  return n >= 4 && points[n] === points[n - 2] && points[n + 1] === points[n - 1];
 }
 
 /** @param {number} x @param {number} y @param {number} radius */

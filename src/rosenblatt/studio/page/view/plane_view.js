@@ -13,10 +13,12 @@
  */
 import { Ballot, voters } from "./ballot.js";
 import { Frame, squareish } from "./frame.js";
-import { Paper, brief } from "./paper.js";
+import { shortened } from "./measure.js";
+import { Paper } from "./paper.js";
 import { drawNormals } from "./normals.js";
 import { drawProof } from "./proof_marks.js";
 import { Surface } from "./surface.js";
+import { multiples, tickStep, tickText } from "./ticks.js";
 
 const REACH = 12; // pixels within which a point is meant
 
@@ -117,40 +119,34 @@ function drawGround(pen, frame, scene, surface) {
       });
     }
   }
-  drawAxes(pen, frame, palette);
+  drawAxes(pen, frame, palette, scene.data.axes);
 }
 
-/** @param {Pen} pen @param {Frame} frame @param {Palette} palette */
-function drawAxes(pen, frame, palette) {
+/** @param {Pen} pen @param {Frame} frame @param {Palette} palette @param {[string, string]} [axes] what the coordinates are */
+function drawAxes(pen, frame, palette, axes) {
   const [x0, x1, y0, y1] = frame.box;
   const { width, height } = frame;
   const faint = { stroke: palette.rule, width: 1, alpha: 0.55 };
   if (x0 < 0 && x1 > 0) pen.line([frame.x(0), 0, frame.x(0), height], faint);
   if (y0 < 0 && y1 > 0) pen.line([0, frame.y(0), width, frame.y(0)], faint);
   const words = { size: 11, fill: palette.quiet, halo: palette.card };
-  for (const value of ticks(x0, x1, Math.max(3, width / 90))) {
+  const [across, up] = [tickStep(x0, x1, Math.max(3, width / 90)), tickStep(y0, y1, Math.max(3, height / 80))];
+  for (const value of multiples(x0, x1, across)) {
     const x = frame.x(value);
     if (x < 26 || x > width - 14) continue;
     pen.line([x, height, x, height - 4], faint);
-    pen.text(x, height - 8, brief(value), { ...words, anchor: "middle" });
+    pen.text(x, height - 8, tickText(value, across), { ...words, anchor: "middle" });
   }
-  for (const value of ticks(y0, y1, Math.max(3, height / 80))) {
+  for (const value of multiples(y0, y1, up)) {
     const y = frame.y(value);
-    if (y > height - 20 || y < 12) continue;
+    if (y > height - 20 || y < (axes ? 34 : 12)) continue;
     pen.line([0, y, 4, y], faint);
-    pen.text(8, y + 4, brief(value), words);
+    pen.text(8, y + 4, tickText(value, up), words);
   }
-}
-
-/** Round numbers inside an interval. @param {number} low @param {number} high @param {number} most */
-export function ticks(low, high, most) {
-  const rough = (high - low) / most;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= rough) ?? rough;
-  /** @type {number[]} */
-  const found = [];
-  for (let n = Math.ceil(low / step); n * step <= high; n++) found.push(n * step);
-  return found;
+  if (!axes) return;
+  const name = { ...words, weight: 600 };
+  pen.text(width - 8, height - 24, shortened(axes[0], 0.7 * width, 11, 600), { ...name, anchor: "end" });
+  pen.text(8, 16, shortened(axes[1], 0.9 * width, 11, 600), name);
 }
 
 // --- the cloud: points ------------------------------------------------------------------------------------------------------

@@ -37,8 +37,11 @@ export function powers(low, high, most) {
 export function tickText(value, step) {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size >= 1e4 && size < 1e6 && size % 1000 === 0) return `${value / 1000}k`.replace("-", "−");
-  if (size >= 1e5 || step < 1e-4) return value.toExponential(1).replace("e+", "e").replace(".0e", "e");
+  if (size >= 1e4 && size < 1e6 && step % 1000 === 0) return `${value / 1000}k`.replace("-", "−");
+  const digits = Math.min(8, Math.floor(Math.log10(size) + 1e-9) - Math.floor(Math.log10(step) + 1e-9)); // behind the first
+  if ((size >= 1e5 && digits < 4) || step < 1e-4 || size >= 1e9) {
+    return value.toExponential(Math.max(0, digits)).replace(/\.?0*e\+?/, "e").replaceAll("-", "−");
+  }
   const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
   return value.toFixed(decimals).replace("-", "−");
 }

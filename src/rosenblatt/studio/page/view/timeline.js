@@ -64,7 +64,7 @@ export function drawTimelineStill(pen, width, { recording, length, palette }) {
   const x = placeOn(width, length);
   pen.line([INSET, BOTTOM + 0.5, width - INSET, BOTTOM + 0.5], { stroke: palette.rule, width: 1 });
   if (recording.run.frames) {
-    drawFrames(pen, width, x, recording, palette);
+    drawFrames(pen, width, placeOn(width, recording.length), recording, palette);
     return;
   }
   drawPasses(pen, x, recording, palette);
@@ -144,6 +144,11 @@ function drawFrames(pen, width, x, recording, palette) {
   pen.text(INSET - 2, HEIGHT - 5, shortened(titles[0] ?? "", room, 11), lettering);
   if (titles.length < 2) return;
   pen.text(width - INSET + 2, HEIGHT - 5, shortened(titles[titles.length - 1], room, 11), { ...lettering, anchor: "end" });
+}
+
+/** The moment at a pixel. @param {number} px @param {number} width @param {number} length */
+export function momentAt(px, width, length) {
+  return Math.max(0, Math.min(length, Math.round(((px - INSET) / Math.max(1, width - 2 * INSET)) * length)));
 }
 
 export class Timeline {
