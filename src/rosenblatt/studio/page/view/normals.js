@@ -31,7 +31,7 @@ function drawNormal(pen, frame, { recording, t, palette, data }, surface) {
   const scale = arrowScale(recording, frame);
   const tip = (/** @type {Float64Array} */ weights) => {
     const [a, b] = lineOf(recording, weights, 0);
-    return [px + a * scale, py - (b * scale * frame.sy) / frame.sx];
+    return [px + a * scale, py - b * scale * squeeze(frame)];
   };
   const [u, v] = tip(w);
   const causes = recording.causes(t);
@@ -68,7 +68,7 @@ function drawOneOfEach(pen, frame, { recording, t, palette }) {
   const scale = arrowScale(recording, frame);
   const tip = (/** @type {Float64Array} */ w, /** @type {number} */ head) => {
     const [a, b] = lineOf(recording, w, head);
-    return [px + a * scale, py - (b * scale * frame.sy) / frame.sx];
+    return [px + a * scale, py - b * scale * squeeze(frame)];
   };
   for (let head = 0; head < recording.heads; head++) {
     const colour = palette.classes[recording.run.classes[head]];
@@ -89,21 +89,29 @@ function middle([x0, x1, y0, y1]) {
   return [(x0 + x1) / 2, (y0 + y1) / 2];
 }
 
-/** @type {WeakMap<Recording, number>} the longest normal of a run */
+/** What makes arrows stand upright on their lines where the axes have scales of their own. @param {Frame} frame */
+function squeeze(frame) {
+  return frame.sx / frame.sy;
+}
+
+/** @type {WeakMap<Recording, {upwards: number, length: number}>} the longest normal of a run, drawn with such a scale */
 const LONGEST = new WeakMap();
 
 /** Pixels for a unit of weight: the longest w of the run takes a fifth of the frame. */
 /** @param {Recording} recording @param {Frame} frame */
 function arrowScale(recording, frame) {
-  let longest = LONGEST.get(recording) ?? 0;
+  const upwards = squeeze(frame);
+  const known = LONGEST.get(recording);
+  let longest = known?.upwards === upwards ? known.length : 0;
   if (!longest) {
     for (let n = 0; n <= recording.length; n++) {
       for (let h = 0; h < recording.heads; h++) {
         const [a, b] = lineOf(recording, recording.at(n), h);
-        longest = Math.max(longest, Math.hypot(a, b));
+        longest = Math.max(longest, Math.hypot(a, b * upwards));
       }
     }
-    LONGEST.set(recording, longest || 1);
+    longest ||= 1;
+    LONGEST.set(recording, { upwards, length: longest });
   }
-  return (0.22 * Math.min(frame.width, frame.height)) / (longest || 1);
+  return (0.22 * Math.min(frame.width, frame.height)) / longest;
 }
