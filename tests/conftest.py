@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         path = Path(item.fspath)
         if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(path.stem))  # which opens one browser, not one in every process
+            item.add_marker(pytest.mark.xdist_group("browser"))  # which keeps two cores busy: two take longer than one
         if (path.parent.name in ONCE and path.name not in TWICE) or path.name == "test_scikit_learn.py":
             item.add_marker(pytest.mark.once)
 

@@ -186,3 +186,8 @@ def test_a_link_that_cannot_be_read_is_told(tab: Visit, end: str) -> None:
     assert "cannot be read" in tab.trouble
     assert "Update 19 of 19" in tab.now
     assert tab.choose("#preset", "xor").trouble == ""
+
+
+def test_the_address_follows_what_is_done_by_itself(tab: Visit) -> None:
+    tab.choose("#preset", "xor")
+    tab.soon(lambda: state_in(tab.page.url).get("data"), {"preset": "xor"})

@@ -12,13 +12,8 @@ from typing import Any
 
 WIDE = {"width": 1280, "height": 1000}
 PRESETS = ["separable", "nearly", "xor", "rings", "moons", "outlier", "three", "six", "lecture"]
-# The page writes its link a moment after the last change; a timer that is set later rings later, however busy it all is.
-LINK = """async () => {
-  const wait = time => new Promise(done => setTimeout(done, time));
-  await wait(320);
-  for (let before = ""; before !== location.href; await wait(40)) before = location.href;
-  return location.href;
-}"""
+# The page writes its link a moment after the last change; nobody need wait for that here.
+LINK = "async () => { await rosenblatt.writeLink(); return location.href; }"
 REST = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   const until = performance.now() + 15000;

@@ -236,14 +236,17 @@ export class App {
   /** Put the state into the address, soon, and not too often. */
   link() {
     clearTimeout(this.linked);
-    this.linked = setTimeout(async () => {
-      const hash = await toLink(this.state);
-      try {
-        history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
-      } catch {
-        // a page without an address of its own, as in a notebook
-      }
-    }, 300);
+    this.linked = setTimeout(() => this.writeLink(), 300);
+  }
+
+  async writeLink() {
+    clearTimeout(this.linked);
+    const hash = await toLink(this.state);
+    try {
+      history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+    } catch {
+      // a page without an address of its own, as in a notebook
+    }
   }
 
   // --- running it ------------------------------------------------------------------------------------------------------------
