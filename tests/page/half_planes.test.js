@@ -147,4 +147,6 @@ test("a slice that is not there becomes one that is", () => {
     const { x, y, head } = soundSlice(recording, asked);
     assert.ok(x !== y && x >= 0 && x < 3 && y >= 0 && y < 3 && head === 0);
   }
+  recording.features.x0 = 0; // and no w0 where there is no intercept
+  assert.deepEqual(soundSlice(recording, { x: 0, y: 2, head: 0 }), { x: 1, y: 2, head: 0 });
 });

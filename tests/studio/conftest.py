@@ -8,11 +8,18 @@ from typing import Any
 
 import pytest
 from small_page import FILES, data_of
-from studio_serving import Studio, studio
+from studio_serving import QUICK, Studio, studio
 from visiting import Visit
 
 from rosenblatt.studio.files import page_files
 from rosenblatt.studio.opening import opened
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Studio]:
+    """A server of a small page that has little patience."""
+    with studio(**QUICK) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from rosenblatt.studio.server import Server
 PAGE = {"mode": "server", "table": {"names": ["</script>"]}}
 REQUEST = {"points": [[0, 0], [1, 0], [0, 1], [1, 1]], "labels": [0, 1, 1, 1], "algorithm": "perceptron", "knobs": {}}
 JSON = {"Content-Type": "application/json"}
+QUICK = {"idle_seconds": 0.4, "read_seconds": 0.8, "request_bytes": 20_000, "table_bytes": 30_000, "stop_seconds": 1.0}
 
 
 class Answer(NamedTuple):

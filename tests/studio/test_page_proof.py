@@ -144,3 +144,16 @@ def test_the_card_keeps_its_place_while_something_is_proved(tab: Visit) -> None:
     assert card.bounding_box()["height"] == pytest.approx(tall, abs=0.1)
     held[0].continue_()
     assert tab.rest().text("#verdict").startswith("Separable")
+
+
+def test_a_verdict_does_not_stand_for_another_intercept(visit: Callable[..., Visit]) -> None:
+    data = {"points": [[1, 1], [2, 2]], "labels": [0, 1], "names": ["A", "B"], "box": [-3, 3, -3, 3]}
+    tab = visit({"data": data, "runs": [{"algorithm": "soft-margin", "knobs": {}}]})
+    assert tab.text("#verdict") == "Separable, margin 0.707"
+    held: list[Any] = []
+    tab.page.route("**/api/proof", lambda route: held.append(route))
+    tab.page.locator("#knob-0-intercept").select_option("none")
+    tab.soon(lambda: len(held), 1)
+    assert tab.text("#verdict").startswith("Being proved")
+    held[0].continue_()
+    assert tab.rest().text("#verdict").startswith("Not separable")

@@ -245,3 +245,13 @@ def test_decimal_commas_are_named_where_they_leave_nothing_to_draw() -> None:
     assert "1 of 2 columns are no numbers, and left out: 1,5 looks like a number with a decimal comma" in some["note"]
     with pytest.raises(RequestError, match=r"no column of numbers to draw$"):
         table_of_bytes("words.csv", b"x;y;label\nred;a;a\nblue;b;b\nred;a;b\n")
+
+
+def test_of_very_many_columns_it_is_told_how_many_the_components_are_made_of() -> None:
+    rows = "".join(f"{1 if n % 2 else -1} {' '.join(f'{c}:{c % 7 + n}' for c in range(n + 1, 2601, 4))}\n" for n in range(4))
+    told = table_of_bytes("wide.svm", rows.encode(), None)
+    assert "50 of 2,600 columns are listed; the components are made of 2,000" in told["note"]
+    few = "".join(f"{n % 2} {' '.join(f'{c}:{c + n}' for c in range(1, 61))}\n" for n in range(4))
+    assert (
+        "50 of 60 columns are listed; the components are made of all" in table_of_bytes("few.svm", few.encode(), None)["note"]
+    )

@@ -18,9 +18,10 @@ const NOTHING = 1e-13;
 
 /** A slice that the recording has: links and other algorithms may ask for weights that there are not. */
 /** @param {Recording} recording @param {Slice} slice @returns {Slice} */
-export function soundSlice({ width, heads }, { x, y, head }) {
-  const across = x >= 0 && x < width ? x : Math.min(1, width - 1);
-  const up = y >= 0 && y < width && y !== across ? y : across === width - 1 ? across - 1 : across + 1;
+export function soundSlice({ width, heads, features }, { x, y, head }) {
+  const first = features.x0 === 0 ? 1 : 0; // without an intercept there is no w0
+  const across = x >= first && x < width ? x : Math.min(1, width - 1);
+  const up = y >= first && y < width && y !== across ? y : across === width - 1 ? across - 1 : across + 1;
   return { x: across, y: up, head: head >= 0 && head < heads ? head : 0 };
 }
 

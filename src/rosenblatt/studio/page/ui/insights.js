@@ -6,6 +6,7 @@
  * @typedef {import("../view/charts.js").Chart} Chart
  */
 import { ChartView, alignmentChart, described, errorsChart, lossChart, normsChart } from "../view/charts.js";
+import { soundSlice } from "../model/half_planes.js";
 import { brief } from "../view/paper.js";
 import { WeightView } from "../view/weight_view.js";
 import { get, make, place } from "./dom.js";
@@ -127,13 +128,8 @@ function weights(app) {
 
 /** The slice that is asked for, as far as the run has such weights. @param {App} app */
 function slice(app) {
-  const { x, y, head } = app.state.slice;
   const recording = app.focused?.recording;
-  const last = (recording?.width ?? 3) - 1;
-  const heads = recording?.heads ?? 1;
-  const first = recording?.features.x0 === 0 ? 1 : 0; // without an intercept there is no w0
-  return x === y || x > last || y > last || x < first || y < first ? { x: Math.min(1, last), y: Math.min(2, last), head: Math.min(head, heads - 1) }
-    : { x, y, head: Math.min(head, heads - 1) };
+  return recording ? soundSlice(recording, app.state.slice) : app.state.slice;
 }
 
 /** A double click starts the run there. @param {App} app @param {Float64Array | number[] | null} found */

@@ -18,6 +18,7 @@ export class Ballot {
     this.recording = recording;
     this.straight = recording.linear;
     this.apart = recording.run.scheme === "rest"; // each class has hypotheses, and votes, of its own
+    this.alone = this.apart || recording.heads === 1; // yes is a score over 0, else one over all rivals'
     this.grid = gridOver(box, this.straight ? FINE : CELLS);
     this.rows = this.straight ? new Float64Array(0) : rowsOver(recording, this.grid);
     this.wide = this.grid.nx + 1;
@@ -46,13 +47,14 @@ export class Ballot {
   /** @param {number} n @param {1 | -1} sign */
   hear(n, sign) {
     const { ballots, heads } = this.recording;
+    const w = this.recording.at(n);
     for (let h = 0; h < heads; h++) {
       const votes = sign * (ballots[this.apart ? n * heads + h : n] ?? 0);
       if (votes === 0) continue;
       this.cast[h] += votes;
-      const w = this.recording.at(n);
       if (this.straight) this.hearStraight(w, h, votes);
-      else this.hearCurved(w, h, votes);
+      else if (this.alone) this.hearCurved(votes, (m) => (this.recording.score(w, h, this.rows, m) > 0 ? h : -1));
+      else if (h === 0) this.hearCurved(votes, (m) => this.recording.judge(w, this.rows, m)); // all heads at once
     }
   }
 
@@ -61,10 +63,9 @@ export class Ballot {
     const { grid, wide, recording } = this;
     const [x0, x1, y0, y1] = grid.box;
     const own = lineOf(recording, w, h);
-    const alone = this.apart || recording.heads === 1;
-    // Over 0, or over every rival; where equal, the smaller label wins.
-    const others = alone ? [] : Array.from({ length: recording.heads }, (_, z) => z).filter((z) => z !== h);
-    const tests = alone ? [{ line: own, not: false }] : others.map((z) => {
+    // Over every rival: where equal, the smaller label wins.
+    const others = this.alone ? [] : Array.from({ length: recording.heads }, (_, z) => z).filter((z) => z !== h);
+    const tests = this.alone ? [{ line: own, not: false }] : others.map((z) => {
       const rival = lineOf(recording, w, z);
       const sign = z < h ? 1 : -1;
       return { line: own.map((v, j) => sign * (v - rival[j])), not: z > h };
@@ -87,14 +88,13 @@ export class Ballot {
     }
   }
 
-  /** @param {Float64Array} w @param {number} h @param {number} votes */
-  hearCurved(w, h, votes) {
-    const { grid, wide, recording, rows } = this;
-    const alone = this.apart || recording.heads === 1;
+  /** @param {number} votes @param {(knot: number) => number} chosen the head that says yes at a knot, or -1 */
+  hearCurved(votes, chosen) {
+    const { grid, wide } = this;
     for (let j = 0, m = 0; j <= grid.ny; j++) {
       for (let i = 0; i < wide; i++, m++) {
-        const says = alone ? recording.score(w, h, rows, m) > 0 : recording.judge(w, rows, m) === h;
-        if (says) this.yes[h][j * (wide + 1) + i] += votes;
+        const h = chosen(m);
+        if (h >= 0) this.yes[h][j * (wide + 1) + i] += votes;
       }
     }
   }

@@ -1,0 +1,140 @@
+"""The studio over real sockets: who is slow, who comes in crowds, what takes long, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from studio_serving import Studio, all_of, studio
+
+from rosenblatt.studio import answers
+
+
+def test_who_is_silent_or_slow_is_cut_off(there: Studio) -> None:
+    start = time.monotonic()
+    head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{there.port}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n"
+    for sent in (b"", b"POST /ap", head.encode(), head.encode() + b'\r\n{"points'):
+        assert there.talk(sent).startswith(b"HTTP/1.1 408 "), sent
+    assert time.monotonic() - start < 6
+
+
+def test_a_body_that_drips_is_cut_off(there: Studio) -> None:
+    with socket.create_connection(("127.0.0.1", there.port), 10) as dripping:
+        head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{there.port}\r\nContent-Type: application/json\r\n"
+        dripping.sendall(f"{head}Content-Length: 5000\r\n\r\n".encode())
+        dripping.settimeout(0.1)
+        said, start = b"", time.monotonic()
+        while not said and time.monotonic() - start < 8:
+            with contextlib.suppress(TimeoutError):
+                dripping.sendall(b" ")
+                said = dripping.recv(100)
+        assert said.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Runs that wait until they are let go."""
+    begun, go = threading.Semaphore(0), threading.Event()
+    calls: list[Any] = []
+
+    def wait(request: dict[str, Any]) -> dict[str, Any]:
+        calls.append(request["number"])
+        begun.release()
+        assert go.wait(20)
+        return {"number": request["number"]}
+
+    monkeypatch.setitem(answers.COMPUTED, "/api/run", wait)
+    yield begun, go, calls
+    go.set()
+
+
+def test_two_runs_at_a_time_a_few_wait_and_more_are_told_so(slow: Any) -> None:
+    begun, go, calls = slow
+    with studio(at_once=2, waiting=2) as there:
+        found: list[Any] = []
+        asking = [threading.Thread(target=lambda n=n: found.append(there.post("/api/run", {"number": n}))) for n in range(4)]
+        for thread in asking:
+            thread.start()
+        assert all(begun.acquire(timeout=10) for _ in range(2))
+        until = time.monotonic() + 10
+        while there.server.app.desk.there < 4:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        refused = there.post("/api/run", {"number": 9})
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert there.call("GET", "/").status == 200  # the page is served all the while
+        assert len(calls) == 2
+        go.set()
+        for thread in asking:
+            thread.join(10)
+        assert sorted(each.said["number"] for each in found if each.status == 200) == [0, 1, 2, 3]
+
+
+def test_who_left_while_waiting_is_not_computed_for(slow: Any) -> None:
+    begun, go, calls = slow
+    with studio(at_once=1, waiting=4) as there:
+        first = threading.Thread(target=there.post, args=("/api/run", {"number": 0}))
+        first.start()
+        assert begun.acquire(timeout=10)
+        body = b'{"number": 1}'
+        head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{there.port}\r\nContent-Type: application/json\r\n"
+        with socket.create_connection(("127.0.0.1", there.port), 10) as leaving:
+            leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            time.sleep(0.2)
+            leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        time.sleep(0.2)
+        go.set()
+        first.join(10)
+        assert there.post("/api/run", {"number": 2}).said == {"number": 2}
+        assert calls == [0, 2]
+
+
+def test_a_run_that_takes_too_long_is_given_up_and_keeps_its_place_until_it_ends(slow: Any) -> None:
+    _, go, _ = slow
+    with studio(at_once=1, waiting=1, handle_seconds=0.3) as there:
+        for number in range(2):
+            status, said, _ = there.post("/api/run", {"number": number})
+            assert (status, said["error"]) == (503, "the run took longer than 0.3 seconds")
+        go.set()
+        time.sleep(0.2)
+        assert there.post("/api/run", {"number": 3}).status == 200
+
+
+def test_a_fault_of_ours_is_said_so_and_told_to_who_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(answers.COMPUTED, "/api/run", lambda request: {"x": request["none"]})
+    monkeypatch.setitem(answers.COMPUTED, "/api/proof", lambda request: {"x": float("nan")})
+    with studio() as there:
+        assert there.post("/api/run", {})[:2] == (500, {"error": "a fault of ours: KeyError: 'none'"})
+        assert there.post("/api/proof", {}).status == 500
+        assert len(there.faults) == 2
+        assert there.faults[0].startswith("Traceback")
+        assert there.call("GET", "/").status == 200
+
+
+def test_a_stop_finishes_what_was_begun(slow: Any) -> None:
+    begun, go, _ = slow
+    with studio() as there:
+        found: list[Any] = []
+        asking = threading.Thread(target=lambda: found.append(there.post("/api/run", {"number": 1})))
+        asking.start()
+        assert begun.acquire(timeout=10)
+        there.server.stop()
+        time.sleep(0.2)
+        go.set()
+        asking.join(10)
+        assert found[0].said == {"number": 1}
+
+
+def test_a_stop_does_not_wait_for_who_is_idle() -> None:
+    with studio() as there, socket.create_connection(("127.0.0.1", there.port), 10) as idle:
+        idle.sendall(f"GET /main.js HTTP/1.1\r\nHost: localhost:{there.port}\r\n\r\n".encode())
+        assert idle.recv(10)
+        start = time.monotonic()
+        there.server.stop()
+        all_of(idle)
+        assert time.monotonic() - start < 2.5
