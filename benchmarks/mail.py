@@ -24,11 +24,11 @@ from rosenblatt.mail import features, rehearsal, trec
 from rosenblatt.mail.evaluation import evaluate
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.learner import Learner
-from rosenblatt.mail.message import Message
-from rosenblatt.mail.parse import parse
-from rosenblatt.mail.settings import Settings
-from rosenblatt.mail.state import Lesson, State
-from rosenblatt.text.murmur import murmur3_of, murmur3_windows
+from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.message.parse import parse
+from rosenblatt.mail.store.settings import Settings
+from rosenblatt.mail.store.state import Lesson, State
+from rosenblatt.preprocessing.text.murmur import murmur3_of, murmur3_windows
 
 from . import workloads
 from .bogofilter import Bogofilter

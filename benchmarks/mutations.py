@@ -22,8 +22,8 @@ def main(count: int, first: int, data: Path) -> int:
     from rosenblatt.mail.features import BITS, columns_of
     from rosenblatt.mail.identity import digest
     from rosenblatt.mail.learner import Learner
-    from rosenblatt.mail.message import Message
-    from rosenblatt.mail.parse import parse
+    from rosenblatt.mail.message.message import Message
+    from rosenblatt.mail.message.parse import parse
     from rosenblatt.mail.stamp import stamped
 
     mails = corpus(data)

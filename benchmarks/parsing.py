@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from rosenblatt.readers.delimited import read_delimited
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.sources import Source
-from rosenblatt.readers.svmlight import read_svmlight
-from rosenblatt.readers.writers import write_csv, write_svmlight
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.delimited import read_delimited
+from rosenblatt.data.readers.sources import Source
+from rosenblatt.data.readers.svmlight import read_svmlight
+from rosenblatt.data.writers import write_csv, write_svmlight
 
 from .measure import interleave
 from .workloads import DATA

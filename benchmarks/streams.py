@@ -30,8 +30,8 @@ WORKS: dict[str, dict[str, int]] = {
 
 def write(path: Path, size: float, stored: int, columns: int, classes: int) -> None:
     """A cache of about so many bytes: noisy rows, the same ones again and again with other labels."""
-    from rosenblatt.readers.data import Sparse
-    from rosenblatt.streams.writer import CacheWriter
+    from rosenblatt.data.cache_writer import CacheWriter
+    from rosenblatt.data.table import Sparse
 
     rng, sparse, n = np.random.default_rng(0), stored < columns, max(256, ROWS * 100 // stored)
     values, each = rng.normal(size=(n, stored)), columns // stored
@@ -50,8 +50,8 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
     import scipy.sparse as sp
 
     import rosenblatt as rb
-    from rosenblatt.streams.cache import Cache
-    from rosenblatt.streams.learn import fit_from_cache
+    from rosenblatt.data.cache import Cache
+    from rosenblatt.training.learn import fit_from_cache
 
     from .measure import interleave
 
@@ -93,12 +93,12 @@ def memory(size: float) -> Iterator[dict[str, Any]]:
 
 
 def _fit(path: str, name: str) -> dict[str, Any]:
-    from rosenblatt.streams.lean import without_pandas
+    from rosenblatt.cli.lean import without_pandas
 
     with without_pandas():
         import rosenblatt as rb
-        from rosenblatt.streams.cache import Cache
-        from rosenblatt.streams.learn import confusion_from_cache, fit_from_cache
+        from rosenblatt.data.cache import Cache
+        from rosenblatt.training.learn import confusion_from_cache, fit_from_cache
 
         models: dict[str, Any] = {
             "average": rb.Perceptron("average", order="cyclic", max_passes=3),

@@ -97,7 +97,7 @@ def _link(state: dict[str, Any]) -> str:
 
 
 def _computed(points: int, updates: int, repeats: int) -> float:
-    from rosenblatt.studio.record import run
+    from rosenblatt.studio.recording import run
 
     times = []
     for seed in range(-1, repeats):  # the first warms up

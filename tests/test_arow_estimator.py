@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from inputs import containers, good, refusal
-from rosenblatt.watching import watching
+from rosenblatt.progress import watching
 
 
 def same(one: Any, other: Any) -> None:
@@ -288,7 +288,7 @@ def test_rows_that_meet_few_of_many_columns_give_the_same_bits(monkeypatch, opti
         return model
 
     few = learnt()
-    monkeypatch.setattr("rosenblatt.believing.FEW", np.inf)
+    monkeypatch.setattr("rosenblatt.online.second_order.FEW", np.inf)
     same(few, learnt())
 
 

@@ -10,8 +10,8 @@ from sklearn.linear_model import RidgeClassifier
 
 import rosenblatt as rb
 from inputs import containers, refusal
-from rosenblatt.direct import least_squares as ways
-from rosenblatt.direct import wide
+from rosenblatt.least_squares import linear as ways
+from rosenblatt.least_squares import wide
 
 SHAPES = {"tall": (90, 7), "square": (30, 30), "one more": (31, 30), "flat": (12, 40), "tiny": (3, 2)}
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

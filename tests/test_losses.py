@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.kernels.rules import loss as cost
-from rosenblatt.kernels.rules import step
-from rosenblatt.rules.nonlinear_mse import BEND, LONGEST, nonlinear_mse_rule
+from rosenblatt.kernels.linear.rules import loss as cost
+from rosenblatt.kernels.linear.rules import step
+from rosenblatt.online.rules.nonlinear_mse import BEND, LONGEST, nonlinear_mse_rule
 
 matplotlib.use("Agg")
 

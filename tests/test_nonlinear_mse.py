@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 import rosenblatt as rb
 from inputs import containers, refusal
 from oracles import augment, noisy
-from rosenblatt.direct import nonlinear as ways
-from rosenblatt.rules.nonlinear_mse import BEND
+from rosenblatt.least_squares import nonlinear as ways
+from rosenblatt.online.rules.nonlinear_mse import BEND
 
 activations = pytest.mark.parametrize("activation", ["tanh", "logistic"])
 minima = pytest.mark.parametrize("few", [400, 0], ids=["newton", "lbfgs"])

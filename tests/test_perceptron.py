@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from oracles import augment, batch, cyclic, noisy, perceptron, separable
-from rosenblatt.schedules import ORDERS
+from rosenblatt.online.schedules import ORDERS
 
 CONTAINERS = {"dense": np.asarray, "csr": sp.csr_array}
 XOR = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([1, 1, -1, -1])
@@ -98,8 +98,8 @@ def test_a_long_run_with_its_own_steps_is_the_textbook():
 def test_a_full_tape_and_a_cut_pass_change_nothing(container, monkeypatch):
     X, codes = noisy(300, 3, 2, seed=2)
     whole = rb.Perceptron(max_passes=3, random_state=0, order="cyclic").fit(CONTAINERS[container](X), codes)
-    monkeypatch.setattr("rosenblatt.solve.TAPE", 5)
-    monkeypatch.setattr("rosenblatt.solve.WORK", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.TAPE", 5)
+    monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
     cut = rb.Perceptron(max_passes=3, random_state=0, order="cyclic").fit(CONTAINERS[container](X), codes)
     assert np.array_equal(cut.coef_, whole.coef_)
     assert cut.log_.rows.tolist() == whole.log_.rows.tolist()

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
-from rosenblatt.proofs.runs import underway
+from rosenblatt.proofs import run_proofs
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
@@ -53,7 +53,7 @@ def test_setosa_is_separated_and_proved_separable(name: str, container: Any) -> 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("name", KINDS)
 def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(underway, "LOOKS", 20)
+    monkeypatch.setattr(run_proofs, "LOOKS", 20)
     X, y = container(IRIS), np.where(NAMES == "versicolor", "yes", "no")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -67,7 +67,7 @@ def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: 
 
 
 def test_until_the_proof_the_run_is_that_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(underway, "LOOKS", 20)
+    monkeypatch.setattr(run_proofs, "LOOKS", 20)
     y = NAMES == "versicolor"
     for parameters in ({}, {"update": "batch"}, {"multiclass": "ovr"}):
         for labels in (y, NAMES):
@@ -120,8 +120,8 @@ def test_a_batch_step_of_nothing_has_its_certificate_too() -> None:
 
 def test_the_proof_is_made_once_and_separable_rows_run_on(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     made = []
-    certify = underway.certify
-    monkeypatch.setattr(underway, "certify", lambda *given: made.append(1) or certify(*given))
+    certify = run_proofs.certify
+    monkeypatch.setattr(run_proofs, "certify", lambda *given: made.append(1) or certify(*given))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)) + 6.0
     y = (X @ [1.0, -2.0] > -5.0).astype(int)
@@ -192,7 +192,7 @@ def test_a_proof_that_is_interrupted_leaves_no_trace(monkeypatch: pytest.MonkeyP
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(underway, "certify", interrupted)
+    monkeypatch.setattr(run_proofs, "certify", interrupted)
     for label in ("setosa", "versicolor"):
         with pytest.raises(KeyboardInterrupt):
             model.fit(IRIS, label == NAMES)

@@ -10,9 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
-from rosenblatt.kernels.rows import CSR, Dense
-from rosenblatt.kernels.schemes import Argmax, Binary, Rest
-from rosenblatt.problem import (
+from rosenblatt.data.problem import (
     as_heads,
     copy_state,
     make_problem,
@@ -23,6 +21,8 @@ from rosenblatt.problem import (
     zero_state,
     zero_sums,
 )
+from rosenblatt.kernels.linear.rows import CSR, Dense
+from rosenblatt.kernels.linear.schemes import Argmax, Binary, Rest
 
 # The default number of passes grows on sets as small as these.
 perceptron = partial(rb.Perceptron, max_passes=10)

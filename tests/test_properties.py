@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import rosenblatt as rb
 from oracles import argmax_perceptron, augment, average, cyclic, one_vs_rest, perceptron, pocket, vote
-from rosenblatt.kernels.schemes import Argmax
-from rosenblatt.problem import Problem, make_problem, read_only, zero_state
-from rosenblatt.rules.perceptron import PerceptronRule
-from rosenblatt.solve import Plan, solve
+from rosenblatt.data.problem import Problem, make_problem, read_only, zero_state
+from rosenblatt.kernels.linear.schemes import Argmax
+from rosenblatt.online.rules.perceptron import PerceptronRule
+from rosenblatt.online.solver import Plan, solve
 
 modest = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 few = settings(modest, max_examples=50)

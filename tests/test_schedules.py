@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 import rosenblatt as rb
-from rosenblatt.schedules import BLOCK, ORDERS, WINDOW, Steps, cyclic, permuted, random
+from rosenblatt.online.schedules import BLOCK, ORDERS, WINDOW, Steps, cyclic, permuted, random
 
 # The default number of passes grows on sets as small as these.
 perceptron = partial(rb.Perceptron, max_passes=10)

@@ -12,11 +12,11 @@ from scipy.stats import chisquare
 from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
-from rosenblatt.plan import Plan
-from rosenblatt.problem import make_problem, zero_state, zero_sums
-from rosenblatt.rules.perceptron import PerceptronRule
-from rosenblatt.solve import solve
-from rosenblatt.watching import Progress
+from rosenblatt.data.problem import make_problem, zero_state, zero_sums
+from rosenblatt.online.config import Plan
+from rosenblatt.online.rules.perceptron import PerceptronRule
+from rosenblatt.online.solver import solve
+from rosenblatt.progress import Progress
 
 # The default number of passes grows on sets as small as these.
 perceptron = partial(rb.Perceptron, max_passes=10)
@@ -344,7 +344,7 @@ def test_verbose_also_speaks_for_heads_that_run_apart(options: Any, capsys: pyte
 def test_more_updates_than_the_tape_holds_are_all_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noise(k=3)
     whole = perceptron(max_passes=3, random_state=0).fit(X, y)
-    monkeypatch.setattr("rosenblatt.solve.TAPE", 4)
+    monkeypatch.setattr("rosenblatt.online.solver.TAPE", 4)
     for multiclass in ("argmax", "ovr"):
         expected = whole if multiclass == "argmax" else None
         short = perceptron(max_passes=3, random_state=0, multiclass=multiclass).fit(X, y)
@@ -364,8 +364,8 @@ def test_rows_in_many_segments_are_the_same_run(monkeypatch: pytest.MonkeyPatch)
         {"order": "mistakes"},
     ]
     expected = [perceptron(max_passes=2, random_state=0, **options).fit(X, y).coef_ for options in parameters]
-    monkeypatch.setattr("rosenblatt.solve.WORK", 1)
-    monkeypatch.setattr("rosenblatt.solve.SHARE", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.SHARE", 1)
     for options, coef in zip(parameters, expected, strict=True):
         for n_jobs in (1, 2):
             model = perceptron(max_passes=2, random_state=0, n_jobs=n_jobs, **options).fit(X, y)

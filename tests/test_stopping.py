@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.stopping import Stop, together
+from rosenblatt.online.stopping import Stop, together
 
 
 def test_a_stop_reads_as_a_word_and_a_sentence() -> None:

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg  # noqa: F401 - loads the BLAS of NumPy and that of SciPy
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rosenblatt.threads import in_order, one_blas_thread
+from rosenblatt.parallel import in_order, one_blas_thread
 
 PATIENCE = 10.0  # seconds after which a wait that should have ended lets its test fail
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from .certificates.files import load_certificate, save_certificate
     from .certificates.statements import Inseparable, Separable, Undecided
     from .certificates.verify import verify
-    from .direct.separability import NotSeparable
     from .estimators.arow import AROW
     from .estimators.linear_mse import LinearMSE
     from .estimators.max_margin import MaxMargin
@@ -18,19 +17,20 @@ if TYPE_CHECKING:
     from .estimators.passive_aggressive import PassiveAggressive
     from .estimators.perceptron import Perceptron
     from .estimators.soft_margin import SoftMargin
-    from .log import UpdateLog
     from .models.container import ModelError
     from .models.files import load, save
     from .models.model import Model
+    from .online.stopping import Stop
+    from .online.update_log import UpdateLog
+    from .preprocessing.text.hasher import TextHasher
+    from .preprocessing.text.vocabulary import Vocabulary
     from .proofs.certify import certify
-    from .proofs.doctor.diagnosis import Diagnosis, Finding
     from .proofs.doctor.doctor import doctor
-    from .proofs.errors.minimum_errors import MinimumErrors, minimum_errors
+    from .proofs.doctor.findings import Diagnosis, Finding
     from .proofs.margins import margin, mistake_bound, radius
-    from .stopping import Stop
+    from .proofs.minimum_errors.minimum_errors import MinimumErrors, minimum_errors
     from .studio.notebook import studio
-    from .text.hasher import TextHasher
-    from .text.vocabulary import Vocabulary
+    from .svm.not_separable import NotSeparable
 
 __version__ = "0.1.0"
 
@@ -73,32 +73,32 @@ __all__ = [
 # Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
 _HOMES = {
     "AROW": "estimators.arow",
-    "Diagnosis": "proofs.doctor.diagnosis",
-    "Finding": "proofs.doctor.diagnosis",
+    "Diagnosis": "proofs.doctor.findings",
+    "Finding": "proofs.doctor.findings",
     "Inseparable": "certificates.statements",
     "LinearMSE": "estimators.linear_mse",
     "MaxMargin": "estimators.max_margin",
-    "MinimumErrors": "proofs.errors.minimum_errors",
+    "MinimumErrors": "proofs.minimum_errors.minimum_errors",
     "Model": "models.model",
     "ModelError": "models.container",
     "NonlinearMSE": "estimators.nonlinear_mse",
-    "NotSeparable": "direct.separability",
+    "NotSeparable": "svm.not_separable",
     "PassiveAggressive": "estimators.passive_aggressive",
     "Perceptron": "estimators.perceptron",
     "Separable": "certificates.statements",
     "SoftMargin": "estimators.soft_margin",
-    "Stop": "stopping",
-    "TextHasher": "text.hasher",
+    "Stop": "online.stopping",
+    "TextHasher": "preprocessing.text.hasher",
     "Undecided": "certificates.statements",
-    "UpdateLog": "log",
-    "Vocabulary": "text.vocabulary",
+    "UpdateLog": "online.update_log",
+    "Vocabulary": "preprocessing.text.vocabulary",
     "certify": "proofs.certify",
     "doctor": "proofs.doctor.doctor",
     "load": "models.files",
     "load_certificate": "certificates.files",
     "losses": "losses",
     "margin": "proofs.margins",
-    "minimum_errors": "proofs.errors.minimum_errors",
+    "minimum_errors": "proofs.minimum_errors.minimum_errors",
     "mistake_bound": "proofs.margins",
     "radius": "proofs.margins",
     "save": "models.files",

@@ -9,7 +9,7 @@ import pytest
 
 from commands import rosenblatt
 from rosenblatt.cli import console
-from rosenblatt.watching import Progress
+from rosenblatt.progress import Progress
 
 
 class Terminal(io.StringIO):

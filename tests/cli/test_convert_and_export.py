@@ -10,9 +10,9 @@ import pytest
 
 import rosenblatt as rb
 from commands import rosenblatt
-from rosenblatt.readers.data import Sparse, typed_labels
-from rosenblatt.readers.read import read
-from rosenblatt.recipes.recipe import Recipe
+from rosenblatt.data.readers.read import read
+from rosenblatt.data.table import Sparse, typed_labels
+from rosenblatt.preprocessing.recipe import Recipe
 
 SAID = ('"say, hello there world"', "nothing to say here")
 TABLE = 'size,colour,"the ""text""",label\n' + "".join(

@@ -10,7 +10,7 @@ from rosenblatt.cli.mail.evaluating import PARTS
 from rosenblatt.cli.mail.explaining import promise
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.filter import Filter
-from rosenblatt.mail.message import Message
+from rosenblatt.mail.message.message import Message
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def test_labels_scores_and_share(flowers):
     labels = found.out.splitlines()
     assert f"({sum(np.array(labels) == y)} of 150)" in found.err
     with_scores = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv", "--scores").out.splitlines()
-    from rosenblatt.readers.read import read
+    from rosenblatt.data.readers.read import read
 
     scores = model.scores(read(str(folder / "iris.csv")))
     assert [line.split("\t")[0] for line in with_scores] == labels
@@ -58,7 +58,7 @@ def test_evaluation_against_its_definition(flowers):
     for k, name in enumerate(NAMES):
         assert told["confusion"][k] == [int(((y == name) & (labels == other)).sum()) for other in NAMES]
         assert told["classes"][k]["recall"] == pytest.approx(np.mean(labels[y == name] == name))
-    from rosenblatt.readers.read import read
+    from rosenblatt.data.readers.read import read
 
     scores = rb.load(folder / "m.safetensors").scores(read(str(folder / "iris.csv")))
     areas = [roc_auc_score(y == name, scores[:, k]) for k, name in enumerate(NAMES)]

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 import rosenblatt as rb
 from commands import rosenblatt
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 
 
 def test_summary_names_all_that_a_person_wants_to_know(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 
 ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt as rb
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 
 ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
 DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.online and name != "arow"}

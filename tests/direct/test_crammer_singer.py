@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from rosenblatt.direct.crammer_singer import CrammerSinger, solve_crammer_singer
-from rosenblatt.problem import make_rows
+from rosenblatt.data.problem import make_rows
+from rosenblatt.svm.crammer_singer import CrammerSinger, solve_crammer_singer
 
 biases = pytest.mark.parametrize(("x0", "free"), [(0.0, False), (1.0, False), (3.0, False), (1.0, True)])
 containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])

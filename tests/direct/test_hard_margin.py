@@ -9,15 +9,15 @@ import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
-from rosenblatt.direct.hard_margin import widest_margin
-from rosenblatt.direct.nearest import nearest_points
-from rosenblatt.direct.reductions import heads
-from rosenblatt.direct.signed import SignedRows
+from rosenblatt.svm.hard_margin import widest_margin
+from rosenblatt.svm.nearest_points import nearest_points
+from rosenblatt.svm.reductions import heads
+from rosenblatt.svm.signed_rows import SignedRows
 
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: Any) -> None:
-    monkeypatch.setattr("rosenblatt.direct.hard_margin.MANY", 5)
+    monkeypatch.setattr("rosenblatt.svm.hard_margin.MANY", 5)
 
 
 def texts(n: int = 60, d: int = 90, seed: int = 0) -> tuple[Any, Any]:

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.direct.gram import Blocks, blocks_of, factored, penalty_of, sample_of
-from rosenblatt.direct.machine import Machine, best_intercept
-from rosenblatt.problem import make_rows
+from rosenblatt.data.problem import make_rows
+from rosenblatt.svm.problem import Machine, best_intercept
+from rosenblatt.svm.row_blocks import Blocks, blocks_of, factored, penalty_of, sample_of
 
 SHAPES = [(free, x0) for free, x0 in ((True, 1.0), (False, 1.0), (False, 3.0), (False, 0.0))]
 
@@ -84,7 +84,7 @@ def test_the_best_intercept_is_no_worse_than_any_on_a_grid(rows: Any, squared: b
         slack = np.maximum(0.0, 1.0 - y * (scores + b))
         return float(stiffness * b * b / 2 + costs @ (slack**2 if squared else slack))
 
-    with patch("rosenblatt.direct.machine.MANY", 1 if many else 100):
+    with patch("rosenblatt.svm.problem.MANY", 1 if many else 100):
         found = best_intercept(scores, y, costs, squared, stiffness)
     assert cost(found) <= min(cost(b) for b in np.linspace(-8, 8, 641)) + 1e-9
 
@@ -101,8 +101,8 @@ def test_a_whole_stretch_of_best_intercepts_gives_its_middle() -> None:
 @pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_sums_products_and_squares_are_those_of_the_signed_rows(pack: Any, dtype: Any, n_jobs: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr("rosenblatt.direct.gram.BLOCK_BYTES", 1)
-    monkeypatch.setattr("rosenblatt.direct.gram.STRETCH", 2)
+    monkeypatch.setattr("rosenblatt.svm.row_blocks.BLOCK_BYTES", 1)
+    monkeypatch.setattr("rosenblatt.svm.row_blocks.STRETCH", 2)
     rng = np.random.default_rng(2)
     X = (rng.normal(size=(120, 6)) * (rng.random((120, 6)) < 0.6)).astype(dtype)
     wanted = np.flatnonzero(rng.random(120) < 0.8)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rosenblatt.direct.corral import Corral
-from rosenblatt.direct.nearest import Nearest, nearest_points
-from rosenblatt.direct.separability import NotSeparable
-from rosenblatt.problem import make_problem
+from rosenblatt.data.problem import make_problem
+from rosenblatt.svm.active_set import Corral
+from rosenblatt.svm.nearest_points import Nearest, nearest_points
+from rosenblatt.svm.not_separable import NotSeparable
 
 containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 
@@ -243,8 +243,8 @@ def test_too_few_steps_are_said_with_the_gap() -> None:
 def test_a_working_set_that_outgrows_its_room_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = separated(3000, 10, 0.02)
     wide = solve(X, y, tol=1e-11)
-    monkeypatch.setattr("rosenblatt.direct.nearest.ROOM", 8 * 10 * 30)
-    monkeypatch.setattr("rosenblatt.direct.nearest.BATCH", 160)
+    monkeypatch.setattr("rosenblatt.svm.nearest_points.ROOM", 8 * 10 * 30)
+    monkeypatch.setattr("rosenblatt.svm.nearest_points.BATCH", 160)
     made = []
     begin = Corral.begin
     monkeypatch.setattr(Corral, "begin", lambda self, places, weights: (made.append(len(places)), begin(self, places, weights)))
@@ -264,7 +264,7 @@ def test_rows_with_many_columns_work_by_their_products(free: bool, dtype: Any, m
     weights = np.repeat([1.0, 0.0], [30, 10])
     fewer = nearest_points(make_problem(X, y, 2, x0=float(free), weights=weights), tol=1e-12)
     np.testing.assert_allclose(fewer.coef, solve(X[:30], y[:30], free=free, tol=1e-12).coef, rtol=1e-9, atol=1e-12)
-    monkeypatch.setattr("rosenblatt.direct.nearest.MANY", 0)
+    monkeypatch.setattr("rosenblatt.svm.nearest_points.MANY", 0)
     plain = solve(X, y, free=free, tol=1e-12)
     np.testing.assert_allclose(plain.coef, narrow.coef, rtol=1e-8, atol=1e-10)
 

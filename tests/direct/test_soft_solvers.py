@@ -9,16 +9,16 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import LinearConstraint, minimize
 
-from rosenblatt.direct.coordinates import dual_coordinates
-from rosenblatt.direct.crossover import cross_over
-from rosenblatt.direct.gram import blocks_of, penalty_of
-from rosenblatt.direct.interior import interior_point, start_of
-from rosenblatt.direct.machine import Effort, Machine, Solution
-from rosenblatt.direct.newton import newton
-from rosenblatt.direct.sifting import interior
-from rosenblatt.direct.soft_margin import choose, solve_machine, turn
-from rosenblatt.problem import make_rows
-from rosenblatt.threads import one_blas_thread
+from rosenblatt.data.problem import make_rows
+from rosenblatt.parallel import one_blas_thread
+from rosenblatt.svm.crossover import cross_over
+from rosenblatt.svm.dual_coordinates import dual_coordinates
+from rosenblatt.svm.interior_point import interior_point, start_of
+from rosenblatt.svm.newton import newton
+from rosenblatt.svm.problem import Effort, Machine, Solution
+from rosenblatt.svm.row_blocks import blocks_of, penalty_of
+from rosenblatt.svm.sifting import interior
+from rosenblatt.svm.solver_choice import choose, solve_machine, turn
 
 INTERCEPTS = [(True, 1.0), (False, 1.0), (False, 2.0), (False, 0.0)]
 
@@ -115,8 +115,8 @@ def test_containers_and_number_types_give_the_same_plane(squared: bool, pack: An
 def eager(monkeypatch: Any) -> None:
     """Small sets are sifted as large ones are."""
     for place in ("gram", "sifting"):
-        monkeypatch.setattr(f"rosenblatt.direct.{place}.SMALL", 200)
-    monkeypatch.setattr("rosenblatt.direct.gram.PER_COLUMN", 5)
+        monkeypatch.setattr(f"rosenblatt.svm.{place}.SMALL", 200)
+    monkeypatch.setattr("rosenblatt.svm.row_blocks.PER_COLUMN", 5)
 
 
 @pytest.mark.once
@@ -134,8 +134,8 @@ def test_sifting_gives_the_optimum_of_all_rows(noise: float, free: bool, eager: 
 
 def test_rows_fixed_on_the_wrong_side_come_back(eager: None, monkeypatch: Any) -> None:
     """A band far too narrow, around the plane of a poor sample."""
-    monkeypatch.setattr("rosenblatt.direct.sifting.BAND", 0.0)
-    monkeypatch.setattr("rosenblatt.direct.sifting.LEAST", 500)
+    monkeypatch.setattr("rosenblatt.svm.sifting.BAND", 0.0)
+    monkeypatch.setattr("rosenblatt.svm.sifting.LEAST", 500)
     m = machine(1200, 4, noise=1.0)
     found, _ = interior(m, Effort(1e-10))
     assert found.gap <= 1e-10
@@ -204,7 +204,7 @@ def test_the_shape_chooses_the_solver() -> None:
 
 
 def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
-    monkeypatch.setattr("rosenblatt.direct.soft_margin.SMALL", 100)
+    monkeypatch.setattr("rosenblatt.svm.solver_choice.SMALL", 100)
     m = machine(400, 4, pack=sp.csr_array)
     assert solve_machine(m, "auto", Effort(1e-2))[2] == "dual-coordinates"
     found, _, used = solve_machine(m, "auto", Effort(1e-9))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import rosenblatt as rb
-from rosenblatt.models.kinds import model_of
+from rosenblatt.models.state import model_of
 
 LABELS = {
     "text": ["it's", 'a "b"\\', "\u00fc;--", r"?\?/"],

@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from kitchen import NAMES, Recipe, a_model, category, rows, with_recipe, words
 
 import rosenblatt as rb
-from rosenblatt.exports.c_source import _quoted as quoted_in_c
-from rosenblatt.exports.c_source import to_c
-from rosenblatt.exports.export import LANGUAGES, export
-from rosenblatt.exports.formula import ExportError
-from rosenblatt.exports.json_text import to_json
-from rosenblatt.exports.onnx_graph import to_onnx
-from rosenblatt.exports.sql import identifier, literal, to_sql
-from rosenblatt.models.kinds import model_of
-from rosenblatt.models.sparse import SparseRows
-from rosenblatt.readers.data import Sparse
+from rosenblatt.data.table import Sparse
+from rosenblatt.models.exports.c import _quoted as quoted_in_c
+from rosenblatt.models.exports.c import to_c
+from rosenblatt.models.exports.export import LANGUAGES, export
+from rosenblatt.models.exports.formula import ExportError
+from rosenblatt.models.exports.json import to_json
+from rosenblatt.models.exports.onnx import to_onnx
+from rosenblatt.models.exports.sql import identifier, literal, to_sql
+from rosenblatt.models.state import model_of
+from rosenblatt.preprocessing.sparse_ import SparseRows
 from rosenblatt.scores import linear_scores
 
 pytestmark = pytest.mark.once

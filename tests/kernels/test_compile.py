@@ -20,7 +20,7 @@ SCRIPT = textwrap.dedent(
     """
     import json, sys
     import rosenblatt as rb
-    from rosenblatt.kernels.sweeps import online
+    from rosenblatt.kernels.linear.sweeps import online
 
     model = rb.Perceptron(order="cyclic", max_passes=1).fit([[1.0], [-1.0]], [1, 0])
     stats = online.stats

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rosenblatt.kernels.lines import search_lines, sort_with
+from rosenblatt.kernels.linear.zero_one import search_lines, sort_with
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 16, 17, 300])

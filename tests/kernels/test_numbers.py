@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rosenblatt.kernels.compile import COMPILED, kernel
-from rosenblatt.kernels.numbers import EXACT, FIVES, HIGHEST, LONG, LOWEST, SAFE_LOWEST, WRONG, decimal
+from rosenblatt.kernels.parsing.numbers import EXACT, FIVES, HIGHEST, LONG, LOWEST, SAFE_LOWEST, WRONG, decimal
 
 MANY = 100_000 if COMPILED else 500
 

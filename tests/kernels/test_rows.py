@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from rosenblatt.data.problem import make_rows
 from rosenblatt.kernels.compile import OPTIONS
-from rosenblatt.kernels.rows import CSR, Dense, ask, axpy, axpy_head, dot, dots, sqnorm
-from rosenblatt.problem import make_rows
+from rosenblatt.kernels.linear.rows import CSR, Dense, ask, axpy, axpy_head, dot, dots, sqnorm
 
 # Not cached: the cache would not notice an edit of this file.
 compiled = numba.njit(**OPTIONS)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rosenblatt.kernels.walks import Moves, count_errors_argmax, count_votes, count_votes_argmax, count_wrong, make_move
+from rosenblatt.kernels.linear.walks import Moves, count_errors_argmax, count_votes, count_votes_argmax, count_wrong, make_move
 
 D, M = 3, 11
 

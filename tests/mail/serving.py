@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rosenblatt.mail.calibration import Calibration
-from rosenblatt.mail.results import Unlearned
-from rosenblatt.mail.serve import Addresses, Server
+from rosenblatt.mail.server import Addresses, Server
+from rosenblatt.mail.store.results import Unlearned
 from rosenblatt.mail.verdict import Reason, Verdict
 
 SPAM = b"Subject: pills\r\nFrom: a@b.example\r\n\r\nbuy pills pills pills now\r\n"

@@ -21,7 +21,7 @@ from data import data_folder
 from rosenblatt.mail import boxes
 from rosenblatt.mail.boxes import MOST, Mail, mails
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.parse import parse
+from rosenblatt.mail.message.parse import parse
 
 POSTMARK = b"From me@a.example Thu Aug 22 12:36:23 2002\n"
 

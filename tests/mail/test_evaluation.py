@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.mail.evaluation import evaluate
-from rosenblatt.mail.message import Message
-from rosenblatt.mail.settings import Settings
+from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.store.settings import Settings
 
 WORDS = [f"w{k:03d}" for k in range(300)]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.mail import features
 from rosenblatt.mail.features import LENGTHS, columns_of, columns_of_many, named_columns
-from rosenblatt.mail.message import FIELDS, Message
-from rosenblatt.text.murmur import murmur3_of
+from rosenblatt.mail.message.message import FIELDS, Message
+from rosenblatt.preprocessing.text.murmur import murmur3_of
 
 LETTERS = st.text(" \n\t\x0b\x0c\r\0abAB:.-@_'$é日", max_size=60).map(lambda text: text.encode())
 TEXTS = (

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
-from rosenblatt.mail import features, recipe, snapshot, state, store
+from rosenblatt.mail import features
 from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
+from rosenblatt.mail.store import recipe, snapshot, state, store
 
 
 def remaining(steps: list[tuple[str, int]]) -> list[tuple[bytes, bool]]:
@@ -364,7 +365,7 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
             model.predict([3])
         with pytest.raises(ValueError, match="saved for prediction only"):
             model.estimator()
-        from rosenblatt.exports.formula import ExportError, formula_of
+        from rosenblatt.models.exports.formula import ExportError, formula_of
 
         with pytest.raises(ExportError, match="a mail filter reads raw mails, which SQL has no room for"):
             formula_of(model, "SQL")

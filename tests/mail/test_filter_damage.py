@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from small_filters import assert_equal, fresh, mail, mails
 
-from rosenblatt.mail import connection, snapshot
 from rosenblatt.mail.filter import Filter, FilterError, Learned
-from rosenblatt.mail.settings import Settings
-from rosenblatt.mail.state import State
+from rosenblatt.mail.store import connection, snapshot
+from rosenblatt.mail.store.settings import Settings
+from rosenblatt.mail.store.state import State
 
 HERE = Path(__file__).parent
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from small_filters import assert_equal, fresh, mail, mails
 
-from rosenblatt.mail import snapshot
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned
+from rosenblatt.mail.store import snapshot
 
 
 def test_folding(tmp_path: Path) -> None:

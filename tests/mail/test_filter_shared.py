@@ -17,7 +17,7 @@ from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 from rosenblatt.mail import filter as filtering
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.log import Log
+from rosenblatt.mail.store.log import Log
 
 
 def test_a_verdict_on_one_mail_imports_little(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from data import data_folder
-from rosenblatt.mail.compiled_html import compiled
-from rosenblatt.mail.html import LONGEST_ADDRESS, plain, strip
-from rosenblatt.mail.references import decoded, names
+from rosenblatt.mail.message.compiled_html import compiled
+from rosenblatt.mail.message.html import LONGEST_ADDRESS, plain, strip
+from rosenblatt.mail.message.references import decoded, names
 
 SCRAPS = [
     *b"""< <a <b> </b> </ </> <p> </p> <br/> <td> <script> </script> </scriptx </SCRIPT <style> </style <!-- --> <!--> --!>
@@ -109,8 +109,8 @@ def test_both_ways_give_the_same_bytes(html):
 @given(SOUP)
 def test_long_pages_are_read_like_short_ones(html):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.mail.html.AT_ONCE", 0)
-        patch.setattr("rosenblatt.mail.references.AT_ONCE", 3)
+        patch.setattr("rosenblatt.mail.message.html.AT_ONCE", 0)
+        patch.setattr("rosenblatt.mail.message.references.AT_ONCE", 3)
         found = plain(html)
     assert found == plain(html)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from data import data_folder
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.parse import parse
+from rosenblatt.mail.message.parse import parse
 from rosenblatt.mail.stamp import stamped
 
 

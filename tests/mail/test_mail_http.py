@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from serving import HAM, SPAM, Plain, all_of, ask, request, serving
 
-from rosenblatt.mail.errors import FilterError
-from rosenblatt.mail.serve import Limits, ServeError, token_from
+from rosenblatt.mail.server import Limits, ServeError, token_from
+from rosenblatt.mail.store.errors import FilterError
 from rosenblatt.serving.hosts import is_local
 
 QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, stop_seconds=1.0)
@@ -314,7 +314,7 @@ def test_what_the_server_cannot_do_is_told_once_a_minute_and_by_health() -> None
 def test_metrics_are_told_also_where_the_filter_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     spam_filter = Plain()
     with serving(spam_filter, http_port=0) as (addresses, _):
-        monkeypatch.setattr("rosenblatt.mail.serve.http.PATIENCE", 0.1)
+        monkeypatch.setattr("rosenblatt.mail.server.http.PATIENCE", 0.1)
         for trouble in (lambda: time.sleep(0.5), lambda: 1 / 0):
             monkeypatch.setattr(spam_filter, "stats", trouble)
             status, text, _ = call(addresses, "GET", "/metrics")

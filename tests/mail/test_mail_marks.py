@@ -13,11 +13,11 @@ from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 from data import data_folder
 from rosenblatt.mail.calibration import Calibration
-from rosenblatt.mail.head import STAMP, without
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.serve.engine import Judged
-from rosenblatt.mail.serve.marks import OURS, head_only, marked
-from rosenblatt.mail.serve.scale import points
+from rosenblatt.mail.message.head import STAMP, without
+from rosenblatt.mail.server.annotations import OURS, head_only, marked
+from rosenblatt.mail.server.engine import Judged
+from rosenblatt.mail.server.scale import points
 from rosenblatt.mail.verdict import Reason, Verdict, symbols
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.mail.charsets import CODECS, codec_of, to_utf8
-from rosenblatt.mail.head import headers
-from rosenblatt.mail.headers import end_of_head
-from rosenblatt.mail.limits import LIMITS
-from rosenblatt.mail.message import Message
-from rosenblatt.mail.parse import parse
+from rosenblatt.mail.message.encodings import CODECS, codec_of, to_utf8
+from rosenblatt.mail.message.head import headers
+from rosenblatt.mail.message.headers import end_of_head
+from rosenblatt.mail.message.limits import LIMITS
+from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.message.parse import parse
 
 HTML = b"Content-Type: text/html\n\n"
 

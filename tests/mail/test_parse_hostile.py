@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hostile import SHAPES
 
-from rosenblatt.mail.compiled_html import compiled
-from rosenblatt.mail.html import IMPORT_FROM
-from rosenblatt.mail.limits import LIMITS
-from rosenblatt.mail.message import Message
-from rosenblatt.mail.parse import parse
+from rosenblatt.mail.message.compiled_html import compiled
+from rosenblatt.mail.message.html import IMPORT_FROM
+from rosenblatt.mail.message.limits import LIMITS
+from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.message.parse import parse
 
 SIZE = 3 << 20  # more than is looked at
 
@@ -40,7 +40,7 @@ def test_a_hostile_mail_takes_less_than_a_second_and_little_memory(shape: str) -
 @pytest.mark.slow  # and so without coverage, whose eyes take longer than the work
 @pytest.mark.parametrize("shape", HTML)
 def test_so_does_hostile_html_where_nothing_is_compiled(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.html.COMPILED_FROM", IMPORT_FROM)
+    monkeypatch.setattr("rosenblatt.mail.message.html.COMPILED_FROM", IMPORT_FROM)
     in_time(SHAPES[shape](SIZE))
     assert memory(SHAPES[shape](LIMITS.mail // 4)) < (32 << 20) // 4  # less of it, as measuring takes long
 
@@ -67,7 +67,7 @@ def memory(raw: bytes) -> int:
 ONE = """
 import re, sys, time
 from pathlib import Path
-from rosenblatt.mail.parse import parse
+from rosenblatt.mail.message.parse import parse
 raw = Path(sys.argv[1]).read_bytes()
 start = time.process_time()
 message = parse(raw)

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_filters import BITS, WORDS, arrays_of, assert_equal, fresh, mail, mails
 
-from rosenblatt.mail.errors import FilterError
 from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.learner import Learner
-from rosenblatt.mail.parse import parse
+from rosenblatt.mail.message.parse import parse
 from rosenblatt.mail.rehearsal import KEPT, RUN, Rehearsal
-from rosenblatt.mail.settings import Settings
-from rosenblatt.mail.state import Lesson, State
-from rosenblatt.mail.store import Store
+from rosenblatt.mail.store.errors import FilterError
+from rosenblatt.mail.store.settings import Settings
+from rosenblatt.mail.store.state import Lesson, State
+from rosenblatt.mail.store.store import Store
 
 COLUMNS = [columns_of(parse(mail(number)), BITS) for number in range(40)]
 

@@ -11,7 +11,7 @@ import pytest
 from serving import HAM, SPAM, UNSURE, Plain, is_passed_on, serving
 
 from data import data_folder
-from rosenblatt.mail.serve import Limits
+from rosenblatt.mail.server import Limits
 
 pytestmark = pytest.mark.skipif(shutil.which("spamc") is None, reason="no spamc here: on Debian, apt-get install spamc")
 

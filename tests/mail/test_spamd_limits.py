@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from serving import HAM, SPAM, Plain, all_of, ask, connected, request, serving
 
-from rosenblatt.mail.serve import Limits
+from rosenblatt.mail.server import Limits
 from rosenblatt.serving.sockets import ServeError, is_loopback, listen, listen_at
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
@@ -67,7 +67,7 @@ def test_too_many_at_once_are_refused_politely() -> None:
 
 
 def test_beyond_those_that_are_told_connections_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.serve.spamd.TOLD", 1)
+    monkeypatch.setattr("rosenblatt.mail.server.spamd.TOLD", 1)
     limits = Limits(connections=1, stop_seconds=0.1)
     with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as told:
         begun.sendall(b"CHECK")

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from data import data_folder
-from rosenblatt.mail.head import headers, without_stamps
+from rosenblatt.mail.message.head import headers, without_stamps
 from rosenblatt.mail.stamp import stamped
 
 VALUES = st.one_of(

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.mail import features
+from rosenblatt.mail.explanation import words_of
 from rosenblatt.mail.features import WORD, columns_of, folded, kinds_of
-from rosenblatt.mail.message import FIELDS, Message
-from rosenblatt.mail.reasons import words_of
+from rosenblatt.mail.message.message import FIELDS, Message
 
 BITS = 20
 TEXT = st.text(st.sampled_from("ab $.'-\n:é“—\u00a0"), max_size=40).map(str.encode)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from rosenblatt.models.files import load_model
-from rosenblatt.models.kinds import model_of
+from rosenblatt.models.state import model_of
 
 HERE = Path(__file__).parent / "files"
 
@@ -31,7 +31,7 @@ def training_rows(k: int) -> tuple[np.ndarray, np.ndarray]:
 def with_recipe() -> dict[str, rb.Model]:
     """A model that reads columns of numbers, scaled and multiplied."""
     try:
-        from rosenblatt.recipes.recipe import Recipe
+        from rosenblatt.preprocessing.recipe import Recipe
     except ImportError:
         return {}
     X, y = training_rows(3)

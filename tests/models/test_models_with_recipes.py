@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.exports.c_source import to_c
-from rosenblatt.exports.formula import ExportError
-from rosenblatt.exports.json_text import to_json
-from rosenblatt.exports.onnx_graph import to_onnx
-from rosenblatt.exports.sql import to_sql
-from rosenblatt.models.kinds import model_of
-from rosenblatt.readers.data import Table
+from rosenblatt.data.table import Table
+from rosenblatt.models.exports.c import to_c
+from rosenblatt.models.exports.formula import ExportError
+from rosenblatt.models.exports.json import to_json
+from rosenblatt.models.exports.onnx import to_onnx
+from rosenblatt.models.exports.sql import to_sql
+from rosenblatt.models.state import model_of
 
-recipes: Any = pytest.importorskip("rosenblatt.recipes.recipe")
+recipes: Any = pytest.importorskip("rosenblatt.preprocessing.recipe")
 
 
 def table(n: int = 120) -> tuple[Table, Any]:

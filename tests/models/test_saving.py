@@ -9,8 +9,8 @@ from sklearn.linear_model import Perceptron as ForeignPerceptron
 from trained import assert_same, rows, there_and_back, trained
 
 import rosenblatt as rb
-from rosenblatt.estimators.registry import ALGORITHMS
-from rosenblatt.models.kinds import model_of
+from rosenblatt.catalog import ALGORITHMS
+from rosenblatt.models.state import model_of
 from rosenblatt.models.values import Unsaved
 
 STREAMS = {
@@ -229,7 +229,7 @@ def test_what_cannot_be_saved_is_refused_in_a_sentence(path):
 
 
 def test_a_file_is_the_same_each_time_but_for_the_time(path, monkeypatch):
-    monkeypatch.setattr("rosenblatt.models.kinds.provenance_now", lambda: {"saved": "now"})
+    monkeypatch.setattr("rosenblatt.models.state.provenance_now", lambda: {"saved": "now"})
     model = trained("vote", 4)
     files = set()
     for _ in range(8):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.models.atomic import SUFFIX, WriteError, write_atomically
+from rosenblatt.models.atomic_file import SUFFIX, WriteError, write_atomically
 from rosenblatt.models.model import Model
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import rosenblatt as rb
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 
 LABELS = np.array(["d", "a", "c", "b"])
 KEPT = ("n_iter_", "n_updates_", "stop_", "n_features_in_", "mse_", "rank_", "solver_", "loss_", "gradient_norm_")

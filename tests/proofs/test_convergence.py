@@ -15,8 +15,8 @@ from rows_apart import apart
 from sklearn.datasets import load_iris
 
 import rosenblatt as rb
-from rosenblatt.proofs.runs import trajectory
-from rosenblatt.proofs.runs.convergence import convergence
+from rosenblatt.proofs import trajectory
+from rosenblatt.proofs.convergence import convergence
 
 mpl.use("Agg")
 RUNS: dict[str, dict[str, Any]] = {

@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 from visits import XOR, checked, only
 
 import rosenblatt as rb
-from rosenblatt.proofs.doctor.diagnosis import short, updates
-from rosenblatt.proofs.doctor.sentences import errors
+from rosenblatt.proofs.doctor.findings import short, updates
+from rosenblatt.proofs.doctor.verdicts import errors
 
 # --- the verdict ---------------------------------------------------------------------------------------------------------
 

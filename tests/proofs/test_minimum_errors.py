@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.problem import make_problem
-from rosenblatt.proofs.errors.hitting import Hitting
-from rosenblatt.proofs.errors.signs import plane_of, sides_of
+from rosenblatt.data.problem import make_problem
+from rosenblatt.proofs.minimum_errors.exact_signs import plane_of, sides_of
+from rosenblatt.proofs.minimum_errors.hitting import Hitting
 
 containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 

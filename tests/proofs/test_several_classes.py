@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.proofs.kesler import KeslerRows
+from rosenblatt.parallel import one_blas_thread
+from rosenblatt.proofs.class_pairs import KeslerRows
 from rosenblatt.proofs.some_pairs import SomePairs
-from rosenblatt.threads import one_blas_thread
 
 
 def parabola(n):

@@ -11,7 +11,7 @@ from visits import XOR, checked, only
 
 import rosenblatt as rb
 from rosenblatt.proofs.doctor.columns import columns_of
-from rosenblatt.proofs.doctor.diagnosis import many, short, updates
+from rosenblatt.proofs.doctor.findings import many, short, updates
 
 # --- scales --------------------------------------------------------------------------------------------------------------
 

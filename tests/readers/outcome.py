@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rosenblatt.readers.data import Data, DataError
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import read
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.read import read
+from rosenblatt.data.table import Data, DataError
 
 
 def outcome(path: Path, raw: bytes, options: Options | None = None) -> Data | str:

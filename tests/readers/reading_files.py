@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rosenblatt.readers import delimited, svmlight
-from rosenblatt.readers.data import Data, DataError, Sparse
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.sources import Source
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers import delimited, svmlight
+from rosenblatt.data.readers.sources import Source
+from rosenblatt.data.table import Data, DataError, Sparse
 
 READ = {"svmlight": svmlight.read_svmlight, "csv": delimited.read_delimited}
 CHUNKS = {"svmlight": svmlight.svmlight_chunks, "csv": delimited.delimited_chunks}

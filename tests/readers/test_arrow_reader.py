@@ -12,9 +12,9 @@ import pyarrow.parquet
 import pytest
 from outcome import outcome
 
-from rosenblatt.readers.data import DataError
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, read
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.read import chunks, read
+from rosenblatt.data.table import DataError
 
 TABLE = pa.table(
     {

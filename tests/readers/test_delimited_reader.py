@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading_files import outcome, outcome_of_chunks, read
 
+from rosenblatt.data.readers.cells import records, sniff
+from rosenblatt.data.readers.delimited import read_delimited
+from rosenblatt.data.readers.sources import Source
 from rosenblatt.kernels.compile import COMPILED
-from rosenblatt.readers.cells import records, sniff
-from rosenblatt.readers.delimited import read_delimited
-from rosenblatt.readers.sources import Source
 
 often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])

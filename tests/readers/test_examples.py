@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import datasets
 
-from rosenblatt.readers.data import DataError
-from rosenblatt.readers.examples import BUNDLED, PARAMETERS, example
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, read
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.examples import BUNDLED, PARAMETERS, example
+from rosenblatt.data.readers.read import chunks, read
+from rosenblatt.data.table import DataError
 
 
 def matrix(data) -> np.ndarray:

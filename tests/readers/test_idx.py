@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome import outcome
 
-from rosenblatt.readers.data import DataError
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, read
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.read import chunks, read
+from rosenblatt.data.table import DataError
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(4, 2, 3)
 DIGITS = np.array([3, 1, 4, 1], np.uint8)

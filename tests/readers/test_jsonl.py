@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome import outcome
 
-from rosenblatt.readers.data import Data, DataError
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, read
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.read import chunks, read
+from rosenblatt.data.table import Data, DataError
 
 
 def write(folder: Path, text: str | bytes) -> str:

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome import outcome
 
-from rosenblatt.readers.data import DataError
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, read
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.read import chunks, read
+from rosenblatt.data.table import DataError
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
 y = np.array([1, 0, 1, 0])
@@ -161,7 +161,7 @@ def test_a_compressed_archive_and_one_from_stdin(tmp_path, monkeypatch):
     np.testing.assert_array_equal(read(tmp_path / "rows.npz.gz").features, X)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
     np.testing.assert_array_equal(read("-").features, X)
-    monkeypatch.setattr("rosenblatt.readers.npz.MOST_BYTES", 100)
+    monkeypatch.setattr("rosenblatt.data.readers.npz.MOST_BYTES", 100)
     with pytest.raises(DataError, match="takes more than"):
         read(tmp_path / "rows.npz.gz")
 
@@ -197,7 +197,7 @@ def test_too_many_members(tmp_path):
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("rosenblatt.readers.npz.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("rosenblatt.data.readers.npz.MOST_BYTES", 1 << 20)
     path = tmp_path / "rows.npz"
     np.savez_compressed(path, X=np.zeros((1 << 10, 1 << 8)), y=np.zeros(1 << 10))
     assert path.stat().st_size < 10_000

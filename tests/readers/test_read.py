@@ -13,11 +13,11 @@ import sys
 import numpy as np
 import pytest
 
-from rosenblatt.readers.data import DataError
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, digest, format_of, opened, read
-from rosenblatt.readers.sources import Source
-from rosenblatt.readers.typed import looks_like_labels
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.read import chunks, digest, format_of, opened, read
+from rosenblatt.data.readers.sources import Source
+from rosenblatt.data.readers.typed import looks_like_labels
+from rosenblatt.data.table import DataError
 
 SVMLIGHT, CSV = b"+1 1:0.5 3:2\n-1 2:1\n", b"a,b,label\n1,2,x\n3,4,y\n"
 JSONL = b'{"a": 1, "label": "x"}\n{"a": 3, "label": "y"}\n'
@@ -141,8 +141,8 @@ def test_a_small_file_needs_numpy_alone(tmp_path):
     (tmp_path / "rows.svm").write_bytes(SVMLIGHT)
     code = f"""
 import sys
-from rosenblatt.readers.read import read
-from rosenblatt.recipes.recipe import Recipe
+from rosenblatt.data.readers.read import read
+from rosenblatt.preprocessing.recipe import Recipe
 for name in ("csv", "svm"):
     data = read({str(tmp_path)!r} + "/rows." + name)
     recipe = Recipe.from_parts(*Recipe.learn([data], scale="max").to_parts())

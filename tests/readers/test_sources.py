@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading_files import source_of
 
-from rosenblatt.readers import window
-from rosenblatt.readers.data import DataError
-from rosenblatt.readers.delimited import delimited_chunks
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.sources import Source, format_of
-from rosenblatt.readers.window import blocks
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers import window
+from rosenblatt.data.readers.delimited import delimited_chunks
+from rosenblatt.data.readers.sources import Source, format_of
+from rosenblatt.data.readers.window import blocks
+from rosenblatt.data.table import DataError
 
 TEXT = b"".join(b"%d 1:%d\n" % (k, k * k) for k in range(5000))
 COMPRESS: dict[str, Any] = {

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reading_files import outcome, outcome_of_chunks, read, source_of
 from sklearn.datasets import load_svmlight_file
 
+from rosenblatt.data.readers.svmlight import looks_like_svmlight, svmlight_chunks
+from rosenblatt.data.table import DataError
 from rosenblatt.kernels.compile import COMPILED
-from rosenblatt.readers.data import DataError
-from rosenblatt.readers.svmlight import looks_like_svmlight, svmlight_chunks
 
 often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
@@ -175,9 +175,9 @@ def test_looks_like_svmlight() -> None:
 def test_a_small_file_is_read_without_numba_and_scipy() -> None:
     code = """
 import io, sys
-from rosenblatt.readers.sources import Source
-from rosenblatt.readers.svmlight import read_svmlight
-from rosenblatt.readers.delimited import read_delimited
+from rosenblatt.data.readers.sources import Source
+from rosenblatt.data.readers.svmlight import read_svmlight
+from rosenblatt.data.readers.delimited import read_delimited
 assert read_svmlight(Source("x", stream=io.BytesIO(b"1 1:2\\n" * 1000))).n_rows == 1000
 assert read_delimited(Source("x.csv", stream=io.BytesIO(b"a,b,label\\n1,2,3\\n"))).n_rows == 1
 print([name for name in ("numba", "scipy", "sklearn", "pyarrow", "pandas") if name in sys.modules])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reading_files import read
 
-from rosenblatt.readers.data import Sparse
-from rosenblatt.readers.writers import write_csv, write_svmlight
+from rosenblatt.data.table import Sparse
+from rosenblatt.data.writers import write_csv, write_svmlight
 
 finite = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-5, 5).map(float)
 

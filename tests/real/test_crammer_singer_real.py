@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from data import libsvm
-from rosenblatt.direct.crammer_singer import CrammerSinger, solve_crammer_singer
-from rosenblatt.problem import make_rows
+from rosenblatt.data.problem import make_rows
+from rosenblatt.svm.crammer_singer import CrammerSinger, solve_crammer_singer
 
 pytestmark = pytest.mark.slow
 

@@ -12,10 +12,10 @@ import pytest
 from data import data_file
 from rosenblatt.mail.calibration import calibrate
 from rosenblatt.mail.features import columns_of
-from rosenblatt.mail.message import Message
-from rosenblatt.mail.parse import parse
-from rosenblatt.mail.settings import Settings
-from rosenblatt.mail.state import Lesson, State
+from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.message.parse import parse
+from rosenblatt.mail.store.settings import Settings
+from rosenblatt.mail.store.state import Lesson, State
 from rosenblatt.mail.trec import figures
 
 pytestmark = pytest.mark.slow

@@ -7,10 +7,10 @@ import pytest
 
 import rosenblatt as rb
 from data import data_file, libsvm, mnist
-from rosenblatt.readers.data import Sparse
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.read import chunks, read
-from rosenblatt.recipes.recipe import Recipe
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.read import chunks, read
+from rosenblatt.data.table import Sparse
+from rosenblatt.preprocessing.recipe import Recipe
 
 
 def test_mnist_idx():

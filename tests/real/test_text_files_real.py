@@ -12,12 +12,12 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from data import data_file, libsvm, uci
+from rosenblatt.data.options import Options
+from rosenblatt.data.readers.delimited import delimited_chunks, read_delimited
+from rosenblatt.data.readers.sources import Source
+from rosenblatt.data.readers.svmlight import read_svmlight, svmlight_chunks
+from rosenblatt.data.table import Data, DataError
 from rosenblatt.kernels.compile import COMPILED
-from rosenblatt.readers.data import Data, DataError
-from rosenblatt.readers.delimited import delimited_chunks, read_delimited
-from rosenblatt.readers.options import Options
-from rosenblatt.readers.sources import Source
-from rosenblatt.readers.svmlight import read_svmlight, svmlight_chunks
 
 SMALL = (
     "a1a",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.readers.data import Data, Sparse, Table
+from rosenblatt.data.table import Data, Sparse, Table
 
 
 def strings(*cells: str | None) -> Any:

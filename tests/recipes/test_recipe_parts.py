@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import numbers, sparse, strings, table
 
-from rosenblatt.recipes.recipe import Recipe
+from rosenblatt.preprocessing.recipe import Recipe
 
 TEXT = strings("the cat sat", "the dog sat", "a bird too", "the bird too")
 MIXED = table(a=numbers(1, 2, np.nan, 4), s=strings("x", "y", None, "x"), t=TEXT, b=numbers(0, 0, 5000, 1))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import rosenblatt as rb
-from rosenblatt.report.story import Story
+from rosenblatt.reporting.story import Story
 
 
 def rows(n: int = 60, d: int = 4, k: int = 2, seed: int = 0, spread: float = 1.6) -> tuple[Any, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from rosenblatt.mail.trec import Point, curve
-from rosenblatt.report.charts import Line, apart
-from rosenblatt.report.figures.mail_curve import LOWEST, mail_curve
-from rosenblatt.report.save import save_chart
+from rosenblatt.reporting.charts import Line, apart
+from rosenblatt.reporting.figures.mail_curve import LOWEST, mail_curve
+from rosenblatt.reporting.save import save_chart
 
 
 def points() -> list[Point]:

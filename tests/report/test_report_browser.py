@@ -7,7 +7,7 @@ from story_of import story
 
 import rosenblatt as rb
 from browsing import CONTRASTS
-from rosenblatt.report.page import write_report
+from rosenblatt.reporting.page import write_report
 
 pytestmark = pytest.mark.slow
 

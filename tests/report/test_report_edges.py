@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.report.draw import FIGURES, draw
-from rosenblatt.report.facts import Facts
-from rosenblatt.report.figures.learning import learning_curve
-from rosenblatt.report.figures.passes import find_pocket
-from rosenblatt.report.page import write_report
-from rosenblatt.report.story import Story
+from rosenblatt.reporting.draw import FIGURES, draw
+from rosenblatt.reporting.facts import Facts
+from rosenblatt.reporting.figures.learning import learning_curve
+from rosenblatt.reporting.figures.passes import find_pocket
+from rosenblatt.reporting.page import write_report
+from rosenblatt.reporting.story import Story
 
 
 def short_run(**parameters):

@@ -10,18 +10,18 @@ import scipy.sparse as sp
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.report.charts import Bars, Grid, Line, Marker, Points, Rule, Scale, log_axis, nice_axis
-from rosenblatt.report.draw import FIGURES, draw
-from rosenblatt.report.facts import Facts
-from rosenblatt.report.figures.confusion import confusion_counts
-from rosenblatt.report.figures.features import heaviest, spreads
-from rosenblatt.report.figures.learning import learning_curve
-from rosenblatt.report.figures.margins import margins_of
-from rosenblatt.report.figures.passes import errors_per_pass, find_pocket
-from rosenblatt.report.figures.plane import from_the_side, principal, regions, stratified
-from rosenblatt.report.replay import count_errors, judges
-from rosenblatt.report.story import Story
-from rosenblatt.report.svg import svg
+from rosenblatt.reporting.charts import Bars, Grid, Line, Marker, Points, Rule, Scale, log_axis, nice_axis
+from rosenblatt.reporting.draw import FIGURES, draw
+from rosenblatt.reporting.facts import Facts
+from rosenblatt.reporting.figures.confusion import confusion_counts
+from rosenblatt.reporting.figures.features import heaviest, spreads
+from rosenblatt.reporting.figures.learning import learning_curve
+from rosenblatt.reporting.figures.margins import margins_of
+from rosenblatt.reporting.figures.passes import errors_per_pass, find_pocket
+from rosenblatt.reporting.figures.plane import from_the_side, principal, regions, stratified
+from rosenblatt.reporting.replay import count_errors, judges
+from rosenblatt.reporting.story import Story
+from rosenblatt.reporting.svg import svg
 
 MODELS = {
     "online": lambda: rb.Perceptron(random_state=0, max_passes=6),
@@ -107,7 +107,7 @@ def test_the_pocket_is_marked_where_it_was_found():
 
 
 def test_where_the_pocket_is_dear_to_find_its_errors_are_marked(monkeypatch):
-    import rosenblatt.report.figures.passes as passes
+    import rosenblatt.reporting.figures.passes as passes
 
     monkeypatch.setattr(passes, "POCKET_WORK", 0.0)
     told = story(rb.Perceptron(keep="pocket", random_state=0, max_passes=6))
@@ -134,7 +134,7 @@ def test_a_history_stands_in_for_a_log():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_above_the_limit_of_work_rows_are_taken_evenly_and_it_is_said(sparse, monkeypatch):
-    import rosenblatt.report.replay as replay
+    import rosenblatt.reporting.replay as replay
 
     monkeypatch.setattr(replay, "DENSE_WORK", 1.0)
     monkeypatch.setattr(replay, "SPARSE_WORK", 1.0)

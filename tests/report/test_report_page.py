@@ -13,14 +13,14 @@ import pytest
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.report.draw import FIGURES, draw
-from rosenblatt.report.page import write_report
-from rosenblatt.report.proof import bound_of_run, sentence
-from rosenblatt.report.save import save_chart, standalone
-from rosenblatt.report.story import Story
-from rosenblatt.report.style import CLASSES, DARK, LIGHT
-from rosenblatt.report.svg import NARROW, WIDE, svg
-from rosenblatt.report.svg_tables import STRONGEST
+from rosenblatt.reporting.draw import FIGURES, draw
+from rosenblatt.reporting.page import write_report
+from rosenblatt.reporting.proof import bound_of_run, sentence
+from rosenblatt.reporting.save import save_chart, standalone
+from rosenblatt.reporting.story import Story
+from rosenblatt.reporting.style import CLASSES, DARK, LIGHT
+from rosenblatt.reporting.svg import NARROW, WIDE, svg
+from rosenblatt.reporting.svg_tables import STRONGEST
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a & b < c", "null\x00byte\x1b[31m", "$x^2$ \ud800", "'"]
 
@@ -211,9 +211,8 @@ def test_without_matplotlib_there_are_still_pages_and_svgs(tmp_path, monkeypatch
 
 @pytest.mark.slow
 def test_drawing_loads_no_matplotlib():
-    code = (
-        "import sys, rosenblatt.report.page, rosenblatt.report.save; sys.exit(bool({'matplotlib', 'rich'} & set(sys.modules)))"
-    )
+    modules = "rosenblatt.reporting.page, rosenblatt.reporting.save"
+    code = f"import sys, {modules}; sys.exit(bool({{'matplotlib', 'rich'}} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

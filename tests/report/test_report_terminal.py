@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.report.terminal import LEVELS, bar, confusion_lines, sparkline, thinned
+from rosenblatt.reporting.terminal import LEVELS, bar, confusion_lines, sparkline, thinned
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=200), st.integers(1, 60))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rosenblatt.streams.cache import Cache
-from rosenblatt.streams.writer import CacheWriter
+from rosenblatt.data.cache import Cache
+from rosenblatt.data.cache_writer import CacheWriter
 
 
 def noisy(classes: int = 2, n: int = 150, d: int = 6, seed: int = 0) -> tuple[Any, Any]:

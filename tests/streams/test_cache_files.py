@@ -14,11 +14,11 @@ from caches import cached, contained, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.readers.data import Sparse
-from rosenblatt.streams.cache import Cache, key_of, reusable
-from rosenblatt.streams.header import CacheError
-from rosenblatt.streams.temporary import temporary_caches
-from rosenblatt.streams.writer import CacheWriter
+from rosenblatt.data.cache import Cache, key_of, reusable
+from rosenblatt.data.cache_format import CacheError
+from rosenblatt.data.cache_writer import CacheWriter
+from rosenblatt.data.table import Sparse
+from rosenblatt.data.temporary import temporary_caches
 
 pytestmark = pytest.mark.once
 
@@ -208,7 +208,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
 @settings(max_examples=100, deadline=None)
 @given(field=st.sampled_from(["kind", "dtype", "rows", "columns", "stored", "labels", "classes", "counts", "key"]), value=JSON)
 def test_heads_that_are_signed_but_wrong_are_refused_or_harmless(one_cache: Path, field: str, value: Any) -> None:
-    from rosenblatt.streams.header import _digest
+    from rosenblatt.data.cache_format import _digest
 
     head = one_cache / "cache.json"
     whole = head.read_text()
@@ -226,7 +226,7 @@ def test_heads_that_are_signed_but_wrong_are_refused_or_harmless(one_cache: Path
 
 
 def test_another_version_is_named(one_cache: Path) -> None:
-    from rosenblatt.streams.header import _digest
+    from rosenblatt.data.cache_format import _digest
 
     head = one_cache / "cache.json"
     whole = head.read_text()

@@ -11,8 +11,8 @@ from caches import cached, contained, noisy
 from sklearn.base import clone
 
 import rosenblatt as rb
-from rosenblatt.streams import cache as caches_module
-from rosenblatt.streams.learn import confusion_from_cache, fit_from_cache, refused
+from rosenblatt.data import cache as caches_module
+from rosenblatt.training.learn import confusion_from_cache, fit_from_cache, refused
 
 KINDS = [("dense", "float64"), ("dense", "float32"), ("csr", "float64"), ("csr", "float32")]
 MODELS = {

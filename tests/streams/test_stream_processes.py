@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from caches import cached, noisy
 
+from rosenblatt.data.cache import Cache
+from rosenblatt.data.cache_writer import CacheWriter
+from rosenblatt.data.table import Sparse
+from rosenblatt.data.temporary import temporary_caches
 from rosenblatt.kernels.compile import COMPILED
-from rosenblatt.readers.data import Sparse
-from rosenblatt.streams.cache import Cache
-from rosenblatt.streams.temporary import temporary_caches
-from rosenblatt.streams.writer import CacheWriter
 
 FIT = """
 import sys, re
 from pathlib import Path
 import rosenblatt as rb
-from rosenblatt.streams.cache import Cache
+from rosenblatt.data.cache import Cache
 from rosenblatt.streams.learn import confusion_from_cache, fit_from_cache
 
 def highest():

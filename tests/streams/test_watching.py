@@ -9,9 +9,9 @@ import pytest
 from caches import cached, noisy
 
 import rosenblatt as rb
-from rosenblatt.streams import cache as caches_module
-from rosenblatt.streams.learn import fit_from_cache
-from rosenblatt.watching import Progress, told, watching
+from rosenblatt.data import cache as caches_module
+from rosenblatt.progress import Progress, told, watching
+from rosenblatt.training.learn import fit_from_cache
 
 
 @pytest.mark.parametrize("update", ["online", "batch"])

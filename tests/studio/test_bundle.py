@@ -13,9 +13,9 @@ import pytest
 from small_page import FILES, SAID, data_of, needs_node, run_by_node, scripts_of
 
 from rosenblatt.studio.bundle import bundle, embedded
+from rosenblatt.studio.bundler import BundleError, script
 from rosenblatt.studio.files import PAGE, page_files
 from rosenblatt.studio.masking import masked
-from rosenblatt.studio.modules import BundleError, script
 
 TEXTS = {name: content.decode() for name, content in FILES.items()}
 HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "\u2028\u2029", "&lt;", "\udc80", "\\", '"', "]]>", "\0"]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.estimators.registry import ALGORITHMS, Algorithm
+from rosenblatt.catalog import ALGORITHMS, Algorithm
 from rosenblatt.studio.features import Features
 from rosenblatt.studio.menu import algorithm_of, knobs_set, menu
 from rosenblatt.studio.page_data import page_data
 from rosenblatt.studio.presets import PRESETS
-from rosenblatt.studio.record import record, run
+from rosenblatt.studio.recording import record, run
 from rosenblatt.studio.request import RequestError
 
 

@@ -15,7 +15,7 @@ from small_page import FILES, needs_node, run_by_node
 import rosenblatt as rb
 import rosenblatt.studio
 from rosenblatt.studio import answers
-from rosenblatt.studio.record import run
+from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import RequestError
 
 SCRIPT = Path(rosenblatt.studio.__file__).with_name("notebook.js")

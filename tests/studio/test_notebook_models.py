@@ -14,7 +14,7 @@ from notebooks import X, Y, ending
 import rosenblatt as rb
 import rosenblatt.studio
 from rosenblatt.studio.arrays import unpacked
-from rosenblatt.studio.record import run
+from rosenblatt.studio.recording import run
 from rosenblatt.studio.remade import check_rows
 from rosenblatt.studio.request import RequestError
 

@@ -15,7 +15,7 @@ from visiting import Visit
 import rosenblatt as rb
 from rosenblatt.studio.menu import menu
 from rosenblatt.studio.presets import PRESETS
-from rosenblatt.studio.record import run
+from rosenblatt.studio.recording import run
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:the rows were not separated")]
 LOGGED = [algorithm["name"] for algorithm in menu() if algorithm["logged"]]

@@ -10,11 +10,11 @@ from played import numbers, phi, played
 from test_runs import request
 
 import rosenblatt as rb
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fitted
 from rosenblatt.studio.presets import PRESETS
-from rosenblatt.studio.prove import prove
-from rosenblatt.studio.record import run
+from rosenblatt.studio.proof import prove
+from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import asked
 
 
@@ -84,7 +84,7 @@ def test_planes_through_the_origin_have_proofs_of_their_own() -> None:
 
 
 def test_no_time_leaves_it_undecided_and_does_not_call_it_inseparable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.studio.prove.PATIENCE", 1e-9)
+    monkeypatch.setattr("rosenblatt.studio.proof.PATIENCE", 1e-9)
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 2)).round(3)
     asking = {"points": points.tolist(), "labels": rng.integers(0, 3, 300).tolist(), "degree": 5}
@@ -99,7 +99,7 @@ def test_what_certify_cannot_hold_is_undecided_in_its_words(monkeypatch: pytest.
     def fail(*_: object) -> rb.Undecided:
         raise ValueError("the proof was found, but too large: scale the features")
 
-    monkeypatch.setattr("rosenblatt.studio.prove.certify", fail)
+    monkeypatch.setattr("rosenblatt.studio.proof.certify", fail)
     proof = prove(request("perceptron", "separable"))
     assert proof["verdict"] == "undecided"
     assert "scale the features" in proof["sentence"]
@@ -112,6 +112,6 @@ def test_a_proof_is_not_looked_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> 
         limits.append(time_limit)
         return rb.certify(X, y, fit_intercept, time_limit)
 
-    monkeypatch.setattr("rosenblatt.studio.prove.certify", patient)
+    monkeypatch.setattr("rosenblatt.studio.proof.certify", patient)
     prove(request("soft-margin", "xor"))
     assert 0 < limits[0] <= 3

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from test_runs import obeys
 
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio import fitting
 from rosenblatt.studio.fitting import _kept, fitted
 from rosenblatt.studio.knobs import knobs_of
-from rosenblatt.studio.prove import prove
-from rosenblatt.studio.record import run
+from rosenblatt.studio.proof import prove
+from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import RequestError, asked
 
 FINE = {"points": [[0, 0], [0, 1], [1, 0], [1, 1]], "labels": [0, 0, 0, 1]}

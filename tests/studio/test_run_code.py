@@ -12,9 +12,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from test_runs import request
 
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fitted
-from rosenblatt.studio.record import run
+from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import asked
 
 TURNED: dict[str, dict[str, Any]] = {

@@ -12,12 +12,12 @@ from test_runs import request
 
 import rosenblatt as rb
 import rosenblatt.studio.curves as curves_module
-from rosenblatt.pocket import every_error, pocket
+from rosenblatt.online.pocket import every_error, pocket
 from rosenblatt.studio.curves import Data, curves_of_log, judged
 from rosenblatt.studio.fitting import fitted
 from rosenblatt.studio.goals import Goal
 from rosenblatt.studio.machines import margin_machine
-from rosenblatt.studio.record import _as_short, run
+from rosenblatt.studio.recording import _as_short, run
 from rosenblatt.studio.request import asked
 from rosenblatt.studio.weights import weights_along
 

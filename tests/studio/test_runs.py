@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from played import numbers, phi, played, wrong
 
-from rosenblatt.estimators.registry import ALGORITHMS
+from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fitted
 from rosenblatt.studio.knobs import knobs_of
 from rosenblatt.studio.presets import PRESETS
-from rosenblatt.studio.record import run
+from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import asked
 
 

@@ -15,9 +15,9 @@ from small_page import FILES, data_of
 from studio_serving import PAGE, REQUEST, Studio
 
 from rosenblatt.serving.sockets import ServeError
-from rosenblatt.studio.app import HEADERS
-from rosenblatt.studio.listening import PORT, listening, url_of
-from rosenblatt.studio.record import run
+from rosenblatt.studio.recording import run
+from rosenblatt.studio.server.app import HEADERS
+from rosenblatt.studio.server.listening import PORT, listening, url_of
 
 # --- what it answers ---------------------------------------------------------------------------------------------------------
 

@@ -21,8 +21,8 @@ from rosenblatt.studio.arrays import unpacked
 from rosenblatt.studio.asking import requests_of
 from rosenblatt.studio.features import learned
 from rosenblatt.studio.page_data import page_data
-from rosenblatt.studio.prove import prove
-from rosenblatt.studio.record import run
+from rosenblatt.studio.proof import prove
+from rosenblatt.studio.recording import run
 
 pytestmark = pytest.mark.once
 

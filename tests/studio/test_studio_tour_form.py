@@ -11,7 +11,7 @@ import pytest
 from rosenblatt.studio import tour
 from rosenblatt.studio.asking import requests_of
 from rosenblatt.studio.page_data import page_data
-from rosenblatt.studio.record import run
+from rosenblatt.studio.recording import run
 
 pytestmark = pytest.mark.once
 

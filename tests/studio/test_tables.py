@@ -17,7 +17,7 @@ from played import numbers
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
-from rosenblatt.readers.data import DataError
+from rosenblatt.data.table import DataError
 from rosenblatt.studio.components import principal
 from rosenblatt.studio.request import RequestError
 from rosenblatt.studio.table import table_of_bytes, table_of_data

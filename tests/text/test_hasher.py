@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import rosenblatt as rb
-from rosenblatt.text.characters import SPECIAL, tables
+from rosenblatt.preprocessing.text.characters import SPECIAL, tables
 
 PARAMETERS = st.fixed_dictionaries(
     {
@@ -150,7 +150,7 @@ def test_bytes_that_are_not_text_are_refused_or_replaced_as_asked():
 def test_many_blocks_are_one_matrix_and_any_iterable_will_do(monkeypatch):
     texts = [f"text number {k} é" if k % 3 else f"TEXT {k} " * (k % 9) for k in range(60)]
     expected = HashingVectorizer().transform(texts)
-    monkeypatch.setattr("rosenblatt.text.blocks.ROOM", 100)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.ROOM", 100)
     same(rb.TextHasher().transform(iter(texts)), expected)
     same(rb.TextHasher().transform(np.array(texts)), expected)
     same(rb.TextHasher(names=10**6).transform(tuple(texts)), expected)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from rosenblatt.kernels.compile import kernel
-from rosenblatt.kernels.murmur import murmur3
-from rosenblatt.text.murmur import murmur3_of, murmur3_windows
+from rosenblatt.kernels.text.murmur import murmur3
+from rosenblatt.preprocessing.text.murmur import murmur3_of, murmur3_windows
 
 SEEDS = st.integers(0, 2**32 - 1)
 

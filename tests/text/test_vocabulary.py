@@ -56,9 +56,9 @@ def test_columns_and_counts_are_those_of_scikit_learn(texts, more, settings, lea
 def test_tables_grow_and_blocks_are_one(monkeypatch):
     texts = [" ".join(f"word{k * j % 97}" for j in range(k % 40)) for k in range(60)]
     expected = CountVectorizer(ngram_range=(1, 2)).fit_transform(texts)
-    monkeypatch.setattr("rosenblatt.text.blocks.ROOM", 500)
-    monkeypatch.setattr("rosenblatt.text.entries.FIRST_ENTRIES", 1)
-    monkeypatch.setattr("rosenblatt.text.entries.FIRST_BYTES", 1)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.ROOM", 500)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.entries.FIRST_ENTRIES", 1)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.entries.FIRST_BYTES", 1)
     bag = rb.Vocabulary(ngram_range=(1, 2), norm=None, dtype=np.int64)
     same(bag.fit_transform(iter(texts)), expected)
     same(bag.fit(iter(texts)).transform(iter(texts)), expected)

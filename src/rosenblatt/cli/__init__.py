@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from rosenblatt import __version__
-
+from .. import __version__
 from .lazy import Lazy
 
 # With their help, so that listing the commands imports none of them.

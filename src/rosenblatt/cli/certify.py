@@ -34,8 +34,8 @@ def command(
       rosenblatt certify example:iris
     """
     from ..certificates.files import certificate_to_dict, save_certificate
+    from ..data.options import Options
     from ..proofs.certify import certify
-    from ..readers.options import Options
     from .console import bar, out, print_json
     from .whole import rows_and_labels
     from .writing import check_writable

@@ -16,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..watching import Progress
+    from ..progress import Progress
 
 # A bar appears after so many seconds: what is quicker needs none.
 PATIENCE = 1.0

@@ -9,20 +9,20 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.atomic import write_atomically
-from ..readers.data import Data, Sparse, Table, as_text, typed_labels
-from ..readers.read import EXTENSIONS, chunks, read
-from ..readers.sources import format_of
-from ..readers.typed_writers import arrow_table, arrow_writer, write_jsonl, write_npz
-from ..readers.writers import write_csv, write_svmlight
-from ..recipes.recipe import Recipe
-from ..training.labels import codes_of
+from ..data.labels_ import codes_of
+from ..data.readers.read import EXTENSIONS, chunks, read
+from ..data.readers.sources import format_of
+from ..data.table import Data, Sparse, Table, as_text, typed_labels
+from ..data.typed_writers import arrow_table, arrow_writer, write_jsonl, write_npz
+from ..data.writers import write_csv, write_svmlight
+from ..models.atomic_file import write_atomically
+from ..preprocessing.recipe import Recipe
 from ..training.request import Request
 from ..training.train import labelled, learn_recipe
 from .failing import Failure
 
 if TYPE_CHECKING:
-    from ..readers.options import Options
+    from ..data.options import Options
 
 TARGETS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz")
 # Columns of a table that has a cell for each of them, at most.

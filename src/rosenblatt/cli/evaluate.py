@@ -70,6 +70,6 @@ def _print(confusion: Any, area: float, names: list[str]) -> None:
         table.add_row(Text(name), *cells, *(f"{share:.4f}" for share in shares))
     out().print(table)
     if not wide:  # too many columns for a matrix: of each class, what it is taken for
-        from ..report.terminal import confusion_lines
+        from ..reporting.terminal import confusion_lines
 
         click.echo("\n" + "\n".join(confusion_lines(names, confusion.counts.tolist())))

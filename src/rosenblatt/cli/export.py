@@ -28,7 +28,7 @@ def command(model: str, table: str, output: str | None, **asked: bool) -> None:
     """
     from pathlib import Path
 
-    from ..exports.export import LANGUAGES, export
+    from ..models.exports.export import LANGUAGES, export
     from ..models.files import load_model
 
     kinds = [kind for kind, wanted in asked.items() if wanted]
@@ -43,7 +43,7 @@ def command(model: str, table: str, output: str | None, **asked: bool) -> None:
     if output is None or output == "-":
         sys.stdout.buffer.write(written)
         return
-    from ..models.atomic import write_atomically
+    from ..models.atomic_file import write_atomically
     from .writing import check_writable
 
     check_writable(output, model, ending=LANGUAGES[kind])

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..readers.data import DataError
-from ..readers.read import chunks
-from ..readers.sources import display_name
-from ..training.labels import codes_of
+from ..data.labels_ import codes_of
+from ..data.readers.read import chunks
+from ..data.readers.sources import display_name
+from ..data.table import DataError
 from .console import note
 
 if TYPE_CHECKING:
+    from ..data.options import Options
     from ..models.model import Model
-    from ..readers.options import Options
 
 # Bytes that are read at a time.
 CHUNK = 1 << 24

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..readers.options import FORMATS, Options
+from ..data.options import FORMATS, Options
 
 if TYPE_CHECKING:
     from ..models.model import Model

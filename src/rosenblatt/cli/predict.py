@@ -39,7 +39,7 @@ def command(model: str, data: str, scores: bool, output: str, as_json: bool, **g
     if output == "-":
         label_rows(found, data, options, _text(sys.stdout.buffer), scores, as_json)
         return
-    from ..models.atomic import write_atomically
+    from ..models.atomic_file import write_atomically
     from .writing import check_writable
 
     check_writable(output, data, model)

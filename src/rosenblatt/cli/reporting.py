@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rosenblatt import __version__
-
-from ..models.atomic import write_atomically
-from ..report.draw import draw
-from ..report.page import write_report
-from ..report.story import Story
+from .. import __version__
+from ..models.atomic_file import write_atomically
+from ..reporting.draw import draw
+from ..reporting.page import write_report
+from ..reporting.story import Story
 from ..training.summary import facts
 
 if TYPE_CHECKING:
-    from ..report.charts import Chart
+    from ..reporting.charts import Chart
     from ..training.train import Outcome
 
 

@@ -95,8 +95,8 @@ def _parts(prepared: Any) -> list[tuple[Any, Any]]:
 
 def _prove(console: Console) -> None:
     from ..certificates.verify import verify
+    from ..data.options import Options
     from ..proofs.certify import certify
-    from ..readers.options import Options
     from .whole import rows_and_labels
 
     whole = rows_and_labels(DATA, Options())

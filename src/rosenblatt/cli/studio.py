@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..estimators.registry import ALGORITHMS
+from ..catalog import ALGORITHMS
 from .options import about_data, options_of
 
 

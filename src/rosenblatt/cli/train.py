@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..estimators.registry import ALGORITHMS
+from ..catalog import ALGORITHMS
 from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
 from .parameters import parameters, taken
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..models.files import save
-from ..models.kinds import model_of as as_model
 from ..models.model import Model
+from ..models.state import model_of as as_model
 from ..training.request import Request
 from ..training.summary import as_dict, summary
 from .console import bar, print_json, say
@@ -26,12 +26,12 @@ def run(
     as_json: bool,
 ) -> None:  # fmt: skip
     if stream:
-        from ..streams.lean import without_pandas
+        from .lean import without_pandas
 
         with without_pandas():
-            from ..estimators import linear, online  # noqa: F401  which load scikit-learn
+            from ..estimators import base, online  # noqa: F401  which load scikit-learn
     if cache is not None:
-        from ..streams.writer import check_place
+        from ..data.cache_writer import check_place
 
         check_place(Path(cache))
     request = Request(**asked)
@@ -66,7 +66,7 @@ def run(
         write_report_of(outcome, report, command_line())
         written["report"] = report
     for name, path, chart in charts:
-        from ..report.save import save_chart
+        from ..reporting.save import save_chart
 
         save_chart(chart, path)
         written[f"plot of {name}"] = path
@@ -106,7 +106,7 @@ def _target(data: str, output: str | None) -> str:
 
 def _figure(plot: str) -> tuple[str, str]:
     """FIGURE:FILE, or a file named after its figure."""
-    from ..report.draw import FIGURES
+    from ..reporting.draw import FIGURES
 
     name, mark, path = plot.partition(":")
     if not mark:

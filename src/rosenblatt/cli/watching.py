@@ -17,7 +17,7 @@ from .failing import Failure
 from .writing import check_writable
 
 if TYPE_CHECKING:
-    from ..readers.options import Options
+    from ..data.options import Options
 
 PATIENCE = 1.0  # seconds after which a person is told what is waited for
 
@@ -31,13 +31,13 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
         return
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise Failure("the studio is served by starlette and uvicorn: pip install 'rosenblatt[serve]'; --export needs neither")
-    from ..studio.listening import listening, url_of
+    from ..studio.server.listening import listening, url_of
 
     with listening(given["host"], given["port"]) as sockets:  # before the work, since a port may be taken
         with _told("loading compiled code; the first time after an update takes a while ..."):
             from ..studio.files import page_files
             from ..studio.opening import opened
-            from ..studio.server import Server, serve
+            from ..studio.server.server import Server, serve
 
             server = Server(page_files(), opened("server", _table(data, options), state), sockets, warn=note)
         where = url_of(sockets)
@@ -53,7 +53,7 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
 
 def _export(path: str, data: str | None, options: Options, state: dict[str, Any] | None) -> None:
     check_writable(path, data, ending=".html")
-    from ..models.atomic import check_folder, write_atomically
+    from ..models.atomic_file import check_folder, write_atomically
 
     check_folder(path)
     from ..studio.export import export
@@ -67,7 +67,7 @@ def _export(path: str, data: str | None, options: Options, state: dict[str, Any]
 def check_there(data: str) -> None:
     """A word on what does not exist need not wait until all is loaded."""
     if data.startswith("example:"):
-        from ..readers.examples import asked_for
+        from ..data.readers.examples import asked_for
 
         asked_for(data)
     elif data != "-" and not os.path.exists(data):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..readers.data import Data, typed_labels
-from ..readers.read import read
-from ..recipes.recipe import Recipe
+from ..data.readers.read import read
+from ..data.table import Data, typed_labels
+from ..preprocessing.recipe import Recipe
 from ..training.request import Request
 from ..training.train import as_matrix, labelled, learn_recipe
 
 if TYPE_CHECKING:
-    from ..readers.options import Options
+    from ..data.options import Options
 
 
 class Whole(NamedTuple):

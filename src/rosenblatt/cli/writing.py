@@ -30,7 +30,7 @@ def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> N
 
 
 def check_picture(path: str) -> None:
-    from ..report.save import ENDINGS
+    from ..reporting.save import ENDINGS
 
     if Path(path).suffix.lower() not in ENDINGS:
         raise Failure(f"{path}: a figure is written as {', '.join(ENDINGS)}, by the ending of its name")

@@ -8,16 +8,16 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..believing import Belief, Believed, believe, no_belief
-from ..labels import classes_of_chunk
-from ..parameters import count, flag, number, one_of
-from ..plan import Plan
-from ..problem import Problem
-from ..rules.arow import arow_rule
-from ..stopping import Stop
-from ..underway import OutOfRangeError
-from ..watching import together, watcher
-from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
+from ..data.labels import classes_of_chunk
+from ..data.problem import Problem
+from ..online.config import Plan
+from ..online.rules.arow import arow_rule
+from ..online.run_state import OutOfRangeError
+from ..online.second_order import Belief, Believed, believe, no_belief
+from ..online.stopping import Stop
+from ..progress import together, watcher
+from ..validation import count, flag, number, one_of
+from .base import FLOATS, check_n_jobs_and_verbose, seed_of
 from .online import report
 from .sweeping import SweepingClassifier
 

@@ -10,16 +10,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..direct.fitted import Fitted
-from ..direct.least_squares import SquaresOutOfRangeError, checked, from_triangle, least_squares
-from ..direct.moments import triangle, triangle_of
-from ..kernels.schemes import Rest
-from ..labels import classes_and_codes, classes_of_chunk
-from ..parameters import flag, number
-from ..problem import Problem, make_problem
-from ..stopping import Stop
-from ..threads import one_blas_thread
-from .linear import FLOATS, LinearClassifier
+from ..data.labels import classes_and_codes, classes_of_chunk
+from ..data.problem import Problem, make_problem
+from ..kernels.linear.schemes import Rest
+from ..least_squares.linear import SquaresOutOfRangeError, checked, from_triangle, least_squares
+from ..least_squares.moments import triangle, triangle_of
+from ..least_squares.solution import Fitted
+from ..online.stopping import Stop
+from ..parallel import one_blas_thread
+from ..validation import flag, number
+from .base import FLOATS, LinearClassifier
 from .weighting import row_weights
 
 # Bytes that the moments of a stream may take: as many columns as there are features and classes, squared.

@@ -9,16 +9,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from ..direct.hard_margin import widest_margin
-from ..direct.nearest import Nearest, nearest_points
-from ..direct.reductions import Head, heads
-from ..direct.separability import NotSeparable
-from ..labels import classes_and_codes
-from ..parameters import count, flag, number, one_of
-from ..stopping import Stop
-from ..threads import in_order, one_blas_thread
-from .linear import FLOATS, check_n_jobs_and_verbose
-from .support_vectors import MarginClassifier, worst_of
+from ..data.labels import classes_and_codes
+from ..online.stopping import Stop
+from ..parallel import in_order, one_blas_thread
+from ..svm.hard_margin import widest_margin
+from ..svm.nearest_points import Nearest, nearest_points
+from ..svm.not_separable import NotSeparable
+from ..svm.reductions import Head, heads
+from ..validation import count, flag, number, one_of
+from .base import FLOATS, check_n_jobs_and_verbose
+from .svm_base import MarginClassifier, worst_of
 from .weighting import check_every_class_weighs, row_weights
 
 Machine = tuple[Nearest, Stop, NotSeparable | None, str]

@@ -11,14 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..direct.nonlinear import NonlinearOutOfRangeError, judged, minimum, total_sqnorm
-from ..kernels.schemes import State
-from ..parameters import count, number, one_of
-from ..plan import Plan, Result
-from ..problem import Problem, as_heads, zero_state
-from ..rules.nonlinear_mse import ACTIVATIONS, BEND, LONGEST, NonlinearMSERule, nonlinear_mse_rule
-from ..schedules import Step
-from ..underway import OutOfRangeError
+from ..data.problem import Problem, as_heads, zero_state
+from ..kernels.linear.schemes import State
+from ..least_squares.nonlinear import NonlinearOutOfRangeError, judged, minimum, total_sqnorm
+from ..online.config import Plan, Result
+from ..online.rules.nonlinear_mse import ACTIVATIONS, BEND, LONGEST, NonlinearMSERule, nonlinear_mse_rule
+from ..online.run_state import OutOfRangeError
+from ..online.schedules import Step
+from ..validation import count, number, one_of
 from .online import OnlineClassifier
 
 SOLVERS = ("minimum", "online", "batch", "batch-mean")

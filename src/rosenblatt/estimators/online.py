@@ -16,25 +16,25 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..kernels.rows import Dense
-from ..kernels.schemes import State
-from ..labels import classes_of_chunk
-from ..log import UpdateLog
-from ..parameters import count, flag, number, one_of
-from ..plan import Plan, Result
-from ..problem import Problem, heads_of, zero_sums
-from ..readings import Vote
-from ..run import Run, run_after
-from ..solve import looked_at_all, solve
-from ..stopping import Stop
-from ..underway import OutOfRangeError
-from ..watching import Progress, together, watcher
-from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
+from ..data.labels import classes_of_chunk
+from ..data.problem import Problem, heads_of, zero_sums
+from ..kernels.linear.rows import Dense
+from ..kernels.linear.schemes import State
+from ..online.config import Plan, Result
+from ..online.history import Run, run_after
+from ..online.readings import Vote
+from ..online.run_state import OutOfRangeError
+from ..online.solver import looked_at_all, solve
+from ..online.stopping import Stop
+from ..online.update_log import UpdateLog
+from ..progress import Progress, together, watcher
+from ..validation import count, flag, number, one_of
+from .base import FLOATS, check_n_jobs_and_verbose, seed_of
 from .starting import starting_state
 from .sweeping import SweepingClassifier
 
 if TYPE_CHECKING:
-    from ..proofs.runs.underway import Proofs
+    from ..proofs.run_proofs import Proofs
 
 READINGS = ("last", "pocket", "average", "vote")
 # max_passes="auto", measured in docs/defaults.md: PASSES, on small sets as many as visit SMALL rows.

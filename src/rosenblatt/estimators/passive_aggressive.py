@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..parameters import count, number, one_of
-from ..problem import Problem
-from ..rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
+from ..data.problem import Problem
+from ..online.rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
+from ..validation import count, number, one_of
 from .online import OnlineClassifier
 
 

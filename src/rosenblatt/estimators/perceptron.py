@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..kernels.schemes import Argmax, Rest, State
-from ..parameters import count, flag, number, one_of
-from ..plan import Plan, Result
-from ..problem import Problem, mean_sqnorm
-from ..rules.perceptron import PerceptronRule
-from ..schedules import Step
-from ..solve import solve
+from ..data.problem import Problem, mean_sqnorm
+from ..kernels.linear.schemes import Argmax, Rest, State
+from ..online.config import Plan, Result
+from ..online.rules.perceptron import PerceptronRule
+from ..online.schedules import Step
+from ..online.solver import solve
+from ..validation import count, flag, number, one_of
 from .online import OnlineClassifier
 
 if TYPE_CHECKING:
-    from ..proofs.runs.convergence import Convergence
-    from ..proofs.runs.underway import Proofs
+    from ..proofs.convergence import Convergence
+    from ..proofs.run_proofs import Proofs
 
 
 class Perceptron(OnlineClassifier):
@@ -156,7 +156,7 @@ class Perceptron(OnlineClassifier):
         log, classes = self.log_, self.classes_
         if log is None:
             raise AttributeError("convergence_ needs the log of a whole run: use fit with log=True, not partial_fit")
-        from ..proofs.runs.convergence import UNKNOWN, convergence  # proofs take a fifth of a second to load
+        from ..proofs.convergence import UNKNOWN, convergence  # proofs take a fifth of a second to load
 
         certificates: Any = getattr(self, "certificate_", UNKNOWN)
         self._run.check_rows()
@@ -183,7 +183,7 @@ class Perceptron(OnlineClassifier):
         from_zero = not (start.w.any() or start.bias.any()) and problem.x0 in (0.0, 1.0)
         if from_zero and self.update == "online" and not callable(self.step) and not problem.labels.weights.size:
             share = self._rule(problem).margin / float(self.step) * (1.0 if isinstance(problem.labels, Argmax) else 2.0)
-        from ..proofs.runs.underway import Proofs
+        from ..proofs.run_proofs import Proofs
 
         return Proofs(problem, classes, self._looks(problem), share, bool(self.verbose))
 

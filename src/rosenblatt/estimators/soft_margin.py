@@ -10,19 +10,19 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from ..direct.crammer_singer import lead_over_rivals, solve_crammer_singer
-from ..direct.hard_margin import hard_margin, unless_hard
-from ..direct.machine import Effort, Machine, Solution
-from ..direct.reductions import Head, heads
-from ..direct.soft_margin import SOLVERS, solve_machine
-from ..kernels.blocks import lengths
-from ..labels import classes_and_codes
-from ..parameters import count, flag, number, one_of
-from ..problem import Rows, make_rows, rows_width
-from ..stopping import Stop
-from ..threads import in_order, one_blas_thread
-from .linear import FLOATS, check_n_jobs_and_verbose, seed_of
-from .support_vectors import MarginClassifier, margin_of, worst_of
+from ..data.labels import classes_and_codes
+from ..data.problem import Rows, make_rows, rows_width
+from ..kernels.linear.blocks import lengths
+from ..online.stopping import Stop
+from ..parallel import in_order, one_blas_thread
+from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
+from ..svm.hard_margin import hard_margin, unless_hard
+from ..svm.problem import Effort, Machine, Solution
+from ..svm.reductions import Head, heads
+from ..svm.solver_choice import SOLVERS, solve_machine
+from ..validation import count, flag, number, one_of
+from .base import FLOATS, check_n_jobs_and_verbose, seed_of
+from .svm_base import MarginClassifier, margin_of, worst_of
 from .weighting import check_every_class_weighs, row_weights
 
 # max_iter="auto"
@@ -41,7 +41,7 @@ class SoftMargin(MarginClassifier):
     Guarantee  `objective_` is over the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
                `tol`, or says in `stop_` and by a warning how far it got.
-    Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.direct`.
+    Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)` is
     `SoftMargin(C, loss=loss, intercept="penalized")`, `LinearSVC(multi_class="crammer_singer")` is

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.schemes import Binary, State
-from ..problem import Problem, as_heads, zero_state
-from ..run import Run
+from ..data.problem import Problem, as_heads, zero_state
+from ..kernels.linear.schemes import Binary, State
+from ..online.history import Run
 
 
 def starting_state(problem: Problem, classes: Any, init: Any, fit_intercept: bool, before: Run | None) -> State:

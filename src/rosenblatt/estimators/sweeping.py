@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..labels import classes_and_codes
-from ..problem import Problem, make_problem
-from .linear import FLOATS, LinearClassifier
+from ..data.labels import classes_and_codes
+from ..data.problem import Problem, make_problem
+from .base import FLOATS, LinearClassifier
 from .weighting import row_weights
 
 

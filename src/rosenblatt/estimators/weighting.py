@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from ..parameters import one_of
+from ..validation import one_of
 
 
 def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, classes: Any, *, some: bool = True) -> Any:

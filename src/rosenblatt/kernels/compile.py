@@ -29,15 +29,15 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 # Kernels own no memory, so nothing needs counting: counting the references to every tuple's arrays took half the time.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-SOURCES = tuple(Path(__file__).parent.parent / folder for folder in ("kernels", "rules"))
+SOURCES = tuple(Path(__file__).parent.parent / folder for folder in ("kernels", "online/rules"))
 
 
 @cache
 def digest_of_sources() -> str:
     digest = hashlib.sha256()
     for folder in SOURCES:
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -27,8 +27,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..readers.data import DataError
-from ..readers.sources import Source
+from ..data.readers.sources import Source
+from ..data.table import DataError
 
 MOST = 1 << 22  # bytes kept of one mail
 CHUNK = 1 << 20

@@ -9,9 +9,9 @@ import numpy as np
 
 from . import trec
 from .features import columns_of
-from .message import Message
-from .settings import Settings
-from .state import Lesson, State
+from .message.message import Message
+from .store.settings import Settings
+from .store.state import Lesson, State
 
 LABELS = ("spam", "unsure", "ham")
 

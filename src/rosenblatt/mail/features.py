@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..text.murmur import murmur3_of, murmur3_windows
-from .message import FIELDS, Message
+from ..preprocessing.text.murmur import murmur3_of, murmur3_windows
+from .message.message import FIELDS, Message
 
 VERSION = 1  # raised whenever columns change: filters are then replayed
 BITS = 22
@@ -198,7 +198,7 @@ def _pair(first: Any, second: Any) -> Any:
 
 
 def _compiled(messages: Sequence[Message], bits: int) -> tuple[Any, Any]:
-    from ..kernels.mail_features import message_columns
+    from ..kernels.mail.features import message_columns
 
     room = np.array(list(LENGTHS.values()), np.int64)
     looked = (SPACES * room).tolist()

@@ -16,19 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .calibration import Calibration
-from .errors import FilterError, FoldedError
+from .explanation import LOOKED, PATIENCE, extremes, listed, reasons_of, telling, words_of
 from .features import columns_of
 from .identity import digest
-from .log import Log
-from .message import Message
-from .parse import parse
-from .reasons import LOOKED, PATIENCE, extremes, listed, reasons_of, telling, words_of
-from .results import Learned, Relearned, Unlearned
-from .settings import Settings
-from .spool import Spool
-from .state import Lesson
-from .store import MANY, Store, expect
-from .taking_back import move, take_back
+from .message.message import Message
+from .message.parse import parse
+from .store.errors import FilterError, FoldedError
+from .store.log import Log
+from .store.results import Learned, Relearned, Unlearned
+from .store.settings import Settings
+from .store.spool import Spool
+from .store.state import Lesson
+from .store.store import MANY, Store, expect
+from .store.unlearning import move, take_back
 from .verdict import Reason, Verdict
 
 __all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Relearned", "Settings", "Unlearned"]

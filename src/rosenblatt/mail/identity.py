@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import hashlib
 
-from .added import is_added
-from .head import headers, without_stamps
+from .message.added import is_added
+from .message.head import headers, without_stamps
 
 # What deliveries write about a mail's way and its sender. Features read that; but the copy in a mailbox has come farther.
 WAY = frozenset(b"received x-received received-spf return-path authentication-results x-greylist x-fetchmail".split())

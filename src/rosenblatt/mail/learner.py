@@ -32,7 +32,7 @@ class Learner:
 
     def score(self, columns: Any) -> float:
         if "numba" in sys.modules:
-            from ..kernels.sets import score_sets
+            from ..kernels.linear.sets import score_sets
 
             indptr, columns, scores = self._one(columns)
             score_sets(indptr, columns, self.weights, scores)
@@ -42,7 +42,7 @@ class Learner:
     def learn(self, columns: Any, spam: bool) -> float:
         """Learn a message; returns the score that it had before."""
         if "numba" in sys.modules:
-            from ..kernels.sets import learn_sets
+            from ..kernels.linear.sets import learn_sets
 
             indptr, columns, scores = self._one(columns)
             learn_sets(indptr, columns, np.array([bool(spam)]), *self._asked(), self.weights, self.variances, scores)
@@ -62,7 +62,7 @@ class Learner:
             each = zip(pairwise(indptr), spam, strict=True)
             scores[:] = [self._learn(columns[start:stop], bool(label)) for (start, stop), label in each]
         else:
-            from ..kernels.sets import learn_sets
+            from ..kernels.linear.sets import learn_sets
 
             learn_sets(indptr, columns, spam, *self._asked(), self.weights, self.variances, scores)
         return scores

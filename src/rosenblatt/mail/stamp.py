@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .head import STAMP, headers, without_stamps
+from .message.head import STAMP, headers, without_stamps
 
 WIDTH = 76  # columns that lines are folded at, where there is a blank
 LONGEST = 900  # columns of a word that is not cut: RFC 5322 allows lines of 998

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .features import WIDTH, WORD, Kind, kinds_of
-from .message import Message
+from .message.message import Message
 
 
 class Traces(NamedTuple):

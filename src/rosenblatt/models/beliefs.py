@@ -18,7 +18,7 @@ def to_parts(estimator: Any) -> Parts:
 
 
 def restore(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-    from ..believing import Belief
+    from ..online.second_order import Belief
 
     coef, told = estimator.coef_, {name.removeprefix("belief."): array for name, array in arrays.items()}
     floats = [coef, *(told[name] for name in ("bias", "variances", "bias_variances"))]

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..stopping import Stop
-from . import ballots, labels
-from .atomic import write_atomically
+from ..online.stopping import Stop
+from . import labels
+from .atomic_file import write_atomically
 from .container import FORMAT, Parts, all_finite, pack, read, require
-from .kinds import KINDS, estimator_of, is_estimator, model_of
 from .model import Model
 from .provenance import provenance_now, provenance_of_data
+from .state import KINDS, estimator_of, is_estimator, model_of
 from .values import decode, encode
+from .votes import votes_from_parts, votes_to_parts
 
 __all__ = ["FORMAT", "load", "load_model", "save"]
 
@@ -75,7 +76,7 @@ def to_parts(model: Model, what: str) -> Parts:
         arrays.update(coef=model.coef, intercept=model.intercept)
     votes = None
     if model.ballots is not None:
-        votes, counted = ballots.to_parts(model.ballots)
+        votes, counted = votes_to_parts(model.ballots)
         arrays.update(counted)
     recipe = None
     if model.recipe is not None:
@@ -115,7 +116,7 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRe
     heads = _heads(len(classes), meta["pairs"])
     if meta["votes"] is not None:
         require(coef is None and intercept is None, "is both a plane and a vote")
-        votes = ballots.from_parts(meta["votes"], groups["vote"])
+        votes = votes_from_parts(meta["votes"], groups["vote"])
         one_each = len(votes) == heads and all(ballot.heads == 1 for ballot in votes)
         require(one_each or (len(votes) == 1 and votes[0].heads == heads), "has votes of other classes than it has")
     else:
@@ -197,7 +198,7 @@ def _recipe(told: Any, arrays: dict[str, Any], load_recipe: LoadRecipe | None) -
         from importlib import import_module
 
         mail = told.get("kind") == "mail"
-        home, name = ("mail.recipe", "MailRecipe") if mail else ("recipes.recipe", "Recipe")
+        home, name = ("mail.store.recipe", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
         load_recipe = getattr(import_module(f"rosenblatt.{home}"), name).from_parts
     assert load_recipe is not None
     return load_recipe(told, {name.removeprefix("recipe."): array for name, array in arrays.items()})

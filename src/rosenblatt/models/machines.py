@@ -22,8 +22,8 @@ def to_parts(estimator: Any) -> Parts:
 
 
 def restore(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-    from ..direct.crammer_singer import CrammerSinger
-    from ..direct.machine import Solution
+    from ..svm.crammer_singer import CrammerSinger
+    from ..svm.problem import Solution
 
     several = len(meta["each"]) > 1
     solutions: list[Any] = []

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..readers.data import Data, DataError, Sparse, Table
+from ..data.table import Data, DataError, Sparse, Table
+from ..online.stopping import Stop
+from ..preprocessing.sparse_ import SparseRows
 from ..scores import linear_scores, votes_of_pairs, winners
-from ..stopping import Stop
-from .ballots import Ballot
 from .container import Parts, all_finite
-from .sparse import SparseRows
+from .votes import Ballot
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class Model:
     Examples
     --------
     >>> import rosenblatt as rb
-    >>> from rosenblatt.models.kinds import model_of
+    >>> from rosenblatt.models.state import model_of
     >>> model = model_of(rb.Perceptron(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]))
     >>> model.kind, model.predict([[1, 1], [1, 0]]).tolist(), model.stop.reason
     ('Perceptron', ['yes', 'no'], 'separated')
@@ -94,7 +94,7 @@ class Model:
 
     def estimator(self) -> Any:
         """As a fitted scikit-learn estimator, without the recipe."""
-        from .kinds import estimator_of
+        from .state import estimator_of
 
         return estimator_of(self)
 

@@ -12,7 +12,7 @@ import numpy as np
 from .container import Parts, all_finite, require
 
 if TYPE_CHECKING:
-    from ..run import Run
+    from ..online.history import Run
 
 
 def to_parts(run: Run, keep: str, coef: Any | None) -> Parts:
@@ -37,8 +37,8 @@ def to_parts(run: Run, keep: str, coef: Any | None) -> Parts:
 
 
 def from_parts(meta: dict[str, Any], arrays: dict[str, Any], classes: Any, coef: Any | None, width: int) -> Run:
-    from ..kernels.schemes import State
-    from ..run import Run
+    from ..kernels.linear.schemes import State
+    from ..online.history import Run
 
     told = {name.removeprefix("run."): array for name, array in arrays.items()}
     dense, k = meta["dense"] is True, len(classes)

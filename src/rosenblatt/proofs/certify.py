@@ -17,8 +17,8 @@ from typing import Any
 
 from ..certificates.statements import Certificate
 from ..certificates.verify import verify
-from ..parameters import flag, number
-from ..threads import one_blas_thread
+from ..parallel import one_blas_thread
+from ..validation import flag, number
 from .inputs import Labelled, labelled
 from .several_classes import SeveralClasses
 from .two_classes import TwoClasses

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates.statements import Pair, Plane, as_float
-from ..direct.signed import entries
+from ..svm.signed_rows import entries
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = 2.0**-1070

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d
 
-from ..threads import one_blas_thread
+from ..parallel import one_blas_thread
 
 EPS = float(np.finfo(np.float64).eps)
 BLOCK = 1 << 19  # values looked at together

@@ -12,7 +12,7 @@ from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..certificates.data import Data, as_array, check_exact, label_text
-from ..labels import classes_and_codes
+from ..data.labels import classes_and_codes
 
 
 @dataclass(frozen=True)

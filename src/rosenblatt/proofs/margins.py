@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates.statements import Inseparable, Interval, Separable, as_float
-from ..parameters import flag, number, one_of
+from ..validation import flag, number, one_of
 from .certify import certify
 from .exact_margins import longest_row
 from .hypothesis import class_codes, hypothesis_and_rows, lengths, real_rows

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
-from ..direct.exact import twins
-from ..direct.nearest import approach
+from ..svm.exact_separation import twins
+from ..svm.nearest_points import approach
+from .certification import CLOSE, MOST_STEPS, TOL, Clash, Task, shares
+from .class_pairs import KeslerRows
 from .exact_margins import combination, largest
-from .kesler import KeslerRows
 from .planes import of_size_one, plane_of, scaled, sharper
 from .some_pairs import SomePairs
-from .task import CLOSE, MOST_STEPS, TOL, Clash, Task, shares
 
 FREE = 2.0**17  # the intercept counts as little as this many row lengths squared: it is free but for 1e-10
 MANY, MOST = 1000, 2500  # pairs whose products with each other are quickly solved, and the most of which they are kept

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..certificates.statements import Plane
-from .kesler import KeslerRows
+from .class_pairs import KeslerRows
 
 STEPS = 60  # of the interior-point method
 ENOUGH = 1e-14  # complementarity, relative to the squared distance

@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
-from ..direct.exact import Decision, twins
-from ..direct.hard_margin import by_coordinates, many_and_sparse
-from ..direct.nearest import approach
-from ..direct.signed import SignedRows
-from ..problem import make_problem
+from ..data.problem import make_problem
+from ..svm.exact_separation import Decision, twins
+from ..svm.hard_margin import by_coordinates, many_and_sparse
+from ..svm.nearest_points import approach
+from ..svm.signed_rows import SignedRows
+from .certification import MOST_STEPS, TOL, Clash, Task, shares
 from .exact_margins import combination, least_score
 from .planes import of_size_one, turned
-from .task import MOST_STEPS, TOL, Clash, Task, shares
 
 
 class TwoClasses(Task):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 from urllib.parse import parse_qs
 
-from .prove import prove
-from .record import run
+from .proof import prove
+from .recording import run
 from .request import RequestError
 from .table import table_of_bytes
 

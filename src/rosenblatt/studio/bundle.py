@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .modules import BundleError, script
+from .bundler import BundleError, script
 
 INDEX = "index.html"
 _CHARSET = '<meta charset="utf-8">'

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..threads import one_blas_thread
+from ..parallel import one_blas_thread
 
 
 def principal(X: Any, count: int = 2) -> tuple[Any, Any]:

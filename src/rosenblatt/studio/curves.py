@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.schemes import Rest
-from ..log import UpdateLog
-from ..pocket import every_error
-from ..report.facts import evenly
+from ..kernels.linear.schemes import Rest
+from ..online.pocket import every_error
+from ..online.update_log import UpdateLog
+from ..parallel import one_blas_thread
+from ..reporting.facts import evenly
 from ..scores import votes_of_pairs, winners
-from ..threads import one_blas_thread
 from .goals import Goal
 from .weights import hypotheses_of
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..recipes.polynomial import Polynomial
-from ..recipes.scaling import by_deviation
+from ..preprocessing.polynomial import Polynomial
+from ..preprocessing.scaling import by_deviation
 
 COLUMNS = ("x₁", "x₂")
 POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

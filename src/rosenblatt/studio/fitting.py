@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..direct.separability import NotSeparable
-from ..kernels.schemes import Rest
-from ..log import UpdateLog
-from ..report.words import plural
+from ..kernels.linear.schemes import Rest
+from ..online.update_log import UpdateLog
+from ..reporting.text import plural
+from ..svm.not_separable import NotSeparable
 from .knobs import MOST_UPDATES, is_batch
 from .request import Asked, RequestError
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..estimators.registry import Algorithm
+from ..catalog import Algorithm
 
 # What the page can play; longer runs are refused, or cut where their length shows only on the way.
 MOST_UPDATES = 10_000

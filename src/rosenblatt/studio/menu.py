@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.registry import ALGORITHMS, Algorithm
+from ..catalog import ALGORITHMS, Algorithm
 from .knobs import MOST_UPDATES, PSEUDO, knobs_of
 
 GROUPS = {

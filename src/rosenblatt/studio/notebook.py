@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from ..kernels.rows import Dense
-from ..kernels.schemes import Binary
-from ..log import UpdateLog
+from ..kernels.linear.rows import Dense
+from ..kernels.linear.schemes import Binary
+from ..online.update_log import UpdateLog
 from .asking import requests_of
 from .bundle import bundle
 from .code import code_of
@@ -20,11 +20,11 @@ from .knobs import MOST_UPDATES, is_batch
 from .menu import algorithm_of, knobs_set
 from .opening import opened
 from .page_data import page_data
-from .paths import path_of
-from .prove import proof_of
-from .record import record
+from .proof import proof_of
+from .recording import record
 from .remade import Remade, check_rows, is_weighted, remade
 from .request import Asked, RequestError, asked
+from .solver_paths import path_of
 
 AGAIN = "The run is a new one, on these points."
 # Parameters that do not change where a run leads, or that are spoken of otherwise.

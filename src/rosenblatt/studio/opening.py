@@ -7,8 +7,8 @@ from typing import Any
 
 from .asking import data_of, requests_of
 from .page_data import page_data
-from .prove import prove
-from .record import run
+from .proof import prove
+from .recording import run
 from .request import RequestError
 
 Request = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..direct.separability import NotSeparable
 from ..estimators.weighting import row_weights
-from ..kernels.schemes import Binary
-from ..log import UpdateLog
+from ..kernels.linear.schemes import Binary
+from ..online.update_log import UpdateLog
+from ..svm.not_separable import NotSeparable
 from .curves import Data, margins_of
 from .fitting import fit_quietly
 from .knobs import is_batch

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.registry import ALGORITHMS, Algorithm
+from ..catalog import ALGORITHMS, Algorithm
 from .features import Features, learned
 from .knobs import KNOBS, Knob, knob_for, knobs_of
 

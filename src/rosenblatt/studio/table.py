@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..readers.data import Data, DataError, Sparse, Table, typed_labels
-from ..readers.options import Options
-from ..readers.read import format_of, read
-from ..readers.sources import COMPRESSED, Source
-from ..report.facts import evenly
-from ..report.words import plural
+from ..data.options import Options
+from ..data.readers.read import format_of, read
+from ..data.readers.sources import COMPRESSED, Source
+from ..data.table import Data, DataError, Sparse, Table, typed_labels
+from ..reporting.facts import evenly
+from ..reporting.text import plural
 from ..training.train import check_classes, labelled
 from .arrays import packed
 from .components import principal

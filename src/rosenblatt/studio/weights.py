@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.schemes import Argmax, Binary
-from ..log import UpdateLog
-from ..problem import as_heads
+from ..data.problem import as_heads
+from ..kernels.linear.schemes import Argmax, Binary
+from ..online.update_log import UpdateLog
 
 
 def augmented(log: UpdateLog) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..direct.separability import NotSeparable
-from ..estimators.registry import ALGORITHMS
-from ..readers.read import read
+from ..catalog import ALGORITHMS
+from ..data.readers.read import read
+from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
 from .request import Request
 from .train import Prepared, fit, labelled, margin_of, predicted, prepare

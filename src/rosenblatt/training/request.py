@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..estimators.registry import ALGORITHMS, Algorithm
-from ..readers.options import Options
+from ..catalog import ALGORITHMS, Algorithm
+from ..data.options import Options
 
 if TYPE_CHECKING:
-    from ..estimators.linear import LinearClassifier
+    from ..estimators.base import LinearClassifier
 
 # Of each class, where nothing is said about testing.
 HOLDOUT = 0.2

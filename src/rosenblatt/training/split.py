@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..readers.data import as_text
+from ..data.table import as_text
 
 MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 

@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..readers.data import Data, Sparse, as_text, typed_labels
-from ..readers.read import chunks
-from ..readers.sources import Source
-from ..recipes.recipe import Recipe
+from ..data.cache import Cache, key_of, reusable
+from ..data.cache_writer import CacheWriter
+from ..data.labels_ import codes_of
+from ..data.readers.read import chunks
+from ..data.readers.sources import Source
+from ..data.table import Data, Sparse, as_text, typed_labels
+from ..data.temporary import temporary_caches
+from ..preprocessing.recipe import Recipe
+from ..progress import Progress
 from ..scores import linear_scores, winners
-from ..streams.cache import Cache, key_of, reusable
-from ..streams.learn import confusion_from_cache, fit_from_cache, refused
-from ..streams.temporary import temporary_caches
-from ..streams.writer import CacheWriter
-from ..watching import Progress
-from .labels import codes_of
+from .learn import confusion_from_cache, fit_from_cache, refused
 from .metrics import Confusion
 from .request import Request
 from .split import Holdout

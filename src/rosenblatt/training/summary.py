@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..report.terminal import sparkline
-from ..report.words import plural
+from ..reporting.terminal import sparkline
+from ..reporting.text import plural
 from .metrics import Confusion
 
 if TYPE_CHECKING:

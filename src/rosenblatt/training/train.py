@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..labels import classes_and_codes
-from ..readers.data import Data, DataError, Sparse, as_text, typed_labels
-from ..readers.options import Options
-from ..readers.read import digest as digest_of
-from ..readers.read import is_example, opened, read
-from ..recipes.recipe import Recipe
-from ..watching import Progress, watching
-from .labels import codes_of
+from ..data.labels import classes_and_codes
+from ..data.labels_ import codes_of
+from ..data.options import Options
+from ..data.readers.read import digest as digest_of
+from ..data.readers.read import is_example, opened, read
+from ..data.table import Data, DataError, Sparse, as_text, typed_labels
+from ..preprocessing.recipe import Recipe
+from ..progress import Progress, watching
 from .metrics import Confusion
 from .request import Request
 from .split import Holdout, folds
 
 if TYPE_CHECKING:
     from ..certificates.statements import Certificate
-    from ..estimators.linear import LinearClassifier
+    from ..estimators.base import LinearClassifier
 
 # A proof is tried without being asked for up to so many values, for so many seconds.
 QUICK_VALUES, QUICK_SECONDS = 1 << 20, 1.0

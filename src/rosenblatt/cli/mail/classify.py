@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..options import as_json
-from .homes import home
+from .common import home
 from .verdicts import Classifying
 
 

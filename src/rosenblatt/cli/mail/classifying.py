@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..failing import Failure, failure
-from .homes import opened
+from .common import opened
 from .verdicts import CODES, WRONG
 
 
@@ -70,7 +70,7 @@ def _piped() -> bytes:
 
 
 def _unpacked(path: str, raw: bytes) -> bytes:
-    from ...readers.sources import Source
+    from ...data.readers.sources import Source
 
     with Source(path, io.BytesIO(raw)) as source:
         return raw if source.compression is None else source.read()

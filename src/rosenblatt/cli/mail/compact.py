@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..options import as_json
-from .homes import home, opened
+from .common import home, opened
 
 
 @click.command("compact")
@@ -22,7 +22,7 @@ def command(keep: int, home: str, as_json: bool) -> None:
     Example:
       rosenblatt mail compact --keep 10000
     """
-    from ...report.words import plural
+    from ...reporting.text import plural
     from ..console import note, print_json
 
     with opened(home) as spam_filter:

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import click
 
 from ...mail.evaluation import LABELS, Evaluation, evaluate
-from ...mail.message import FIELDS, Message
+from ...mail.message.message import FIELDS, Message
+from ...mail.message.parse import parse
 from ...mail.order import chronological, read_index
-from ...mail.parse import parse
-from ...mail.settings import Settings
-from ...mail.store import expect
+from ...mail.store.settings import Settings
+from ...mail.store.store import expect
 from ...mail.trec import BAND
-from ...report.words import percent, plural
+from ...reporting.text import percent, plural
 from ..console import bar, note, out, print_json
 from ..failing import Failure
 from ..writing import check_picture, check_writable
-from .homes import opened
+from .common import opened
 from .reading import Reading, complain
 
 TRAIN = {"everything": "all", "errors": "error", "near": "near"}
@@ -149,8 +149,8 @@ def _print(found: Evaluation) -> None:
 
 def _draw(found: Evaluation, path: str) -> None:
     from ...mail.trec import curve
-    from ...report.figures.mail_curve import mail_curve
-    from ...report.save import save_chart
+    from ...reporting.figures.mail_curve import mail_curve
+    from ...reporting.save import save_chart
 
     save_chart(mail_curve(curve(found.scores, found.spam)), path)
     note(f"the learning curve is in {path}")

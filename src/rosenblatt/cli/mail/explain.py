@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..options import as_json
-from .homes import home, opened
+from .common import home, opened
 
 
 @click.command("explain")

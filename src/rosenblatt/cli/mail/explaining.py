@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from ...mail.calibration import Calibration, hams_for
-from ...mail.state import WINDOW
-from ...report.words import percent, plural
+from ...mail.store.state import WINDOW
+from ...reporting.text import percent, plural
 from ..console import note, out, print_json, say
 from .reading import Reading, no_mail
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..options import as_json
-from .homes import home
+from .common import home
 from .sides import Sides, sides
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from ...report.words import listed, plural
+from ...reporting.text import listed, plural
 from ..console import bar, note, print_json
-from .homes import opened
+from .common import opened
 from .reading import Reading, complain, no_mail
 
 GONE = "its text is no longer in the log, so it cannot be taken back; nothing was changed"

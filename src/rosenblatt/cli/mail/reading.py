@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...mail.boxes import mails, printable
-from ...report.words import listed, plural
-from ...watching import Progress
+from ...progress import Progress
+from ...reporting.text import listed, plural
 from ..console import note
 from ..failing import Failure
 

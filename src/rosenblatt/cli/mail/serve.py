@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .homes import home
+from .common import home
 
 
 def _octal(_: click.Context, __: click.Parameter, value: str) -> int:

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from ...mail.serve.limits import Limits
-from ...mail.serve.server import Addresses, Server, serve
-from ...mail.serve.tokens import token_from
+from ...mail.server.limits import Limits
+from ...mail.server.server import Addresses, Server, serve
+from ...mail.server.tokens import token_from
 from ..console import note
-from .homes import opened
+from .common import opened
 
 AT_ONCE = 4  # mails of the largest size
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...certificates.statements import Certificate, Inseparable, Separable
-from .diagnosis import Finding, some, updates
+from .findings import Finding, some, updates
 
 PATIENT = 1e7  # updates that take seconds, not hours
 GAIN = 2.0  # a bound this many times smaller is worth scaling for

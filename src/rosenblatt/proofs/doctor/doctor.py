@@ -14,17 +14,17 @@ import numpy as np
 from ...certificates.data import label_text
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
 from ...certificates.verify import verify
-from ...parameters import flag, number
-from ...problem import make_problem
+from ...data.problem import make_problem
+from ...validation import flag, number
 from ..certify import certify
-from ..errors.minimum_errors import MinimumErrors, minimum_errors
-from ..errors.signs import plane_of
 from ..inputs import Labelled, labelled
-from . import sentences
+from ..minimum_errors.exact_signs import plane_of
+from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
+from . import verdicts
 from .advice import advice
 from .columns import Columns, columns_of, standardised
-from .diagnosis import Diagnosis, Finding, many, updates
 from .duplicates import Duplicates, duplicates
+from .findings import Diagnosis, Finding, many, updates
 from .one_label import OneLabel, Rest
 from .polynomials import MOST_COLUMNS, MOST_VALUES, affordable, expanded, holds, n_columns, n_values
 from .symptoms import imbalance, long_rows, repeated, scales
@@ -109,12 +109,12 @@ class _Visit:
         given, findings = self.given, self.findings
         twins = duplicates(given.X, given.codes)
         certificate = self._clash(twins.groups[0]) if twins.groups else self._decided()
-        findings.append(sentences.verdict(certificate, self.classes))
+        findings.append(verdicts.verdict(certificate, self.classes))
         rest = self._rest(twins) if twins.groups else None
         if rest is not None:
             twins = replace(twins, outvoted=rest.left_out)  # ties as the planes break them
         findings += repeated(twins, given)
-        findings += [] if rest is None else [sentences.rest(rest, self.classes)]
+        findings += [] if rest is None else [verdicts.rest(rest, self.classes)]
         columns = columns_of(given.X)
         findings += scales(columns, self.name, self.intercept, not isinstance(certificate, Inseparable))
         findings += long_rows(given, certificate)
@@ -214,7 +214,7 @@ class _Visit:
             yield Finding("errors", "There was no time to look for the fewest errors of any plane.", {"errors": None})
         else:
             found = minimum_errors(given.X, given.y, fit_intercept=self.intercept, time_limit=_limit(left))
-            yield sentences.errors(found, max(int(found.lower), forced), len(given.codes), between, positions)
+            yield verdicts.errors(found, max(int(found.lower), forced), len(given.codes), between, positions)
 
     def _forced(self, rest: Rest | None) -> Finding | None:
         """Duplicates force as many errors as rows are left out, and a plane for the rest makes no others."""
@@ -226,7 +226,7 @@ class _Visit:
             return None
         forced, how = plane.errors, "duplicates force so many errors, and the plane gets all other rows right"
         found = MinimumErrors(forced, forced, True, plane.coef, plane.bias, plane.wrong, True, how, [], 0.0)
-        return sentences.errors(found, forced, problem.n_rows, "", None, by_duplicates=True)
+        return verdicts.errors(found, forced, problem.n_rows, "", None, by_duplicates=True)
 
     # --- features of higher degree -----------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class _Visit:
             exact = wide is not None and (
                 wide.exact or (isinstance(certificate, Separable) and holds(wide.X, certificate.geometric, k))
             )
-            yield sentences.degree(certificate, k, exact, wide, d, case.words, case.positions)
+            yield verdicts.degree(certificate, k, exact, wide, d, case.words, case.positions)
             if not isinstance(certificate, Inseparable):
                 return
 

@@ -10,8 +10,8 @@ import numpy as np
 from ...certificates.statements import Certificate, Separable
 from ..inputs import Labelled
 from .columns import Columns, lengths
-from .diagnosis import Finding, many, short, some
 from .duplicates import Duplicates
+from .findings import Finding, many, short, some
 
 SCALES = 100.0  # columns whose ranges differ by this factor are worth a word
 FAR = 10.0  # so are columns so many times as far from zero as their range is wide

@@ -1,0 +1,283 @@
+"""NumPy's .npz archives: X and y; or y and the data, indices, indptr and shape of a CSR or CSC matrix.
+
+The names of the arrays may have X_ before them, as scipy.sparse.save_npz writes none.
+Nothing is unpickled. What the archive says about its sizes is looked at before anything is made of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..options import Options
+from ..table import Data, DataError, Sparse
+from .sources import Source
+
+MOST_BYTES = 1 << 34  # of all arrays together
+MOST_MEMBERS = 64
+LARGEST_COLUMN = (1 << 31) - 1
+FAULTS = (
+    ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError,
+    NotImplementedError, RuntimeError, AttributeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError, struct.error,
+)  # fmt: skip
+
+
+def read_npz(source: Source, options: Options) -> Data:
+    """All rows."""
+    arrays = _arrays(source)
+    labels = _labels(source.name, arrays.pop("y", None))
+    features = _features(source.name, arrays)
+    rows = features.shape[0]
+    if not rows or not features.shape[1]:
+        raise DataError(source.name, "there are no rows" if not rows else "there are no columns")
+    _check_labels(source.name, labels, rows)
+    _check_values(source.name, features, options)
+    return Data(source.name, features, labels)
+
+
+def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
+    """Consecutive rows, about `size` bytes at a time. A dense X in C order goes by; anything else is held in memory."""
+    if _on_disk(source):
+        with _archive(source) as archive:
+            stream = _Stream.of(archive)
+            if stream is not None:
+                yield from stream.chunks(source.name, archive, options, size)
+                return
+    data = read_npz(source, options)
+    features: Any = data.features
+    held = features.values.nbytes + features.indices.nbytes if isinstance(features, Sparse) else features.nbytes
+    step = max(1, size * data.n_rows // max(1, held))
+    for start in range(0, data.n_rows, step):
+        stop = min(start + step, data.n_rows)
+        labels = None if data.labels is None else data.labels[start:stop]
+        yield Data(data.source, _slice(features, start, stop), labels)
+
+
+def _slice(features: Any, start: int, stop: int) -> Any:
+    if not isinstance(features, Sparse):
+        return features[start:stop]
+    low, high = features.indptr[start], features.indptr[stop]
+    return Sparse(
+        features.values[low:high], features.indices[low:high], features.indptr[start : stop + 1] - low, features.width
+    )
+
+
+def _arrays(source: Source) -> dict[str, Any]:
+    """The arrays by name, without X_ before it."""
+    with _archive(source) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > MOST_BYTES:
+            raise DataError(source.name, f"the arrays would take more than {MOST_BYTES >> 30} GB")
+        arrays = {}
+        for member in members:
+            name = member.filename.removesuffix(".npy").removeprefix("X_")
+            if name in arrays:
+                raise DataError(source.name, f"there are two arrays {name!r:.60}")
+            arrays[name] = _array(archive, member)
+        return arrays
+
+
+def _on_disk(source: Source) -> bool:
+    return source.compression is None and str(source.path) != "-"
+
+
+@contextlib.contextmanager
+def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
+    """The archive; whatever is wrong with it is one sentence."""
+    try:
+        with (
+            Path(source.path).open("rb") if _on_disk(source) else io.BytesIO(_bounded(source)) as raw,
+            zipfile.ZipFile(raw) as archive,
+        ):
+            if len(archive.namelist()) > MOST_MEMBERS:
+                raise DataError(
+                    source.name, f"the archive has {len(archive.namelist()):,} members; the limit is {MOST_MEMBERS}"
+                )
+            yield archive
+    except DataError:
+        raise
+    except FAULTS as fault:
+        sentence = " ".join(str(fault).split())[:200]
+        raise DataError(source.name, f"the file is damaged or no .npz archive: {sentence or type(fault).__name__}") from None
+
+
+class _Stream(NamedTuple):
+    """A dense X in C order and its labels, which need not be held together."""
+
+    X: zipfile.ZipInfo
+    y: zipfile.ZipInfo | None
+
+    @classmethod
+    def of(cls, archive: zipfile.ZipFile) -> _Stream | None:
+        members = {member.filename: member for member in archive.infolist()}
+        if len(members) < len(archive.infolist()) or "X.npy" not in members or not members.keys() <= {"X.npy", "y.npy"}:
+            return None
+        with archive.open(members["X.npy"]) as raw:
+            shape, fortran, dtype = _header(raw, members["X.npy"])
+        plain = not fortran and len(shape) == 2 and all(shape) and dtype.kind in "biuf"
+        return cls(members["X.npy"], members.get("y.npy")) if plain else None
+
+    def chunks(self, source: str, archive: zipfile.ZipFile, options: Options, size: int) -> Iterator[Data]:
+        labels = None if self.y is None else _labels(source, _array(archive, self.y))
+        with archive.open(self.X) as raw:
+            (rows, columns), _, dtype = _header(raw, self.X)
+            _check_labels(source, labels, rows)
+            step = max(1, size // (columns * dtype.itemsize))
+            for start in range(0, rows, step):
+                count = min(step, rows - start)
+                values = raw.read(count * columns * dtype.itemsize)
+                if len(values) != count * columns * dtype.itemsize:
+                    raise ValueError("X.npy has not as many values as it says")
+                X = np.ascontiguousarray(np.frombuffer(values, dtype).reshape(count, columns), dtype=np.float64)
+                _check_values(source, X, options, start)
+                yield Data(source, X, None if labels is None else labels[start : start + count])
+            if raw.read(1):
+                raise ValueError("X.npy has more values than it says")
+
+
+def _bounded(source: Source) -> bytes:
+    raw = b"".join(_pieces(source))
+    if len(raw) > MOST_BYTES:
+        raise DataError(source.name, f"the archive takes more than {MOST_BYTES >> 30} GB")
+    return raw
+
+
+def _pieces(source: Source) -> Iterator[bytes]:
+    taken = 0
+    while taken <= MOST_BYTES and (piece := source.read(1 << 22)):
+        taken += len(piece)
+        yield piece
+
+
+def _header(raw: Any, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, whether in Fortran order, and type of a .npy member; they may not promise more than the member has."""
+    version = np.lib.format.read_magic(raw)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"{member.filename} is of a version that is not known")
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read_header(raw, max_header_size=10_000)
+    if dtype.hasobject or dtype.kind not in "biufSU":
+        raise ValueError(f"{member.filename} holds {dtype}, not numbers or text")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"{member.filename} has a shape that is none")
+    count: int = math.prod(shape)
+    if count * max(1, dtype.itemsize) > member.file_size:
+        raise ValueError(f"{member.filename} says that it has more values than there are")
+    return shape, fortran, dtype
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
+    with archive.open(member) as raw:
+        shape, fortran, dtype = _header(raw, member)
+        count = int(np.prod(shape, dtype=np.int64))  # which fits: the header was checked
+        values = raw.read(count * dtype.itemsize)
+        if len(values) != count * dtype.itemsize or raw.read(1):  # to the end, where the checksum is looked at
+            raise ValueError(f"{member.filename} has not as many values as it says")
+    array = np.frombuffer(values, dtype)
+    return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
+
+
+def _labels(source: str, y: Any) -> Any | None:
+    if y is None:
+        return None
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise DataError(source, f"y has {y.ndim} dimensions: labels are a list")
+    if y.dtype.kind in "SU":
+        try:
+            texts = np.char.decode(y, "utf-8") if y.dtype.kind == "S" else y
+            found = np.empty(len(y), object)
+            found[:] = texts.tolist()
+            "".join(found).encode()
+        except (UnicodeError, ValueError):
+            raise DataError(source, "y has labels that are not text") from None
+        return found
+    if y.dtype.kind in "iu" and len(y) and max(abs(int(y.min())), abs(int(y.max()))) >= 2**53:
+        found = np.empty(len(y), object)  # floats would make one of two neighbours
+        found[:] = [str(label) for label in y.tolist()]
+        return found
+    with np.errstate(over="ignore"):
+        labels = y.astype(np.float64)
+    if not np.isfinite(labels).all():
+        raise DataError(source, f"label {int((~np.isfinite(labels)).argmax()) + 1:,} is not a number")
+    return labels
+
+
+def _features(source: str, arrays: dict[str, Any]) -> Any:
+    if "X" in arrays:
+        X = arrays["X"]
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise DataError(source, f"X must be a matrix of numbers, got {X.ndim} dimensions of {X.dtype}")
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(X, dtype=np.float64)
+    if not {"data", "indices", "indptr", "shape"} <= set(arrays):
+        there = ", ".join(sorted(arrays)[:10]) or "none"
+        raise DataError(source, f"the arrays X and y are not there, nor those of a CSR matrix; there are {there}")
+    try:
+        return _sparse(source, arrays)
+    except (ValueError, TypeError, OverflowError, IndexError) as fault:
+        raise fault if isinstance(fault, DataError) else _unfitting(source) from None
+
+
+def _sparse(source: str, arrays: dict[str, Any]) -> Sparse:
+    kind = bytes(arrays.get("format", np.array(b"csr")).astype("S").tolist()).decode()
+    if kind not in ("csr", "csc"):
+        raise DataError(source, f"the sparse matrix is of format {kind[:20]!r}: only csr and csc are read")
+    indptr, indices = (arrays[name] for name in ("indptr", "indices"))
+    if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in (indptr, indices, arrays["shape"])):
+        raise _unfitting(source)
+    rows, columns = (int(length) for length in arrays["shape"])
+    outer, inner = (rows, columns) if kind == "csr" else (columns, rows)
+    indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
+    data = arrays["data"].astype(np.float64)
+    fits = data.ndim == 1 and len(indptr) == outer + 1 and indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
+    if not fits or (np.diff(indptr) < 0).any() or not 0 <= indices.min(initial=0) <= indices.max(initial=0) < max(1, inner):
+        raise _unfitting(source)
+    if columns > LARGEST_COLUMN:
+        raise DataError(source, f"the matrix has {columns:,} columns; the limit is 2^31 - 1")
+    places = np.repeat(np.arange(outer), np.diff(indptr))
+    at_row, at_column = (places, indices) if kind == "csr" else (indices, places)
+    order = np.lexsort((at_column, at_row))
+    at_row, at_column = at_row[order], at_column[order]
+    if ((np.diff(at_row) == 0) & (np.diff(at_column) == 0)).any():
+        raise DataError(source, "a row has a column twice")
+    starts = np.zeros(rows + 1, np.int64)
+    np.cumsum(np.bincount(at_row, minlength=rows), out=starts[1:])
+    return Sparse(data[order], at_column.astype(np.int32), starts, columns)
+
+
+def _unfitting(source: str) -> DataError:
+    return DataError(source, "the parts of the sparse matrix do not fit together")
+
+
+def _check_labels(source: str, labels: Any, rows: int) -> None:
+    if labels is not None and len(labels) != rows:
+        raise DataError(source, f"X has {rows:,} rows, and y has {len(labels):,} labels")
+
+
+def _check_values(source: str, features: Any, options: Options, start: int = 0) -> None:
+    values = features.values if isinstance(features, Sparse) else features
+    fine = np.isfinite(values)
+    if options.missing == "mean" and not isinstance(features, Sparse):
+        fine |= np.isnan(values)
+    if fine.all():
+        return
+    if isinstance(features, Sparse):
+        at = int((~fine).argmax())
+        row, column = int(np.searchsorted(features.indptr, at, side="right")) - 1, int(features.indices[at])
+        value = values[at]
+    else:
+        row, column = (int(places[0]) for places in np.nonzero(~fine))
+        value = values[row, column]
+    raise DataError(source, f"the value in row {start + row + 1:,}, column {column} of X is {value}")

@@ -1,0 +1,73 @@
+"""What the margin machines share: the fitted attributes of one machine or several, and prediction by pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.problem import Rows, rows_as_matrix, take_rows
+from ..online.stopping import Stop
+from ..scores import votes_of_pairs
+from .base import LinearClassifier
+
+
+class MarginClassifier(LinearClassifier):
+    """Base of the estimators that are made of support vectors. With more than two classes each attribute but `coef_` and
+    `intercept_` is a list with an entry for each machine."""
+
+    multiclass: str
+    support_: Any
+    multipliers_: Any
+    margin_: Any
+    gap_: Any
+    canonical_: Any
+    n_iter_: Any
+    solver_: str
+    stop_: Stop
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows `support_` of X, taken from it when asked for: a fit does not copy X."""
+        if "_support_rows" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has support_vectors_ after fit")
+        rows, places = self._support_rows
+        vectors = [rows_as_matrix(take_rows(rows, place), 0, len(place)) for place in places]
+        return vectors if isinstance(self.support_, list) else vectors[0]
+
+    def __getstate__(self) -> Any:
+        """A saved model holds its support vectors, not all of X."""
+        state = dict(super().__getstate__())
+        if "_support_rows" in state:
+            rows, places = state["_support_rows"]
+            every = np.unique(np.concatenate(places))
+            state["_support_rows"] = take_rows(rows, every), [np.searchsorted(every, place) for place in places]
+        return state
+
+    def _set_each(self, rows: Rows, each: dict[str, list[Any]]) -> None:
+        """Attributes of each machine, and the rows its support vectors are among."""
+        places = each["support_"]
+        several = len(places) > 1
+        self.__dict__.update({name: values if several else values[0] for name, values in each.items()})
+        self._support_rows = (rows, places)
+
+    def _scores(self, X: Any) -> Any:
+        scores = super()._scores(X)
+        pairs = self.multiclass == "ovo" and len(self.classes_) > 2
+        return votes_of_pairs(scores, len(self.classes_)) if pairs else scores
+
+
+def worst_of(stops: list[Stop]) -> Stop:
+    """The worst of the machines' stops speaks for all."""
+    worst = max(stops, key=lambda stop: ("tolerance", "inseparable", "rounding", "steps").index(stop.reason))
+    if len(stops) == 1:
+        return worst
+    words = tuple(stop.reason for stop in stops)
+    done = f"{words.count('tolerance')} of {len(stops)} machines reached the tolerance"
+    return Stop(worst.reason, f"{done}; {worst.sentence}", words)
+
+
+def margin_of(w: Any) -> float:
+    """1/|w|"""
+    length = float(np.linalg.norm(w))
+    return 1.0 / length if length > 0.0 else np.inf

@@ -1,0 +1,70 @@
+"""Some rows at a time: their scores, their sums, their products; what direct solvers are written on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compile import kernel
+from .rows import ask, axpy, dot, span, sqnorm
+
+AHEAD = 8  # rows; as in schedules.py
+
+
+@kernel
+def score(rows: Any, wanted: Any, w: Any, shift: float, out: Any) -> None:
+    """out[r] = <x_i, w> + shift for the r-th wanted row i."""
+    m = wanted.shape[0]
+    for r in range(m):
+        if r + AHEAD < m:
+            ask(rows, wanted[r + AHEAD])
+        out[r] = dot(rows, wanted[r], w) + shift
+
+
+@kernel
+def combine(rows: Any, wanted: Any, coefs: Any, w: Any) -> None:
+    """w += sum_r coefs[r] x_i over the wanted rows i; those with a coefficient of zero are not touched."""
+    m = wanted.shape[0]
+    for r in range(m):
+        if r + AHEAD < m:
+            ask(rows, wanted[r + AHEAD])
+        if coefs[r] != 0.0:
+            axpy(rows, wanted[r], coefs[r], w)
+
+
+@kernel
+def gather(rows: Any, wanted: Any, scale: Any, x0: float, out: Any) -> None:
+    """out[r] = scale[r] (x_i, x_0): a block of float64 rows with the constant last."""
+    d = out.shape[1] - 1
+    for r in range(wanted.shape[0]):
+        row = out[r]
+        for j in range(d):
+            row[j] = 0.0
+        axpy(rows, wanted[r], scale[r], row[:d])
+        row[d] = scale[r] * x0
+
+
+@kernel
+def lengths(rows: Any, shift: float, out: Any) -> None:
+    """out[i] = |x_i|^2 + shift"""
+    for i in range(out.shape[0]):
+        out[i] = sqnorm(rows, i) + shift
+
+
+@kernel
+def add_pairs(rows: Any, wanted: Any, coefs: Any, x0: float, H: Any) -> None:
+    """H += sum_r coefs[r] (x_i, x_0) (x_i, x_0)^T for sparse rows, but only the upper triangle and the last row: one product
+    for each pair of nonzeros."""
+    d = H.shape[0] - 1
+    for r in range(wanted.shape[0]):
+        i, a = wanted[r], coefs[r]
+        if a == 0.0:
+            continue
+        start, stop = span(rows, i)
+        for j in range(start, stop):
+            row, x = H[np.uintp(rows.indices[j])], a * rows.values[j]
+            for other in range(j, stop):
+                row[np.uintp(rows.indices[other])] += x * rows.values[other]
+        axpy(rows, i, a * x0, H[d, :d])
+        H[d, d] += a * x0 * x0

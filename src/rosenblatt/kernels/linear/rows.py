@@ -1,0 +1,196 @@
+"""The two containers of rows and the few operations every algorithm is written on.
+
+`w` is one weight vector; `W` holds one weight vector per head: heads x features for dense rows, so that a head's dot product
+runs over neighbours; features x heads for CSR rows, so that one nonzero finds all heads in one cache line. Products are
+summed in float64. The sums of dense rows may be reordered (vector lanes); moves of the weights never are, so that a replay
+gives the same bits. A move is computed in float64 and rounded once; with a = 1 or -1, float32 lanes give the same bits faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dispatch import REORDER, operation
+from .prefetch import prefetch, prefetch_once
+
+CACHE_LINE = 64
+ASKED = 1024  # bytes of a row that are asked for; the processor sees by itself that a long row goes on
+FAR = 1 << 20  # bytes of weights that a core's own cache does not hold: those of later nonzeros are fetched in time
+NONZEROS_AHEAD = 32
+HEADS_AHEAD = 16  # the same where a nonzero meets all heads
+
+
+class Dense(NamedTuple):
+    values: Any  # n x d, C order, float32 or float64
+
+
+class CSR(NamedTuple):
+    values: Any
+    indices: Any  # int32 or int64
+    indptr: Any
+    width: int
+
+
+@operation
+def dot(rows: Any, i: Any, w: Any) -> Any:
+    """<x_i, w>"""
+
+
+@operation
+def sqnorm(rows: Any, i: Any) -> Any:
+    """<x_i, x_i>"""
+
+
+@operation
+def axpy(rows: Any, i: Any, a: Any, w: Any) -> Any:
+    """w += a x_i"""
+
+
+@operation
+def dots(rows: Any, i: Any, W: Any, out: Any) -> Any:
+    """out[h] = <x_i, w_h> for every head h"""
+
+
+@operation
+def axpy_head(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
+    """w_h += a x_i"""
+
+
+@operation
+def ask(rows: Any, i: Any) -> Any:
+    """Prefetch row i."""
+
+
+@dot.of(Dense, fastmath=REORDER)
+def _(rows: Any, i: Any, w: Any) -> Any:
+    total = 0.0
+    for j in range(w.shape[0]):
+        total += np.float64(rows.values[i, j]) * w[j]
+    return total
+
+
+@sqnorm.of(Dense, fastmath=REORDER)
+def _(rows: Any, i: Any) -> Any:
+    total = 0.0
+    for j in range(rows.values.shape[1]):
+        total += np.float64(rows.values[i, j]) * rows.values[i, j]
+    return total
+
+
+@axpy.of(Dense)
+def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
+    values, a, one = rows.values, np.float64(a), w.dtype.type(a)
+    if abs(a) == 1.0:
+        for j in range(w.shape[0]):
+            w[j] += one * values[i, j]
+    else:
+        for j in range(w.shape[0]):
+            w[j] += a * values[i, j]
+
+
+@dots.of(Dense, fastmath=REORDER)
+def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
+    k, d = W.shape
+    for h in range(0, k, 2):  # two heads share each load of x; an odd last one runs twice, so that its sum has the same bits
+        other = min(h + 1, k - 1)
+        s0 = s1 = 0.0
+        for j in range(d):
+            x = np.float64(rows.values[i, j])
+            s0 += x * W[h, j]
+            s1 += x * W[other, j]
+        out[h] = s0
+        out[other] = s1
+
+
+@axpy_head.of(Dense)
+def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
+    axpy(rows, i, a, W[h])
+
+
+@ask.of(Dense)
+def _(rows: Any, i: Any) -> Any:
+    width = rows.values.shape[1] * rows.values.itemsize
+    for offset in range(0, min(width, ASKED), CACHE_LINE):
+        prefetch(rows.values, np.int64(i) * width + offset)
+
+
+@operation
+def span(rows: Any, i: Any) -> Any:
+    """Where row i's nonzeros start and stop, unsigned: Numba need not ask whether an index counts from the end."""
+
+
+@span.of(CSR)
+def _(rows: Any, i: Any) -> Any:
+    return np.uintp(rows.indptr[i]), np.uintp(rows.indptr[i + 1])
+
+
+@dot.of(CSR)
+def _(rows: Any, i: Any, w: Any) -> Any:
+    values, indices = rows.values, rows.indices
+    start, stop = span(rows, i)
+    quads = stop - ((stop - start) & np.uintp(3))
+    far, last = w.shape[0] * w.strides[0] > FAR, np.int64(indices.shape[0]) - 4
+    s0 = s1 = s2 = s3 = 0.0
+    for j in range(start, quads, np.uintp(4)):  # four sums, so that no product waits for the one before
+        if far:
+            soon = np.uintp(min(np.int64(j) + NONZEROS_AHEAD, last))
+            for ahead in range(soon, soon + np.uintp(4)):
+                prefetch(w, np.int64(indices[ahead]) * w.strides[0])
+        j1, j2, j3 = j + np.uintp(1), j + np.uintp(2), j + np.uintp(3)
+        s0 += np.float64(values[j]) * w[np.uintp(indices[j])]
+        s1 += np.float64(values[j1]) * w[np.uintp(indices[j1])]
+        s2 += np.float64(values[j2]) * w[np.uintp(indices[j2])]
+        s3 += np.float64(values[j3]) * w[np.uintp(indices[j3])]
+    for j in range(quads, stop):
+        s0 += np.float64(values[j]) * w[np.uintp(indices[j])]
+    return (s0 + s1) + (s2 + s3)
+
+
+@sqnorm.of(CSR)
+def _(rows: Any, i: Any) -> Any:
+    start, stop = span(rows, i)
+    total = 0.0
+    for j in range(start, stop):
+        total += np.float64(rows.values[j]) * rows.values[j]
+    return total
+
+
+@axpy.of(CSR)
+def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
+    start, stop = span(rows, i)
+    a = np.float64(a)
+    for j in range(start, stop):
+        w[np.uintp(rows.indices[j])] += a * rows.values[j]
+
+
+@dots.of(CSR)
+def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
+    start, stop = span(rows, i)
+    stored, stride = rows.indices.shape[0], W.strides[0]
+    out[:] = 0.0
+    for j in range(start, stop):
+        soon = np.int64(rows.indices[min(np.int64(j) + HEADS_AHEAD, stored - 1)]) * stride
+        for offset in range(0, stride, CACHE_LINE):
+            prefetch(W, soon + offset)
+        x, column = np.float64(rows.values[j]), W[np.uintp(rows.indices[j])]
+        for h in range(out.shape[0]):
+            out[h] += x * column[h]
+
+
+@axpy_head.of(CSR)
+def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
+    start, stop = span(rows, i)
+    a = np.float64(a)
+    for j in range(start, stop):
+        W[np.uintp(rows.indices[j]), h] += a * rows.values[j]
+
+
+@ask.of(CSR)
+def _(rows: Any, i: Any) -> Any:
+    start, stop = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])
+    for offset in range(start * rows.values.itemsize, stop * rows.values.itemsize, CACHE_LINE):
+        prefetch_once(rows.values, offset)
+    for offset in range(start * rows.indices.itemsize, stop * rows.indices.itemsize, CACHE_LINE):
+        prefetch_once(rows.indices, offset)

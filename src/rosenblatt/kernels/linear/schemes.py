@@ -1,0 +1,206 @@
+"""What a label asks of a row's scores: one plane, k planes against each other, or k planes each against the rest.
+
+Each scheme has two operations. `judge` writes the moves that row i asks for onto the tape, without making them; `move`
+makes one of them. Every sweep, replay and average is a loop over these two.
+
+    scheme   the row asks for a move when            the move
+    Binary   y <w, p> <= margin                      w += tau y p
+    Argmax   <w_l, p> - max_z <w_z, p> <= margin     w_l += tau p, w_z -= tau p   (z: the smallest label among equals)
+    Rest     y_h <w_h, p> <= margin, each head h     w_h += tau y_h p             (y_h = +1 where h is the row's label)
+
+p is the augmented row (x_0, x); `bias` holds weight 0 of each head in float64, so that a score is <w, x> + x_0 bias.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dispatch import operation
+from .rows import axpy, axpy_head, dot, dots, sqnorm
+from .rules import step
+
+
+class Binary(NamedTuple):
+    signs: Any  # int8, +1 or -1 for each row
+    weights: Any  # float64, one for each row, or none at all where every row weighs 1
+
+
+class Argmax(NamedTuple):
+    codes: Any  # int32, 0..k-1 for each row
+    weights: Any
+
+
+class Rest(NamedTuple):
+    codes: Any
+    heads: Any  # int32, the class that each head tells from the rest
+    weights: Any
+
+
+class State(NamedTuple):
+    """The weights on their way, and what is counted along: one entry per head that runs on its own."""
+
+    w: Any  # Binary: d. Argmax, Rest: k x d (dense) or d x k (CSR)
+    bias: Any  # float64, one per weight vector
+    counts: Any  # int64, updates made so far
+    sqnorms: Any  # float64, the squared norm of the augmented weights; kept current where w_max is set
+    scores: Any  # float64, room for one row's scores
+    x0: float
+
+
+class Tape(NamedTuple):
+    """The moves asked for or made, in order; a buffer that the caller empties."""
+
+    rows: Any  # int64
+    steps: Any  # float64, tau > 0
+    times: Any  # int64, position of the row within this call
+    others: Any  # int32, Argmax: the rival; Rest: the head; Binary: unused
+    margins: Any  # float64, the margin that asked for the move
+
+
+@operation
+def write(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
+    """Put one move on the tape, unless it is no move at all; the new number of moves, or -1 where its length overflowed."""
+
+
+@operation
+def judge(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+    """Put the moves that row i asks for on the tape after the first `used`; the new number, or -1 where a score overflowed."""
+
+
+@operation
+def move(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+    """Make one move of row i, `tau` long."""
+
+
+@operation
+def length(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+    """The squared length of row i's move with tau = 1."""
+
+
+@operation
+def weight_of(labels: Any, i: Any) -> Any:
+    """What row i weighs."""
+
+
+@operation
+def head_of(labels: Any, other: Any) -> Any:
+    """Which entry of `State.counts` a move belongs to."""
+
+
+@write.of(Tape)
+def _(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
+    if tau == 0.0:
+        return used
+    if tau != tau:
+        return -1
+    tape.rows[used] = i
+    tape.steps[used] = tau
+    tape.others[used] = other
+    tape.margins[used] = margin
+    return used + 1
+
+
+@judge.of(Binary)
+def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+    margin = labels.signs[i] * (dot(rows, i, state.w) + state.x0 * state.bias[0])
+    if not abs(margin) < np.inf:
+        return -1
+    if margin > rule.margin:
+        return used
+    return write(tape, used, i, 0, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
+
+
+@move.of(Binary)
+def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+    signed = labels.signs[i] * tau
+    axpy(rows, i, signed, w)
+    bias[0] += signed * x0
+
+
+@length.of(Binary)
+def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+    return sqnorm(rows, i) + x0 * x0
+
+
+@head_of.of(Binary)
+def _(labels: Any, other: Any) -> Any:
+    return 0
+
+
+@judge.of(Argmax)
+def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+    scores, label, rival = state.scores, labels.codes[i], -1
+    dots(rows, i, state.w, scores)
+    for z in range(scores.shape[0]):
+        scores[z] += state.x0 * state.bias[z]
+        if z != label and (rival < 0 or scores[z] > scores[rival]):
+            rival = z
+    margin = scores[label] - scores[rival]
+    if not abs(margin) < np.inf:
+        return -1
+    if margin > rule.margin:
+        return used
+    return write(tape, used, i, rival, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
+
+
+@move.of(Argmax)
+def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+    label = labels.codes[i]
+    axpy_head(rows, i, tau, w, label)
+    axpy_head(rows, i, -tau, w, other)
+    bias[label] += tau * x0
+    bias[other] -= tau * x0
+
+
+@length.of(Argmax)
+def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+    return 2.0 * (sqnorm(rows, i) + x0 * x0)
+
+
+@head_of.of(Argmax)
+def _(labels: Any, other: Any) -> Any:
+    return 0
+
+
+@judge.of(Rest)
+def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+    scores, label = state.scores, labels.codes[i]
+    dots(rows, i, state.w, scores)
+    for h in range(scores.shape[0]):
+        margin = scores[h] + state.x0 * state.bias[h]
+        if labels.heads[h] != label:
+            margin = -margin
+        if not abs(margin) < np.inf:
+            return -1
+        if margin <= rule.margin:
+            used = write(tape, used, i, h, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
+            if used < 0:
+                return -1
+    return used
+
+
+@move.of(Rest)
+def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+    signed = tau if labels.heads[other] == labels.codes[i] else -tau
+    axpy_head(rows, i, signed, w, other)
+    bias[other] += signed * x0
+
+
+@length.of(Rest)
+def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+    return sqnorm(rows, i) + x0 * x0
+
+
+@head_of.of(Rest)
+def _(labels: Any, other: Any) -> Any:
+    return other
+
+
+def _weight(labels: Any, i: Any) -> Any:
+    return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
+
+
+for _scheme in (Binary, Argmax, Rest):
+    weight_of.of(_scheme)(_weight)

@@ -1,0 +1,124 @@
+"""The passes over the rows: `online` moves the weights, `find` collects what it would move, `add` and `trail` replay moves."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..compile import kernel
+from .rows import ask
+from .schemes import head_of, judge, length, move
+
+# Why a sweep came back.
+DONE, FULL, LIMIT, NORM, OVERFLOW = range(5)
+
+
+class Pace(NamedTuple):
+    rhos: Any  # float64, step sizes rho_1, rho_2, ...; the last one stands for all that follow
+    limit: int  # come back when a head has made this many updates
+    bound: float  # come back when the squared norm of a head passes this
+    ahead: int  # how many rows ahead of its turn a row is asked for; 0: never
+    since: int  # rows visited before
+
+
+@kernel
+def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any, sums: Any, tape: Any) -> tuple[int, int, int]:
+    """Visit the rows in `order`, moving the weights wherever the rule asks: w += rho_k tau y_i x_i.
+
+    `sums`, where it has room, collects the moves times the number of rows visited before: what an average needs, while the
+    row is at hand.
+    Comes back when the order is done, the tape is full, a head has reached the limit or the bound, or a score overflowed:
+    (rows visited, moves on the tape, why).
+    """
+    n, room, last = order.shape[0], tape.rows.shape[0] - state.counts.shape[0], pace.rhos.shape[0] - 1
+    used, why = 0, DONE
+    for p in range(n):
+        i = order[p]
+        if pace.ahead > 0 and p + pace.ahead < n:
+            ask(rows, order[p + pace.ahead])
+        after = judge(labels, rows, i, rule, state, tape, used)
+        if after == used:
+            continue
+        if after < 0:
+            return p, used, OVERFLOW
+        for s in range(used, after):
+            h = head_of(labels, tape.others[s])
+            tau = pace.rhos[min(state.counts[h], last)] * tape.steps[s]
+            move(labels, rows, i, tape.others[s], tau, state.x0, state.w, state.bias)
+            if sums.w.size > 0:
+                move(labels, rows, i, tape.others[s], tau * (pace.since + p), state.x0, sums.w, sums.bias)
+            state.counts[h] += 1
+            tape.steps[s] = tau
+            tape.times[s] = p
+            if pace.bound < float("inf"):
+                state.sqnorms[h] += tau * (2.0 * tape.margins[s] + tau * length(labels, rows, i, state.x0))
+                if state.sqnorms[h] > pace.bound:
+                    why = NORM
+            if state.counts[h] >= pace.limit:
+                why = LIMIT
+        used = after
+        if why == DONE and used > room:
+            why = FULL
+        if why != DONE:
+            return p + 1, used, why
+    return n, used, DONE
+
+
+@kernel
+def find(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tape: Any) -> tuple[int, int, int]:
+    """Collect the moves that the rows in `order` ask for, and leave the weights alone."""
+    used = 0
+    for p in range(order.shape[0]):
+        i = order[p]
+        after = judge(labels, rows, i, rule, state, tape, used)
+        if after < 0:
+            return p, used, OVERFLOW
+        used = after
+    return order.shape[0], used, DONE
+
+
+@kernel
+def add(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any) -> None:
+    """Make the moves of the rows `moved`, in order: the replay of a log, the step of a batch, the sum behind an average."""
+    for s in range(moved.shape[0]):
+        move(labels, rows, moved[s], others[s], taus[s], x0, w, bias)
+
+
+@kernel
+def trail(
+    rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any, planes: Any, shifts: Any
+) -> None:
+    """Make the moves of a binary run and write down the plane before the first and after each: (w, x_0 bias)."""
+    for s in range(planes.shape[0]):
+        if s > 0:
+            move(labels, rows, moved[s - 1], others[s - 1], taus[s - 1], x0, w, bias)
+        for j in range(w.shape[0]):
+            planes[s, j] = w[j]
+        shifts[s] = x0 * bias[0]
+
+
+@kernel
+def add_steps(
+    rows: Any, labels: Any, moved: Any, others: Any, taus: Any, edges: Any,
+    state: Any, delta: Any, flat: Any, planes: Any, shifts: Any,
+) -> None:  # fmt: skip
+    """Make batch steps: the moves between two of `edges` are summed in `delta`, rounded to the weights' type, and made.
+
+    flat: (weights, those of `delta`, one number of the weights' type), seen as vectors. planes, shifts: the plane before the
+    first step and after each, of binary runs; or empty.
+    """
+    weights, sums, rounded = flat
+    for n in range(edges.shape[0]):
+        if n > 0:
+            sums[:] = 0.0
+            delta.bias[:] = 0.0
+            for s in range(edges[n - 1] - edges[0], edges[n] - edges[0]):
+                move(labels, rows, moved[s], others[s], taus[s], state.x0, delta.w, delta.bias)
+            for j in range(weights.shape[0]):
+                rounded[0] = sums[j]
+                weights[j] += rounded[0]
+            for h in range(delta.bias.shape[0]):
+                state.bias[h] += delta.bias[h]
+        if planes.shape[0] > 0:
+            for j in range(weights.shape[0]):
+                planes[n, j] = weights[j]
+            shifts[n] = state.x0 * state.bias[0]

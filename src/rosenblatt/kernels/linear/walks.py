@@ -1,0 +1,133 @@
+"""Walks through the hypotheses of a run: every one of them judges a block of rows.
+
+A walk starts from the scores of one hypothesis and makes the run's moves on the scores instead of the weights:
+<w + c v, p> = <w, p> + c <v, p>. `products[v]` holds <v, p> for every row p of the block, `scores[h]` the scores of head h.
+Move s adds `coefs[s] * products[vectors[s]]` to the scores of head `plus[s]` and takes it from head `minus[s]` (-1: from none);
+`shifts[s]`, what weight 0 adds to every row, goes to `bias` instead, one number for each head: among the scores, a large bias
+would swallow small products for good. Where `ends[s]` is set, a hypothesis is complete.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile import kernel
+
+
+class Moves(NamedTuple):
+    vectors: Any  # int64
+    coefs: Any  # float64
+    shifts: Any  # float64
+    plus: Any  # int32
+    minus: Any  # int32
+    ends: Any  # bool
+
+
+@kernel
+def count_wrong(planes: Any, shifts: Any, X: Any, rough: Any, doubts: Any, signs: Any, weights: Any, errors: Any) -> None:
+    """errors[n] += what the rows of X weigh that plane n, which scores them <w_n, x> + shifts[n], does not have on their side.
+
+    rough[n, i] + shifts[n] in float32 is at most doubts[n] from the score of row i; where that leaves the side open, the score
+    is computed in float64. signs: float32.
+    """
+    m = signs.shape[0]
+    for n in range(rough.shape[0]):
+        score, shift, doubt = rough[n], np.float32(shifts[n]), np.float32(doubts[n])
+        right = left_open = 0
+        for i in range(m):
+            margin = signs[i] * (score[i] + shift)
+            right += margin > doubt
+            left_open += not abs(margin) > doubt
+        if weights.shape[0] == 0 and left_open == 0:
+            errors[n] += m - right
+            continue
+        for i in range(m):
+            margin = np.float64(signs[i] * (score[i] + shift))
+            if not abs(margin) > doubt:
+                margin = 0.0
+                for j in range(X.shape[1]):
+                    margin += np.float64(X[i, j]) * planes[n, j]
+                margin = signs[i] * (margin + shifts[n])
+            if not margin > 0.0:
+                errors[n] += weights[i] if weights.shape[0] > 0 else 1.0
+
+
+@kernel
+def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
+    """errors[n] += what the rows weigh that hypothesis n of a binary walk gets wrong; a row on the plane is wrong."""
+    n = 0
+    for s in range(moves.coefs.shape[0]):
+        make_move(products, moves, s, scores, bias)
+        if moves.ends[s]:
+            for i in range(signs.shape[0]):
+                if not signs[i] * (scores[0, i] + bias[0]) > 0.0:
+                    errors[n] += weights[i] if weights.shape[0] > 0 else 1.0
+            n += 1
+
+
+@kernel
+def count_errors_argmax(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
+    """errors[n] += what the rows weigh that hypothesis n of an argmax walk gets wrong; a row that a rival equals is wrong."""
+    k, m, n = scores.shape[0], codes.shape[0], 0
+    for s in range(moves.coefs.shape[0]):
+        make_move(products, moves, s, scores, bias)
+        if not moves.ends[s]:
+            continue
+        for i in range(m):
+            right, label = True, codes[i]
+            for h in range(k):
+                right &= h == label or scores[label, i] + bias[label] > scores[h, i] + bias[h]
+            if not right:
+                errors[n] += weights[i] if weights.shape[0] > 0 else 1.0
+        n += 1
+
+
+@kernel
+def count_votes(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
+    """votes[0] += the votes of a binary walk's hypotheses, +1 or -1 times their ballots; a row on the plane gets -1."""
+    m, n, score, vote = scores.shape[1], 0, scores[0], votes[0]
+    for s in range(moves.coefs.shape[0]):
+        product, c = products[moves.vectors[s]], moves.coefs[s]
+        bias[0] += moves.shifts[s]
+        ballot, shift = ballots[n] if moves.ends[s] else 0.0, bias[0]
+        if ballot == 0.0:
+            for i in range(m):
+                score[i] += c * product[i]
+        else:
+            for i in range(m):
+                score[i] += c * product[i]
+                vote[i] += ballot if score[i] + shift > 0.0 else -ballot
+        n += moves.ends[s]
+
+
+@kernel
+def count_votes_argmax(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
+    """votes[h] += the ballots of the hypotheses whose best head is h, the first among equals."""
+    k, m, n = scores.shape[0], scores.shape[1], 0
+    for s in range(moves.coefs.shape[0]):
+        make_move(products, moves, s, scores, bias)
+        if not moves.ends[s]:
+            continue
+        if ballots[n] != 0.0:
+            for i in range(m):
+                best = 0
+                for h in range(1, k):
+                    if scores[h, i] + bias[h] > scores[best, i] + bias[best]:
+                        best = h
+                votes[best, i] += ballots[n]
+        n += 1
+
+
+@kernel
+def make_move(products: Any, moves: Any, s: int, scores: Any, bias: Any) -> None:
+    product, c, shift = products[moves.vectors[s]], moves.coefs[s], moves.shifts[s]
+    plus, minus = moves.plus[s], moves.minus[s]
+    for i in range(scores.shape[1]):
+        scores[plus, i] += c * product[i]
+    bias[plus] += shift
+    if minus >= 0:
+        for i in range(scores.shape[1]):
+            scores[minus, i] -= c * product[i]
+        bias[minus] -= shift

@@ -1,0 +1,109 @@
+"""The 0-1 loss along lines: on each, the step that leaves the fewest rows on the wrong side.
+
+Problem    min over t of the number of rows with s_i + t p_i <= 0; s_i is a row's signed score, p_i what a step of 1 adds to it.
+Update     the loss is constant between the points -s_i/p_i. Sort them, count across them, step to the middle of a best
+           interval (one of several at random), and go on to the next line.
+Reference  L. Li and H.-T. Lin, Optimizing 0/1 loss for perceptrons by random coordinate descent, IJCNN (2007).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compile import kernel
+from .shuffle import HALF, A, B, C
+
+FLAT = 1e-12  # a row that moves less than so much of the fastest one does not move
+NARROW = 1e-10  # an interval shorter than so much of its ends is none: rounding made it
+SHORT = 16  # so many numbers are sorted by insertion
+
+
+@kernel
+def sort_with(keys: Any, marks: Any, n: int, stack: Any) -> None:
+    """Sort the first n keys and carry the marks along; `stack` has room for 2 log2(n) whole numbers."""
+    top, low, high = 0, 0, n - 1
+    while True:
+        while high - low >= SHORT:
+            a, b, c = keys[low], keys[(low + high) // 2], keys[high]
+            pivot = max(min(a, b), min(max(a, b), c))
+            i, j = low, high
+            while i <= j:
+                while keys[i] < pivot:
+                    i += 1
+                while pivot < keys[j]:
+                    j -= 1
+                if i <= j:
+                    keys[i], keys[j] = keys[j], keys[i]
+                    marks[i], marks[j] = marks[j], marks[i]
+                    i += 1
+                    j -= 1
+            # The longer part waits, so that few do.
+            if j - low > high - i:
+                stack[top], stack[top + 1] = low, j
+                low = i
+            else:
+                stack[top], stack[top + 1] = i, high
+                high = j
+            top += 2
+        for i in range(low + 1, high + 1):
+            key, mark, j = keys[i], marks[i], i - 1
+            while j >= low and keys[j] > key:
+                keys[j + 1], marks[j + 1] = keys[j], marks[j]
+                j -= 1
+            keys[j + 1], marks[j + 1] = key, mark
+        if top == 0:
+            return
+        top -= 2
+        low, high = stack[top], stack[top + 1]
+
+
+@kernel
+def search_lines(
+    P: Any, order: Any, scores: Any, steps: Any, keys: Any, marks: Any, stack: Any, reach: float, seed: Any
+) -> int:
+    """Step along the lines P[r], r in `order`, one after the other; scores and steps move. Returns the errors at the end.
+
+    Only steps that move scores by up to `reach` times their mean size are looked at: sorting is most of the work.
+    """
+    n, drawn = scores.shape[0], seed[0]
+    for r in order:
+        p, fastest, speed, size, m, right = P[r], 0.0, 0.0, 0.0, 0, 0
+        for i in range(n):
+            fastest = max(fastest, abs(p[i]))
+            speed += abs(p[i])
+            size += abs(scores[i])
+        if speed == 0.0 or size == 0.0:
+            continue
+        edge = reach * size / speed
+        for i in range(n):
+            s, moves = scores[i], p[i]
+            first, last = s - edge * moves, s + edge * moves
+            right += first > 0.0
+            if (first > 0.0) != (last > 0.0) and abs(moves) > FLAT * fastest:
+                keys[m] = -s / moves
+                marks[m] = 1 if moves > 0.0 else -1
+                m += 1
+        sort_with(keys, marks, m, stack)
+        best, step, ties = -1, 0.0, 0
+        here = -edge
+        for k in range(m + 1):
+            after = keys[k] if k < m else edge
+            if right >= best and after - here > NARROW * max(abs(here), abs(after)):
+                ties = 1 if right > best else ties + 1
+                drawn ^= drawn << A
+                drawn ^= drawn >> B
+                drawn ^= drawn << C
+                if right > best or ((drawn >> HALF) * np.uint64(ties)) >> HALF == np.uint64(0):
+                    best, step = right, here + 0.5 * (after - here)
+            if k < m:
+                right += marks[k]
+                here = after
+        for i in range(n):
+            scores[i] += step * p[i]
+        steps[r] += step
+    seed[0], wrong = drawn, 0
+    for i in range(n):
+        wrong += scores[i] <= 0.0
+    return wrong

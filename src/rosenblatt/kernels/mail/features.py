@@ -1,0 +1,169 @@
+"""The columns of many messages; the definition is `mail/features.py`, and this gives the same columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compile import inlined, kernel
+from ..text.murmur import murmur3
+
+FIELDS, HEADERS, BODY, WIDTH = np.uintp(9), np.uintp(5), np.uintp(6), np.uintp(5)
+WORDS, LINES, NAMES, PAIR = np.uint32(16), np.uint32(32), np.uint32(33), np.uint32(0x9E3779B1)
+DRAWN = np.uint32(1 << 31)
+ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
+SPACE, NEWLINE, COLON = np.uint8(32), np.uint8(10), np.uint8(58)
+DIGIT = 11  # bits that one pass of the sort looks at
+
+# 0: between words; 1: within a word, not at its ends; 2: of a word.
+KINDS = np.zeros(256, np.uint8)
+KINDS[list(b".@_'-")] = 1
+KINDS[list(b"abcdefghijklmnopqrstuvwxyz0123456789$")] = 2
+KINDS[128:] = 2
+
+
+@inlined
+def _is_space(c: Any) -> Any:
+    return c == SPACE or np.uint8(9) <= c <= np.uint8(13)
+
+
+@inlined
+def _squeezed(text: Any, start: Any, stop: Any, room: Any, plain: Any) -> Any:
+    """text[start:stop] to plain[1:], with single spaces, `room` bytes at most, between two spaces; its end."""
+    plain[ZERO] = SPACE
+    n, i, last = ONE, start, room + ONE
+    waits = False  # whether a space is due before the next word
+    while i < stop and n < last:
+        c = text[i]
+        if _is_space(c):
+            waits = bool(n > ONE)
+        else:
+            if waits:
+                plain[n] = SPACE
+                n += ONE
+                waits = False
+            if n < last:
+                plain[n] = c
+                n += ONE
+        i += ONE
+    plain[n] = SPACE
+    return n + ONE
+
+
+@kernel
+def _word(text: Any, i: Any, stop: Any) -> Any:
+    """The first word from i on: its start and its end; both `stop` where there is none."""
+    while i < stop and KINDS[text[i]] != np.uint8(2):
+        i += ONE
+    start, end = i, i
+    while i < stop and KINDS[text[i]] != np.uint8(0):
+        i += ONE
+        if KINDS[text[i - ONE]] == np.uint8(2):
+            end = i
+    return start, end
+
+
+@kernel
+def _field(text: Any, size: Any, f: Any, found: Any, n: Any) -> Any:
+    """The hashes of words, pairs and grams of a squeezed text into found[n:]; the next n."""
+    seed, before, first = np.uint32(np.uint32(f) + WORDS), np.uint32(0), True
+    start, end = _word(text, ZERO, size)
+    while start < end:
+        h = murmur3(text, start, end, seed)
+        found[n] = h
+        n += ONE
+        if not first and f != BODY:
+            found[n] = np.uint32(np.uint32(before * PAIR) + h)
+            n += ONE
+        before, first = h, False
+        start, end = _word(text, end, size)
+    i = ZERO
+    while i + WIDTH <= size:
+        h = murmur3(text, i, i + WIDTH, np.uint32(f))
+        if f != BODY or h < DRAWN:
+            found[n] = h
+            n += ONE
+        i += ONE
+    return n
+
+
+@kernel
+def _headers(text: Any, start: Any, stop: Any, found: Any, n: Any) -> Any:
+    """The hashes of the lines of headers, and of their words with the headers' names, into found[n:]; the next n."""
+    line = start
+    while line < stop:
+        end = line
+        colon = stop  # where ": " begins
+        while end < stop and text[end] != NEWLINE:
+            if colon == stop and text[end] == COLON and end + ONE < stop and text[end + ONE] == SPACE:
+                colon = end
+            end += ONE
+        if end > line:
+            found[n] = murmur3(text, line, end, LINES)
+            n += ONE
+        if colon < stop:
+            name = murmur3(text, line, colon, NAMES)
+            word, after = _word(text, colon + TWO, end)
+            while word < after:
+                found[n] = np.uint32(np.uint32(name * PAIR) + murmur3(text, word, after, np.uint32(WORDS + np.uint32(HEADERS))))
+                n += ONE
+                word, after = _word(text, after, end)
+        line = end + ONE
+    return n
+
+
+@kernel
+def _sorted_once(values: Any, spare: Any, n: Any, bits: int, counts: Any, out: Any, at: Any) -> Any:
+    """values[:n], sorted, each once, to out[at:]; the end of them. Digit by digit, as they are short and many."""
+    shift = 0
+    while shift < bits:
+        digits = np.uint32((1 << min(DIGIT, bits - shift)) - 1)
+        for d in range(np.int64(digits) + 1):
+            counts[d] = 0
+        for i in range(n):
+            counts[(values[i] >> np.uint32(shift)) & digits] += 1
+        total = 0
+        for d in range(np.int64(digits) + 1):
+            here = counts[d]
+            counts[d] = total
+            total += here
+        for i in range(n):
+            digit = (values[i] >> np.uint32(shift)) & digits
+            spare[np.uintp(counts[digit])] = values[i]
+            counts[digit] += 1
+        values, spare = spare, values
+        shift += DIGIT
+    for i in range(n):
+        if i == 0 or values[i] != values[i - 1]:
+            out[at] = values[i]
+            at += ONE
+    return at
+
+
+@kernel
+def message_columns(
+    text: Any, ends: Any, room: Any, bits: int, plain: Any, scratch: Any, counts: Any, out: Any, number: Any
+) -> Any:
+    """The columns of messages, one after the other, to `out`, and how many each has to `number`; returns how many in all.
+
+    Field f of message m is text[ends[9 m + f]:ends[9 m + f + 1]], folded; `room` is how much of each field is read.
+    """
+    at, mask = ZERO, np.uint32((1 << bits) - 1)
+    values, spare = scratch[0], scratch[1]
+    for m in range(number.shape[0]):
+        n, f = ZERO, ZERO
+        while f < FIELDS:
+            start, stop = np.uintp(ends[np.uintp(m) * FIELDS + f]), np.uintp(ends[np.uintp(m) * FIELDS + f + ONE])
+            if start < stop:
+                if f == HEADERS:
+                    n = _headers(text, start, stop, values, n)
+                else:
+                    n = _field(plain, _squeezed(text, start, stop, np.uintp(room[f]), plain), f, values, n)
+            f += ONE
+        for i in range(n):
+            values[i] &= mask
+        before = at
+        at = _sorted_once(values, spare, np.int64(n), bits, counts, out, at)
+        number[m] = np.int64(at - before)
+    return at

@@ -1,0 +1,1 @@
+"""Kernels that parse numbers, svmlight and delimited text."""

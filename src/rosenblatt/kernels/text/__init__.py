@@ -1,0 +1,1 @@
+"""Kernels on text: n-grams, hashing, vocabularies."""

@@ -1,0 +1,233 @@
+"""A text cut into grams: words, runs of words, runs of characters. What a gram is, scikit-learn's HashingVectorizer defines.
+
+A text is UTF-8 as Python's encoder writes it. It is copied, in lower case and with its blanks made one, into `clean`, and
+`starts` says where its units (words or characters) start there; a gram is a run of units, clean[froms[g]:tos[g]].
+A table `kinds` says of every character whether it is of a word or a blank, `lows` what it is in lower case.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile import inlined, kernel
+
+WORDS, CHARS, CHARS_IN_WORDS = 0, 1, 2
+OF_A_WORD, BLANK = np.uint8(1), np.uint8(2)
+SPACE = np.uint8(32)
+ONE = np.uintp(1)
+SIX = np.uint32(0x3F)
+
+
+class Cut(NamedTuple):
+    """How texts are cut: runs of `low` to `high` units; `kinds` and `lows` may end after the last character there is."""
+
+    how: Any
+    low: Any
+    high: Any
+    kinds: Any
+    lows: Any
+
+
+class Scratch(NamedTuple):
+    """Room for one text, its units and its grams; `clean` has room for three bytes more."""
+
+    clean: Any
+    starts: Any
+    froms: Any
+    tos: Any
+
+
+@inlined
+def _later(text: Any, i: Any, shift: Any) -> Any:
+    """Six bits of a character's later byte."""
+    return np.uint32(np.uint32(np.uint32(text[i]) & SIX) << np.uint32(shift))
+
+
+@inlined
+def _character(text: Any, i: Any) -> Any:
+    """The character at text[i], and where the next one is."""
+    c = np.uint32(text[i])
+    if c < np.uint32(0x80):
+        return c, i + ONE
+    if c < np.uint32(0xE0):
+        return np.uint32(np.uint32((c & np.uint32(0x1F)) << np.uint32(6)) | _later(text, i + ONE, 0)), i + np.uintp(2)
+    if c < np.uint32(0xF0):
+        high = np.uint32(np.uint32((c & np.uint32(0x0F)) << np.uint32(12)) | _later(text, i + ONE, 6))
+        return np.uint32(high | _later(text, i + np.uintp(2), 0)), i + np.uintp(3)
+    high = np.uint32(np.uint32((c & np.uint32(0x07)) << np.uint32(18)) | _later(text, i + ONE, 12))
+    low = np.uint32(_later(text, i + np.uintp(2), 6) | _later(text, i + np.uintp(3), 0))
+    return np.uint32(high | low), i + np.uintp(4)
+
+
+@inlined
+def _tail(c: Any, shift: Any) -> Any:
+    return np.uint8(np.uint32(0x80) | np.uint32(np.uint32(c >> np.uint32(shift)) & SIX))
+
+
+@inlined
+def _put(clean: Any, at: Any, c: Any) -> Any:
+    """Write a character; where the next one goes."""
+    if c < np.uint32(0x80):
+        clean[at] = np.uint8(c)
+        return at + ONE
+    if c < np.uint32(0x800):
+        clean[at] = np.uint8(np.uint32(0xC0) | np.uint32(c >> np.uint32(6)))
+        clean[at + ONE] = _tail(c, 0)
+        return at + np.uintp(2)
+    if c < np.uint32(0x10000):
+        clean[at] = np.uint8(np.uint32(0xE0) | np.uint32(c >> np.uint32(12)))
+        clean[at + ONE] = _tail(c, 6)
+        clean[at + np.uintp(2)] = _tail(c, 0)
+        return at + np.uintp(3)
+    clean[at] = np.uint8(np.uint32(0xF0) | np.uint32(c >> np.uint32(18)))
+    clean[at + ONE] = _tail(c, 12)
+    clean[at + np.uintp(2)] = _tail(c, 6)
+    clean[at + np.uintp(3)] = _tail(c, 0)
+    return at + np.uintp(4)
+
+
+@kernel
+def _words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+    """Words of two or more characters, a space after each."""
+    count, begin, at, letters = np.uintp(0), np.uintp(0), np.uintp(0), np.uintp(0)
+    while i < stop:
+        c, i = _character(text, i)
+        c = lows[c]
+        if kinds[c] == OF_A_WORD:
+            at = _put(clean, at, c)
+            letters += ONE
+        if kinds[c] != OF_A_WORD or i >= stop:
+            if letters >= np.uintp(2):
+                clean[at] = SPACE
+                starts[count] = begin
+                count += ONE
+                begin = at + ONE
+            at = begin
+            letters = np.uintp(0)
+    starts[count] = begin
+    return count
+
+
+@inlined
+def _is_ascii(text: Any, i: Any, stop: Any) -> Any:
+    found = np.uint8(0)
+    for k in range(i, stop):
+        found |= text[k]
+    return found < np.uint8(0x80)
+
+
+@kernel
+def _ascii_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+    """The same words where every character is a byte, as in most texts."""
+    count, begin, at = np.uintp(0), np.uintp(0), np.uintp(0)
+    while i < stop:
+        c = lows[text[i]]
+        i += ONE
+        if kinds[c] == OF_A_WORD:
+            clean[at] = np.uint8(c)
+            at += ONE
+            if i < stop:
+                continue
+        if at - begin >= np.uintp(2):
+            clean[at] = SPACE
+            starts[count] = begin
+            count += ONE
+            begin = at + ONE
+        at = begin
+    starts[count] = begin
+    return count
+
+
+@kernel
+def _chars(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+    """All characters; two or more blanks in a row are one space, one stays what it is."""
+    count, at, blanks = np.uintp(0), np.uintp(0), np.uintp(0)
+    while i < stop:
+        c, i = _character(text, i)
+        c = lows[c]
+        if kinds[c] == BLANK:
+            blanks += ONE
+            if blanks > ONE:
+                at = starts[count - ONE]
+                clean[at] = SPACE
+                at += ONE
+                continue
+        else:
+            blanks = np.uintp(0)
+        starts[count] = at
+        count += ONE
+        at = _put(clean, at, c)
+    starts[count] = at
+    return count
+
+
+@kernel
+def _chars_in_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+    """What is between blanks, a space before and after each."""
+    clean[0], starts[0] = SPACE, np.uintp(0)
+    count, at = ONE, ONE
+    while i < stop:
+        c, i = _character(text, i)
+        c = lows[c]
+        blank = kinds[c] == BLANK
+        if not blank:
+            starts[count] = at
+            count += ONE
+            at = _put(clean, at, c)
+        if (blank or i >= stop) and at > ONE and clean[at - ONE] != SPACE:
+            clean[at] = SPACE
+            starts[count] = at
+            count += ONE
+            at += ONE
+    starts[count] = at
+    return count
+
+
+@kernel
+def cleaned(cut: Cut, text: Any, i: Any, stop: Any, clean: Any, starts: Any) -> Any:
+    """Fill `clean` and `starts` from text[i:stop]; how many units there are. A last start says where the units end."""
+    if cut.how == WORDS and _is_ascii(text, i, stop):
+        return _ascii_words(text, i, stop, cut.kinds, cut.lows, clean, starts)
+    if cut.how == WORDS:
+        return _words(text, i, stop, cut.kinds, cut.lows, clean, starts)
+    if cut.how == CHARS:
+        return _chars(text, i, stop, cut.kinds, cut.lows, clean, starts)
+    return _chars_in_words(text, i, stop, cut.kinds, cut.lows, clean, starts)
+
+
+@inlined
+def _runs(starts: Any, first: Any, last: Any, size: Any, gap: Any, froms: Any, tos: Any, m: Any) -> Any:
+    """All runs of `size` of the units first..last; `gap` bytes lie between two units."""
+    i = first
+    while i + size <= last:
+        froms[m] = starts[i]
+        tos[m] = starts[i + size] - gap
+        m += ONE
+        i += ONE
+    return m
+
+
+@kernel
+def grams(cut: Cut, clean: Any, starts: Any, count: Any, froms: Any, tos: Any) -> Any:
+    """All grams of a text; how many there are."""
+    m = np.uintp(0)
+    if cut.how != CHARS_IN_WORDS:
+        gap = ONE if cut.how == WORDS else np.uintp(0)
+        for size in range(cut.low, cut.high + ONE):
+            m = _runs(starts, np.uintp(0), count, np.uintp(size), gap, froms, tos, m)
+        return m
+    first = np.uintp(0)  # the space before a word
+    while first + ONE < count:
+        last = first + ONE
+        while clean[starts[last]] != SPACE:
+            last += ONE
+        for size in range(cut.low, cut.high + ONE):
+            if last + ONE - first <= np.uintp(size):  # a short word counts once
+                froms[m], tos[m] = starts[first], starts[last + ONE]
+                m += ONE
+                break
+            m = _runs(starts, first, last + ONE, np.uintp(size), np.uintp(0), froms, tos, m)
+        first = last
+    return m

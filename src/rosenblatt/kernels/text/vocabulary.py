@@ -1,0 +1,117 @@
+"""A table of texts with numbers: open addressing over MurmurHash3, and the bytes themselves compared, so that it is exact."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile import inlined, kernel
+from .grams import ONE, Cut, Scratch, cleaned, grams
+from .hashing import Rows, hash_grams, sort_keys, tally
+
+U1 = np.uint32(1)
+
+
+class Table(NamedTuple):
+    """Entry e is text[stops[e]:stops[e + 1]]; a slot holds e + 1, or 0 where it is free; slots are a power of two."""
+
+    slots: Any
+    hashes: Any
+    stops: Any
+    text: Any
+    rows: Any  # how many rows have it
+    last: Any  # the last row that had it, from 1 on
+
+
+@inlined
+def _same(table: Any, entry: Any, h: Any, clean: Any, start: Any, stop: Any) -> Any:
+    if table.hashes[entry] != h:
+        return False
+    first = table.stops[entry]
+    if table.stops[entry + ONE] - first != stop - start:
+        return False
+    k, length = np.uintp(0), stop - start
+    while k < length and table.text[first + k] == clean[start + k]:
+        k += ONE
+    return k == length
+
+
+@inlined
+def _slot(table: Any, h: Any, clean: Any, start: Any, stop: Any) -> Any:
+    """The slot of a text, or the free one where it would be."""
+    mask = np.uintp(table.slots.shape[0] - 1)
+    slot = np.uintp(h) & mask
+    while table.slots[slot] != np.uint32(0):
+        if _same(table, np.uintp(table.slots[slot] - U1), h, clean, start, stop):
+            break
+        slot = (slot + ONE) & mask
+    return slot
+
+
+@kernel
+def enter_all(table: Table, count: Any) -> None:
+    """Put the first `count` entries, which differ, into free slots."""
+    mask = np.uintp(table.slots.shape[0] - 1)
+    for entry in range(count):
+        slot = np.uintp(table.hashes[entry]) & mask
+        while table.slots[slot] != np.uint32(0):
+            slot = (slot + ONE) & mask
+        table.slots[slot] = np.uint32(entry + 1)
+
+
+@kernel
+def count_rows(
+    cut: Cut, text: Any, bounds: Any, first: Any, before: Any, scratch: Scratch, hashes: Any, table: Table, count: Any
+) -> Any:
+    """Count in how many texts each gram is, from text `first` on, `before` texts having gone by with the blocks before.
+
+    Returns the text at which the table was too small (the number of texts where it never was), the entries then, and the
+    entries and bytes that this text may need.
+    """
+    clean, froms, tos = scratch.clean, scratch.froms, scratch.tos
+    for t in range(first, bounds.shape[0] - 1):
+        units = cleaned(cut, text, bounds[t], bounds[t + 1], clean, scratch.starts)
+        m = grams(cut, clean, scratch.starts, units, froms, tos)
+        size = np.uintp(0)
+        for g in range(m):
+            size += tos[g] - froms[g]
+        at = table.stops[count]
+        if count + m > np.uintp(table.hashes.shape[0]) or at + size > np.uintp(table.text.shape[0]):
+            return np.uintp(t), count, count + m, at + size
+        hash_grams(clean, froms, tos, m, hashes)
+        row = np.uint32(before + np.uintp(t) + ONE)
+        for g in range(m):
+            slot = _slot(table, hashes[g], clean, froms[g], tos[g])
+            if table.slots[slot] == np.uint32(0):
+                for i in range(froms[g], tos[g]):
+                    table.text[at] = clean[i]
+                    at += ONE
+                table.hashes[count], table.rows[count], table.last[count] = hashes[g], np.uint32(0), np.uint32(0)
+                count += ONE
+                table.stops[count] = at
+                table.slots[slot] = np.uint32(count)
+            entry = np.uintp(table.slots[slot] - U1)
+            if table.last[entry] != row:
+                table.last[entry] = row
+                table.rows[entry] += U1
+    return np.uintp(bounds.shape[0] - 1), count, np.uintp(0), np.uintp(0)
+
+
+@kernel
+def look_up(cut: Cut, text: Any, bounds: Any, scratch: Scratch, hashes: Any, table: Table, bits: Any, rows: Rows) -> None:
+    """The rows of texts: entry by entry, how many times it is there."""
+    clean, froms, tos, at = scratch.clean, scratch.froms, scratch.tos, np.uintp(0)
+    for t in range(bounds.shape[0] - 1):
+        units = cleaned(cut, text, bounds[t], bounds[t + 1], clean, scratch.starts)
+        m = grams(cut, clean, scratch.starts, units, froms, tos)
+        hash_grams(clean, froms, tos, m, hashes)
+        found = np.uintp(0)
+        for g in range(m):
+            entry = table.slots[_slot(table, hashes[g], clean, froms[g], tos[g])]
+            if entry != np.uint32(0):
+                rows.keys[found] = np.uint32(np.uint32(entry - U1) << U1)
+                found += ONE
+        sort_keys(rows.keys, rows.spare, found, bits, rows.bins)
+        at = tally(rows.keys, found, at, rows.indices, rows.counts)
+        rows.indptr[t + 1] = at

@@ -1,0 +1,1 @@
+"""Least-squares solvers: linear, and through a squashing function."""

@@ -1,0 +1,165 @@
+"""Moments of the rows A = sqrt(c) (1, X, T): A'A itself, or the triangle R of a QR decomposition, R'R = A'A.
+
+T has one column of targets for each head, +1 on the head's own rows and -1 on the others; c are the rows' weights. A'A costs
+half as much and loses the digits that the columns' dependence takes twice; R loses them once. Either is summed block by block
+in float64, and nothing of the size of X is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..data.problem import Problem, some_rows
+from ..kernels.linear.moments import add_pairs
+from ..kernels.linear.rows import CSR, Dense
+from ..kernels.linear.schemes import Binary
+
+# Numbers in a block of rows: half a megabyte stays in the cache of a core, and twice as much does not where others work, too.
+BLOCK = 1 << 16
+# The share of nonzeros under which pairs of nonzeros are quicker than a dense product.
+SPARSE = 0.1
+# Columns whose mean is this many deviations from zero are shifted before they are squared: it would swallow their digits.
+FAR = 10.0
+
+
+def targets(problem: Problem, start: int, stop: int) -> Any:
+    """The targets of some rows, rows x heads."""
+    labels = problem.labels
+    if isinstance(labels, Binary):
+        return labels.signs[start:stop, None].astype(np.float64)
+    return np.where(labels.codes[start:stop, None] == labels.heads, 1.0, -1.0)
+
+
+def roots(problem: Problem, start: int = 0, stop: int | None = None) -> Any:
+    """sqrt(c) as a column, or 1 where all rows weigh the same."""
+    c = problem.labels.weights
+    return np.sqrt(c[start:stop, None]) if c.size else 1.0
+
+
+def fill(problem: Problem, start: int, stop: int, shift: Any, room: Any) -> Any:
+    """Rows `start` to `stop` of A in the top of `room`."""
+    block, d = room[: stop - start], problem.n_features
+    X, root = problem.matrix(start, stop), roots(problem, start, stop)
+    block[:, 0] = 1.0
+    block[:, 1 : d + 1] = X if isinstance(problem.rows, Dense) else X.toarray()
+    block[:, d + 1 :] = targets(problem, start, stop)
+    if shift.any():
+        block[:, 1 : d + 1] -= shift
+    if problem.labels.weights.size:
+        block *= root
+    return block
+
+
+def n_heads(problem: Problem) -> int:
+    return 1 if isinstance(problem.labels, Binary) else len(problem.labels.heads)
+
+
+def stretches(problem: Problem) -> Iterator[tuple[slice, Any]]:
+    """The rows, some megabytes at a time, as float64 arrays or CSR arrays: products with float32 rows would copy them whole."""
+    size = max(64, int(8 * BLOCK / (problem.density + 1)))
+    for start in range(0, problem.n_rows, size):
+        stop = min(start + size, problem.n_rows)
+        yield slice(start, stop), problem.matrix(start, stop).astype(np.float64, copy=False)
+        problem.give_back(start, stop)
+
+
+def forth(problem: Problem, V: Any) -> Any:
+    """X V."""
+    return np.concatenate([X @ V for _, X in stretches(problem)])
+
+
+def back(problem: Problem, U: Any) -> Any:
+    """X' U."""
+    total = np.zeros((problem.n_features, *U.shape[1:]))
+    for some, X in stretches(problem):
+        total += X.T @ U[some]
+    return total
+
+
+def largest_value(problem: Problem) -> float:
+    values = problem.rows.values
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def far_means(problem: Problem) -> Any:
+    """What to take from each column before it is squared: the mean of the first rows, where it is far from zero."""
+    d = problem.n_features
+    if not isinstance(problem.rows, Dense):
+        return np.zeros(d)
+    some = problem.matrix(0, 256).astype(np.float64)
+    with np.errstate(all="ignore"):
+        mean, deviation = some.mean(axis=0), some.std(axis=0)
+        return np.where((abs(mean) > FAR * deviation) & (abs(mean) < np.inf), mean, 0.0)
+
+
+def squared(problem: Problem, shift: Any) -> Any:
+    """A'A with X - shift in place of X; entries may overflow."""
+    m = 1 + problem.n_features + n_heads(problem)
+    with np.errstate(all="ignore"):
+        if isinstance(problem.rows, CSR) and problem.density < SPARSE * problem.n_features:
+            return _squared_pairs(problem, m)
+        total, rows = np.zeros((m, m)), max(64, BLOCK // m)
+        room = np.empty((min(rows, problem.n_rows), m))
+        for start in range(0, problem.n_rows, rows):
+            block = fill(problem, start, min(start + rows, problem.n_rows), shift, room)
+            total += block.T @ block
+            problem.give_back(start, start + len(block))
+        return total
+
+
+def _squared_pairs(problem: Problem, m: int) -> Any:
+    d, c, n = problem.n_features, problem.labels.weights, problem.n_rows
+    gram = np.zeros((d, d))
+    size = n if problem.pages is None else problem.pages.neighbours
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        add_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
+        problem.give_back(start, stop)
+    few, wide = m - d, max(64, BLOCK // (m - d))
+    edge, corner = np.zeros((d, few)), np.zeros((few, few))
+    for start in range(0, n, wide):
+        stop = min(start + wide, n)
+        plain = np.column_stack([np.ones(stop - start), targets(problem, start, stop)])
+        weighted = plain * roots(problem, start, stop) ** 2
+        edge += problem.matrix(start, stop).T @ weighted
+        corner += plain.T @ weighted
+        problem.give_back(start, stop)
+    total = np.empty((m, m))
+    total[1 : d + 1, 1 : d + 1] = gram + np.triu(gram, 1).T
+    side = np.r_[0, d + 1 : m]
+    total[np.ix_(side, side)] = corner
+    total[1 : d + 1, side] = edge
+    total[side, 1 : d + 1] = edge.T
+    return total
+
+
+def upper(matrix: Any) -> Any:
+    """R of a QR decomposition."""
+    return np.linalg.qr(matrix, mode="r")
+
+
+def triangle(problem: Problem, before: Any = None) -> Any:
+    """R with R'R = A'A (+ before' before), min(rows, columns) x columns: blocks of rows under the R so far, QR, and again."""
+    m = 1 + problem.n_features + n_heads(problem)
+    R = np.zeros((0, m)) if before is None else before
+    rows = max(256, 4 * m)
+    room, no_shift = np.empty((min(rows, problem.n_rows), m)), np.zeros(problem.n_features)
+    for start in range(0, problem.n_rows, rows):
+        block = fill(problem, start, min(start + rows, problem.n_rows), no_shift, room)
+        R = upper(np.concatenate([R, block]))
+        problem.give_back(start, start + len(block))
+    return R
+
+
+def triangle_of(total: Any, shift: Any) -> Any:
+    """R with R'R = A'A from the squared moments of X - shift, unit by unit; good to the digits that squaring left."""
+    d = len(shift)
+    scale = np.sqrt(np.diag(total))
+    scale[scale == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(total / scale / scale[:, None])
+    half = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale
+    half[:, 1 : d + 1] += half[:, :1] * shift
+    return upper(half)

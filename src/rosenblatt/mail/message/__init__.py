@@ -1,0 +1,1 @@
+"""Raw mail to the named text fields of a `Message`."""

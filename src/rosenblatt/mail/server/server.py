@@ -1,0 +1,177 @@
+"""From the first socket to the last answer: both sides, signals, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...serving.signals import run_until_signal
+from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at
+from .engine import Engine, Filters
+from .journal import Journal, Log
+from .limits import TOLD, Budget, Limits
+from .metrics import Metrics
+from .spamd import Spamd
+from .tokens import checked_token
+
+PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
+
+
+class Addresses(NamedTuple):
+    """Where a server is reached."""
+
+    spamd: tuple[str, int] | None
+    socket: str | None
+    http: tuple[str, int] | None
+    notes: tuple[str, ...] = ()  # sentences for the person who started it
+
+
+class Server:
+    """How a filter is to answer, checked on construction; `run` does so until `stop` is called, from any thread.
+
+    tell: whether clients of spamd's side may teach the filter.
+    warm: load compiled code before anybody asks, which takes about a second.
+    socket_mode: who may use the socket at socket_path, as the mode of its file.
+    remote_spamd: whether that side may be reached from other machines.
+    log, warn: get a line for each request, and what the server or its filter cannot do, each sentence once a minute at most.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int | None = PORT,
+        socket_path: str | os.PathLike[str] | None = None,
+        socket_mode: int = 0o600,
+        http_port: int | None = HTTP_PORT,
+        token: str | None = None,
+        tell: bool = True,
+        remote_spamd: bool = False,
+        limits: Limits | None = None,
+        workers: int | None = None,
+        warm: bool = True,
+        log: Log | None = None,
+        warn: Log | None = None,
+    ) -> None:
+        self._workers, self._warm, self._journal = workers, warm, Journal(log, warn)
+        self._host, self._port, self._path, self._http_port = host, port, socket_path, http_port
+        self._mode = socket_mode
+        self._sockets: tuple[list[socket.socket], list[socket.socket]] | None = None  # of spamd's side and of HTTP
+        self._token, self._tell, self._remote = token, tell, remote_spamd
+        self._limits = (limits or Limits()).checked()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = asyncio.Event()
+        self._notes: list[str] = []
+        self._check()
+
+    def _check(self) -> None:
+        if self._port is None and self._path is None and self._http_port is None:
+            raise ServeError("there is nothing to serve: no port, no socket and no HTTP port")
+        if self._port is not None and not self._remote and not is_loopback(self._host):
+            raise ServeError(
+                f"host {self._host!r} is reached from other machines, and spamd's protocol has no passwords: "
+                "whoever reaches it may teach the filter; allow that expressly (--remote-spamd), or stay on 127.0.0.1"
+            )
+        if not 0 <= self._mode <= 0o777:
+            raise ServeError(f"socket_mode must be from 0 to 0o777, got {self._mode:#o}")
+        if self._token is not None:
+            checked_token(self._token)
+        if self._http_port is not None and importlib.util.find_spec("starlette") and importlib.util.find_spec("uvicorn"):
+            if self._token is None and not is_loopback(self._host):
+                raise ServeError(f"host {self._host!r} is reached from other machines: HTTP needs a token there (--token-file)")
+        elif self._http_port is not None:
+            self._notes.append("HTTP is off, since starlette and uvicorn are not here: pip install 'rosenblatt[serve]'")
+            self._http_port = None
+
+    def stop(self) -> None:
+        """End soon: what was begun is finished, new requests are refused."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended already
+                self._loop.call_soon_threadsafe(self._stopped.set)
+
+    @contextlib.contextmanager
+    def bound(self) -> Iterator[None]:
+        """Listen from now on, so that whoever opens a filter afterwards knows that it can be served; `run` answers."""
+        with contextlib.ExitStack() as stack:
+            self._sockets = self._bind(stack)
+            try:
+                yield
+            finally:
+                self._sockets = None
+
+    async def run(self, spam_filter: Filters, ready: Callable[[Addresses], Any] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        async with contextlib.AsyncExitStack() as stack:
+            if self._sockets is None:
+                stack.enter_context(self.bound())
+            assert self._sockets is not None
+            spamd_sockets, http_sockets = self._sockets
+            engine = Engine(spam_filter, self._workers, self._journal)
+            stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
+            if self._warm:
+                await asyncio.to_thread(engine.warm)
+            await asyncio.to_thread(engine.look)
+            metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
+            spamd = Spamd(engine, self._limits, budget, metrics, self._journal, self._tell)
+            listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
+            api, web, serving = None, None, None
+            if http_sockets:
+                from ...serving.http import Web
+                from .http import Api
+
+                local = is_loopback(self._host)
+                api = Api(engine, self._limits, budget, metrics, token=self._token, local=local, journal=self._journal)
+                web = Web(
+                    api.application(),
+                    idle_seconds=self._limits.idle_seconds,
+                    stop_seconds=self._limits.stop_seconds,
+                    header_bytes=self._limits.header_bytes,
+                    connections=self._limits.connections + TOLD,
+                    counted=lambda change: metrics.connections.update(http=change),
+                )
+                serving = asyncio.create_task(web.serve(http_sockets))
+                while not web.started and not serving.done():
+                    await asyncio.sleep(0.01)
+            if ready is not None:
+                ready(self._addresses(spamd_sockets, http_sockets))
+            await self._stopped.wait()
+            if api is not None and web is not None:
+                api.stopping = True
+                web.stop()
+            await close(spamd_sockets, listeners, spamd.protocol)
+            await spamd.stop(self._limits.stop_seconds)
+            if serving is not None:
+                await serving
+
+    def _bind(self, stack: contextlib.ExitStack) -> tuple[list[socket.socket], list[socket.socket]]:
+        spamd = [] if self._port is None else listen(self._host, self._port)
+        for each in spamd:
+            stack.callback(each.close)
+        if self._path is not None:
+            spamd.append(listen_at(self._path, self._mode))
+            stack.callback(spamd[-1].close)
+            stack.callback(Path(self._path).unlink, missing_ok=True)
+        http = [] if self._http_port is None else listen(self._host, self._http_port)
+        for each in http:
+            stack.callback(each.close)
+        return spamd, http
+
+    def _addresses(self, spamd: list[socket.socket], http: list[socket.socket]) -> Addresses:
+        return Addresses(
+            None if self._port is None else spamd[0].getsockname()[:2],
+            None if self._path is None else os.fspath(self._path),
+            http[0].getsockname()[:2] if http else None,
+            tuple(self._notes),
+        )
+
+
+def serve(spam_filter: Filters, server: Server, ready: Callable[[Addresses], Any] | None = None) -> None:
+    """Serve until SIGTERM, SIGINT or SIGHUP, finish what was begun, and return; a second SIGTERM or SIGINT ends at once, which
+    it may: what is acknowledged is on disk."""
+    run_until_signal(lambda: server.run(spam_filter, ready), server.stop)

@@ -1,0 +1,211 @@
+"""The side that speaks spamd's protocol: one request on each connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from functools import partial
+from time import perf_counter
+
+from ..store.errors import FoldedError
+from ..verdict import supporting, symbols
+from . import protocol
+from .annotations import head_only, marked, report
+from .engine import REASONS, TOO_LONG, Engine, Judged, failure
+from .inbox import Inbox
+from .journal import Journal
+from .limits import TOLD, Budget, Limits, Share
+from .metrics import Metrics
+from .protocol import Head, RequestError
+from .unpacking import inflated
+
+LINGER = 2.0  # seconds for a client to notice the end
+
+
+class Spamd:
+    def __init__(
+        self, engine: Engine, limits: Limits, budget: Budget, metrics: Metrics, journal: Journal, tell: bool = True
+    ) -> None:
+        self._engine, self._limits, self._budget, self._metrics = engine, limits, budget, metrics
+        self._journal, self._tell = journal, tell
+        self._open: set[asyncio.Task[None]] = set()
+        self._silent: set[asyncio.Task[None]] = set()  # those that have not asked for anything yet
+        self._stopping = False
+
+    def protocol(self) -> asyncio.StreamReaderProtocol:
+        """For a connection that was accepted otherwise than by a server of asyncio."""
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self.connected)
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if len(self._open) >= self._limits.connections + TOLD:  # even politeness has a limit
+            writer.transport.abort()
+            return
+        self._open.add(task)
+        self._silent.add(task)
+        self._metrics.connections["spamd"] += 1
+        try:
+            await _Session(self, reader, writer, task).run()
+        except asyncio.CancelledError:  # by `stop`; nobody else waits for this task
+            writer.transport.abort()
+        except Exception as error:
+            writer.transport.abort()
+            self._metrics.done("bad", "error", 0.0)
+            self._journal.warn(f"a connection of spamd's protocol failed ({type(error).__name__})")
+        finally:
+            self._metrics.connections["spamd"] -= 1
+            self._silent.discard(task)
+            self._open.discard(task)
+
+    async def stop(self, seconds: float) -> None:
+        """Let go of those who have asked for nothing, finish the others; what is left after so many seconds is cut off."""
+        self._stopping = True
+        for task in tuple(self._silent):
+            task.cancel()
+        if self._open:
+            await asyncio.wait(tuple(self._open), timeout=seconds)
+        for task in tuple(self._open):
+            task.cancel()
+        if self._open:
+            await asyncio.wait(tuple(self._open))
+
+
+class _Session:
+    """One connection."""
+
+    def __init__(
+        self, spamd: Spamd, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, task: asyncio.Task[None]
+    ) -> None:
+        self._spamd, self._writer, self._task = spamd, writer, task
+        self._limits = spamd._limits
+        self._inbox = Inbox(reader, spamd._limits)
+        self._rest: asyncio.Task[None] | None = None
+        self._kind, self._outcome, self._said = "bad", "ok", ""
+        self._size: int | None = None  # of the mail, where it was read
+
+    async def run(self) -> None:
+        self._start = perf_counter()
+        try:
+            with self._spamd._budget.share() as share:
+                try:
+                    sent = await self._answer(share)
+                except RequestError as fault:
+                    self._outcome, self._said = fault.code, fault.sentence
+                    if fault.code == "EX_TEMPFAIL" and not self._spamd._stopping:
+                        self._spamd._journal.warn(fault.sentence)
+                    sent = fault.answer()
+                self._rest = self._rest or asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
+                await self._send(sent)
+        except OSError:  # the client has gone, or was too slow in taking the answer
+            self._outcome = "gone"
+        finally:
+            await self._end()
+
+    async def _answer(self, share: Share) -> bytes:
+        """The answer to the request, or nothing where there was none."""
+        spamd = self._spamd
+        if spamd._stopping or len(spamd._open) > self._limits.connections:
+            self._kind = "refused"
+            raise RequestError(
+                "EX_TEMPFAIL", "the server is stopping" if spamd._stopping else "too many connections; try again"
+            )
+        try:
+            async with asyncio.timeout(self._limits.read_seconds):
+                line = await self._inbox.line()
+                spamd._silent.discard(self._task)
+                if line is None and self._inbox.empty:  # somebody who only looks whether the port is open
+                    self._kind = "silent"
+                    return b""
+                if line is None:
+                    raise RequestError("EX_PROTOCOL", "the request ends within its first line")
+                self._start = perf_counter()
+                self._kind = protocol.command_of(line)
+                if self._kind in ("PING", "SKIP"):  # before 1.5 no empty line came after them
+                    return protocol.PONG if self._kind == "PING" else b""
+                head = protocol.head_of(self._kind, await self._inbox.headers())
+                if head.tell and not spamd._tell:
+                    raise RequestError("EX_UNAVAILABLE", "this server does not learn from its clients")
+                mail = await self._inbox.mail(head, share)
+        except TimeoutError:
+            raise RequestError("EX_TIMEOUT", "the request came too slowly") from None
+        self._size = len(mail)
+        self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
+        try:
+            async with asyncio.timeout(self._limits.handle_seconds):
+                if head.deflated:
+                    mail = await inflated(mail, self._limits.message_bytes, share, spamd._engine.in_pool)
+                sent = await self._handle(head, mail)
+        except TimeoutError:
+            spamd._journal.warn(TOO_LONG)
+            raise RequestError("EX_TIMEOUT", TOO_LONG) from None
+        if self._inbox.surplus:
+            raise RequestError("EX_DATAERR", "there are more bytes than Content-length says, or a second request")
+        return sent
+
+    async def _handle(self, head: Head, mail: bytes) -> bytes:
+        engine, command = self._spamd._engine, head.command
+        try:
+            if head.tell is not None:
+                changed = await engine.tell(mail, None if head.tell.forget else head.tell.spam)
+                did = "DidRemove: local" if head.tell.forget else "DidSet: local"
+                self._said = did if changed else "no change"
+                return protocol.answer([did] if changed else [], b"")
+            judged, body = await engine.judge(mail, partial(_body, command), 0 if command == "CHECK" else REASONS)
+        except (RequestError, TimeoutError):
+            raise
+        except Exception as error:
+            lasting = isinstance(error, FoldedError)  # it is of no use to try that again
+            raise RequestError("EX_UNAVAILABLE" if lasting else "EX_TEMPFAIL", failure(error)) from error
+        self._spamd._metrics.verdicts[judged.verdict.label] += 1
+        self._said = f"{judged.verdict.label} {judged.points}"
+        spam = f"Spam: {judged.points.spam} ; {judged.points}"
+        return protocol.answer([spam], body)
+
+    async def _send(self, sent: bytes) -> None:
+        writer = self._writer
+        writer.transport.set_write_buffer_limits(0)  # `drain` then waits until the client's side has it all
+        async with asyncio.timeout(self._limits.write_seconds):
+            writer.write(sent)
+            await writer.drain()
+        writer.write_eof()
+
+    async def _end(self) -> None:
+        spamd, seconds = self._spamd, perf_counter() - self._start
+        spamd._metrics.done(self._kind, self._outcome, seconds)
+        size = "" if self._size is None else f", {self._size:,} bytes"
+        said = f", {self._said}" if self._said else ""
+        spamd._journal.request(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{said}")
+        if self._rest:
+            await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER)
+            self._rest.cancel()
+            with contextlib.suppress(asyncio.CancelledError, OSError):
+                await self._rest
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            async with asyncio.timeout(LINGER):
+                await self._writer.wait_closed()
+
+
+def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
+    match command:
+        case "CHECK":
+            return None
+        case "SYMBOLS":
+            return symbols(supporting(judged.verdict.label, judged.reasons)).encode()
+        case "REPORT":
+            return report(judged)
+        case "REPORT_IFSPAM":
+            return report(judged) if judged.points.spam else b""
+        case "HEADERS":
+            return _head(raw, judged)
+    return marked(raw, judged)
+
+
+def _head(raw: bytes, judged: Judged) -> bytes:
+    done = marked(raw, judged)
+    head = head_only(raw, done)
+    # spamc 4.0.1 adds its copy of the rest up to a NUL only; after an error it passes on the mail as it is.
+    if b"\0" in done[len(head) :]:
+        raise RequestError("EX_DATAERR", "the mail has a NUL byte, where spamc --headers would cut it off: use PROCESS")
+    return head

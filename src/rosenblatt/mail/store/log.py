@@ -1,0 +1,291 @@
+"""The log of a filter: every message that it was taught, in order, in one SQLite file; the filter is the replay of it.
+
+A transaction is on disk before it is acknowledged (WAL, synchronous=FULL). Messages are numbered by `seq`, which only grows and
+is never used twice; they are replayed in its order. What takes something back, or puts it elsewhere, is a `change` with a
+number of its own, and says from which message on the replay is another one: so a state that reached message s after change g is
+still right if no later change reaches back to s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..message.message import Message
+from .connection import MEND, NAME, PATIENCE, Connection
+from .errors import FilterError
+from .settings import Settings
+
+APPLICATION = 0x526F736D  # "Rosm"
+VERSION = 1
+NOTHING = "there is no filter here; learning something makes one"
+
+_SCHEMA = """
+CREATE TABLE messages (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest BLOB NOT NULL UNIQUE,
+    spam INTEGER NOT NULL,
+    heap INTEGER NOT NULL,              -- whether it came with many, in whose order there was no sense
+    seal INTEGER NOT NULL,              -- of digest and label: one that changed on the disk is noticed
+    fields BLOB                         -- Message.pack(), NULL: folded into the base
+);
+CREATE TABLE changes (generation INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
+CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Base(NamedTuple):
+    """The file that the oldest messages were folded into, and up to which."""
+
+    name: str
+    seq: int
+
+
+class Known(NamedTuple):
+    seq: int
+    spam: bool
+    folded: bool
+
+
+class Log(Connection):
+    """One connection to the log; whoever uses it from several threads takes turns."""
+
+    def __init__(self, home: Path, create: bool = False, settings: Settings | None = None) -> None:
+        super().__init__(home)
+        self.created = False  # by us, just now
+        self._wanted = settings if create else None
+        with self.told("cannot be opened"):
+            self._check_there(create)
+            self._open()
+
+    def _check_there(self, create: bool) -> None:
+        """A log is there or may be made; it is never made beside what was learnt with another one."""
+        weights = next((path for path in self.home.glob("*.safetensors") if path.name.startswith(("filter.", "base-"))), None)
+        if weights is not None and not (self.path.is_file() and self.path.stat().st_size):  # in this order: logs come first
+            raise FilterError(
+                self.home,
+                f"{NAME} is missing, which {weights.name} belongs to; restore it, or move {weights.name} away to start anew",
+            )
+        if create:
+            _private(self.path)
+        elif not self.path.is_file():
+            raise FilterError(self.home, NOTHING)
+
+    def _set_up(self) -> None:
+        db = self.db
+        with self.reading():  # one look: another process may be making this log
+            application, version = self._pragma("application_id"), self._pragma("user_version")
+            tables = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if application == 0 and version == 0 and tables == 0:
+            if self._wanted is None:
+                raise FilterError(self.home, NOTHING)
+            self.check_writable()
+            self._create(self._wanted)
+            application, version = self._pragma("application_id"), self._pragma("user_version")
+        if application != APPLICATION:
+            raise FilterError(self.home, f"{NAME} is not the log of a mail filter, or damaged{MEND}")
+        if version != VERSION:
+            raise FilterError(
+                self.home, f"{NAME} was written by another Rosenblatt, in version {version}, and this one reads {VERSION}"
+            )
+        db.execute("PRAGMA synchronous=FULL")
+        db.execute("PRAGMA secure_delete=ON")  # what is taken back is not left behind in free pages
+        self.uuid = str(self._told("uuid"))
+
+    def _create(self, settings: Settings) -> None:
+        import uuid
+
+        self.db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        self._write_ahead()
+        with self.writing():
+            if self._pragma("application_id") == 0:  # else another process was quicker
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    self.db.execute(statement)
+                self._tell("uuid", str(uuid.uuid4()))
+                self._tell("settings", asdict(settings))
+                self._tell("base", None)
+                self.created = True
+                self.db.execute(f"PRAGMA application_id={APPLICATION}")
+                self.db.execute(f"PRAGMA user_version={VERSION}")
+
+    def _write_ahead(self) -> None:
+        """SQLite does not wait by itself where two processes make the same log."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+
+    # --- what it says --------------------------------------------------------------------------------------------------------
+
+    def _told(self, key: str) -> Any:
+        row = self.db.execute("SELECT value FROM settings WHERE key = ?", (key,)).fetchone()
+        try:
+            return json.loads(row[0])
+        except (TypeError, ValueError):
+            raise FilterError(self.home, f"{NAME} is damaged: it does not say its {key}{MEND}") from None
+
+    def _tell(self, key: str, value: Any) -> None:
+        self.db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
+
+    def settings(self) -> Settings:
+        told = self._told("settings")
+        try:
+            return Settings(**told)
+        except (TypeError, ValueError) as error:
+            raise FilterError(
+                self.home, f"{NAME} is damaged, or of a newer Rosenblatt: its settings cannot be used ({error})"
+            ) from None
+
+    def base(self) -> Base | None:
+        told = self._told("base")
+        try:
+            return None if told is None else Base(str(told["name"]), int(told["seq"]))
+        except (TypeError, ValueError, LookupError):
+            raise FilterError(self.home, f"{NAME} is damaged: it does not say its base{MEND}") from None
+
+    def generation(self) -> int:
+        return int(self.db.execute("SELECT coalesce(max(generation), 0) FROM changes").fetchone()[0])
+
+    def last(self) -> int:
+        return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()[0])
+
+    def reaches(self, generation: int, seq: int) -> bool:
+        """Whether a state that reached `seq` after that change is still right."""
+        return (
+            0 <= generation <= self.generation()
+            and self.db.execute("SELECT 1 FROM changes WHERE generation > ? AND seq <= ?", (generation, seq)).fetchone() is None
+        )
+
+    def digest_at(self, seq: int) -> bytes | None:
+        row = self.db.execute("SELECT digest FROM messages WHERE seq = ?", (seq,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def find(self, digest: bytes) -> Known | None:
+        row = self.db.execute("SELECT seq, spam, seal, fields IS NULL FROM messages WHERE digest = ?", (digest,)).fetchone()
+        if row is None:
+            return None
+        seq, spam, seal, folded = row
+        return Known(int(seq), self._label(seq, digest, spam, seal), bool(folded))
+
+    def replay(self, after: int, upto: int | None = None) -> Iterator[tuple[int, bytes, bool, Message]]:
+        """The messages after one of them, in order."""
+        upto = self.last() if upto is None else upto
+        for seq, digest, spam, seal, packed in self.db.execute(
+            "SELECT seq, digest, spam, seal, fields FROM messages WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto)
+        ):
+            yield seq, digest, self._label(seq, digest, spam, seal), self._unpacked(seq, packed)
+
+    def newest_first(self) -> Iterator[Message]:
+        for seq, packed in self.db.execute("SELECT seq, fields FROM messages WHERE fields IS NOT NULL ORDER BY seq DESC"):
+            yield self._unpacked(seq, packed)
+
+    def _label(self, seq: int, digest: bytes, spam: Any, seal: Any) -> bool:
+        if spam not in (0, 1) or seal != _seal(digest, spam):
+            raise FilterError(self.home, f"{NAME} is damaged: the label or the digest of message {seq:,} has changed{MEND}")
+        return bool(spam)
+
+    def _unpacked(self, seq: int, packed: Any) -> Message:
+        if not isinstance(packed, bytes):
+            raise FilterError(self.home, f"{NAME} is damaged: message {seq:,} has no text{MEND}")
+        return Message.unpack(packed)
+
+    def foldable(self, keep: int) -> tuple[int, int]:
+        """The last message with a text that is not among the newest so many, and the number of those up to it."""
+        texts = "FROM messages WHERE fields IS NOT NULL"
+        row = self.db.execute(f"SELECT seq {texts} ORDER BY seq DESC LIMIT 1 OFFSET ?", (keep,)).fetchone()
+        if row is None:
+            return 0, 0
+        return int(row[0]), int(self.db.execute(f"SELECT count(*) {texts} AND seq <= ?", row).fetchone()[0])
+
+    def folded(self) -> int:
+        """Messages whose texts are gone."""
+        base = self.base()
+        return (
+            0
+            if base is None
+            else int(self.db.execute("SELECT count(*) FROM messages WHERE seq <= ?", (base.seq,)).fetchone()[0])
+        )
+
+    def size(self) -> int:
+        """Bytes in use, without reading them."""
+        return (self._pragma("page_count") - self._pragma("freelist_count")) * self._pragma("page_size")
+
+    # --- what changes it, each within `writing` ------------------------------------------------------------------------------
+
+    def add(self, digest: bytes, spam: bool, packed: bytes, heap: bool = False) -> int:
+        row = (digest, int(spam), int(heap), _seal(digest, spam), packed)
+        columns = "digest, spam, heap, seal, fields"
+        return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid or 0)
+
+    def remove(self, seq: int) -> None:
+        self.db.execute("DELETE FROM messages WHERE seq = ?", (seq,))
+        self._changed(seq)
+
+    def mix(self) -> bool:
+        """Messages that came in heaps, in however many, in the order of their digests, before those that came one by one, in
+        theirs; whether they were in another. So the order of the others does not depend on any message. Texts that are gone
+        stay what the replay begins with."""
+        texts = "FROM messages WHERE fields IS NOT NULL ORDER BY seq"
+        there = [(bool(heap), bytes(digest), seq) for heap, digest, seq in self.db.execute(f"SELECT heap, digest, seq {texts}")]
+        wanted = sorted(there, key=lambda row: (not row[0], row[1] if row[0] else b"", row[2]))
+        first = next((k for k, (one, other) in enumerate(zip(there, wanted, strict=True)) if one != other), None)
+        if first is None:
+            return False
+        moved = [seq for _, _, seq in wanted[first:]]
+        last = int(self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").fetchone()[0])
+        new = range(last + 1, last + 1 + len(moved))
+        self.db.executemany("UPDATE messages SET seq = ? WHERE seq = ?", zip(new, moved, strict=True))
+        self.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'messages'", (new[-1],))
+        self._changed(min(moved))
+        return True
+
+    def change(self, settings: Settings, replayed: bool) -> None:
+        self._tell("settings", asdict(settings))
+        self._changed(0 if replayed else self.last() + 1)  # a change that reaches back to nothing is noticed all the same
+
+    def fold(self, base: Base) -> None:
+        """The texts up to the base's last message are no longer needed. Their rows are written anew: rows that have only lost
+        their texts would stay where they are, one or two on a page."""
+        folded = "FROM messages WHERE seq <= ? AND fields IS NOT NULL"
+        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, heap, seal)")
+        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, heap, seal {folded}", (base.seq,))
+        self.db.execute(f"DELETE {folded}", (base.seq,))
+        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, heap, seal, NULL FROM temp.kept ORDER BY seq")
+        self.db.execute("DROP TABLE temp.kept")
+        self._tell("base", base._asdict())
+
+    def shrink(self) -> bool:
+        """Give pages back to the disk that are no longer used; False where somebody is reading: that can wait, we need not. A
+        script, since `execute` would give back one page."""
+        busy = 1
+        with contextlib.suppress(sqlite3.Error):
+            self.db.executescript("PRAGMA busy_timeout=0; PRAGMA incremental_vacuum")
+            busy = self._pragma("wal_checkpoint(TRUNCATE)")
+        self.db.execute(f"PRAGMA busy_timeout={1000 * PATIENCE:.0f}")
+        return not busy
+
+    def _changed(self, seq: int) -> None:
+        self.db.execute("INSERT INTO changes(seq) VALUES (?)", (seq,))
+
+
+def _seal(digest: bytes, spam: Any) -> int:
+    return zlib.crc32(b"%b%d" % (digest, spam))
+
+
+def _private(path: Path) -> None:
+    """An empty file that only its owner reads, where there is none; SQLite's files beside it get the same permissions."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -1,0 +1,148 @@
+"""A model as one C99 file: no memory is allocated, nothing is included but <math.h>, and numbers are hexadecimal, so exact.
+
+    void rosenblatt_scores(const double *x, double *scores);     x has ROSENBLATT_INPUTS numbers, scores ROSENBLATT_SCORES
+    int rosenblatt_class(const double *scores);                  which of rosenblatt_labels
+    const char *rosenblatt_predict(const double *x);             the label of a row
+
+A score is summed from the first term to the last, and the intercept comes at the end, as for sparse rows here: to the same bits
+where products are rounded before they are added (-std=c99, or -ffp-contract=off).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import Model
+from .formula import ExportError, Formula, formula_of
+
+MOST_WEIGHTS = 1 << 20
+
+
+def to_c(model: Model) -> str:
+    """The text of the C file."""
+    formula = formula_of(model, "C")
+    if formula.weights.size > MOST_WEIGHTS:
+        raise ExportError(f"the model has {formula.weights.size:,} weights, and a C file gets {MOST_WEIGHTS:,} at most")
+    k = len(formula.classes)
+    scores = 1 if k == 2 else k
+    longest = max(len(term) for term in formula.terms) if formula.factors is not None else 1
+    lines = [
+        "/* A linear model, written by Rosenblatt, in C99. Sums go from the first term to the last. */",
+        "#include <math.h>",
+        "",
+        f"#define ROSENBLATT_INPUTS {len(formula.inputs)}",
+        f"#define ROSENBLATT_SCORES {scores}",
+        f"#define ROSENBLATT_CLASSES {k}",
+        "",
+        *_strings("rosenblatt_inputs", formula.inputs),
+        *_strings("rosenblatt_labels", [str(label) for label in formula.classes]),
+        f"static const double rosenblatt_intercept[{formula.heads}] = {_row(formula.intercept)};",
+        f"static const double rosenblatt_weights[{formula.heads}][{formula.weights.shape[1]}] = {{",
+        *(f"    {_row(row)}," for row in formula.weights),
+        "};",
+    ]
+    if formula.fill is not None:
+        lines.append(f"static const double rosenblatt_fill[{len(formula.inputs)}] = {_row(formula.fill)};")
+    if formula.factors is not None:
+        places = ("{" + ", ".join(map(str, [*term, *[-1] * (longest - len(term))])) + "}" for term in formula.factors)
+        lines += [
+            f"static const int rosenblatt_factors[{len(formula.factors)}][{longest}] = {{",
+            *(f"    {p}," for p in places),
+            "};",
+        ]
+    prototypes = (
+        "void rosenblatt_scores(const double *x, double *scores);",
+        "int rosenblatt_class(const double *scores);",
+        "const char *rosenblatt_predict(const double *x);",
+    )
+    body = [*_cell(formula), *_planes(formula, longest), *(_duels(k) if formula.pairs else []), *_class(k), *_PREDICT]
+    return "\n".join([*lines, "", *prototypes, "", *body]) + "\n"
+
+
+def _cell(formula: Formula) -> list[str]:
+    filled = "isnan(x[j]) ? rosenblatt_fill[j] : x[j]" if formula.fill is not None else "x[j]"
+    return ["static double rosenblatt_cell(const double *x, int j) {", f"    return {filled};", "}", ""]
+
+
+def _planes(formula: Formula, longest: int) -> list[str]:
+    name = "rosenblatt_planes" if formula.pairs else "rosenblatt_scores"
+    if formula.factors is None:
+        product = ["            double term = rosenblatt_cell(x, t);"]
+    else:
+        product = [
+            "            double term = rosenblatt_cell(x, rosenblatt_factors[t][0]);",
+            f"            for (int f = 1; f < {longest} && rosenblatt_factors[t][f] >= 0; f++)",
+            "                term *= rosenblatt_cell(x, rosenblatt_factors[t][f]);",
+        ]
+    return [
+        f"{'static ' if formula.pairs else ''}void {name}(const double *x, double *scores) {{",
+        f"    for (int h = 0; h < {formula.heads}; h++) {{",
+        "        double sum = 0.0;",
+        f"        for (int t = 0; t < {formula.weights.shape[1]}; t++) {{",
+        *product,
+        "            sum += term * rosenblatt_weights[h][t];",
+        "        }",
+        "        scores[h] = sum + rosenblatt_intercept[h];",
+        "    }",
+        "}",
+        "",
+    ]
+
+
+def _duels(k: int) -> list[str]:
+    return [
+        "void rosenblatt_scores(const double *x, double *scores) {",
+        f"    double duels[{k * (k - 1) // 2}], total[{k}];",
+        "    int h = 0;",
+        "    rosenblatt_planes(x, duels);",
+        f"    for (int c = 0; c < {k}; c++) scores[c] = total[c] = 0.0;",
+        f"    for (int a = 0; a < {k}; a++)",
+        f"        for (int b = a + 1; b < {k}; b++, h++) {{",
+        "            scores[duels[h] > 0.0 ? b : a] += 1.0;",
+        "            total[a] -= duels[h];",
+        "            total[b] += duels[h];",
+        "        }",
+        f"    for (int c = 0; c < {k}; c++) scores[c] += total[c] / (3.0 * (fabs(total[c]) + 1.0));",
+        "}",
+        "",
+    ]
+
+
+def _class(k: int) -> list[str]:
+    if k == 2:
+        return ["int rosenblatt_class(const double *scores) {", "    return scores[0] > 0.0;", "}", ""]
+    return [
+        "int rosenblatt_class(const double *scores) {",
+        "    int best = 0;",
+        f"    for (int c = 1; c < {k}; c++)",
+        "        if (scores[c] > scores[best]) best = c;",
+        "    return best;",
+        "}",
+        "",
+    ]
+
+
+_PREDICT = [
+    "const char *rosenblatt_predict(const double *x) {",
+    "    double scores[ROSENBLATT_SCORES];",
+    "    rosenblatt_scores(x, scores);",
+    "    return rosenblatt_labels[rosenblatt_class(scores)];",
+    "}",
+]
+
+
+def _row(numbers: Any) -> str:
+    return "{" + ", ".join(float(number).hex() for number in numbers) + "}"
+
+
+def _strings(name: str, texts: Any) -> list[str]:
+    return [f"const char *const {name}[{len(texts)}] = {{", *(f"    {_quoted(text)}," for text in texts), "};"]
+
+
+def _quoted(text: str) -> str:
+    """A C string of the UTF-8 bytes; all that is not a plain letter, digit or mark is octal, so that nothing can end the string
+    early, and no trigraph begins."""
+    plain = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;=()[]{}<>/*&|!#$@^~'")
+    return (
+        '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogateescape")) + '"'
+    )

@@ -1,0 +1,147 @@
+"""A model as an ONNX graph in double precision: `rows` (float64, N x columns) in, `label` and `scores` out.
+
+Two classes have one score, over 0 for the second; more have one for each, and the first of the largest wins. The names of the
+columns are in the model's metadata as `columns`, a JSON list.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from ... import __version__
+from ..model import Model
+from .formula import ExportError, Formula, formula_of
+
+OPSET, IR = 17, 8
+
+
+def to_onnx(model: Model) -> bytes:
+    """The bytes of the ONNX file; needs the extra `rosenblatt[onnx]`."""
+    formula = formula_of(model, "ONNX")
+    try:
+        from onnx import checker, helper
+    except ImportError:
+        raise ImportError("to_onnx needs the package onnx: pip install 'rosenblatt[onnx]'") from None
+
+    graph = _Graph()
+    rows = "rows"
+    if formula.fill is not None:
+        missing = graph.add("IsNaN", [rows])
+        rows = graph.add("Where", [missing, graph.constant("fill", np.asarray(formula.fill, np.float64)), rows])
+    features = _products(graph, formula, rows)
+    product = graph.add("MatMul", [features, graph.constant("weights", np.ascontiguousarray(formula.weights.T))])
+    pairs = formula.pairs
+    planes = graph.add("Add", [product, graph.constant("intercept", formula.intercept)], "planes" if pairs else "scores")
+    if pairs:
+        _duels(graph, formula, planes)
+    label_type = _label(graph, formula)
+    made = helper.make_graph(
+        graph.nodes, "rosenblatt",
+        [helper.make_tensor_value_info("rows", _double(), ["N", len(formula.inputs)])],
+        [
+            helper.make_tensor_value_info("label", label_type, ["N"]),
+            helper.make_tensor_value_info("scores", _double(), ["N", 1 if len(formula.classes) == 2 else len(formula.classes)]),
+        ],
+        graph.constants,
+    )  # fmt: skip
+    whole = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
+    whole.producer_name, whole.producer_version = "rosenblatt", __version__
+    helper.set_model_props(whole, {"columns": json.dumps(list(formula.inputs)), "kind": model.kind})
+    checker.check_model(whole)
+    return bytes(whole.SerializeToString())
+
+
+class _Graph:
+    """Nodes and constants as they are made."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def add(self, operation: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
+        from onnx import helper
+
+        output = output or f"{operation.lower()}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operation, inputs, [output], **attributes))
+        return output
+
+    def constant(self, name: str, array: Any) -> str:
+        from onnx import numpy_helper
+
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+
+def _double() -> int:
+    from onnx import TensorProto
+
+    return int(TensorProto.DOUBLE)
+
+
+def _products(graph: _Graph, formula: Formula, rows: str) -> str:
+    """The terms of each row: its columns, or products of them, made factor by factor."""
+    if formula.factors is None:
+        return rows
+    longest = max(map(len, formula.factors))
+    ones = len(formula.inputs)  # the place of a column of ones, for terms with fewer factors
+    padded = np.array([[*term, *[ones] * (longest - len(term))] for term in formula.factors], np.int64)
+    first = graph.add("Slice", [rows, graph.constant("from", np.array([0])), graph.constant("to", np.array([1])),
+                                graph.constant("axis", np.array([1]))])  # fmt: skip
+    nothing = graph.add("Sub", [first, first])
+    one = graph.add("Add", [nothing, graph.constant("one", np.ones(1))])
+    wide = graph.add("Concat", [rows, one], axis=1)
+    terms = graph.add("Gather", [wide, graph.constant("factors_0", padded[:, 0])], axis=1)
+    for f in range(1, longest):
+        factor = graph.add("Gather", [wide, graph.constant(f"factors_{f}", padded[:, f])], axis=1)
+        terms = graph.add("Mul", [terms, factor])
+    return terms
+
+
+def _duels(graph: _Graph, formula: Formula, planes: str) -> None:
+    """Votes of pairs, and less than half a vote for the sum of scores, as in `scores.votes_of_pairs`."""
+    k = len(formula.classes)
+    first, second = np.zeros((formula.heads, k)), np.zeros((formula.heads, k))
+    for h, (a, b) in enumerate(formula.duels()):
+        first[h, a] = second[h, b] = 1.0
+    zero, one = graph.constant("zero", np.zeros(())), graph.constant("unit", np.ones(()))
+    won = graph.add("Cast", [graph.add("Greater", [planes, zero])], to=_double())
+    lost = graph.add("Sub", [one, won])
+    votes = graph.add(
+        "Add",
+        [
+            graph.add("MatMul", [won, graph.constant("second", second)]),
+            graph.add("MatMul", [lost, graph.constant("first", first)]),
+        ],
+    )
+    total = graph.add("MatMul", [planes, graph.constant("sides", second - first)])
+    size = graph.add("Add", [graph.add("Abs", [total]), one])
+    share = graph.add("Div", [total, graph.add("Mul", [size, graph.constant("three", np.full((), 3.0))])])
+    graph.add("Add", [votes, share], "scores")
+
+
+def _label(graph: _Graph, formula: Formula) -> int:
+    """The label's node, and the type of labels."""
+    from onnx import TensorProto
+
+    if len(formula.classes) == 2:
+        over = graph.add("Greater", ["scores", graph.constant("plane", np.zeros(()))])
+        flat = graph.add("Reshape", [over, graph.constant("flat", np.array([-1]))])
+        place = graph.add("Cast", [flat], to=int(TensorProto.INT64))
+    else:
+        place = graph.add("ArgMax", ["scores"], axis=1, keepdims=0)
+    classes, first = formula.classes, formula.classes[0]
+    if isinstance(first, str):
+        labels, kind = np.array(classes, object), TensorProto.STRING
+    elif isinstance(first, bool):
+        labels, kind = np.array(classes, bool), TensorProto.BOOL
+    elif isinstance(first, int):
+        if max(classes) >= 1 << 63:
+            raise ExportError(f"the label {max(classes)} is too large for ONNX")
+        labels, kind = np.array(classes, np.int64), TensorProto.INT64
+    else:
+        labels, kind = np.array(classes, np.float64), TensorProto.DOUBLE
+    graph.add("Gather", [graph.constant("labels", labels), place], "label")
+    return int(kind)

@@ -1,0 +1,170 @@
+"""A model as one SELECT of standard SQL, for SQLite, PostgreSQL, DuckDB and their like.
+
+It gives every row of a table with its scores and its label: `rosenblatt_score` for two classes, `rosenblatt_score_0`, ... for
+more, and `rosenblatt_label`. A row with a missing number has no label, unless the model fills it in. Sums are made in groups,
+because SQLite takes no expression deeper than 1000.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ..model import Model
+from .formula import ExportError, Formula, formula_of
+
+MOST_COLUMNS = 1600  # of a table in PostgreSQL; SQLite has 2000
+MOST_TERMS = 20_000
+MOST_CLASSES = 100
+GROUP = 50
+
+Step = tuple[str, str, list[tuple[str, str]], str]  # a name, what is kept, what is made, from where
+
+
+def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None = None) -> str:
+    """The text of the query.
+
+    table : its name, or schema and name with a dot between.
+    columns : what the table calls the columns that the model reads, in the model's order; numbers first, then names.
+    """
+    formula = formula_of(model, "SQL", categories=True)
+    _check_size(formula)
+    numbers, names = _columns(formula, columns)
+    cells = [_cell(formula, j, name) for j, name in enumerate(numbers)]
+    sums = [_sum(formula, h, cells, names) for h in range(formula.heads)]
+    k = len(formula.classes)
+    source = ".".join(identifier(part) for part in table.split(".")) + " AS t"
+    if k == 2:
+        steps = [("rosenblatt_scored", "t.*", [("rosenblatt_score", sums[0])], source)]
+        best = [("rosenblatt_score > 0", formula.classes[1]), ("rosenblatt_score <= 0", formula.classes[0])]
+    else:
+        scores = [f"rosenblatt_score_{c}" for c in range(k)]
+        if formula.pairs:
+            steps = _counted(formula, sums, source)
+        else:
+            steps = [("rosenblatt_scored", "t.*", list(zip(scores, sums, strict=True)), source)]
+        best = [(_leads(score, scores), label) for score, label in zip(scores, formula.classes, strict=True)]
+    return f"{_with(steps)}\nSELECT rosenblatt_scored.*, {_case(best)} AS rosenblatt_label\nFROM rosenblatt_scored\n"
+
+
+def _leads(score: str, scores: list[str]) -> str:
+    return " AND ".join(f"{score} >= {other}" for other in scores if other != score)
+
+
+def _check_size(formula: Formula) -> None:
+    for count, most, what in (
+        (len(formula.inputs) + len(formula.categories), MOST_COLUMNS, "columns"),
+        (formula.weights.size + sum(c.weights.size for c in formula.categories), MOST_TERMS, "weights"),
+        (len(formula.classes), MOST_CLASSES, "classes"),
+    ):
+        if count > most:
+            raise ExportError(f"the model has {count:,} {what}, and a query gets {most:,} at most")
+
+
+def _columns(formula: Formula, columns: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    own = [*formula.inputs, *(category.column for category in formula.categories)]
+    found = own if columns is None else list(columns)
+    if len(found) != len(own):
+        raise ExportError(f"the model reads {len(own)} columns, got {len(found)} names for them")
+    n = len(formula.inputs)
+    return [identifier(name) for name in found[:n]], [identifier(name) for name in found[n:]]
+
+
+def _cell(formula: Formula, j: int, name: str) -> str:
+    cell = f"CAST(t.{name} AS DOUBLE PRECISION)"
+    return cell if formula.fill is None else f"COALESCE({cell}, {number(formula.fill[j])})"
+
+
+def _sum(formula: Formula, h: int, cells: list[str], names: list[str]) -> str:
+    terms = [
+        f"{number(weight)} * {' * '.join(cells[j] for j in term)}"
+        for weight, term in zip(formula.weights[h], formula.terms, strict=True)
+        if weight != 0.0
+    ]
+    for category, name in zip(formula.categories, names, strict=True):
+        cases = [
+            f"WHEN {literal(value)} THEN {number(weight)}"
+            for value, weight in zip(category.values, category.weights[h], strict=True)
+            if weight != 0.0
+        ]
+        if cases:
+            terms.append(f"CASE t.{name} {' '.join(cases)} ELSE 0e0 END")
+    return _grouped([*terms, number(formula.intercept[h])])
+
+
+def _grouped(terms: list[str]) -> str:
+    while len(terms) > GROUP:
+        terms = [f"({_joined(terms[start : start + GROUP])})" for start in range(0, len(terms), GROUP)]
+    return _joined(terms)
+
+
+def _joined(terms: list[str]) -> str:
+    return "\n    + ".join(terms)
+
+
+def _counted(formula: Formula, sums: list[str], source: str) -> list[Step]:
+    """Votes of pairs, and less than half a vote for the sum of scores, as in `scores.votes_of_pairs`."""
+    pairs = [f"rosenblatt_pair_{h}" for h in range(formula.heads)]
+    votes: list[list[str]] = [[] for _ in formula.classes]
+    sides: list[list[str]] = [[] for _ in formula.classes]
+    for pair, (a, b) in zip(pairs, formula.duels(), strict=True):
+        votes[a].append(f"CASE WHEN {pair} <= 0 THEN 1 ELSE 0 END")
+        votes[b].append(f"CASE WHEN {pair} > 0 THEN 1 ELSE 0 END")
+        sides[a].append(f"-1e0 * {pair}")
+        sides[b].append(f"1e0 * {pair}")
+    totals = [(f"rosenblatt_total_{c}", _grouped(each)) for c, each in enumerate(sides)]
+    counts = [(f"rosenblatt_votes_{c}", _grouped(each)) for c, each in enumerate(votes)]
+    scores = [
+        (f"rosenblatt_score_{c}", f"{count} + {total} / (3 * (ABS({total}) + 1))")
+        for c, ((total, _), (count, _)) in enumerate(zip(totals, counts, strict=True))
+    ]
+    return [
+        ("rosenblatt_paired", "t.*", list(zip(pairs, sums, strict=True)), source),
+        ("rosenblatt_counted", "rosenblatt_paired.*", [*totals, *counts], "rosenblatt_paired"),
+        ("rosenblatt_scored", "rosenblatt_counted.*", scores, "rosenblatt_counted"),
+    ]
+
+
+def _with(steps: list[Step]) -> str:
+    parts = []
+    for name, kept, made, source in steps:
+        lines = ",\n".join(f"    {expression} AS {column}" for column, expression in made)
+        parts.append(f"{name} AS (\n  SELECT {kept},\n{lines}\n  FROM {source}\n)")
+    return "WITH " + ",\n".join(parts)
+
+
+def _case(cases: list[tuple[str, Any]]) -> str:
+    return "CASE " + " ".join(f"WHEN {condition} THEN {literal(value)}" for condition, value in cases) + " END"
+
+
+def number(value: Any) -> str:
+    """A literal that reads back as the same float; without an exponent it would be an exact decimal, by the standard."""
+    text = repr(float(value))
+    if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?", text):
+        raise ExportError(f"{text} is no number that SQL knows")
+    return text if "e" in text else f"{text}e0"
+
+
+def literal(value: Any) -> str:
+    """A label or a category."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number(value)
+    return "'" + _checked(str(value)).replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A quoted name: whatever is in it is part of the name."""
+    if not name:
+        raise ExportError("a table and its columns need names that are not empty")
+    return '"' + _checked(name).replace('"', '""') + '"'
+
+
+def _checked(text: str) -> str:
+    if "\0" in text or any(0xD800 <= ord(letter) < 0xE000 for letter in text):
+        raise ExportError(f"{text!r:.60} has a character that SQL text cannot hold")
+    return text

@@ -1,0 +1,1 @@
+"""Online learning: the solver, its update log, and the readings of a log."""

@@ -1,0 +1,116 @@
+"""Several classes as one side of one problem: each row against each rival class.
+
+Problem    W separates when (w_l - w_z).p > 0 for every row p of class l and every z != l. Stack the w of all classes: that is
+           <W, q> > 0 for the vectors q = (.., p at l, .., -p at z, ..), one for each row and rival.
+Guarantee  min <W, q>/|W| is sqrt(2) times the margin of W: the least norm of a convex combination of the q is sqrt(2) times
+           the widest margin.
+Reference  C. Kesler's construction, in N. J. Nilsson, Learning Machines (1965).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..svm.signed_rows import NARROW, SignedRows, same_points
+
+
+class KeslerRows(SignedRows):
+    """The vectors q, none of them stored, as the nearest-points solver sees them; place = row (k - 1) + rank of the rival."""
+
+    def __init__(self, X: Any, codes: Any, n_classes: int, x0: float) -> None:
+        self.X, self.codes, self.k, self.x0 = X, np.asarray(codes, np.intp), n_classes, x0
+        n, d = X.shape
+        self.offset = int(x0 != 0)
+        self.width = d + self.offset
+        self.n_rows, self.n_features = n * (n_classes - 1), n_classes * self.width
+        self.dense = isinstance(X, np.ndarray)
+        values = X if self.dense else X.data
+        self.density = 2.0 * (values.size / n + self.offset)
+        self.nbytes, self.weights = values.nbytes, np.zeros(0)
+        self.index = np.arange(self.n_rows)
+        self.signs, self.free, self.n_sides = np.ones(self.n_rows), False, 1
+        self.side = np.zeros(self.n_rows, np.intp)
+        self.centre = np.zeros(self.n_features)
+        self.extent = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), abs(x0))
+        self.exponent = -int(np.frexp(self.extent)[1])
+        self.near = abs(self.exponent) <= 400
+
+    def pair(self, place: Any) -> tuple[Any, Any]:
+        """The row and the rival of a place."""
+        i, rank = np.divmod(place, self.k - 1)
+        return i, rank + (rank >= self.codes[i])
+
+    def place(self, i: int, rival: int) -> int:
+        return int(i * (self.k - 1) + rival - (rival > self.codes[i]))
+
+    def products(self, v: Any) -> Any:
+        U = v.reshape(self.k, self.width)
+        if self.near:
+            scores = self.X @ np.ldexp(U[:, self.offset :], self.exponent).T
+        else:
+            scores = self._times(self.X, self.exponent) @ U[:, self.offset :].T
+        if self.offset:
+            scores += np.ldexp(self.x0, self.exponent) * U[:, 0]
+        own = scores[np.arange(len(scores)), self.codes]
+        others = np.arange(self.k) != self.codes[:, None]
+        return np.asarray((own[:, None] - scores)[others], np.float64)
+
+    def _times(self, block: Any, exponent: int) -> Any:
+        """The rows in float64, times a power of two."""
+        if self.dense:
+            return np.ldexp(block.astype(np.float64), exponent)
+        return sp.csr_array((np.ldexp(block.data.astype(np.float64), exponent), block.indices, block.indptr), block.shape)
+
+    def take(self, places: Any) -> Any:
+        vectors = self._vectors(places, self.exponent)
+        return vectors if self.dense or self.n_features > NARROW else vectors.toarray()
+
+    def _vectors(self, places: Any, exponent: int) -> Any:
+        i, rivals = self.pair(np.asarray(places))
+        rows, own = self._times(self.X[i], exponent), self.codes[i]
+        x0 = np.ldexp(self.x0, exponent)
+        if self.dense:
+            here, out = np.arange(len(i)), np.zeros((len(i), self.k, self.width))
+            out[here, own, self.offset :], out[here, rivals, self.offset :] = rows, -rows
+            if self.offset:
+                out[here, own, 0], out[here, rivals, 0] = x0, -x0
+            return out.reshape(len(i), -1)
+        row_of = np.repeat(np.arange(len(i)), np.diff(rows.indptr))
+        one = np.arange(len(i)) if self.offset else np.zeros(0, np.intp)
+        parts = []
+        for at, sign in ((own, 1.0), (rivals, -1.0)):
+            parts.append((sign * rows.data, row_of, at[row_of] * self.width + self.offset + rows.indices))
+            parts.append((np.full(len(one), sign * x0), one, at[one] * self.width))
+        values, where, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return sp.csr_array((values, (where, columns)), shape=(len(i), self.n_features))
+
+    def gram(self) -> Any:
+        P = self._times(self.X, self.exponent)
+        products = P @ P.T + np.ldexp(self.x0, self.exponent) ** 2
+        i, rivals = self.pair(self.index)
+        E = np.eye(self.k)[self.codes[i]] - np.eye(self.k)[rivals]
+        return (E @ E.T) * products[np.ix_(i, i)]
+
+    def raw(self, places: Any) -> tuple[Any, Any]:
+        rows = self._vectors(places, 0)  # not scaled to and fro: small values beside large ones would be lost
+        columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices)
+        values = rows[:, columns] if self.dense else rows[:, columns].toarray()
+        return columns, values
+
+    def twins(self) -> list[int] | None:
+        found = same_points([self.X], self.codes, self.x0 == 0)
+        if found is None or len(found) == 1:
+            return None if found is None else [found[0] * (self.k - 1)]
+        i, j = found
+        return sorted([self.place(i, self.codes[j]), self.place(j, self.codes[i])])
+
+    def mean(self) -> Any:
+        """The class means, from their own mean."""
+        members = np.eye(self.k)[self.codes] / np.bincount(self.codes, minlength=self.k)
+        means = np.asarray((self._times(self.X, self.exponent).T @ members).T)
+        out = np.zeros((self.k, self.width))
+        out[:, self.offset :] = means - means.mean(axis=0)
+        return out.ravel()

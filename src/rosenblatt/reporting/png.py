@@ -1,0 +1,168 @@
+"""The same charts through matplotlib (the extra `[plot]`), for PNG, PDF and whatever else it writes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale, apart
+from .style import CLASSES, LIGHT
+from .svg_tables import STRONGEST
+from .text import count, cut
+
+_NAMED = {"ink": "ink", "quiet": "quiet", "good": "t5", "bad": "t6", "training": "t2", "test": "t3"}
+_PLAIN: dict[str, Any] = {"parse_math": False}  # names from files may have dollar signs
+
+
+def colour(tone: str) -> str:
+    return LIGHT[f"t{int(tone.removeprefix('class')) % CLASSES}"] if tone.startswith("class") else LIGHT[_NAMED[tone]]
+
+
+def save_with_matplotlib(chart: Chart, path: Any) -> None:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(f"writing {str(path)!r} needs matplotlib: pip install 'rosenblatt[plot]'") from None
+    mark = chart.marks[0]
+    height = 0.34 * len(mark.names) + 1.1 if isinstance(mark, Scale) else 6.4 if isinstance(mark, Grid) else 4.6
+    figure = Figure(figsize=(7.2, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    above = any(isinstance(each, Bars) for each in chart.marks)  # names of bars stand between title and plot
+    axes.set_title(chart.title, loc="left", pad=28.0 if above else 10.0, fontweight="bold", color=LIGHT["ink"], **_PLAIN)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(length=0, colors=LIGHT["quiet"])
+    if isinstance(mark, Scale):
+        _scale(axes, mark)
+    elif isinstance(mark, Grid):
+        _grid(axes, mark)
+    else:
+        _axes(axes, chart)
+        for each in chart.marks:
+            _mark(axes, each)
+        _names(axes, chart)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # a letter that the font has not is a box; .svg shows it
+        figure.savefig(path, dpi=160, metadata=_no_date(str(path)))
+
+
+def _no_date(path: str) -> dict[str, None]:
+    """The same run gives the same file."""
+    return {"CreationDate": None} if path.lower().endswith(".pdf") else {}
+
+
+def _axes(axes: Any, chart: Chart) -> None:
+    if chart.x.log:
+        axes.set_xscale("log")
+    if chart.y.log:
+        axes.set_yscale("log")
+    for axis, put, name in ((chart.x, axes.set_xticks, axes.set_xlabel), (chart.y, axes.set_yticks, axes.set_ylabel)):
+        put([value for value, _ in axis.ticks], [text for _, text in axis.ticks], minor=False)
+        name(axis.label, color=LIGHT["quiet"], **_PLAIN)
+    axes.minorticks_off()
+    axes.set(xlim=(chart.x.low, chart.x.high), ylim=(chart.y.low, chart.y.high))
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", color=LIGHT["line"], linewidth=0.8)
+
+
+def _mark(axes: Any, mark: Mark) -> None:
+    tone = colour(mark.tone) if not isinstance(mark, Scale | Grid) else ""
+    if isinstance(mark, Line):
+        width = 1.0 if mark.thin else 2.2
+        axes.plot(mark.x, mark.y, color=tone, linewidth=width, marker="o" if mark.dots else None, markersize=4)
+    elif isinstance(mark, Points):
+        look = (
+            {"marker": "x", "s": 22, "alpha": 1.0} if mark.cross else {"marker": "o", "s": 12, "alpha": 0.45, "linewidths": 0}
+        )
+        axes.scatter(mark.x, mark.y, color=tone, **look)
+    elif isinstance(mark, Bars):
+        widths = [high - low for low, high in zip(mark.low, mark.high, strict=True)]
+        heights = [top - base for base, top in zip(mark.base, mark.top, strict=True)]
+        axes.bar(
+            mark.low, heights, widths, bottom=mark.base, align="edge", color=tone, alpha=0.3 if mark.faint else 1.0,
+            edgecolor="white", linewidth=0.5,
+        )  # fmt: skip
+    elif isinstance(mark, Band):
+        axes.fill(mark.x, mark.y, color=tone, alpha=0.09, linewidth=0)
+        over = (sum(mark.x) / len(mark.x), max(mark.y))
+        axes.annotate(
+            mark.label, over, (0, -14), textcoords="offset points", ha="center", color=tone, fontweight="bold", **_PLAIN
+        )
+    elif isinstance(mark, Rule):
+        draw, at = (axes.axvline, mark.x) if mark.x is not None else (axes.axhline, mark.y)
+        draw(at, color=tone, linewidth=1.0, linestyle=(0, (3, 3)) if mark.dashed else "-")
+        if mark.text:
+            upright = mark.x is not None
+            place = (mark.x, 1.0) if upright else (1.0, mark.y)
+            frame = ("data", "axes fraction") if upright else ("axes fraction", "data")
+            ha = "left" if upright else "right"
+            axes.annotate(
+                mark.text, place, (3, -10 if upright else 4), xycoords=frame, textcoords="offset points", ha=ha,
+                color=tone, fontsize=9, **_PLAIN,
+            )  # fmt: skip
+    elif isinstance(mark, Marker):
+        from matplotlib.patheffects import withStroke
+
+        axes.plot([mark.x], [mark.y], "o", color="white", markeredgecolor=tone, markeredgewidth=2.2, markersize=9)
+        axes.annotate(
+            mark.text, (mark.x, mark.y), (0, 10), textcoords="offset points", ha="center", color=tone, fontweight="bold",
+            path_effects=[withStroke(linewidth=3.5, foreground="white")], **_PLAIN,
+        )  # fmt: skip
+
+
+def _names(axes: Any, chart: Chart) -> None:
+    """Lines are named at their right ends, pushed apart; where there are bars, all names stand above the plot."""
+    bars = [mark for mark in chart.marks if isinstance(mark, Bars) and mark.label]
+    lines = [mark for mark in chart.marks if isinstance(mark, Line) and mark.label]
+    if bars:
+        from matplotlib.patches import Patch
+
+        named: list[Bars | Line] = [*bars, *lines]
+        swatches = [Patch(color=colour(mark.tone), alpha=0.3 if getattr(mark, "faint", False) else 1.0) for mark in named]
+        axes.legend(
+            swatches, [mark.label for mark in named], frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2
+        )
+        return
+    lines.sort(key=lambda line: line.y[-1])
+    heights = apart([chart.y.share(line.y[-1]) for line in lines], 0.052, 1.0)  # shares, so that axes may be logarithms
+    for height, line in zip(heights, lines, strict=True):
+        axes.annotate(
+            line.label, (line.x[-1], height), (6, 0), xycoords=("data", "axes fraction"), textcoords="offset points",
+            va="center", color=colour(line.tone), fontsize=9, annotation_clip=False, **_PLAIN,
+        )  # fmt: skip
+
+
+def _scale(axes: Any, scale: Scale) -> None:
+    places, sizes = range(len(scale.names)), [abs(value) for value in scale.values]
+    axes.barh(places, sizes, color=[colour(tone) for tone in scale.tones], height=0.55)
+    axes.set_yticks(places, [cut(name) for name in scale.names], color=LIGHT["ink"], **_PLAIN)
+    axes.invert_yaxis()
+    axes.set_xticks([])
+    axes.spines["bottom"].set_visible(False)
+    for n, (size, side, tone) in enumerate(zip(sizes, scale.sides, scale.tones, strict=True)):
+        axes.annotate(
+            side, (size, n), (5, 0), textcoords="offset points", va="center", color=colour(tone), fontsize=9, **_PLAIN
+        )
+    axes.set_xlim(0, 1.25 * max(sizes))
+
+
+def _grid(axes: Any, grid: Grid) -> None:
+    k = len(grid.names)
+    axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
+    names = [cut(name, 14) for name in grid.names]
+    axes.set_xticks(range(k), names, rotation=90 if max(map(len, names)) > 40 / k else 0, **_PLAIN)
+    axes.set_yticks(range(k), names, **_PLAIN)
+    axes.set_xlabel(grid.columns_label, color=LIGHT["quiet"])
+    axes.set_ylabel(grid.rows_label, color=LIGHT["quiet"])
+    axes.spines["bottom"].set_visible(False)
+    for r, row in enumerate(grid.counts):
+        total = sum(row) or 1
+        for c, value in enumerate(row):
+            strength = 0.08 + (STRONGEST - 0.08) * (value / total) ** 0.5 if value else 0.03
+            axes.fill(
+                [c - 0.48, c + 0.48, c + 0.48, c - 0.48], [r - 0.48, r - 0.48, r + 0.48, r + 0.48],
+                color=colour("good" if r == c else "bad"), alpha=strength, linewidth=0,
+            )  # fmt: skip
+            if value and k <= 12:
+                axes.text(c, r, count(value), ha="center", va="center", color=LIGHT["ink"], fontsize=11 if k <= 6 else 8)

@@ -1,0 +1,275 @@
+"""Whether a plane separates the rows, decided in fractions.
+
+Problem    do the hulls of the two classes (the hull of the signed rows and the origin) meet?
+Update     floats end with a few rows whose combinations are as near as floats can tell. If the weights that make them meet
+           solve their linear system exactly and none is negative, that is the proof. Else Wolfe's cycles go on from there,
+           each step in fractions, looking among all rows for one behind the plane.
+Guarantee  Wolfe's method is finite in exact arithmetic, and a float is a whole number over a power of two: so it ends with
+           weights of at most d + 2 rows that meet exactly, or with the nearest points of hulls that do not.
+Reference  P. Wolfe, Finding the nearest point in a polytope, Math. Programming 11 (1976); exact linear systems by p-adic
+           lifting: J. D. Dixon, Numerische Mathematik 40 (1982), in FLINT.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import mul
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpq_mat, fmpz_mat
+from scipy.linalg import qr
+
+from .signed_rows import SignedRows
+
+MOST_ROWS = 800  # in one exact system: about half a minute
+# Wolfe's steps in fractions take rows^2 (rows + columns) of work each; so much is about five seconds.
+MOST_WORK = 30_000_000
+STEP = 5.0 / MOST_WORK  # seconds for one of these
+SYSTEM = 9e-11  # seconds for an exact system of one row and one bit, to be multiplied with rows^3.5 and bits
+
+
+@dataclass
+class Patience:
+    """How much work and until when (by `time.monotonic`) fractions may take."""
+
+    work: float = field(default_factory=lambda: MOST_WORK)
+    deadline: float = math.inf
+
+    def spend(self, work: float) -> bool:
+        self.work -= work
+        return self.work >= 0 and self.allows(STEP * work)
+
+    def less(self) -> Patience:
+        """As much as a sharper answer is worth, where there is one already."""
+        return Patience(min(self.work, MOST_WORK), self.deadline)
+
+    def allows(self, seconds: float) -> bool:
+        """Whether something that cannot be interrupted, and takes so long, will end in time."""
+        return time.monotonic() + seconds < self.deadline
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Rows (by place) and convex weights that meet, or come within twice the root of `bound_squared` (one side: once).
+
+    `apart`: they do not meet, and no others come nearer.
+    """
+
+    places: list[int]
+    weights: list[Fraction]
+    bound_squared: Fraction = Fraction(0)
+    apart: bool = False
+
+
+def decide(
+    rows: SignedRows, places: Any, weights: Any, *, apart: bool = False, patience: Patience | None = None
+) -> Decision | None:
+    """Whether the hulls meet, from convex weights of some rows that come near to it.
+
+    apart : they are known not to, and only their nearest points are asked for; None where those take too long.
+    """
+    patience = patience or Patience()
+    if apart:
+        decision = _wolfe(rows, list(places), _normalised(weights, rows.side[places]), patience)
+        return decision if decision.apart else None
+    found = twins(rows)
+    if found is not None:
+        return found
+    lifted = _lifted(rows, places) if len(places) <= MOST_ROWS else []
+    if lifted and patience.allows(SYSTEM * len(lifted) ** 3.5 * max(value.bit_length() for row in lifted for value in row)):
+        solution = _meeting(lifted, rows.n_sides)
+        if solution is not None:
+            return _meet(list(places), solution)
+    return _wolfe(rows, list(places), _normalised(weights, rows.side[places]), patience)
+
+
+def twins(rows: SignedRows) -> Decision | None:
+    """Two rows that are the same point with opposite labels, or, where the plane has no bias, a row of zeros."""
+    places = rows.twins()
+    if places is None:
+        return None
+    return Decision(places, [Fraction(rows.n_sides, len(places))] * len(places))
+
+
+def point(rows: SignedRows, decision: Decision) -> Any:
+    """The combination of the signed rows, in their scale, rounded once."""
+    columns, v, unit = _point(rows, decision.places, decision.weights)
+    out, unit = np.zeros(len(rows.centre)), unit * Fraction(2) ** rows.exponent
+    out[columns] = [float(value * unit) for value in v]
+    return out
+
+
+# --- whole numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _lifted(rows: SignedRows, places: Any) -> list[list[int]]:
+    """The signed rows times a common power of two, and their side as one column each, without columns of zeros."""
+    whole, _ = _whole(rows.raw(places)[1])
+    return [[*row, *(int(side == k) for k in range(rows.n_sides))] for row, side in zip(whole, rows.side[places], strict=True)]
+
+
+def _whole(values: Any) -> tuple[list[list[int]], int]:
+    """Floats as whole numbers times 2^exponent."""
+    mantissa, exponent = np.frexp(values)
+    odd = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = np.where(odd == 0, 1, odd & -odd)
+    zeros = np.log2(lowest.astype(np.float64)).astype(np.int64)
+    odd >>= zeros
+    power = exponent.astype(np.int64) - 53 + zeros
+    base = int(power[odd != 0].min()) if odd.any() else 0
+    shift = np.where(odd == 0, 0, power - base)
+    return [[m << k for m, k in zip(ms, ks, strict=True)] for ms, ks in zip(odd.tolist(), shift.tolist(), strict=True)], base
+
+
+def _matrix(lifted: list[list[int]]) -> Any:
+    return fmpz_mat(len(lifted), len(lifted[0]), [value for row in lifted for value in row])
+
+
+def _fraction(q: Any) -> Fraction:
+    return Fraction(int(q.p), int(q.q))
+
+
+def _normalised(weights: Any, side: Any) -> list[Fraction]:
+    exact = [Fraction(max(float(a), 0.0)) for a in weights]
+    sums = [sum((a for a, s in zip(exact, side, strict=True) if s == k), Fraction(0)) for k in range(int(max(side)) + 1)]
+    return [a / sums[s] for a, s in zip(exact, side, strict=True)]
+
+
+def _meet(places: list[int], weights: list[Fraction]) -> Decision:
+    kept = [(int(p), a) for p, a in zip(places, weights, strict=True) if a]
+    return Decision([p for p, _ in kept], [a for _, a in kept])
+
+
+# --- the linear system -----------------------------------------------------------------------------------------------------
+
+
+def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
+    """Weights >= 0 with sum_i a_i z_i = 0 and sums 1, where these rows have such and are independent."""
+    s, width = len(lifted), len(lifted[0])
+    if s > width:
+        return None
+    largest = max(abs(value) for row in lifted for value in row)
+    cut = max(0, largest.bit_length() - 900)
+    floats = np.array([[float(value >> cut) if cut else float(value) for value in row] for row in lifted])
+    scale = abs(floats).max(axis=0)
+    _, equations = qr(floats / np.where(scale > 0, scale, 1.0), mode="r", pivoting=True)
+    chosen = sorted(equations[:s].tolist())
+    square = fmpz_mat(s, s, [row[c] for c in chosen for row in lifted])
+    right = fmpz_mat(s, 1, [int(c >= width - n_sides) for c in chosen])
+    try:
+        solution: Any = square.solve(right)
+    except ZeroDivisionError:
+        return None
+    above, below = solution.numer_denom()  # whole numbers: fractions would be shortened after every product
+    if any(above[i, 0] < 0 for i in range(s)):
+        return None
+    sums = _matrix(lifted).transpose() * above
+    if any(sums[c, 0] != (below if c >= width - n_sides else 0) for c in range(width)):
+        return None
+    return [_fraction(solution[i, 0]) for i in range(s)]
+
+
+# --- Wolfe's cycles in fractions -------------------------------------------------------------------------------------------
+
+
+def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], patience: Patience) -> Decision:
+    """The end of Wolfe's cycles, or, where they would take too long, what the weights prove that they began with."""
+    begun = (places, x)
+    while patience.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
+        lifted = _lifted(rows, np.array(places))
+        y = _affine(lifted, rows.n_sides)
+        if y is None:
+            x = _fewer(lifted, x)
+        elif min(y) < 0:
+            x = _towards(x, y)
+        else:
+            x = y
+            kept = [j for j, a in enumerate(x) if a > 0]
+            places, x = [places[j] for j in kept], [x[j] for j in kept]
+            columns, v, _ = _point(rows, places, x)
+            if not any(v):
+                return _meet(places, x)
+            behind = _behind(rows, places, columns, v)
+            if behind is None:
+                return Decision(places, x, apart=True)
+            places, x = [*places, behind], [*x, Fraction(0)]
+            continue
+        kept = [j for j, a in enumerate(x) if a > 0]
+        places, x = [places[j] for j in kept], [x[j] for j in kept]
+    return _bounded(rows, *begun)
+
+
+def _affine(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
+    """The weights of the least point of the affine hull; None where the rows depend on each other."""
+    Z = _matrix(lifted)
+    s, width = len(lifted), len(lifted[0])
+    E = fmpz_mat(s, n_sides, [value for row in lifted for value in row[width - n_sides :]])
+    try:
+        B = (Z * Z.transpose()).solve(E)
+    except ZeroDivisionError:
+        return None
+    y = B * (fmpq_mat(E.transpose()) * B).solve(fmpq_mat(n_sides, 1, [fmpq(1)] * n_sides))
+    return [_fraction(y[i, 0]) for i in range(s)]
+
+
+def _fewer(lifted: list[list[int]], x: list[Fraction]) -> list[Fraction]:
+    """The same point with at least one weight zero (Caratheodory), where the rows depend on each other."""
+    null, _ = _matrix(lifted).transpose().nullspace()
+    c = [int(null[i, 0]) for i in range(len(x))]
+    if max(c) <= 0:
+        c = [-value for value in c]
+    reach = min(a / value for a, value in zip(x, c, strict=True) if value > 0)
+    return [a - reach * value for a, value in zip(x, c, strict=True)]
+
+
+def _towards(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
+    """As far from x to y as weights stay >= 0: one becomes zero."""
+    reach = min(a / (a - b) for a, b in zip(x, y, strict=True) if b < 0)
+    return [a + reach * (b - a) for a, b in zip(x, y, strict=True)]
+
+
+def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any, list[int], Fraction]:
+    """The columns in which these rows are not zero, and their combination there, in whole multiples of a unit."""
+    columns, values = rows.raw(np.array(places))
+    whole, base = _whole(values)
+    below = math.lcm(*(a.denominator for a in x))
+    above = [a.numerator * (below // a.denominator) for a in x]
+    v = [sum(map(mul, above, column)) for column in zip(*whole, strict=True)]
+    return columns, v, Fraction(2) ** base / below
+
+
+def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> int | None:
+    """A row that lies behind the plane through its side's rows of the corral, looked up in floats and decided in fractions."""
+    largest = max(abs(value) for value in v)
+    u = np.zeros(len(rows.centre))
+    u[columns] = [value / largest for value in v]
+    products = rows.products(u)
+    # Each product is off by d roundings at most, each of the size of the row (1, and its centre's) times |u|_1.
+    reach = 1.0 + abs(np.ldexp(rows.centre, rows.exponent)).max(initial=0.0) if rows.near else 2.0
+    doubt = 4.0 * (len(u) + 8) * np.finfo(np.float64).eps * reach * float(abs(u).sum()) + 1e-290
+    for k in range(rows.n_sides):
+        mine = [p for p in places if rows.side[p] == k]
+        level = _product(rows, mine[0], columns, v)
+        near = np.flatnonzero((rows.side == k) & (products < products[mine].max() + 2 * doubt))
+        for place in near[np.argsort(products[near], kind="stable")].tolist():
+            if place not in places and _product(rows, place, columns, v) < level:
+                return int(place)
+    return None
+
+
+def _product(rows: SignedRows, place: int, columns: Any, v: list[int]) -> Fraction:
+    mine, values = rows.raw(np.array([place]))
+    _, at, shared = np.intersect1d(columns, mine, assume_unique=True, return_indices=True)
+    whole, base = _whole(values[:, shared])
+    unit: Fraction = Fraction(2) ** base
+    return unit * int(sum(map(mul, (v[c] for c in at), whole[0])))
+
+
+def _bounded(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
+    """What the weights prove although they do not meet: no margin is larger than their distance (two sides: half of it)."""
+    _, v, unit = _point(rows, places, x)
+    return Decision(places, x, sum(value * value for value in v) * (unit / rows.n_sides) ** 2)

@@ -1,0 +1,312 @@
+"""The widest margin: the nearest points of the convex hulls of two classes.
+
+Problem    min 1/2 |sum_i a_i y_i x_i|^2  s.t.  a >= 0, the a_i of each class sum to 1. The plane of the widest margin is the
+           perpendicular bisector: with v = sum_i a_i y_i x_i it is min 1/2 |w|^2 s.t. y_i (w.x_i + b) >= 1 solved by
+           w = 2 v/|v|^2 and multipliers 2 a_i/|v|^2. Without a bias: all a_i sum to 1, w = v/|v|^2.
+Update     one pass over all rows finds those furthest behind the plane; they join a working set, on which `corral.py` finds
+           the nearest points. Where those meet, `exact.py` decides in fractions whether they truly do.
+Guarantee  any convex weights and any plane have  min_i y_i (w.x_i + b)/|w|  <=  margin  <=  |v|/2  (without a bias |v|).
+           Both sides are measured in float64 on all rows in one pass; `gap` is their relative difference.
+Reference  K. P. Bennett and E. J. Bredensteiner, Duality and geometry in SVM classifiers, ICML (2000); S. S. Keerthi et al.,
+           A fast iterative nearest point algorithm, IEEE Trans. Neural Networks 11 (2000).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpstrf
+
+from ..data.problem import Problem
+from ..online.stopping import Stop
+from ..parallel import one_blas_thread
+from ..progress import told
+from .active_set import EPS, Corral
+from .exact_separation import Decision, Patience, decide, point
+from .not_separable import NotSeparable
+from .signed_rows import NARROW, SignedRows
+
+# A pass brings so many rows of each class into the working set; it is emptied but for the corral when it outgrows its room.
+BATCH = 64
+ROOM = 1 << 25  # bytes, or a tenth of the rows
+MANY = 4000  # so many rows that have more than twice as many columns are all at work, by their products with each other
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The plane of the widest margin, and what proves it."""
+
+    coef: Any  # w, of size features, with the smallest y_i (w.x_i + b) equal to 1
+    bias: float
+    support: Any  # the rows, as positions in the problem, that the plane leans on
+    multipliers: Any  # theirs, positive: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 where the bias is free
+    canonical: Any  # y_i (w.x_i + b) for every row that weighs something, in order
+    margin: float  # 1/|w|, which the plane has
+    gap: float  # no plane has more than margin/(1 - gap)
+    steps: int
+    passes: int
+    stop: Stop
+
+
+def nearest_points(
+    problem: Problem, *, tol: float = 1e-6, max_steps: int = 100_000, start: Any = None, positive: Any = 1, about: str = "",
+    price: float = 0.0, verbose: bool = False,
+) -> Nearest:  # fmt: skip
+    """Solve a binary problem; x0 = 0 means no bias, else it is free.
+
+    start : multipliers, one per row of the problem, to begin from; another solver's, say.
+    positive, about : the label that counts as +1 and a clause, for the words of `NotSeparable`.
+    price : over 0, rows may cross the plane: each is given a coordinate of its own, of squared length q_i = price times the
+        largest centred value squared over the row's weight. That is the squared hinge with C_i = 1/q_i, and always separable.
+    """
+    with one_blas_thread():
+        rows = SignedRows(problem)
+        end = approach(rows, tol=tol, max_steps=max_steps, start=start, price=price, verbose=verbose)
+        if end.decision is not None and not end.decision.apart:
+            proof = sorted(zip(rows.index[end.decision.places].tolist(), end.decision.weights, strict=True))
+            bound = end.decision.bound_squared
+            raise NotSeparable([i for i, _ in proof], [a for _, a in proof], positive, rows.free, bound, about)
+        reason = end.reason if end.decision is None else end.run.adopt(end.decision)
+        return end.run.result(reason)
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a run came: its rows and weights, and what fractions decided where floats could not."""
+
+    run: _Run
+    reason: str  # tolerance, met, rounding, steps, time
+    decision: Decision | None = None
+
+    @property
+    def weights(self) -> tuple[Any, Any]:
+        """The places of rows and their convex weights."""
+        held = self.run.corral.places
+        return self.run.places[held], self.run.corral.a[held]
+
+
+def approach(
+    rows: SignedRows, *, tol: float, max_steps: int, start: Any = None, price: float = 0.0, verbose: bool = False,
+    patience: Patience | None = None,
+) -> End:  # fmt: skip
+    """Run until the gap is small, the rows meet, or neither can be told in floats: then fractions decide."""
+    patience = patience or Patience()
+    run = _Run(rows, tol, max_steps, price, verbose, patience.deadline)
+    if start is None and rows.dense and len(rows) <= MANY and rows.n_features > 2 * len(rows):
+        if run.wide() == "tolerance":
+            return End(run, "tolerance")
+        start = run.multipliers()
+    run.begin(start)
+    end = End(run, run.run())
+    if end.reason in ("met", "rounding") and not price:
+        apart = end.reason == "rounding" and run.lower > 0
+        return End(run, end.reason, decide(rows, *end.weights, apart=apart, patience=patience.less() if apart else patience))
+    return end
+
+
+class _Run:
+    def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: float, verbose: bool, deadline: float) -> None:
+        self.rows, self.tol, self.max_steps, self.verbose, self.deadline = rows, tol, max_steps, verbose, deadline
+        largest = np.ldexp(rows.extent, rows.exponent) or 1.0
+        self.price = np.full(len(rows), price * largest**2) / (rows.weights[rows.index] if rows.weights.size else 1.0)
+        self.passes = 0
+        self.places: Any  # of the working rows
+        self.corral: Corral
+        self.v: Any
+        self.products: Any
+        self.upper, self.lower = np.inf, -np.inf
+        row_bytes = 8.0 * (rows.n_features if rows.n_features <= NARROW else max(1.0, rows.density) * (1 if rows.dense else 2))
+        self.room = int(max(ROOM, 0.1 * rows.nbytes) / row_bytes)
+
+    # --- the working set -------------------------------------------------------------------------------------------------
+
+    def begin(self, start: Any) -> None:
+        rows = self.rows
+        if start is None:
+            products = rows.products(rows.mean())
+            first = [int(np.flatnonzero(rows.side == k)[products[rows.side == k].argmin()]) for k in range(rows.n_sides)]
+            weights = np.ones(len(first))
+        else:
+            given = np.asarray(start, np.float64)[rows.index]
+            heaviest = np.argsort(-given, kind="stable")[: self.room]
+            first = [int(place) for place in heaviest if given[place] > 0]
+            for k in set(range(rows.n_sides)) - set(rows.side[first].tolist()):
+                first.append(int(np.flatnonzero(rows.side == k)[0]))
+            weights = np.maximum(given[first], EPS)
+        self._make_corral(np.array(first), weights)
+
+    def wide(self) -> str:
+        """All rows at once, in coordinates of their own: the factor of the products they have with each other."""
+        rows = self.rows
+        L, order, rank, _ = dpstrf(rows.gram(), lower=1)
+        Z = np.empty((len(rows), rank))
+        Z[order - 1] = np.tril(L[:, :rank])
+        self.places = np.arange(len(rows))
+        self.corral = Corral(Z, rows.side, rows.n_sides, self.price, _lengths(Z, self.price))
+        self.corral.begin(np.array([np.flatnonzero(rows.side == k)[0] for k in range(rows.n_sides)]), np.ones(rows.n_sides))
+        word, corral = self.corral.solve(self.tol, self.max_steps, self.deadline), self.corral
+        if word != "least":
+            return word
+        held = np.array(corral.places)
+        v = rows.combine(held, corral.a[held])
+        for _ in range(3):
+            self._look(v, float(np.sqrt(corral.square(rows.combine(held, corral.a[held])))))
+            if self.gap <= self.tol:
+                return "tolerance"
+            more = corral.correct(self.products[held])
+            if not (corral.a[held] + more > 0).all():
+                break
+            corral.a[held] += more
+            v = v + rows.combine(held, more)
+        return "rounding"
+
+    def multipliers(self) -> Any:
+        """The weights, one for each row of the problem, to begin from again."""
+        out = np.zeros(self.rows.n_rows)
+        out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
+        return out
+
+    def _make_corral(self, places: Any, weights: Any) -> None:
+        self.places, self.corral = places, self._corral(places)
+        self.corral.begin(np.arange(len(places)), weights)
+
+    def _corral(self, places: Any) -> Corral:
+        Z, price = self.rows.take(places), self.price[places]
+        corral = Corral(Z, self.rows.side[places], self.rows.n_sides, price, _lengths(Z, price))
+        corral.steps = self.corral.steps if hasattr(self, "corral") else 0
+        return corral
+
+    def _join(self, new: Any) -> None:
+        corral = self.corral
+        if len(self.places) + len(new) > max(self.room, 4 * len(corral.places) + len(new)):
+            kept = np.array(corral.places)
+            self._make_corral(self.places[kept], corral.a[kept])
+            corral = self.corral
+        Z = self.rows.take(new)
+        self.places = np.concatenate([self.places, new])
+        lengths = np.concatenate([corral.lengths, _lengths(Z, self.price[new])])
+        whole = np.concatenate([corral.Z, Z]) if isinstance(Z, np.ndarray) else sp.vstack([corral.Z, Z], format="csr")
+        corral.grow(whole, self.rows.side[self.places], self.price[self.places], lengths)
+
+    # --- rounds ----------------------------------------------------------------------------------------------------------
+
+    def run(self) -> str:
+        stalled, batch = 0, max(BATCH, min(self.rows.n_features, 512))
+        while True:
+            word = self.corral.solve(self.tol, self.max_steps, self.deadline)
+            if word == "met":
+                return "met"
+            before = self.upper
+            self._look()
+            if self.gap <= self.tol:
+                return "tolerance"
+            if word in ("steps", "time"):
+                return word
+            stalled = stalled + 1 if self.upper >= before * (1.0 - EPS) else 0
+            new = self._worst(batch)
+            if not len(new) or stalled > 2:
+                return "rounding"
+            self._join(new)
+
+    def _look(self, v: Any = None, length: float | None = None) -> None:
+        """One pass: what the weights prove, and what their plane has; their point and its length, if they are known better."""
+        corral, rows = self.corral, self.rows
+        self.v = corral.v if v is None else v
+        self.products = rows.products(self.v)
+        self.products[self.places] += corral.price * corral.a
+        self.length = length or float(np.sqrt(corral.square(corral.point())))
+        self.least = np.array([self.products[rows.side == k].min() for k in range(rows.n_sides)])
+        self.upper = self.length / rows.n_sides
+        self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
+        self.passes += 1
+        told(self.passes, self.gap)
+        if self.verbose:
+            held = len(corral.places)
+            sys.stderr.write(f"pass {self.passes}: {corral.steps} steps, {held} rows hold the plane, gap {self.gap:.3g}\n")
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, 1.0 - self.lower / self.upper) if self.upper > 0 else 1.0
+
+    def _worst(self, batch: int) -> Any:
+        """The rows furthest behind the plane that are not at work yet, some of each side."""
+        corral, rows = self.corral, self.rows
+        level = corral.sums(corral.a * self.products[self.places])
+        behind = level[rows.side] - self.products
+        behind[self.places] = -np.inf
+        floor = max(0.1 * self.tol * self.length**2, 2 * EPS * corral.radius * self.length)
+        chosen = []
+        for k in range(rows.n_sides):
+            found = np.flatnonzero((rows.side == k) & (behind > floor))
+            if len(found) > batch:
+                found = np.sort(found[np.argpartition(-behind[found], batch)[:batch]])
+            chosen.append(found)
+        return np.concatenate(chosen)
+
+    # --- the end ---------------------------------------------------------------------------------------------------------
+
+    def adopt(self, decision: Decision) -> str:
+        """The nearest points as fractions found them, where floats could not tell them apart or how far they are."""
+        self.places = np.array(decision.places)
+        v = point(self.rows, decision)
+        self.corral = self._corral(self.places)
+        self.corral.hold(np.array([float(a) for a in decision.weights]), v)
+        self._look(v, float(np.linalg.norm(v)))
+        return "tolerance" if self.gap <= self.tol else "rounding"
+
+    def result(self, reason: str) -> Nearest:
+        rows, corral = self.rows, self.corral
+        if not self.length > 0:
+            raise ValueError("the sizes of the rows of X differ by more than floats can hold together: scale the features")
+        total = float(self.least.sum())
+        if not total > 0:
+            total = self.length**2  # the plane does not separate as measured; the weights' own scale is all there is
+        scale = rows.n_sides / total
+        threshold = (self.least[0] - self.least[1]) / 2 * scale if rows.free else 0.0
+        held = np.sort(np.array(corral.places))
+        w = self.v * scale
+        with np.errstate(over="ignore"):
+            coef, bias = rows.unscaled(w, threshold)
+            multipliers = np.ldexp(corral.a * scale, 2 * rows.exponent)
+        if not (np.isfinite(coef).all() and np.isfinite(bias) and abs(coef).max(initial=0.0) > np.finfo(np.float64).tiny):
+            if rows.extent == 0.0:
+                raise ValueError("all rows of X are the same point, and no plane through it is better than another")
+            raise ValueError(f"values of about {rows.extent:.0e} in X make weights that floats cannot hold: scale the features")
+        self.products[self.places] -= corral.price * corral.a
+        canonical = self.products * scale
+        if rows.free:
+            canonical -= rows.signs * threshold
+        margin = float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent))
+        if not rows.near and not self.price.any():
+            # A plane far from the origin loses digits when it is written as weights and bias: it is measured once more as such.
+            canonical = rows.canonical(coef, bias)
+            self.lower = min(self.lower, float(canonical.min()) / float(np.linalg.norm(w)))
+            reason = "rounding" if reason == "tolerance" and self.gap > self.tol else reason
+        order = np.argsort(self.places[held])
+        held = held[order]
+        return Nearest(
+            coef, float(bias), rows.index[self.places[held]], multipliers[held], canonical, margin,
+            self.gap, corral.steps, self.passes, self._stop(reason),
+        )  # fmt: skip
+
+    def _stop(self, reason: str) -> Stop:
+        steps, passes = self.corral.steps, self.passes
+        looks = f"{steps} step{'s' * (steps != 1)} and {passes} pass{'es' * (passes != 1)}"
+        if reason == "tolerance":
+            return Stop("tolerance", f"after {looks} no plane can have a margin wider by more than {self.gap:.2g} of it.")
+        if reason == "steps":
+            yet = "" if self.lower > 0 else ", and the plane does not separate the rows"
+            return Stop("steps", f"the {self.max_steps} steps allowed left a gap of {self.gap:.2g}, not {self.tol:g}{yet}.")
+        return Stop(
+            "rounding",
+            f"after {looks} rounding leaves a gap of {self.gap:.2g}, not {self.tol:g}; centre and scale the features.",
+        )
+
+
+def _lengths(Z: Any, price: Any) -> Any:
+    squares = np.einsum("ij,ij->i", Z, Z) if isinstance(Z, np.ndarray) else np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+    return np.sqrt(squares + price)

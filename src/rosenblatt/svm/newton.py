@@ -1,0 +1,111 @@
+"""Newton's method for the squared hinge with many more rows than columns.
+
+Problem    min over v = (w, b):  f(v) = 1/2 <v, P v> + sum_i C_i max(0, 1 - <A_i, v>)^2,  A_i = y_i (x_i, x_0), P as in
+           `interior.py`.
+Update     H = P + 2 sum of C_i A_i A_i^T over the rows inside the margin;  v -= t H^-1 grad f,  t the best on the line.
+           From one step to the next only the rows that crossed the margin change H.
+Guarantee  f is convex and a quadratic on each of finitely many pieces: f falls with every step, and a whole step on the last
+           piece ends at the minimum.
+Reference  O. Mangasarian, Optimization Methods and Software 17 (2002); S. S. Keerthi and D. DeCoste, JMLR 6 (2005).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from .problem import Effort, Machine, Solution
+from .row_blocks import Blocks, blocks_of, factored, penalty_of, sample_of
+
+FLAT = 1e-14  # a slope this small, relative to where the line search began, is rounding; so is this share of the objective
+ROUGH = 1e-4  # of the objective: near enough for a sample
+
+
+def newton(machine: Machine, effort: Effort, start: Solution | None = None) -> tuple[Solution, int]:
+    """The solution and the steps made. Its gap is at most `effort.tol`, or as small as float64 allows, while steps last."""
+    seen, steps = machine.visited, 0
+    v = np.zeros(machine.width + 1)
+    if start is not None:
+        v[:-1], v[-1] = start.w, start.intercept / (machine.x0 or 1.0)
+    elif (few := sample_of(machine, effort.seed)) is not None:
+        wanted, costs = few
+        descent = Descent(blocks_of(machine, wanted), costs, penalty_of(machine), v, effort.n_jobs)
+        while steps < effort.max_iter and descent.step(ROUGH):
+            steps += 1
+        v = descent.v
+    descent = Descent(blocks_of(machine, seen), machine.costs[machine.seen], penalty_of(machine), v, effort.n_jobs)
+    best: Solution | None = None
+    while True:
+        moved = steps < effort.max_iter and descent.step()
+        steps += moved
+        found = _solution(machine, descent)
+        best = found if best is None or found.gap < best.gap else best
+        effort.tell(steps, best.gap)
+        if best.gap <= effort.tol or not moved:
+            return best, steps
+
+
+def _solution(machine: Machine, descent: Descent) -> Solution:
+    multipliers = np.zeros(len(machine.signs))
+    multipliers[machine.visited] = 2.0 * descent.costs * np.maximum(0.0, 1.0 - descent.margins)
+    return machine.solution(multipliers)
+
+
+class Descent:
+    """A point on its way down, with the margins of its rows and the Hessian there."""
+
+    def __init__(self, blocks: Blocks, costs: Any, penalty: Any, v: Any, n_jobs: int) -> None:
+        self.blocks, self.costs, self.penalty, self.n_jobs = blocks, costs, penalty, n_jobs
+        self.v, self.margins = v, blocks.product(v)
+        self.inside = np.zeros(len(costs), bool)
+        self.H = np.diag(penalty)
+
+    def step(self, least: float = 0.0) -> bool:
+        """One Newton step with an exact line search; False where it gains nothing, or under `least` of the objective."""
+        slack = np.maximum(0.0, 1.0 - self.margins)
+        gradient = self.penalty * self.v - 2.0 * self.blocks.sum(self.costs * slack)
+        self._update(slack > 0.0)
+        dv = -cho_solve(factored(self.H), gradient, check_finite=False)
+        objective = 0.5 * float(self.v @ (self.penalty * self.v)) + float(self.costs @ (slack * slack))
+        if not -float(gradient @ dv) > max(least, FLAT) * objective:
+            return False
+        along = self.blocks.product(dv)
+        t = self._line_search(dv, along)
+        if t == 0.0:
+            return False
+        self.v, self.margins = self.v + t * dv, self.margins + t * along
+        return True
+
+    def _update(self, inside: Any) -> None:
+        crossed = inside != self.inside
+        for entered, sign in ((crossed & inside, 2.0), (crossed & self.inside, -2.0)):
+            if entered.any():
+                self.H += sign * self.blocks.pick(entered).gram(self.costs[entered], self.n_jobs)
+        self.inside = inside
+
+    def _line_search(self, dv: Any, along: Any) -> float:
+        """The t >= 0 where the slope of f(v + t dv) is zero; Newton's method on it, held inside a bracket."""
+        curve, tilt = float(dv @ (self.penalty * dv)), float(dv @ (self.penalty * self.v))
+        C, low, high, t, first = self.costs, 0.0, np.inf, 0.0, 0.0
+        for turn in range(60):
+            left = 1.0 - self.margins - t * along
+            inside = left > 0.0
+            pull = C[inside] * along[inside]
+            slope = tilt + t * curve - 2.0 * float(pull @ left[inside])
+            bend = curve + 2.0 * float(pull @ along[inside])
+            if turn == 0:
+                first = slope
+                if slope >= 0.0:
+                    return 0.0
+            if abs(slope) <= FLAT * abs(first) or bend <= 0.0:
+                break
+            low, high = (t, high) if slope < 0.0 else (low, t)
+            t_next = t - slope / bend
+            if not low < t_next < high:
+                t_next = 0.5 * (low + high) if high < np.inf else t_next
+            if t_next == t:
+                break
+            t = t_next
+        return t

@@ -1,0 +1,225 @@
+"""A support-vector machine for two classes: its problem, and what any multipliers prove about it.
+
+Problem    min over w, b, xi:  1/2 |w|^2 + sum_i C_i xi_i   (hinge; sum_i C_i xi_i^2 for its square)
+           s.t.  y_i (<w, x_i> + b) >= 1 - xi_i,  xi_i >= 0.
+           A penalised intercept is one more weight, b = x_0 v with v^2/2 beside |w|^2/2; a free one costs nothing.
+Dual       max over a:  sum_i a_i - 1/2 |sum_i a_i y_i p_i|^2   (- sum_i a_i^2/(4 C_i) for the square)
+           s.t.  0 <= a_i <= C_i (no upper limit for the square), and sum_i a_i y_i = 0 where the intercept is free.
+Guarantee  For every w, b and every a that keeps its constraints: dual(a) <= optimum <= primal(w, b). What is left between the
+           two is the gap; both are evaluated on all rows in float64.
+Reference  C. Cortes and V. Vapnik, Machine Learning 20 (1995).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..data.problem import Rows, rows_width
+from ..kernels.linear.blocks import combine, lengths, score
+from ..progress import told
+
+# Rows that are too many to be sorted, and how many of them show where to look.
+MANY, MARKS = 4096, 512
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far a solver goes, and with what."""
+
+    tol: float  # the relative gap to reach
+    max_iter: int = 1000  # passes or steps
+    seed: int = 0
+    n_jobs: int = 1
+    watch: Callable[[int, float], None] | None = None  # told the passes or steps made so far, and the gap
+
+    def tell(self, steps: int, gap: float) -> None:
+        told(steps, gap)
+        if self.watch is not None:
+            self.watch(steps, gap)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A plane, the multipliers it is made of, and what they prove."""
+
+    w: Any  # float64, sum a_i y_i x_i
+    intercept: float
+    multipliers: Any  # float64, one per row
+    primal: float
+    dual: float
+    margins: Any  # y_i (<w, x_i> + b)
+    costs: Any  # of the machine
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual)/primal: by how much, at most, the objective is over its minimum."""
+        if not np.isfinite(self.primal):
+            return np.inf
+        return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    rows: Rows
+    signs: Any  # int8
+    costs: Any  # float64, C_i; rows of cost 0 are not there
+    squared: bool
+    x0: float  # 0: no intercept
+    free: bool
+
+    @cached_property
+    def visited(self) -> Any:
+        """The rows that cost something, in order."""
+        return np.flatnonzero(self.costs > 0.0)
+
+    @cached_property
+    def seen(self) -> Any:
+        """The same as an index: of all rows a slice, so that what it takes is a view and no copy."""
+        return slice(None) if len(self.visited) == len(self.signs) else self.visited
+
+    @property
+    def width(self) -> int:
+        return rows_width(self.rows)
+
+    def lengths(self) -> Any:
+        """The squared length of every row x."""
+        out = np.empty(len(self.signs))
+        lengths(self.rows, 0.0, out)
+        return out
+
+    def scores(self, w: Any, shift: float, wanted: Any = None) -> Any:
+        wanted = self.visited if wanted is None else wanted
+        out = np.empty(len(wanted))
+        score(self.rows, wanted, w, float(shift), out)
+        return out
+
+    def weights(self, multipliers: Any) -> Any:
+        """sum_i a_i y_i x_i"""
+        w = np.zeros(self.width)
+        combine(self.rows, self.visited, multipliers[self.seen] * self.signs[self.seen], w)
+        return w
+
+    def feasible(self, multipliers: Any) -> Any:
+        """The multipliers with the class of the larger sum scaled down to the other, where the intercept is free: those between
+        their bounds if they can carry it, so that the others stay at their bounds, else all of the class."""
+        if not self.free:
+            return multipliers
+        excess = float(multipliers @ self.signs)
+        if excess == 0.0:
+            return multipliers
+        heavier = self.signs > 0 if excess > 0.0 else self.signs < 0
+        between = heavier & (multipliers < self.costs) if not self.squared else heavier
+        carried = float(multipliers[between].sum())
+        if carried < 2.0 * abs(excess):
+            between, carried = heavier, float(multipliers[heavier].sum())
+        if not carried > 0.0:
+            return np.zeros_like(multipliers)
+        scaled = multipliers.copy()
+        scaled[between] *= max(0.0, 1.0 - abs(excess) / carried)
+        return scaled
+
+    def intercept(self, scores: Any) -> float:
+        """The best intercept for these scores of the visited rows. It need not be the multipliers' own, and is seldom worse."""
+        if self.x0 == 0.0:
+            return 0.0
+        stiffness = 0.0 if self.free else 1.0 / self.x0**2
+        return best_intercept(scores, self.signs[self.seen], self.costs[self.seen], self.squared, stiffness)
+
+    def norm(self, w: Any, intercept: float) -> float:
+        """|w|^2, and the squared weight of a penalised intercept."""
+        return float(w @ w) + (0.0 if self.free or self.x0 == 0.0 else (intercept / self.x0) ** 2)
+
+    def losses(self, margins: Any) -> float:
+        """What the rows cost at these margins, those of the visited rows."""
+        slack = 1.0 - margins
+        np.maximum(slack, 0.0, out=slack)
+        if self.squared:
+            slack *= slack
+        return float(self.costs[self.seen] @ slack)
+
+    def solution(self, multipliers: Any) -> Solution:
+        """What these multipliers make: their weights, the best intercept for them, and both sides of the gap."""
+        multipliers = self.feasible(multipliers)
+        w, y, a = self.weights(multipliers), self.signs[self.seen], multipliers[self.seen]
+        v = self.x0 * float(a @ y)
+        margins = self.scores(w, 0.0)
+        intercept = self.intercept(margins)
+        margins += intercept
+        margins *= y
+        dual = float(a.sum()) - (float(w @ w) + (0.0 if self.free else v * v)) / 2.0
+        if self.squared:
+            dual -= float((a * a / self.costs[self.seen]).sum()) / 4.0
+        primal = self.norm(w, intercept) / 2.0 + self.losses(margins)
+        if len(margins) < len(self.signs):
+            margins, seen = np.full(len(self.signs), np.nan), margins
+            margins[self.visited] = seen
+        return Solution(w, intercept, multipliers, primal, dual, margins, self.costs)
+
+
+def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> float:
+    """The b that makes stiffness b^2/2 plus the cost of the rows least, given their scores without it; the middle where a whole
+    stretch is best.
+
+    The sum is convex in b, and its slope changes its form only where a row enters or leaves the margin, at b = y - score: sort
+    these places and walk the slope to zero.
+    """
+    places = y - scores
+    weight_around, moment_around = stiffness, 0.0
+    if len(places) > MANY:
+        places, y, costs, more, moment_around = _near_zero(places, y, costs, squared, stiffness)
+        weight_around += more
+    order = np.argsort(places)
+    t, C, right = places[order], costs[order], y[order] < 0
+    # Positives cost C (t - b) left of their place, negatives C (b - t) right of theirs; or C times the squares of these.
+    down, up = np.where(right, C, 0.0), np.where(right, 0.0, C)
+    left_of, right_of = np.concatenate([[0.0], np.cumsum(down)]), np.concatenate([np.cumsum(up[::-1])[::-1], [0.0]])
+    if squared:
+        # On piece j, between t[j-1] and t[j], the slope is weight b - moment.
+        weight = 2.0 * (left_of + right_of) + weight_around
+        moment = moment_around + 2.0 * np.concatenate([[0.0], np.cumsum(down * t)])
+        moment[:-1] += 2.0 * np.cumsum((up * t)[::-1])[::-1]
+    else:
+        weight, moment = np.full(len(t) + 1, weight_around), right_of - left_of + moment_around
+    slopes = weight[1:] * t - moment[1:]  # just right of each place
+    rounding = 1e-13 * (abs(weight).max() * abs(t).max() + abs(moment).max())
+    first, last = int(np.searchsorted(slopes, -rounding)), int(np.searchsorted(slopes, rounding, side="right"))
+    low, high = t[min(first, len(t) - 1)], t[min(last, len(t) - 1)]
+    if weight[first] > 0.0:
+        # The slope rises on the piece that ends at `first`, and its zero may be inside.
+        inside = float(moment[first] / weight[first])
+        floor = t[first - 1] if first > 0 else -np.inf
+        return float(min(max(inside, floor), low)) if first < len(t) else inside
+    return float(0.5 * low + 0.5 * high)
+
+
+def _near_zero(places: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> tuple[Any, Any, Any, float, float]:
+    """The rows between two places where the slope is surely negative and surely positive; and what the others make of it, as
+    weight b - moment: sorting a few rows is quicker than sorting all, and takes less memory."""
+    low, high = -np.inf, np.inf
+    marks = np.sort(places[:: max(1, len(places) // MARKS)])
+    first, last = 0, len(marks) - 1
+    while first <= last:
+        middle = (first + last) // 2
+        b = float(marks[middle])
+        active = (y > 0) == (places > b)
+        pull = (b - places[active]) * 2.0 if squared else -y[active].astype(np.float64)
+        pull *= costs[active]
+        slope, size = stiffness * b + float(pull.sum()), float(abs(pull).sum()) + abs(stiffness * b)
+        if slope < -1e-9 * size:
+            low, first = b, middle + 1
+        elif slope > 1e-9 * size:
+            high, last = b, middle - 1
+        else:
+            break
+    inside = (places >= low) & (places <= high)
+    active = ~inside & ((y > 0) == (places > high))
+    if squared:
+        weight, moment = 2.0 * float(costs[active].sum()), 2.0 * float((costs[active] * places[active]).sum())
+    else:
+        weight, moment = 0.0, float((y[active] * costs[active]).sum())
+    return places[inside], y[inside], costs[inside], weight, moment

@@ -1,0 +1,52 @@
+"""Many classes as several problems of two: each class against the rest, or each pair of classes.
+
+Reference  one against one: S. Knerr, L. Personnaz and G. Dreyfus, Single-layer learning revisited (1990); how pairs vote is in
+           `scores.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..data.problem import Problem, make_rows, read_only
+from ..kernels.linear.rows import CSR, Dense
+from ..kernels.linear.schemes import Binary
+
+
+@dataclass(frozen=True)
+class Head:
+    """A binary problem; `positive` and `negative` are class codes, `negative` None where it is all the rest."""
+
+    problem: Problem
+    positive: int
+    negative: int | None
+
+    def about(self, classes: Any) -> str:
+        """A clause for error messages; nothing where there are two classes."""
+        if len(classes) == 2:
+            return ""
+        other = "the rest" if self.negative is None else f"class {classes[self.negative]!s}"
+        return f" of class {classes[self.positive]!s} from {other}"
+
+
+def heads(X: Any, codes: Any, n_classes: int, scheme: str, *, weights: Any = None, x0: float = 1.0) -> list[Head]:
+    """The binary problems of a scheme, "ovr" or "ovo", on the same rows, laid out already or not. Two classes make one."""
+    rows = X if isinstance(X, Dense | CSR) else make_rows(X)
+    weights = np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64)
+    heavy = weights > 0 if weights.size else np.ones(len(codes), bool)
+    everything = None if heavy.all() else np.flatnonzero(heavy)
+
+    def head(positive: int, negative: int | None, visited: Any) -> Head:
+        signs = np.where(codes == positive, 1, -1).astype(np.int8)
+        return Head(Problem(rows, Binary(read_only(signs), read_only(weights)), x0, visited), positive, negative)
+
+    if n_classes == 2:
+        return [head(1, 0, everything)]
+    if scheme == "ovr":
+        return [head(h, None, everything) for h in range(n_classes)]
+    pairs = combinations(range(n_classes), 2)
+    return [head(j, i, np.flatnonzero(heavy & ((codes == i) | (codes == j)))) for i, j in pairs]
