@@ -20,14 +20,13 @@ import numba  # noqa: F401  (a filter that stays runs compiled; without Numba lo
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from rosenblatt.mail import features, rehearsal, trec
+from rosenblatt.mail import evaluation, features, learner
 from rosenblatt.mail.evaluation import evaluate
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.learner import Learner
 from rosenblatt.mail.message.message import Message
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.store.settings import Settings
-from rosenblatt.mail.store.state import Lesson, State
+from rosenblatt.mail.store.state import Lesson, Settings, State
 from rosenblatt.preprocessing.text.murmur import murmur3_of, murmur3_windows
 
 from . import workloads
@@ -161,7 +160,7 @@ def race(table: str, raws: list[bytes], spam: Any) -> Iterator[dict[str, Any]]:
     """Naive Bayes as it comes, and at the best of sixteen settings that were tried on these very mails."""
     places = order(len(raws), 0)
     stream = [(raws[i], bool(spam[i])) for i in places]
-    trec.run(stream, Ours())  # compiles
+    evaluation.run(stream, Ours())  # compiles
     yield _row(table, "Rosenblatt", *_timed(stream, Ours()))
     words = _words(raws)
     yield _row(table, "MultinomialNB, words", *_timed(stream, NaiveBayes(raws, words)))
@@ -215,21 +214,21 @@ def _rate(name: str, count: int, work: Callable[[], Any]) -> dict[str, Any]:
 def _timed(stream: Any, learner: Any) -> tuple[Any, Any, float]:
     """Seconds are of processors, those of child processes too: bogofilter is one, and others may run on the machine."""
     start = sum(os.times()[:4])
-    scores, truth = trec.run(stream, learner)
+    scores, truth = evaluation.run(stream, learner)
     return scores, truth, sum(os.times()[:4]) - start
 
 
 def _row(table: str, name: str, scores: Any, truth: Any, seconds: float) -> dict[str, Any]:
-    found = trec.figures(scores, truth)
+    found = evaluation.figures(scores, truth)
     told = {key: _interval(getattr(found, key)) for key in ("auc", "hm", "sm", "lam")}
     return {
         "table": table, "filter": name, "(1-AUC) %": told["auc"], "hm %": told["hm"], "sm %": told["sm"], "lam %": told["lam"],
         "messages/s": f"{len(scores) / seconds:,.0f}", "figures": found, "rate": len(scores) / seconds,
-        "curve": trec.curve(scores, truth),
+        "curve": evaluation.curve(scores, truth),
     }  # fmt: skip
 
 
-def _interval(found: trec.Interval) -> str:
+def _interval(found: evaluation.Interval) -> str:
     return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
@@ -282,9 +281,9 @@ def _compared(
         places = order(len(spam), seed)
         learner = Taught() if make is None else make()
         stream = ((columns[indptr[i] : indptr[i + 1]], bool(spam[i])) for i in places)
-        scores, truth = trec.run(stream, learner)
-        found.append(trec.figures(scores, truth, resamples=0))
-        settled.append(trec.figures(scores[SETTLED:], truth[SETTLED:], resamples=0).auc.value)
+        scores, truth = evaluation.run(stream, learner)
+        found.append(evaluation.figures(scores, truth, resamples=0))
+        settled.append(evaluation.figures(scores[SETTLED:], truth[SETTLED:], resamples=0).auc.value)
     seconds = (time.thread_time() - start) / shuffles
     aucs = [each.auc.value for each in found]
     return {
@@ -370,7 +369,7 @@ def mistaken(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict
                 places, learner = order(len(spam), seed), Learner(BITS, r)
                 told = spam ^ (np.random.default_rng(seed).random(len(spam)) < share)
                 scores = [learner.learn(columns[indptr[i] : indptr[i + 1]], bool(told[i])) for i in places]
-                found.append(trec.figures(scores, spam[places], resamples=0).auc.value)
+                found.append(evaluation.figures(scores, spam[places], resamples=0).auc.value)
             row[f"{share:.0%} wrong"] = f"{np.mean(found):.3f}"
         yield row
 
@@ -379,9 +378,9 @@ def rehearsals(messages: list[Message], spam: Any, shuffles: int) -> Iterator[di
     """After how many messages of one side the other is rehearsed: mixed mail, some labels wrong, one side after the other."""
     indptr, columns = features.columns_of_many(messages, BITS)
     rows = [columns[start:stop] for start, stop in pairwise(indptr.tolist())]
-    chosen = rehearsal.RUN
+    chosen = learner.RUN
     for run in (1, 5, chosen, 20, 1 << 30):
-        rehearsal.RUN = run
+        learner.RUN = run
         told = {"table": "rehearsal", "after": f"{run} of one side" if run < 1 << 30 else "never"}
         for share in (0.0, 0.02):
             found = []
@@ -392,7 +391,7 @@ def rehearsals(messages: list[Message], spam: Any, shuffles: int) -> Iterator[di
                 for i in places:
                     scores.append(filter_.score(rows[i]))
                     filter_.learn(rows[i], bool(spam[i] ^ wrong[i]))
-                found.append(trec.figures(scores, spam[places], resamples=0).auc.value)
+                found.append(evaluation.figures(scores, spam[places], resamples=0).auc.value)
             told[f"(1-AUC) %, {share:.0%} wrong"] = f"{np.mean(found):.3f}"
         for first in (False, True):
             found = []
@@ -406,7 +405,7 @@ def rehearsals(messages: list[Message], spam: Any, shuffles: int) -> Iterator[di
                 f"{100 * np.mean(np.concatenate(found)):.1f}"
             )
         yield told
-    rehearsal.RUN = chosen
+    learner.RUN = chosen
 
 
 def protocols(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict[str, Any]]:
@@ -421,7 +420,7 @@ def protocols(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dic
         found = []
         for seed in range(shuffles):
             stream = ((columns[indptr[i] : indptr[i + 1]], bool(spam[i])) for i in order(len(spam), seed))
-            found.append(trec.figures(*trec.run(stream, Taught(), **way), resamples=0))
+            found.append(evaluation.figures(*evaluation.run(stream, Taught(), **way), resamples=0))
         means = {key: f"{np.mean([getattr(each, key).value for each in found]):.3f}" for key in ("auc", "hm", "sm")}
         yield {"table": "protocols", "learnt": name, "(1-AUC) %": means["auc"], "hm %": means["hm"], "sm %": means["sm"]}
 

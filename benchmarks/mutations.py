@@ -20,11 +20,10 @@ def main(count: int, first: int, data: Path) -> int:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "mail"))
     from mutations import corpus, mutated  # type: ignore[import-not-found]
     from rosenblatt.mail.features import BITS, columns_of
-    from rosenblatt.mail.identity import digest
+    from rosenblatt.mail.identity import digest, stamped
     from rosenblatt.mail.learner import Learner
     from rosenblatt.mail.message.message import Message
     from rosenblatt.mail.message.parse import parse
-    from rosenblatt.mail.stamp import stamped
 
     mails = corpus(data)
     if not mails:

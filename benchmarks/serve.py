@@ -30,7 +30,7 @@ MOST = 500_000  # requests of one part
 SERVER = """
 import json, sys
 from rosenblatt.mail.filter import Filter
-from rosenblatt.mail.serve import Server, serve
+from rosenblatt.mail.server import Server, serve
 
 def ready(addresses):
     print(json.dumps(addresses), flush=True)
@@ -186,7 +186,7 @@ async def _with_python(port: int, cases: list[Case], seconds: float) -> Tally:
 def _prepared(home: Path) -> list[Case]:
     """A filter that has learnt, and what it says itself of mails that it has not seen."""
     from rosenblatt.mail.filter import Filter
-    from rosenblatt.mail.server.scale import points
+    from rosenblatt.mail.server.engine import points
 
     mails = _mails(LEARNT + ASKED)
     with Filter.open(home, create=True) as spam_filter:
@@ -206,7 +206,7 @@ def _prepared(home: Path) -> list[Case]:
 
 def _passed_on(mail: bytes, label: str) -> Callable[[bytes], bool]:
     """The mail with its verdict in its head, and every other byte as it was."""
-    from rosenblatt.mail.message.head import STAMP, without
+    from rosenblatt.mail.message.headers import STAMP, without
     from rosenblatt.mail.server.annotations import OURS
 
     bare, said = without(mail, (*OURS, STAMP)), f"X-Rosenblatt: {label};".encode()

@@ -51,7 +51,7 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
 
     import rosenblatt as rb
     from rosenblatt.data.cache import Cache
-    from rosenblatt.training.learn import fit_from_cache
+    from rosenblatt.training.stream import fit_from_cache
 
     from .measure import interleave
 
@@ -93,12 +93,12 @@ def memory(size: float) -> Iterator[dict[str, Any]]:
 
 
 def _fit(path: str, name: str) -> dict[str, Any]:
-    from rosenblatt.cli.lean import without_pandas
+    from rosenblatt.cli.train import without_pandas
 
     with without_pandas():
         import rosenblatt as rb
         from rosenblatt.data.cache import Cache
-        from rosenblatt.training.learn import confusion_from_cache, fit_from_cache
+        from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
 
         models: dict[str, Any] = {
             "average": rb.Perceptron("average", order="cyclic", max_passes=3),

@@ -6,11 +6,11 @@ import pytest
 from letters import folder
 
 from commands import rosenblatt
-from rosenblatt.cli.mail.evaluating import PARTS
-from rosenblatt.cli.mail.explaining import promise
-from rosenblatt.mail.calibration import Calibration
+from rosenblatt.cli.mail.evaluate import PARTS
+from rosenblatt.cli.mail.explain import promise
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.verdict import Calibration
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rosenblatt.svm.circulation import circulation_scale
+from rosenblatt.svm.crammer_singer import circulation_scale
 
 
 def random_flow(k: int, seed: int) -> Any:

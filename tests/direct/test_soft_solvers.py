@@ -11,13 +11,11 @@ from scipy.optimize import LinearConstraint, minimize
 
 from rosenblatt.data.problem import make_rows
 from rosenblatt.parallel import one_blas_thread
-from rosenblatt.svm.crossover import cross_over
 from rosenblatt.svm.dual_coordinates import dual_coordinates
-from rosenblatt.svm.interior_point import interior_point, start_of
+from rosenblatt.svm.interior_point import cross_over, interior, interior_point, start_of
 from rosenblatt.svm.newton import newton
 from rosenblatt.svm.problem import Effort, Machine, Solution
 from rosenblatt.svm.row_blocks import blocks_of, penalty_of
-from rosenblatt.svm.sifting import interior
 from rosenblatt.svm.solver_choice import choose, solve_machine, turn
 
 INTERCEPTS = [(True, 1.0), (False, 1.0), (False, 2.0), (False, 0.0)]
@@ -114,7 +112,7 @@ def test_containers_and_number_types_give_the_same_plane(squared: bool, pack: An
 @pytest.fixture
 def eager(monkeypatch: Any) -> None:
     """Small sets are sifted as large ones are."""
-    for place in ("gram", "sifting"):
+    for place in ("row_blocks", "interior_point"):
         monkeypatch.setattr(f"rosenblatt.svm.{place}.SMALL", 200)
     monkeypatch.setattr("rosenblatt.svm.row_blocks.PER_COLUMN", 5)
 
@@ -134,8 +132,8 @@ def test_sifting_gives_the_optimum_of_all_rows(noise: float, free: bool, eager: 
 
 def test_rows_fixed_on_the_wrong_side_come_back(eager: None, monkeypatch: Any) -> None:
     """A band far too narrow, around the plane of a poor sample."""
-    monkeypatch.setattr("rosenblatt.svm.sifting.BAND", 0.0)
-    monkeypatch.setattr("rosenblatt.svm.sifting.LEAST", 500)
+    monkeypatch.setattr("rosenblatt.svm.interior_point.BAND", 0.0)
+    monkeypatch.setattr("rosenblatt.svm.interior_point.LEAST", 500)
     m = machine(1200, 4, noise=1.0)
     found, _ = interior(m, Effort(1e-10))
     assert found.gap <= 1e-10

@@ -27,7 +27,7 @@ from rosenblatt.models.exports.json import to_json
 from rosenblatt.models.exports.onnx import to_onnx
 from rosenblatt.models.exports.sql import identifier, literal, to_sql
 from rosenblatt.models.state import model_of
-from rosenblatt.preprocessing.sparse_ import SparseRows
+from rosenblatt.preprocessing.sparse import SparseRows
 from rosenblatt.scores import linear_scores
 
 pytestmark = pytest.mark.once

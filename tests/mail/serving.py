@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.server import Addresses, Server
-from rosenblatt.mail.store.results import Unlearned
-from rosenblatt.mail.verdict import Reason, Verdict
+from rosenblatt.mail.store.unlearning import Unlearned
+from rosenblatt.mail.verdict import Calibration, Reason, Verdict
 
 SPAM = b"Subject: pills\r\nFrom: a@b.example\r\n\r\nbuy pills pills pills now\r\n"
 HAM = b"Subject: lunch\n\nAt noon, as always?\n"

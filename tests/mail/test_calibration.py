@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.mail.calibration import Calibration, calibrate
+from rosenblatt.mail.verdict import Calibration, calibrate
 
 SCORES = st.lists(st.tuples(st.floats(allow_nan=True, allow_infinity=True, width=64), st.booleans()), max_size=40)
 

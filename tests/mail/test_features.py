@@ -110,7 +110,7 @@ def test_one_small_mail_needs_no_compiler() -> None:
     code = """if True:
         import sys
         from rosenblatt.mail.features import columns_of, columns_of_many
-        from rosenblatt.mail.message import Message
+        from rosenblatt.mail.message.message import Message
         message = Message(subject=b"Free", headers=b"x-mailer: y", body=b"some words")
         assert columns_of_many([message, message])[1].tolist() == 2 * columns_of(message).tolist()
         assert not {"numba", "scipy", "sklearn", "email"} & set(sys.modules)

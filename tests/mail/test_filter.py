@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
 from rosenblatt.mail import features
-from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
-from rosenblatt.mail.store import recipe, snapshot, state, store
+from rosenblatt.mail.store import snapshot, state, store
+from rosenblatt.mail.verdict import Calibration
 
 
 def remaining(steps: list[tuple[str, int]]) -> list[tuple[bytes, bool]]:
@@ -386,7 +386,7 @@ def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "a" / "filter.safetensors"
     assert rb.load(path).recipe.features == features.VERSION
     for other in (features.VERSION + 98, features.VERSION - 1):
-        monkeypatch.setattr(recipe, "VERSION", other)
+        monkeypatch.setattr(state, "VERSION", other)
         sentence = f"cannot be used: its features are of version {features.VERSION}, and this Rosenblatt has {other}"
         with pytest.raises(rb.ModelError, match=f"^{path}: {sentence}"):
             rb.load(path)

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from data import data_folder
 from rosenblatt.mail.message.compiled_html import compiled
-from rosenblatt.mail.message.html import LONGEST_ADDRESS, plain, strip
-from rosenblatt.mail.message.references import decoded, names
+from rosenblatt.mail.message.html import LONGEST_ADDRESS, decoded, names, plain, strip
 
 SCRAPS = [
     *b"""< <a <b> </b> </ </> <p> </p> <br/> <td> <script> </script> </scriptx </SCRIPT <style> </style <!-- --> <!--> --!>
@@ -110,7 +109,7 @@ def test_both_ways_give_the_same_bytes(html):
 def test_long_pages_are_read_like_short_ones(html):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rosenblatt.mail.message.html.AT_ONCE", 0)
-        patch.setattr("rosenblatt.mail.message.references.AT_ONCE", 3)
+        patch.setattr("rosenblatt.mail.message.html.AT_ONCE", 3)
         found = plain(html)
     assert found == plain(html)
 
@@ -143,9 +142,9 @@ def test_a_small_page_imports_nothing_large():
     code = """if True:
         import sys
         from rosenblatt.mail.boxes import mails
-        from rosenblatt.mail.html import strip
+        from rosenblatt.mail.message.html import strip
         from rosenblatt.mail.identity import digest
-        from rosenblatt.mail.stamp import stamped
+        from rosenblatt.mail.identity import stamped
         assert strip(b"<p>a &amp; b &eacute;" * 100)[0]
         (mail,) = mails(["-"])
         assert digest(mail.raw) == digest(stamped(mail.raw, "ham"))

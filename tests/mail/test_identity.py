@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data import data_folder
-from rosenblatt.mail.identity import digest
+from rosenblatt.mail.identity import digest, stamped
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.stamp import stamped
 
 
 def naive(raw: bytes) -> tuple[list[bytes], list[bytes]]:

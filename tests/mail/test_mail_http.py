@@ -15,8 +15,8 @@ import pytest
 from serving import HAM, SPAM, Plain, all_of, ask, request, serving
 
 from rosenblatt.mail.server import Limits, ServeError, token_from
-from rosenblatt.mail.store.errors import FilterError
-from rosenblatt.serving.hosts import is_local
+from rosenblatt.mail.store.connection import FilterError
+from rosenblatt.serving.http import is_local
 
 QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, stop_seconds=1.0)
 MAIL = {"Content-Type": "message/rfc822"}

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 from data import data_folder
-from rosenblatt.mail.calibration import Calibration
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.message.head import STAMP, without
+from rosenblatt.mail.message.headers import STAMP, without
 from rosenblatt.mail.server.annotations import OURS, head_only, marked
-from rosenblatt.mail.server.engine import Judged
-from rosenblatt.mail.server.scale import points
-from rosenblatt.mail.verdict import Reason, Verdict, symbols
+from rosenblatt.mail.server.engine import Judged, points
+from rosenblatt.mail.verdict import Calibration, Reason, Verdict, symbols
 
 
 def judged(spam: bool = True, *names: str) -> Judged:

@@ -21,7 +21,7 @@ from serving import HAM, SPAM, UNSURE, all_of, ask, connected, request, serving
 
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.server import Addresses
-from rosenblatt.mail.server.scale import points
+from rosenblatt.mail.server.engine import points
 
 PROCESS = textwrap.dedent(
     """

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.mail.message.encodings import CODECS, codec_of, to_utf8
-from rosenblatt.mail.message.head import headers
-from rosenblatt.mail.message.headers import end_of_head
-from rosenblatt.mail.message.limits import LIMITS
-from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.message.headers import end_of_head, headers
+from rosenblatt.mail.message.message import LIMITS, Message
 from rosenblatt.mail.message.parse import parse
 
 HTML = b"Content-Type: text/html\n\n"

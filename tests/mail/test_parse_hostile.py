@@ -13,8 +13,7 @@ from hostile import SHAPES
 
 from rosenblatt.mail.message.compiled_html import compiled
 from rosenblatt.mail.message.html import IMPORT_FROM
-from rosenblatt.mail.message.limits import LIMITS
-from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.message.message import LIMITS, Message
 from rosenblatt.mail.message.parse import parse
 
 SIZE = 3 << 20  # more than is looked at

@@ -9,11 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mutations import MUTATIONS, mutated
-from rosenblatt.mail.message.encodings import CODECS, to_utf8
-from rosenblatt.mail.message.limits import LIMITS, Limits
-from rosenblatt.mail.message.message import Message
+from rosenblatt.mail.message.encodings import CODECS, from_uuencode, to_utf8
+from rosenblatt.mail.message.message import LIMITS, Limits, Message
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.message.transfer import from_uuencode
 
 PLAIN = b"From: a@b.example\nSubject: =?utf-8?q?caf=C3=A9?=\nContent-Type: text/plain; charset=iso-8859-1\n\nna\xefve http://a.example\n"
 RICH = (

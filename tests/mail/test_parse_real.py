@@ -10,13 +10,12 @@ import pytest
 
 from data import data_folder
 from mutations import corpus
-from rosenblatt.mail.message.encodings import to_utf8, undeclared
+from rosenblatt.mail.message.encodings import from_transfer, to_utf8, undeclared
 from rosenblatt.mail.message.fields import Said
 from rosenblatt.mail.message.headers import end_of_head
-from rosenblatt.mail.message.limits import LIMITS
+from rosenblatt.mail.message.message import LIMITS
 from rosenblatt.mail.message.mime import parts_of
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.message.transfer import from_transfer
 
 WIDE = LIMITS._replace(mail=1 << 30, value=1 << 20, field=1 << 20)
 

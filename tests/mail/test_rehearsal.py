@@ -14,12 +14,10 @@ from small_filters import BITS, WORDS, arrays_of, assert_equal, fresh, mail, mai
 from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.learner import Learner
+from rosenblatt.mail.learner import KEPT, RUN, Learner, Rehearsal
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.rehearsal import KEPT, RUN, Rehearsal
-from rosenblatt.mail.store.errors import FilterError
-from rosenblatt.mail.store.settings import Settings
-from rosenblatt.mail.store.state import Lesson, State
+from rosenblatt.mail.store.connection import FilterError
+from rosenblatt.mail.store.state import Lesson, Settings, State
 from rosenblatt.mail.store.store import Store
 
 COLUMNS = [columns_of(parse(mail(number)), BITS) for number in range(40)]

@@ -15,8 +15,7 @@ from serving import HAM, SPAM, UNSURE, Plain, ask, is_passed_on, request, servin
 
 from rosenblatt.mail.server import Limits
 from rosenblatt.mail.server.limits import Budget
-from rosenblatt.mail.server.protocol import COMMANDS, RequestError, command_of, head_of
-from rosenblatt.mail.server.unpacking import FIRST, inflated
+from rosenblatt.mail.server.protocol import COMMANDS, FIRST, RequestError, command_of, head_of, inflated
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 

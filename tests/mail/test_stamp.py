@@ -12,8 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from data import data_folder
-from rosenblatt.mail.message.head import headers, without_stamps
-from rosenblatt.mail.stamp import stamped
+from rosenblatt.mail.identity import stamped
+from rosenblatt.mail.message.headers import headers, without_stamps
 
 VALUES = st.one_of(
     st.text(max_size=300),

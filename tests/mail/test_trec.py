@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.mail.order import chronological, read_index, sent
-from rosenblatt.mail.trec import curve, figures, run
+from rosenblatt.mail.evaluation import chronological, curve, figures, read_index, run, sent
 
 SCORED = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=40)
 

@@ -71,7 +71,7 @@ def test_provenance_has_versions_time_and_the_digest_of_the_data(path):
 @pytest.mark.parametrize("k", [2, 4])
 def test_sparse_rows_are_scored_as_scipy_scores_them(name, dtype, k, path, monkeypatch):
     """Without SciPy, in blocks, to the bit."""
-    monkeypatch.setattr("rosenblatt.preprocessing.sparse_.STRETCH", 7)
+    monkeypatch.setattr("rosenblatt.preprocessing.sparse.STRETCH", 7)
     estimator = trained(name, k, dtype=dtype)
     rb.save(estimator, path)
     X = sp.random_array((50, 5), density=0.6, rng=np.random.default_rng(1), format="csr")

@@ -13,9 +13,7 @@ from visits import XOR, checked, only
 
 import rosenblatt as rb
 from rosenblatt.proofs.doctor import duplicates as module
-from rosenblatt.proofs.doctor import one_label
-from rosenblatt.proofs.doctor.duplicates import duplicates
-from rosenblatt.proofs.doctor.one_label import OneLabel
+from rosenblatt.proofs.doctor.duplicates import OneLabel, duplicates
 from rosenblatt.proofs.doctor.polynomials import MOST_COLUMNS
 from rosenblatt.proofs.inputs import labelled
 
@@ -118,7 +116,7 @@ def test_where_the_majority_is_what_cannot_be_separated_it_says_so() -> None:
 
 
 def test_of_too_many_ties_not_all_ways_are_tried_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_label, "MOST_WAYS", 3)
+    monkeypatch.setattr(module, "MOST_WAYS", 3)
     X = np.repeat(np.arange(4.0), 2)[:, None]
     rest = only(checked(X, [0, 1] * 4), "rest")  # all 0 are no two classes; then 0001, which is separable
     assert rest.evidence["left_out"] == [1, 3, 5, 6]

@@ -11,7 +11,7 @@ from fewest import few_points, fewest_errors, separable, signed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.proofs.minimum_errors import angles
+from rosenblatt.proofs.minimum_errors import enumeration
 from rosenblatt.proofs.minimum_errors.enumeration import Enumerated, enumerate_planes
 
 
@@ -63,9 +63,9 @@ def test_whole_numbers_and_floats_agree(kind: str, d: int, monkeypatch: pytest.M
     """Where floats decide nothing by themselves, whole numbers decide everything, and alike."""
     X, positive = many(d, {1: 60, 2: 25, 3: 9}[d], d, kind)
     found = [enumerated(X, positive, free).errors for free in (True, False)]
-    monkeypatch.setattr(angles, "UNIT", 1e3)
-    monkeypatch.setattr("rosenblatt.proofs.minimum_errors.whole.SIGNIFICANT", 53)
-    monkeypatch.setattr("rosenblatt.proofs.minimum_errors.whole.Whole._bits", lambda *args: 99)
+    monkeypatch.setattr(enumeration, "UNIT", 1e3)
+    monkeypatch.setattr("rosenblatt.proofs.minimum_errors.exact_signs.SIGNIFICANT", 53)
+    monkeypatch.setattr("rosenblatt.proofs.minimum_errors.exact_signs.Whole._bits", lambda *args: 99)
     assert [enumerated(X, positive, free).errors for free in (True, False)] == found
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import rosenblatt as rb
 from rosenblatt.data.problem import make_problem
+from rosenblatt.proofs.minimum_errors.clashes import Hitting
 from rosenblatt.proofs.minimum_errors.exact_signs import plane_of, sides_of
-from rosenblatt.proofs.minimum_errors.hitting import Hitting
 
 containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 

@@ -7,8 +7,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.parallel import one_blas_thread
-from rosenblatt.proofs.class_pairs import KeslerRows
-from rosenblatt.proofs.some_pairs import SomePairs
+from rosenblatt.proofs.class_pairs import KeslerRows, SomePairs
 
 
 def parabola(n):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rosenblatt.data.options import Options
+from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers import delimited, svmlight
 from rosenblatt.data.readers.sources import Source
 from rosenblatt.data.table import Data, DataError, Sparse

@@ -13,10 +13,10 @@ import sys
 import numpy as np
 import pytest
 
-from rosenblatt.data.options import Options
+from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers.layout import looks_like_labels
 from rosenblatt.data.readers.read import chunks, digest, format_of, opened, read
 from rosenblatt.data.readers.sources import Source
-from rosenblatt.data.readers.typed import looks_like_labels
 from rosenblatt.data.table import DataError
 
 SVMLIGHT, CSV = b"+1 1:0.5 3:2\n-1 2:1\n", b"a,b,label\n1,2,x\n3,4,y\n"

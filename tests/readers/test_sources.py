@@ -20,11 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading_files import source_of
 
-from rosenblatt.data.options import Options
-from rosenblatt.data.readers import window
+from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import sources
 from rosenblatt.data.readers.delimited import delimited_chunks
-from rosenblatt.data.readers.sources import Source, format_of
-from rosenblatt.data.readers.window import blocks
+from rosenblatt.data.readers.sources import Source, blocks, format_of
 from rosenblatt.data.table import DataError
 
 TEXT = b"".join(b"%d 1:%d\n" % (k, k * k) for k in range(5000))
@@ -238,7 +237,7 @@ class Endless(io.RawIOBase):
 def test_a_line_without_end_is_refused_in_bounded_memory(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from reading_files import READ
 
-    monkeypatch.setattr(window, "LONGEST_LINE", 10 << 20)
+    monkeypatch.setattr(sources, "LONGEST_LINE", 10 << 20)
     stream = Endless()
     tracemalloc.start()
     with (
@@ -254,7 +253,7 @@ def test_a_line_without_end_is_refused_in_bounded_memory(kind: str, monkeypatch:
 
 @each
 def test_what_unpacks_to_very_much_is_refused_in_bounded_memory(extension: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window, "LONGEST_LINE", 9 << 20)
+    monkeypatch.setattr(sources, "LONGEST_LINE", 9 << 20)
     packed = COMPRESS[extension](b"1" * (40 << 20))
     tracemalloc.start()
     with source_of(packed) as source, pytest.raises(DataError, match="line 1: the line is longer than 9 MB"):
@@ -265,7 +264,7 @@ def test_what_unpacks_to_very_much_is_refused_in_bounded_memory(extension: str, 
 
 
 def test_a_quote_that_is_not_closed_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window, "LONGEST_LINE", 3 << 20)
+    monkeypatch.setattr(sources, "LONGEST_LINE", 3 << 20)
     content = b"a,b\n" * 5 + b'a,"b\n' + b"a,b\n" * (1 << 20)
     with (
         source_of(content) as source,

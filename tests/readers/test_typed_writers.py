@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data.options import Options
+from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers.read import read
 from rosenblatt.data.table import Sparse, typed_labels
-from rosenblatt.data.typed_writers import arrow_table, arrow_writer, write_jsonl, write_npz
+from rosenblatt.data.writers import arrow_table, arrow_writer, write_jsonl, write_npz
 
 NUMBERS = np.array([1.0, -0.0, 0.1, 5e-324, 1.7e308, 2.0**60, np.nan])
 WORDS = np.array(["a", "", 'é "quoted"', "line\nbreak", None, "\u2028", "z"], object)

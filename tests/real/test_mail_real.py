@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from data import data_file
-from rosenblatt.mail.calibration import calibrate
+from rosenblatt.mail.evaluation import figures
 from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.message.message import Message
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.store.settings import Settings
-from rosenblatt.mail.store.state import Lesson, State
-from rosenblatt.mail.trec import figures
+from rosenblatt.mail.store.state import Lesson, Settings, State
+from rosenblatt.mail.verdict import calibrate
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 
 import rosenblatt as rb
 from data import data_file, libsvm, mnist
-from rosenblatt.data.options import Options
+from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.data.table import Sparse
 from rosenblatt.preprocessing.recipe import Recipe

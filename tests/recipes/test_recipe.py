@@ -12,7 +12,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler, normalize
 from tables import cut, dense, numbers, sparse, strings, table
 
 from rosenblatt.data.table import Data, DataError, Sparse, Table
-from rosenblatt.preprocessing.polynomial import Polynomial
+from rosenblatt.preprocessing.numeric import Polynomial
 from rosenblatt.preprocessing.recipe import Recipe
 
 RNG = np.random.default_rng(0)
@@ -86,7 +86,7 @@ def test_words_are_scikit_learns(texts):
 
 @pytest.mark.parametrize("places", [[], [3], [1, 2, 3, 4, 5]])
 def test_words_beyond_the_limit_are_not_counted(monkeypatch, places):
-    monkeypatch.setattr("rosenblatt.preprocessing.string_tallies.MOST_WORDS", 5)
+    monkeypatch.setattr("rosenblatt.preprocessing.tallies.MOST_WORDS", 5)
     features = Table(("t",), (strings("bb aa", "cc aa", "dd ee ff", "ff ff", "ff ee", "zz bb"),))
     recipe = Recipe.learn(cut(features, places), text=("t",))
     assert recipe.strings[0].words == ("aa", "bb", "ee")

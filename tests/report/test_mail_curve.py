@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rosenblatt.mail.trec import Point, curve
+from rosenblatt.mail.evaluation import Point, curve
 from rosenblatt.reporting.charts import Line, apart
 from rosenblatt.reporting.figures.mail_curve import LOWEST, mail_curve
-from rosenblatt.reporting.save import save_chart
+from rosenblatt.reporting.page import save_chart
 
 
 def points() -> list[Point]:

@@ -11,12 +11,10 @@ import scipy.sparse as sp
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.reporting.draw import FIGURES, draw
-from rosenblatt.reporting.facts import Facts
 from rosenblatt.reporting.figures.learning import learning_curve
 from rosenblatt.reporting.figures.passes import find_pocket
-from rosenblatt.reporting.page import write_report
-from rosenblatt.reporting.story import Story
+from rosenblatt.reporting.page import FIGURES, draw, write_report
+from rosenblatt.reporting.story import Facts, Story
 
 
 def short_run(**parameters):

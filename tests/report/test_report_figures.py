@@ -11,16 +11,15 @@ from story_of import rows, story
 
 import rosenblatt as rb
 from rosenblatt.reporting.charts import Bars, Grid, Line, Marker, Points, Rule, Scale, log_axis, nice_axis
-from rosenblatt.reporting.draw import FIGURES, draw
-from rosenblatt.reporting.facts import Facts
 from rosenblatt.reporting.figures.confusion import confusion_counts
 from rosenblatt.reporting.figures.features import heaviest, spreads
 from rosenblatt.reporting.figures.learning import learning_curve
 from rosenblatt.reporting.figures.margins import margins_of
 from rosenblatt.reporting.figures.passes import errors_per_pass, find_pocket
 from rosenblatt.reporting.figures.plane import from_the_side, principal, regions, stratified
+from rosenblatt.reporting.page import FIGURES, draw
 from rosenblatt.reporting.replay import count_errors, judges
-from rosenblatt.reporting.story import Story
+from rosenblatt.reporting.story import Facts, Story
 from rosenblatt.reporting.svg import svg
 
 MODELS = {

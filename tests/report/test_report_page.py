@@ -13,14 +13,11 @@ import pytest
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.reporting.draw import FIGURES, draw
-from rosenblatt.reporting.page import write_report
+from rosenblatt.reporting.page import FIGURES, draw, save_chart, standalone, write_report
 from rosenblatt.reporting.proof import bound_of_run, sentence
-from rosenblatt.reporting.save import save_chart, standalone
 from rosenblatt.reporting.story import Story
 from rosenblatt.reporting.style import CLASSES, DARK, LIGHT
-from rosenblatt.reporting.svg import NARROW, WIDE, svg
-from rosenblatt.reporting.svg_tables import STRONGEST
+from rosenblatt.reporting.svg import NARROW, STRONGEST, WIDE, svg
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a & b < c", "null\x00byte\x1b[31m", "$x^2$ \ud800", "'"]
 
@@ -211,7 +208,7 @@ def test_without_matplotlib_there_are_still_pages_and_svgs(tmp_path, monkeypatch
 
 @pytest.mark.slow
 def test_drawing_loads_no_matplotlib():
-    modules = "rosenblatt.reporting.page, rosenblatt.reporting.save"
+    modules = "rosenblatt.reporting.page, rosenblatt.reporting.page"
     code = f"import sys, {modules}; sys.exit(bool({{'matplotlib', 'rich'}} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from rosenblatt.data.cache import Cache, key_of, reusable
 from rosenblatt.data.cache_format import CacheError
-from rosenblatt.data.cache_writer import CacheWriter
+from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 from rosenblatt.data.table import Sparse
-from rosenblatt.data.temporary import temporary_caches
 
 pytestmark = pytest.mark.once
 

@@ -13,9 +13,8 @@ import pytest
 from caches import cached, noisy
 
 from rosenblatt.data.cache import Cache
-from rosenblatt.data.cache_writer import CacheWriter
+from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 from rosenblatt.data.table import Sparse
-from rosenblatt.data.temporary import temporary_caches
 from rosenblatt.kernels.compile import COMPILED
 
 FIT = """
@@ -23,7 +22,7 @@ import sys, re
 from pathlib import Path
 import rosenblatt as rb
 from rosenblatt.data.cache import Cache
-from rosenblatt.streams.learn import confusion_from_cache, fit_from_cache
+from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
 
 def highest():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) >> 10
@@ -69,7 +68,7 @@ def test_a_fit_holds_a_small_part_of_its_cache(tmp_path: Path, sparse: bool) -> 
 WRITE = """
 import sys
 import numpy as np
-from rosenblatt.streams.writer import CacheWriter
+from rosenblatt.data.cache_writer import CacheWriter
 print("ready", flush=True)
 for number in range(10**6):
     with CacheWriter(sys.argv[1], sparse=False, key=str(number)) as writer:
@@ -101,8 +100,8 @@ def test_a_killed_writer_leaves_a_whole_cache_or_none(tmp_path: Path) -> None:
 STREAM = """
 import sys, time
 import numpy as np
-from rosenblatt.streams.temporary import temporary_caches
-from rosenblatt.streams.writer import CacheWriter
+from rosenblatt.data.cache_writer import temporary_caches
+from rosenblatt.data.cache_writer import CacheWriter
 with temporary_caches(sys.argv[1], 2) as (first, second):
     with CacheWriter(first, sparse=False) as writer:
         writer.append(np.ones((2, 2)), [0, 1])

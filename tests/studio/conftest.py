@@ -11,8 +11,8 @@ from small_page import FILES, data_of
 from studio_serving import QUICK, Studio, studio
 from visiting import Visit
 
-from rosenblatt.studio.files import page_files
-from rosenblatt.studio.opening import opened
+from rosenblatt.studio.export import page_files
+from rosenblatt.studio.page_data import opened
 
 
 @pytest.fixture(scope="module")

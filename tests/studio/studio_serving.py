@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from small_page import FILES
 
 from rosenblatt.studio.server.app import Limits
-from rosenblatt.studio.server.listening import listening
-from rosenblatt.studio.server.server import Server
+from rosenblatt.studio.server.server import Server, listening
 
 PAGE = {"mode": "server", "table": {"names": ["</script>"]}}
 REQUEST = {"points": [[0, 0], [1, 0], [0, 1], [1, 1]], "labels": [0, 1, 1, 1], "algorithm": "perceptron", "knobs": {}}

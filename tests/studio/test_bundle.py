@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from small_page import FILES, SAID, data_of, needs_node, run_by_node, scripts_of
 
-from rosenblatt.studio.bundle import bundle, embedded
-from rosenblatt.studio.bundler import BundleError, script
-from rosenblatt.studio.files import PAGE, page_files
-from rosenblatt.studio.masking import masked
+from rosenblatt.studio.bundler import BundleError, masked, script
+from rosenblatt.studio.export import PAGE, bundle, embedded, page_files
 
 TEXTS = {name: content.decode() for name, content in FILES.items()}
 HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "\u2028\u2029", "&lt;", "\udc80", "\\", '"', "]]>", "\0"]

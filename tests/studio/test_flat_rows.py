@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 from notebooks import X, Y
 
-from rosenblatt.studio.flat import flat
 from rosenblatt.studio.request import RequestError
+from rosenblatt.studio.table import flat
 
 # --- rows as points ----------------------------------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from notebooks import X, Y, ending
 import rosenblatt as rb
 import rosenblatt.studio
 from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.notebook import check_rows
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.remade import check_rows
 from rosenblatt.studio.request import RequestError
 
 # --- model.show --------------------------------------------------------------------------------------------------------------

@@ -12,10 +12,8 @@ from visiting import Visit
 
 from rosenblatt.studio import answers
 from rosenblatt.studio.answers import reply
-from rosenblatt.studio.bundle import bundle
-from rosenblatt.studio.export import export
-from rosenblatt.studio.files import page_files
-from rosenblatt.studio.opening import opened
+from rosenblatt.studio.export import bundle, export, page_files
+from rosenblatt.studio.page_data import opened
 
 pytestmark = pytest.mark.slow
 # A notebook as far as the messenger sees one: a model that sends to Python and hears from it.

@@ -12,7 +12,7 @@ from test_runs import request
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fitted
-from rosenblatt.studio.presets import PRESETS
+from rosenblatt.studio.menu import PRESETS
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import asked

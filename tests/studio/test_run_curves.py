@@ -13,13 +13,11 @@ from test_runs import request
 import rosenblatt as rb
 import rosenblatt.studio.curves as curves_module
 from rosenblatt.online.pocket import every_error, pocket
-from rosenblatt.studio.curves import Data, curves_of_log, judged
+from rosenblatt.studio.curves import Data, Goal, curves_of_log, judged, weights_along
 from rosenblatt.studio.fitting import fitted
-from rosenblatt.studio.goals import Goal
-from rosenblatt.studio.machines import margin_machine
 from rosenblatt.studio.recording import _as_short, run
 from rosenblatt.studio.request import asked
-from rosenblatt.studio.weights import weights_along
+from rosenblatt.studio.solver_paths import margin_machine
 
 CASES = [
     ("perceptron", "nearly", {}),

@@ -13,7 +13,7 @@ from played import numbers, phi, played, wrong
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fitted
 from rosenblatt.studio.knobs import knobs_of
-from rosenblatt.studio.presets import PRESETS
+from rosenblatt.studio.menu import PRESETS
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import asked
 

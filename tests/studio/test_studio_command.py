@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from small_page import FILES, data_of
 
 from rosenblatt.cli import main
-from rosenblatt.studio.files import PAGE
+from rosenblatt.studio.export import PAGE
 
 needs_page = pytest.mark.skipif(not (PAGE / "index.html").is_file(), reason="needs the page")
 
@@ -107,14 +107,14 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 def test_without_starlette_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr("rosenblatt.cli.watching.find_spec", lambda name: None if name == "starlette" else there(name))
+    monkeypatch.setattr("rosenblatt.cli.studio.find_spec", lambda name: None if name == "starlette" else there(name))
     code, _, err = studio("--no-browser")
     assert code == 2
     assert "pip install 'rosenblatt[serve]'" in err
 
 
 def test_a_knob_may_be_a_number_a_word_or_nothing() -> None:
-    from rosenblatt.cli.watching import _state
+    from rosenblatt.cli.studio import _state
 
     said = ("C=10", "order=permuted", "w_max=none", "fit_intercept=False", "start=[1, 2, 3]", "schedule=1/k")
     assert _state("soft-margin", said) == {

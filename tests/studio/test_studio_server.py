@@ -17,7 +17,7 @@ from studio_serving import PAGE, REQUEST, Studio
 from rosenblatt.serving.sockets import ServeError
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.server.app import HEADERS
-from rosenblatt.studio.server.listening import PORT, listening, url_of
+from rosenblatt.studio.server.server import PORT, listening, url_of
 
 # --- what it answers ---------------------------------------------------------------------------------------------------------
 

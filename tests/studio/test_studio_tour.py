@@ -18,11 +18,10 @@ import pytest
 import rosenblatt as rb
 from rosenblatt.studio import tour
 from rosenblatt.studio.arrays import unpacked
-from rosenblatt.studio.asking import requests_of
-from rosenblatt.studio.features import learned
-from rosenblatt.studio.page_data import page_data
+from rosenblatt.studio.page_data import page_data, requests_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
+from rosenblatt.studio.request import learned
 
 pytestmark = pytest.mark.once
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from rosenblatt.studio import tour
-from rosenblatt.studio.asking import requests_of
-from rosenblatt.studio.page_data import page_data
+from rosenblatt.studio.page_data import page_data, requests_of
 from rosenblatt.studio.recording import run
 
 pytestmark = pytest.mark.once

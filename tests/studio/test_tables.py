@@ -18,9 +18,8 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
 from rosenblatt.data.table import DataError
-from rosenblatt.studio.components import principal
 from rosenblatt.studio.request import RequestError
-from rosenblatt.studio.table import table_of_bytes, table_of_data
+from rosenblatt.studio.table import principal, table_of_bytes, table_of_data
 
 CSV = b"length,width,colour,label\n1,2,red,a\n3,,blue,b\n5,6,red,a\n2,2,red,b\n"
 

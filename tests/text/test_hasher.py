@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import rosenblatt as rb
-from rosenblatt.preprocessing.text.characters import SPECIAL, tables
+from rosenblatt.preprocessing.text.blocks import SPECIAL, tables
 
 PARAMETERS = st.fixed_dictionaries(
     {

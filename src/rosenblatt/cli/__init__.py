@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from .lazy import Lazy
+from .options import Lazy
 
 # With their help, so that listing the commands imports none of them.
 COMMANDS = {
@@ -41,13 +41,13 @@ class Commands(Lazy):
         try:
             return super().invoke(ctx)
         except click.UsageError as wrong:
-            from .failing import usage
+            from .console import usage
 
             raise usage(wrong, ctx) from None
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except (Exception, KeyboardInterrupt) as wrong:
-            from .failing import failure
+            from .console import failure
 
             raise failure(wrong) from None
 

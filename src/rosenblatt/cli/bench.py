@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .failing import Failure
+from .console import Failure
 
 
 @click.command("bench", context_settings={"ignore_unknown_options": True})

@@ -34,11 +34,10 @@ def command(
       rosenblatt certify example:iris
     """
     from ..certificates.files import certificate_to_dict, save_certificate
-    from ..data.options import Options
+    from ..data.read_options import Options
     from ..proofs.certify import certify
-    from .console import bar, out, print_json
-    from .whole import rows_and_labels
-    from .writing import check_writable
+    from .console import bar, check_writable, out, print_json
+    from .options import rows_and_labels
 
     as_json = as_json or output == "-"
     output = None if output == "-" else output

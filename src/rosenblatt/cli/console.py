@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import sys
 import textwrap
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..progress import Progress
+
 
 # A bar appears after so many seconds: what is quicker needs none.
 PATIENCE = 1.0
@@ -97,3 +103,89 @@ class _Bar:
     def end(self) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+# --- Whatever goes wrong is one line on standard error and an exit code, never a traceback (ROSENBLATT_DEBUG=1 shows it).
+
+WRONG, OURS, INTERRUPTED = 2, 70, 130
+
+
+class Failure(click.ClickException):
+    def __init__(self, sentence: str, exit_code: int = WRONG) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code  # type: ignore[misc]
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"rosenblatt: {self.message}", file=file, err=file is None)
+
+
+def usage(wrong: click.UsageError, ctx: click.Context) -> click.ClickException:
+    """A wrong command line, in one line."""
+    if isinstance(wrong, click.exceptions.NoArgsIsHelpError):
+        return wrong
+    about = (wrong.ctx or ctx).command_path
+    return Failure(f"{one_line(click.ClickException(wrong.format_message())).rstrip('.')} ({about} --help has examples)")
+
+
+def failure(wrong: BaseException) -> click.ClickException | click.exceptions.Exit:
+    if os.environ.get("ROSENBLATT_DEBUG"):
+        traceback.print_exception(wrong)
+    if isinstance(wrong, click.ClickException):  # said already
+        return wrong
+    if isinstance(wrong, KeyboardInterrupt):
+        return Failure("interrupted; what was being written is not there, and what was there before still is", INTERRUPTED)
+    if isinstance(wrong, BrokenPipeError) or (isinstance(wrong, OSError) and wrong.errno == errno.EPIPE):
+        # Whoever reads our output has enough; closing it would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return click.exceptions.Exit(141)
+    if isinstance(wrong, MemoryError):
+        return Failure(f"there is not enough memory{_detail(wrong)}; `train --stream` learns from files of any size")
+    if isinstance(wrong, FileNotFoundError) and wrong.filename:
+        return Failure(f"{wrong.filename}: there is no such file")
+    if isinstance(wrong, OSError) and wrong.strerror:
+        named = f"{wrong.filename}: " if wrong.filename else ""
+        return Failure(f"{named}{wrong.strerror.lower()}")
+    if isinstance(wrong, ValueError | TypeError | OSError | ImportError):
+        return Failure(one_line(wrong))
+    return Failure(f"a fault of ours, please report it: {type(wrong).__name__}: {one_line(wrong)}", OURS)
+
+
+def _detail(wrong: BaseException) -> str:
+    return f" ({one_line(wrong)})" if str(wrong) else ""
+
+
+def one_line(wrong: BaseException) -> str:
+    """The message of an exception as one line."""
+    return " ".join(str(wrong).split()) or type(wrong).__name__
+
+
+# --- Whether what a command will leave can be written: said before the work, not after it.
+
+
+def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> None:
+    """Nor may it replace what it is made from."""
+    if path is None:
+        return
+    if path == "-":
+        raise Failure("- is standard output, where the summary goes: name a file")
+    if ending and not path.lower().endswith(ending):
+        raise Failure(f"{path}: the name of such a file ends with {ending}")
+    for given in inputs:
+        if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
+            raise Failure(f"{path}: this is what is read; name another file to write")
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise Failure(f"{path}: there is no folder {folder}")
+    if Path(path).is_dir():
+        raise Failure(f"{path}: this is a folder")
+    if not os.access(folder, os.W_OK):
+        raise Failure(f"{path}: the folder {folder} cannot be written to")
+
+
+def check_picture(path: str) -> None:
+    from ..reporting.page import ENDINGS
+
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise Failure(f"{path}: a figure is written as {', '.join(ENDINGS)}, by the ending of its name")
+    if not path.lower().endswith(".svg") and find_spec("matplotlib") is None:
+        raise Failure(f"{path}: pictures need matplotlib: pip install 'rosenblatt[plot]'; .svg does not")

@@ -23,7 +23,7 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     """
     from ..proofs.doctor.doctor import doctor
     from .console import bar, note, out, print_json
-    from .whole import rows_and_labels
+    from .options import rows_and_labels
 
     found = rows_and_labels(data, options_of(given))
     if found.data.note and not as_json:

@@ -29,7 +29,7 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
     from ..models.files import load_model
     from ..training.metrics import Confusion, mean_auc
     from .console import print_json
-    from .labelling import codes_and_scores
+    from .predict import codes_and_scores
 
     found = load_model(model)
     true, predicted, scores = codes_and_scores(found, data, options_for(found, given))

@@ -44,7 +44,7 @@ def command(model: str, table: str, output: str | None, **asked: bool) -> None:
         sys.stdout.buffer.write(written)
         return
     from ..models.atomic_file import write_atomically
-    from .writing import check_writable
+    from .console import check_writable
 
     check_writable(output, model, ending=LANGUAGES[kind])
     write_atomically(output, lambda file: file.write(written))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from ..data.options import FORMATS, Options
+from ..data.read_options import FORMATS, Options
 
 if TYPE_CHECKING:
+    from ..data.read_options import Options
+    from ..data.table import Data
     from ..models.model import Model
+    from ..preprocessing.recipe import Recipe
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,3 +78,53 @@ seed = click.option("--seed", "--random-state", "seed", type=click.IntRange(0, 2
                     help="Seed of everything that is drawn.")  # fmt: skip
 holdout = click.option("--holdout", type=float, metavar="SHARE", help="Rows of each class to test on.  [default: 0.2]")
 test_file = click.option("--test", metavar="FILE", help="Test on this file instead of rows held out.")
+
+
+# --- A group of commands that are imported when they are called: one file each.
+
+
+class Lazy(click.Group):
+    """`listed` has the commands with their help, so that listing them imports none; `package` is where their files are."""
+
+    listed: dict[str, str]
+    package: str
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.listed)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.listed:
+            return None
+        command: click.Command = importlib.import_module(f".{name}", self.package).command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in self.listed and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.listed, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.listed)}."
+            raise click.UsageError(f"no command {args[0]!r}: {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.listed.items()))
+
+
+# --- A whole file as rows and labels, its columns as they stand.
+
+
+class Whole(NamedTuple):
+    data: Data
+    recipe: Recipe
+    X: Any
+    y: Any
+
+
+def rows_and_labels(path: str, options: Options, degree: int = 1) -> Whole:
+    from ..data.readers.read import read
+    from ..data.table import typed_labels
+    from ..training.train import Request, as_matrix, labelled, learn_recipe
+
+    data = labelled(read(path, options))
+    recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
+    return Whole(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))

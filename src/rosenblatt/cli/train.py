@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import __version__
 from ..catalog import ALGORITHMS
+from .console import Failure, bar, check_picture, check_writable, print_json, say
 from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
 from .parameters import parameters, taken
+
+if TYPE_CHECKING:
+    from ..models.model import Model
+    from ..reporting.charts import Chart
+    from ..reporting.story import Story
+    from ..training.train import Outcome
 
 
 @click.command("train")
@@ -48,7 +62,6 @@ def command(data: str, model: str | None, output: str | None, report: str | None
       rosenblatt train example:iris --algorithm soft-margin --C 10 --cv 5
       rosenblatt train huge.svm.gz --stream --max-passes 3
     """
-    from .training import run
 
     if model is not None and output is not None:
         raise click.UsageError("the model's name is given twice: as an argument and with --output")
@@ -62,3 +75,167 @@ def command(data: str, model: str | None, output: str | None, report: str | None
         dict(data=data, options=options, parameters=said, **given),
         output=model or output, stream=stream, cache=cache, report=report, plots=plot, as_json=wants_json,
     )  # fmt: skip
+
+
+# --- What `train` does: check where things will go, learn, write, say.
+
+
+def run(
+    asked: dict[str, Any], *, output: str | None, stream: bool, cache: str | None, report: str | None, plots: tuple[str, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    from ..models.files import save
+    from ..training.summary import as_dict, summary
+    from ..training.train import Request
+
+    if stream:
+        with without_pandas():
+            from ..estimators import base, online  # noqa: F401  which load scikit-learn
+    if cache is not None:
+        from ..data.cache_writer import check_place
+
+        check_place(Path(cache))
+    request = Request(**asked)
+    target = _target(request.data, output)
+    figures = [_figure(plot) for plot in plots]
+    for path in (target, *(path for _, path in figures)):
+        check_writable(path, request.data, request.test)
+    check_writable(report, request.data, request.test, ending=".html")
+    outputs = [target, *([report] if report else []), *(path for _, path in figures)]
+    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
+        raise Failure("two of the files that would be written have the same name")
+    exact = request.choice.name == "Perceptron" and request.choice.options | dict(request.parameters)
+    with bar("learning", "mistakes" if exact and not exact["margin"] else "corrections") as watch:
+        if stream:
+            from ..training.stream import train_stream
+
+            outcome = train_stream(request, cache, watch, target)
+        else:
+            from ..training.train import train
+
+            outcome = train(request, watch)
+    charts = []
+    if figures:
+        charts = [(name, path, chart_of(outcome, name)) for name, path in figures]  # before anything is written
+    save(model_of(outcome), target)
+    written = {"model": target}
+    if report is not None:
+        write_report_of(outcome, report, command_line())
+        written["report"] = report
+    for name, path, chart in charts:
+        from ..reporting.page import save_chart
+
+        save_chart(chart, path)
+        written[f"plot of {name}"] = path
+    if as_json:
+        print_json(as_dict(outcome) | {"written": written})
+    else:
+        say([*summary(outcome), *written.items()])
+
+
+def model_of(outcome: Outcome) -> Model:
+    from ..models.state import model_of as as_model
+
+    told = {name: value for name, value in outcome.provenance.items() if value is not None}
+    return as_model(outcome.estimator, recipe=outcome.recipe, provenance=told | {"command": command_line()})
+
+
+def command_line() -> str:
+    return shlex.join(["rosenblatt", *sys.argv[1:]])
+
+
+def _target(data: str, output: str | None) -> str:
+    """Where the model goes: as told, or a file here with the name of the data."""
+    if output is not None:
+        return output
+    name = data.removeprefix("example:").split("?")[0] if data.startswith("example:") else Path(data).name
+    for ending in (".gz", ".bz2", ".xz", ".zst"):
+        name = name.removesuffix(ending)
+    stem = "model" if data == "-" else name.rsplit(".", 1)[0] if name.count(".") else name
+    path = f"{stem}.safetensors"
+    if os.path.exists(path):
+        from ..models.files import load
+
+        try:
+            load(path)
+        except ValueError:
+            raise Failure(f"{path} is there, and is no model of ours: name another with --output") from None
+    return path
+
+
+def _figure(plot: str) -> tuple[str, str]:
+    """FIGURE:FILE, or a file named after its figure."""
+    from ..reporting.page import FIGURES
+
+    name, mark, path = plot.partition(":")
+    if not mark:
+        name, path = Path(plot).stem, plot
+        name = name if name in FIGURES else "plane"
+    check_picture(path)
+    if name not in FIGURES:
+        raise Failure(f"no figure is called {name!r}; there are {', '.join(FIGURES)}")
+    return name, path
+
+
+# --- An outcome as a story, and the story as a page or a figure.
+
+
+def story_of(outcome: Outcome, command: str = "") -> Story:
+    from ..reporting.story import Story
+    from ..training.summary import facts
+
+    prepared = outcome.prepared
+    rows: dict[str, Any] = {}
+    notes = list(outcome.notes)
+    if prepared is not None:
+        rows = {"X": prepared.X, "y": prepared.y}
+        if prepared.codes_test is not None:
+            rows |= {"X_test": prepared.X_test, "y_test": prepared.classes[prepared.codes_test]}
+    elif outcome.sample is not None:
+        rows = {"X": outcome.sample[0], "y": outcome.sample[1]}
+        notes.append(f"The figures are drawn from {len(outcome.sample[1]):,} of the {outcome.rows:,} rows that were streamed.")
+    return Story(
+        title=Path(outcome.request.data.removeprefix("example:")).name,
+        estimator=outcome.estimator,
+        summary=facts(outcome),
+        feature_names=outcome.recipe.feature_names,
+        class_names=[str(label) for label in outcome.classes.tolist()],
+        certificate=outcome.certificate,
+        command=command,
+        version=__version__,
+        notes=notes,
+        **rows,
+    )
+
+
+def write_report_of(outcome: Outcome, path: str, command: str) -> None:
+    from ..models.atomic_file import write_atomically
+    from ..reporting.page import write_report
+
+    page = write_report(story_of(outcome, command)).encode()
+    write_atomically(path, lambda file: file.write(page))
+
+
+def chart_of(outcome: Outcome, name: str) -> Chart:
+    from ..reporting.page import draw
+
+    try:
+        return draw(story_of(outcome), name)
+    except ValueError:
+        raise ValueError(f"{outcome.request.algorithm} has nothing to draw as {name!r}: choose another figure") from None
+
+
+# --- Importing scikit-learn without pandas, which it loads where there is one: 60 MB that learning from a stream never uses.
+
+
+@contextmanager
+def without_pandas() -> Iterator[None]:
+    """Inside, pandas cannot be imported unless it is loaded already; after that it can."""
+    hidden = [name for name in ("pandas",) if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            if sys.modules.get(name) is None:
+                sys.modules.pop(name, None)

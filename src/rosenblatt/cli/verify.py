@@ -30,7 +30,7 @@ def command(certificate: str, data: str, degree: int, as_json: bool, **given: An
     from ..certificates.files import load_certificate
     from ..certificates.verify import verify
     from .console import print_json
-    from .whole import rows_and_labels
+    from .options import rows_and_labels
 
     claimed = load_certificate(certificate)
     found = rows_and_labels(data, options_of(given, columns=claimed.about.n_columns if degree == 1 else None), degree)

@@ -17,9 +17,8 @@ from ..online.second_order import Belief, Believed, believe, no_belief
 from ..online.stopping import Stop
 from ..progress import together, watcher
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, check_n_jobs_and_verbose, seed_of
+from .base import FLOATS, SweepingClassifier, check_n_jobs_and_verbose, seed_of
 from .online import report
-from .sweeping import SweepingClassifier
 
 # max_passes="auto"
 PASSES = 10

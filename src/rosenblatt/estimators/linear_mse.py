@@ -19,8 +19,7 @@ from ..least_squares.solution import Fitted
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..validation import flag, number
-from .base import FLOATS, LinearClassifier
-from .weighting import row_weights
+from .base import FLOATS, LinearClassifier, row_weights
 
 # Bytes that the moments of a stream may take: as many columns as there are features and classes, squared.
 MOMENTS = 1 << 30

@@ -17,9 +17,8 @@ from ..svm.nearest_points import Nearest, nearest_points
 from ..svm.not_separable import NotSeparable
 from ..svm.reductions import Head, heads
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, check_n_jobs_and_verbose
+from .base import FLOATS, check_every_class_weighs, check_n_jobs_and_verbose, row_weights
 from .svm_base import MarginClassifier, worst_of
-from .weighting import check_every_class_weighs, row_weights
 
 Machine = tuple[Nearest, Stop, NotSeparable | None, str]
 

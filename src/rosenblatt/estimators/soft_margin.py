@@ -21,9 +21,8 @@ from ..svm.problem import Effort, Machine, Solution
 from ..svm.reductions import Head, heads
 from ..svm.solver_choice import SOLVERS, solve_machine
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, check_n_jobs_and_verbose, seed_of
+from .base import FLOATS, check_every_class_weighs, check_n_jobs_and_verbose, row_weights, seed_of
 from .svm_base import MarginClassifier, margin_of, worst_of
-from .weighting import check_every_class_weighs, row_weights
 
 # max_iter="auto"
 ITERATIONS = 1000

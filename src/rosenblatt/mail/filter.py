@@ -15,21 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .calibration import Calibration
 from .explanation import LOOKED, PATIENCE, extremes, listed, reasons_of, telling, words_of
 from .features import columns_of
 from .identity import digest
 from .message.message import Message
 from .message.parse import parse
-from .store.errors import FilterError, FoldedError
+from .store.connection import FilterError, FoldedError
 from .store.log import Log
-from .store.results import Learned, Relearned, Unlearned
-from .store.settings import Settings
-from .store.spool import Spool
-from .store.state import Lesson
+from .store.state import Lesson, Settings
 from .store.store import MANY, Store, expect
-from .store.unlearning import move, take_back
-from .verdict import Reason, Verdict
+from .store.unlearning import Learned, Relearned, Spool, Unlearned, move, take_back
+from .verdict import Calibration, Reason, Verdict
 
 __all__ = ["Filter", "FilterError", "FoldedError", "Learned", "Relearned", "Settings", "Unlearned"]
 

@@ -11,9 +11,10 @@ Far         what comes after the first `SEEN` bytes of the headers or of the bod
 from __future__ import annotations
 
 import hashlib
+import re
 
-from .message.added import is_added
-from .message.head import headers, without_stamps
+from .message.fields import is_added
+from .message.headers import STAMP, headers, without_stamps
 
 # What deliveries write about a mail's way and its sender. Features read that; but the copy in a mailbox has come farther.
 WAY = frozenset(b"received x-received received-spf return-path authentication-results x-greylist x-fetchmail".split())
@@ -59,3 +60,63 @@ def _unquoted(body: bytes) -> bytes:
         bare = line.lstrip(b">")
         pieces += (b"\n", bare) if bare.startswith(b"From ") else (b"\n>", line)
     return b"".join(pieces)[1:]
+
+
+# --- The header that a filtered mail gets; the rest of the mail stays as it is, byte for byte.
+
+WIDTH = 76  # columns that lines are folded at, where there is a blank
+LONGEST = 900  # columns of a word that is not cut: RFC 5322 allows lines of 998
+LAST = re.compile(rb".*[\r\n](?=[^ \t\r\n])", re.S)  # to the last line that begins with no blank
+PIECES = re.compile(rb".{0,%d},|.{1,%d}" % (LONGEST - 1, LONGEST))  # at commas, if there are some
+
+
+def stamped(raw: bytes, value: str) -> bytes:
+    """The mail with one header `X-Rosenblatt: value` after its last one, and without any such header that was there.
+
+    It is written in the line ends of the mail. Where the last header has no line end, it comes before that one; a mail without
+    headers gets it first, and a blank line after it unless there is one. White space and control characters of the value become
+    single blanks, and what is not ASCII is escaped as in Python (`\\u20ac`).
+
+    >>> stamped(b"Subject: hi\\n\\nthere", "ham; score=-1.5")
+    b'Subject: hi\\nX-Rosenblatt: ham; score=-1.5\\n\\nthere'
+    """
+    return b"".join(pieces(raw, value))
+
+
+def pieces(raw: bytes, value: str) -> tuple[memoryview, bytes, memoryview]:
+    """The same in three pieces: one who only writes it need not hold a large mail twice."""
+    raw = without_stamps(raw)
+    start, at = headers(raw)
+    if at > start and not raw.endswith((b"\r", b"\n"), 0, at):
+        at = _last_field(raw, start, at)
+    line_end = _line_end(raw, at)
+    parted = at > start or raw[at : at + 1] in (b"\r", b"\n") or _is_unfinished(raw, at)
+    return memoryview(raw)[:at], _field(value, line_end) + (b"" if parted else line_end), memoryview(raw)[at:]
+
+
+def _is_unfinished(raw: bytes, at: int) -> bool:
+    """Whether headers, which a stamp comes before, go on at `at`."""
+    return headers(raw[at:])[1] > 0
+
+
+def _last_field(raw: bytes, start: int, end: int) -> int:
+    """Where the last header begins that is no line of the one before it."""
+    found = LAST.match(raw, start, end)
+    return start if found is None else found.end()
+
+
+def _line_end(raw: bytes, at: int) -> bytes:
+    """That of the line before `at`, or else of the first line."""
+    before = raw[max(at - 2, 0) : at] or next(iter(raw[:100_000].splitlines(keepends=True)), b"")[-2:]
+    return before if before == b"\r\n" else before[-1:] if before[-1:] in (b"\r", b"\n") else b"\n"
+
+
+def _field(value: str, line_end: bytes) -> bytes:
+    text = "".join(c if c.isprintable() else " " for c in value).encode("ascii", "backslashreplace")
+    lines = [STAMP + b":"]
+    for word in text.split():
+        for piece in [word] if len(word) <= LONGEST else PIECES.findall(word):
+            if len(lines[-1]) + 1 + len(piece) > WIDTH and lines[-1] != STAMP + b":":
+                lines.append(b"")
+            lines[-1] += b" " + piece
+    return line_end.join(lines) + line_end

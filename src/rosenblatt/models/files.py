@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,14 +11,51 @@ from typing import Any
 import numpy as np
 
 from ..online.stopping import Stop
-from . import labels
 from .atomic_file import write_atomically
 from .container import FORMAT, Parts, all_finite, pack, read, require
-from .model import Model
-from .provenance import provenance_now, provenance_of_data
+from .model import Model, provenance_now, provenance_of_data
 from .state import KINDS, estimator_of, is_estimator, model_of
 from .values import decode, encode
 from .votes import votes_from_parts, votes_to_parts
+
+# --- Class labels in a file: numbers as an array, text as JSON, in exactly the type they had.
+
+
+def labels_to_parts(classes: Any) -> Parts:
+    kind = classes.dtype.kind
+    if kind in "biuf" and classes.dtype.itemsize <= 8 and classes.dtype != np.float16:
+        return {}, {"classes": classes}
+    if kind == "U":
+        return {"text": classes.tolist(), "dtype": classes.dtype.str[1:]}, {}
+    if kind == "S":
+        return {"text": [label.decode("latin-1") for label in classes.tolist()], "dtype": classes.dtype.str[1:]}, {}
+    if kind == "O" and all(type(label) is str for label in classes.tolist()):
+        return {"text": classes.tolist(), "dtype": "O"}, {}
+    raise TypeError(f"labels must be numbers, text or truth values to be saved, got {classes.tolist()!r:.80}")
+
+
+def labels_from_parts(told: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    classes = arrays["classes"] if "classes" in arrays else _text(told)
+    require(classes.ndim == 1 and len(classes) >= 1, "has no classes")
+    require(classes.dtype.kind != "f" or all_finite(classes), "has classes that are not finite")
+    ascending = all(a < b for a, b in zip(classes[:-1].tolist(), classes[1:].tolist(), strict=True))
+    require(ascending, "has classes that are not sorted, or there twice")
+    return classes
+
+
+def _text(told: dict[str, Any]) -> Any:
+    require(set(told) == {"text", "dtype"} and isinstance(told["dtype"], str), "has no classes")
+    text, dtype = told["text"], told["dtype"]
+    require(isinstance(text, list) and all(isinstance(label, str) for label in text), "has classes that are no labels")
+    if dtype == "O":
+        return np.array(text, object)
+    require(re.fullmatch(r"[US][0-9]{1,7}", dtype), "has classes of an unknown type")
+    longest = max(map(len, text), default=0)
+    require(longest <= int(dtype[1:]) <= max(1 << 16, longest), "has classes that are longer than they should be")
+    return np.array([label.encode("latin-1") for label in text] if dtype[0] == "S" else text, dtype)
+
+
+# ---
 
 __all__ = ["FORMAT", "load", "load_model", "save"]
 
@@ -71,7 +109,7 @@ def _as_saved(meta: dict[str, Any], model: Model) -> Any:
 
 
 def to_parts(model: Model, what: str) -> Parts:
-    classes, arrays = labels.to_parts(model.classes)
+    classes, arrays = labels_to_parts(model.classes)
     if model.coef is not None:
         arrays.update(coef=model.coef, intercept=model.intercept)
     votes = None
@@ -111,7 +149,7 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRe
     require(set(meta) == _ALL, "has other metadata than a model has")
     require(meta["object"] in ("estimator", "model") and meta["kind"] in KINDS, "is a model of an unknown kind")
     groups = _groups(arrays)
-    classes = labels.from_parts(meta["classes"], groups["classes"])
+    classes = labels_from_parts(meta["classes"], groups["classes"])
     coef, intercept, votes = groups["coef"].get("coef"), groups["intercept"].get("intercept"), None
     heads = _heads(len(classes), meta["pairs"])
     if meta["votes"] is not None:
@@ -198,7 +236,7 @@ def _recipe(told: Any, arrays: dict[str, Any], load_recipe: LoadRecipe | None) -
         from importlib import import_module
 
         mail = told.get("kind") == "mail"
-        home, name = ("mail.store.recipe", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
+        home, name = ("mail.store.state", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
         load_recipe = getattr(import_module(f"rosenblatt.{home}"), name).from_parts
     assert load_recipe is not None
     return load_recipe(told, {name.removeprefix("recipe."): array for name, array in arrays.items()})

@@ -7,16 +7,157 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import beliefs, machines, runs
-from .container import require
-from .model import Model
-from .provenance import provenance_now, provenance_of_data
+from .container import Parts, all_finite, require
+from .model import Model, provenance_now, provenance_of_data
 from .values import decode, encode
 from .votes import ballot_of
+
+if TYPE_CHECKING:
+    from ..online.history import Run
+
+
+# --- What AROW believes as arrays, so that `partial_fit` and `warm_start` go on from a file as they would have gone on without
+# it.
+#
+# The weights are the model's own; beside them are their variances, weight 0 and its variance, and the updates of each run.
+
+
+def belief_to_parts(estimator: Any) -> Parts:
+    arrays = {name: array for name, array in vars(estimator._belief).items() if name != "weights"}
+    return {"fixed": bool(estimator._classes_fixed)}, {f"belief.{name}": array for name, array in arrays.items()}
+
+
+def restore_belief(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+    from ..online.second_order import Belief
+
+    coef, told = estimator.coef_, {name.removeprefix("belief."): array for name, array in arrays.items()}
+    floats = [coef, *(told[name] for name in ("bias", "variances", "bias_variances"))]
+    require(all(each.dtype == np.float64 for each in floats), "has beliefs that are no float64")
+    require(told["variances"].shape == coef.shape, "has variances of another shape than its weights")
+    require(told["bias"].shape == told["bias_variances"].shape == (len(coef),), "has beliefs about another bias")
+    require((told["variances"] >= 0).all() and (told["bias_variances"] >= 0).all(), "has variances under 0")
+    counts, joint = told["counts"], len(coef) > 1 and estimator.multiclass == "argmax"
+    require(counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),), "has other counts of updates")
+    require((counts >= 0).all(), "has fewer updates than none")
+    estimator._belief = Belief(coef.copy(), told["bias"], told["variances"], told["bias_variances"], counts)
+    estimator.variances_, estimator._classes_fixed = told["variances"].copy(), meta["fixed"] is True
+
+
+# --- The solutions of margin machines, from which `SoftMargin(warm_start=True)` goes on: what they cost their rows, beside the
+# support and the multipliers that every file has.
+
+
+def solutions_to_parts(estimator: Any) -> Parts:
+    """Costs that are the same for all rows are one number."""
+    meta, arrays = [], {}
+    for h, solution in enumerate(estimator._solutions):
+        costs = getattr(solution, "costs", None)
+        if costs is not None:
+            arrays[f"solutions.{h}"] = costs[:1] if costs.strides == (0,) else costs
+        meta.append({"rows": len(solution.multipliers), "primal": float(solution.primal), "dual": float(solution.dual)})
+    return {"each": meta}, arrays
+
+
+def restore_solutions(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+    from ..svm.crammer_singer import CrammerSinger
+    from ..svm.problem import Solution
+
+    several = len(meta["each"]) > 1
+    solutions: list[Any] = []
+    for h, told in enumerate(meta["each"]):
+        n, primal, dual = told["rows"], float(told["primal"]), float(told["dual"])
+        support = estimator.support_[h] if several else estimator.support_
+        found = estimator.multipliers_[h] if several else estimator.multipliers_
+        require(type(n) is int and 0 < n < 1 << 31 and len(support) == len(found), "has machines that do not fit together")
+        inside = support.dtype.kind == "i" and support.ndim == 1 and (support >= 0).all() and (support < n).all()
+        require(inside and found.dtype == np.float64 and all_finite(found), "has machines with rows that are not there")
+        multipliers = np.zeros((n, *found.shape[1:]))
+        multipliers[support] = found
+        nothing = np.zeros(0)
+        if multipliers.ndim == 2:
+            require(multipliers.shape[1] == len(estimator.classes_), "has machines of other classes")
+            parts = (estimator.coef_, estimator.intercept_, multipliers, nothing, primal, dual, 0, False)
+            solutions.append(CrammerSinger(*parts))
+            continue
+        costs = arrays[f"solutions.{h}"]
+        require(
+            costs.dtype == np.float64 and costs.shape in ((1,), (n,)) and (costs >= 0).all(), "has machines with other costs"
+        )
+        costs = np.broadcast_to(costs, n)
+        solutions.append(
+            Solution(estimator.coef_[h], float(estimator.intercept_[h]), multipliers, primal, dual, nothing, costs)
+        )
+    estimator._solutions = solutions
+
+
+# --- A run so far as arrays, so that `partial_fit` and `warm_start` go on from a file as they would have gone on without it.
+#
+# Kept are the weights, their counts, the clock and the sums of the average; not the log, which would hold training rows.
+
+
+def run_to_parts(run: Run, keep: str, coef: Any | None) -> Parts:
+    """Weights that are the model's own, to the bit, are not stored twice."""
+    state, sums = run.state, run.sums
+    if keep == "average" and sums is None and len(run.classes) > 1:
+        sums = run._sums()
+    same = coef is not None and coef.dtype == state.w.dtype and np.array_equal(coef, run.heads)
+    meta = {
+        "x0": float(state.x0),
+        "dense": bool(run.dense),
+        "seen": int(run.seen),
+        "logged": bool(run.logged and not run.logs),  # nothing moved so far
+        "own_weights": not same,
+    }
+    arrays = {"bias": state.bias, "counts": state.counts, "sqnorms": state.sqnorms, "durations": run.durations}
+    if not same:
+        arrays["w"] = state.w
+    if sums is not None:
+        arrays.update({"sums.w": sums.w, "sums.bias": sums.bias})
+    return meta, {f"run.{name}": array for name, array in arrays.items()}
+
+
+def run_from_parts(meta: dict[str, Any], arrays: dict[str, Any], classes: Any, coef: Any | None, width: int) -> Run:
+    from ..kernels.linear.schemes import State
+    from ..online.history import Run
+
+    told = {name.removeprefix("run."): array for name, array in arrays.items()}
+    dense, k = meta["dense"] is True, len(classes)
+    w = told["w"] if meta["own_weights"] else _laid_out(coef, dense, k)
+    heads = 1 if k == 2 else k
+    shape = (width,) if k == 2 else (heads, width) if dense else (width, heads)
+    require(w.dtype in (np.float64, np.float32) and w.shape == shape, "has a run with weights of another shape")
+    bias, counts, durations = (told[name] for name in ("bias", "counts", "durations"))
+    require(bias.dtype == np.float64 and bias.shape == (heads,), "has a run with another bias")
+    require(counts.dtype == durations.dtype == np.int64, "has a run with other counts")
+    require(counts.shape == durations.shape == told["sqnorms"].shape, "has a run with other counts")
+    require(counts.ndim == 1 and len(counts) in (1, heads) and (counts >= 0).all(), "has a run with other counts")
+    require(
+        (durations >= 0).all() and type(meta["seen"]) is int and meta["seen"] >= 0, "has a run that saw fewer rows than none"
+    )
+    require(told["sqnorms"].dtype == np.float64, "has a run with other norms")
+    finite = [w, bias, told["sqnorms"], *(told[name] for name in ("sums.w", "sums.bias") if name in told)]
+    require(all(map(all_finite, finite)) and np.isfinite(float(meta["x0"])), "has a run with weights that are not finite")
+    state = State(np.ascontiguousarray(w), bias, counts, told["sqnorms"], np.zeros(heads), float(meta["x0"]))
+    sums = None
+    if "sums.w" in told:
+        require(
+            told["sums.w"].shape == w.shape and told["sums.bias"].shape == bias.shape, "has a run with sums of another shape"
+        )
+        require(told["sums.w"].dtype == told["sums.bias"].dtype == np.float64, "has a run with other sums")
+        sums = State(np.ascontiguousarray(told["sums.w"]), told["sums.bias"], *state[2:])
+    return Run(classes, state, dense, meta["seen"], durations, sums, (), meta["logged"] is True)
+
+
+def _laid_out(coef: Any, dense: bool, k: int) -> Any:
+    require(coef is not None, "has a run without weights")
+    return np.array(coef[0] if k == 2 else coef if dense else coef.T, order="C")
+
+
+# ---
 
 # A fit's moments, from which LinearMSE.partial_fit could go on, are kept up to this size; those of a stream always.
 MOMENTS = 16 << 20
@@ -125,13 +266,13 @@ def _more(estimator: Any, named: bool, arrays: dict[str, Any]) -> dict[str, Any]
         more["fitted"]["proof_"] = encode(proofs, "", {})  # there is none
     if kind.online:
         more["fixed"] = bool(fitted["_classes_fixed"])
-        more["run"], kept = runs.to_parts(estimator._run, estimator.keep, fitted.get("coef_"))
+        more["run"], kept = run_to_parts(estimator._run, estimator.keep, fitted.get("coef_"))
         arrays.update(kept)
     elif "_belief" in fitted:
-        more["belief"], kept = beliefs.to_parts(estimator)
+        more["belief"], kept = belief_to_parts(estimator)
         arrays.update(kept)
     elif fitted.get("warm_start") and "_solutions" in fitted:
-        more["solutions"], kept = machines.to_parts(estimator)
+        more["solutions"], kept = solutions_to_parts(estimator)
         arrays.update(kept)
     elif "_stream" in fitted:
         stream, moments = fitted["_stream"], fitted.get("_moments")
@@ -175,17 +316,17 @@ def _restore(estimator: Any, model: Model, more: dict[str, Any], arrays: dict[st
         fitted["stop_"] = type(stop)(stop.reason, stop.sentence, stop.heads, decode(more["certificate"], {}))
     if kind.online:
         kept = {name: array for name, array in arrays.items() if name.startswith("run.")}
-        fitted["_run"] = runs.from_parts(more["run"], kept, model.classes, model.coef, model.n_features)
+        fitted["_run"] = run_from_parts(more["run"], kept, model.classes, model.coef, model.n_features)
         fitted["_classes_fixed"], fitted["log_"] = more["fixed"] is True, None
         if model.ballots is not None:
             fitted["_votes"] = [ballot.vote() for ballot in model.ballots]
     elif model.kind == "AROW":
         kept = {name: array for name, array in arrays.items() if name.startswith("belief.")}
-        beliefs.restore(estimator, more["belief"], kept)
+        restore_belief(estimator, more["belief"], kept)
     elif model.kind == "LinearMSE":
         _restore_moments(estimator, model, more, arrays)
     elif model.kind == "SoftMargin" and "solutions" in more:
-        machines.restore(estimator, more["solutions"], arrays)
+        restore_solutions(estimator, more["solutions"], arrays)
 
 
 def _restore_moments(estimator: Any, model: Model, more: dict[str, Any], arrays: dict[str, Any]) -> None:

@@ -8,17 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..data.adapt import as_data
-from ..data.table import Data, DataError, Sparse, Table
-from ..reporting.sentences import listed
-from .categorical import Words
-from .cells import as_matrix, as_numbers, as_strings
-from .numeric import Numbers
-from .polynomial import DegreeError
+from ..data.table import Data, DataError, Sparse, Table, as_data
+from ..reporting.text import quoted_list
+from .categorical import Words, as_matrix, as_numbers, as_strings
+from .numeric import DegreeError, Numbers, by_deviation, by_largest, check_scale, is_wild, spread
 from .recipe import Recipe
-from .scaling import by_deviation, by_largest, check_scale, is_wild, spread
-from .string_tallies import MOST_WORDS, Strings
-from .tallies import First, Largest, Moments
+from .tallies import MOST_WORDS, First, Largest, Moments, Strings
 
 
 def learn(
@@ -87,7 +82,7 @@ def _from_tables(
     for data in chunks:
         table = _table(data)
         if table.names != names:
-            raise DataError(data.source, f"columns {listed(table.names)} come after rows of {listed(names)}")
+            raise DataError(data.source, f"columns {quoted_list(table.names)} come after rows of {quoted_list(names)}")
         columns = dict(zip(names, table.columns, strict=True))
         for name, strand in strings.items():
             strand.add(as_strings(columns[name]))
@@ -139,12 +134,12 @@ def _notes_on_strings(finished: tuple[Any, ...], strands: dict[str, Strings]) ->
 
 def _notes_on_ids(numbers: list[str], ids: dict[str, First]) -> tuple[str, ...]:
     like = [name for name in numbers if ids[name].like_an_id]
-    return (f"Column {listed(like)} numbers the rows, it seems: leave it out with --ignore.",) if like else ()
+    return (f"Column {quoted_list(like)} numbers the rows, it seems: leave it out with --ignore.",) if like else ()
 
 
 def _notes_on_gaps(numbers: list[str], tally: Moments) -> tuple[str, ...]:
     gaps = {name: int(tally.rows - tally.counts[j]) for j, name in enumerate(numbers) if tally.counts[j] < tally.rows}
-    return (f"{sum(gaps.values()):,} missing cells of {listed(list(gaps))} get the column's mean.",) if gaps else ()
+    return (f"{sum(gaps.values()):,} missing cells of {quoted_list(list(gaps))} get the column's mean.",) if gaps else ()
 
 
 def _table(data: Data) -> Table:

@@ -16,9 +16,8 @@ import numpy as np
 from ..certificates.statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 from ..svm.exact_separation import Decision, Patience, decide
 from ..svm.signed_rows import SignedRows
-from .exact_margins import column_powers, combination, least_score, longest_row, squared_norm
+from .exact_margins import column_powers, combination, least_score, longest_row, same, scaled, squared_norm, turned
 from .inputs import Labelled
-from .planes import same, scaled, turned
 
 TOL = 1e-12  # asked of floats
 CLOSE = 1e-10  # a relative gap over this is tried again in fractions

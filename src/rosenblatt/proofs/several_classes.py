@@ -15,10 +15,8 @@ from ..certificates.statements import Ceiling, Margin, Pair, Plane
 from ..svm.exact_separation import twins
 from ..svm.nearest_points import approach
 from .certification import CLOSE, MOST_STEPS, TOL, Clash, Task, shares
-from .class_pairs import KeslerRows
-from .exact_margins import combination, largest
-from .planes import of_size_one, plane_of, scaled, sharper
-from .some_pairs import SomePairs
+from .class_pairs import KeslerRows, SomePairs
+from .exact_margins import combination, largest, of_size_one, plane_of, scaled, sharper
 
 FREE = 2.0**17  # the intercept counts as little as this many row lengths squared: it is free but for 1e-10
 MANY, MOST = 1000, 2500  # pairs whose products with each other are quickly solved, and the most of which they are kept

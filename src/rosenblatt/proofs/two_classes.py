@@ -17,8 +17,7 @@ from ..svm.hard_margin import by_coordinates, many_and_sparse
 from ..svm.nearest_points import approach
 from ..svm.signed_rows import SignedRows
 from .certification import MOST_STEPS, TOL, Clash, Task, shares
-from .exact_margins import combination, least_score
-from .planes import of_size_one, turned
+from .exact_margins import combination, least_score, of_size_one, turned
 
 
 class TwoClasses(Task):

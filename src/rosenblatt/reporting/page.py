@@ -2,20 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .charts import Chart, Grid, Line, Scale
-from .draw import all_charts
-from .facts import Facts
-from .figures.confusion import per_class
+from .figures.confusion import confusion, per_class
+from .figures.features import features
+from .figures.learning import learning
+from .figures.margins import margins
+from .figures.passes import passes
+from .figures.plane import plane
 from .proof import proof
-from .story import Story
-from .style import charts_css, page_css, script
-from .svg import NARROW, WIDE, svg
-from .svg_parts import clean
+from .story import Facts, Story
+from .style import LIGHT, charts_css, page_css, script, variables
+from .svg import NARROW, WIDE, clean, svg
 from .text import TIMES, count, cut, percent, plural, short
+
+# --- A single plot as a file, its kind by its ending.
+
+ENDINGS = (".png", ".svg", ".pdf")
+
+
+def save_chart(chart: Chart, path: Any) -> None:
+    """Write a chart to `path`: SVG by ourselves, PNG and PDF through matplotlib."""
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"a plot is written as {', '.join(ENDINGS)}, by the ending of its name, got {path.name!r}")
+    if ending == ".svg":
+        path.write_text(standalone(chart), encoding="utf-8")
+        return
+    from .png import save_with_matplotlib
+
+    save_with_matplotlib(chart, path)
+
+
+def standalone(chart: Chart) -> str:
+    """An SVG with its title and its own colours, on white."""
+    style = f"<style>svg{{background:#fff;{variables(LIGHT)}}}{charts_css()}</style>"
+    opening, rest = svg(chart, WIDE, titled=True).split(">", 1)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}><desc>{clean(chart.caption)}</desc>{style}{rest}\n'
+
+
+# --- The figures of a report by name.
+
+_FIGURES: dict[str, Callable[[Facts], Chart | None]] = {
+    "learning": learning,
+    "passes": passes,
+    "margins": margins,
+    "plane": plane,
+    "features": features,
+    "confusion": confusion,
+}
+FIGURES = tuple(_FIGURES)
+
+_NEEDS = {
+    "learning": "the log of the run and some rows: fit with log=True",
+    "passes": "the log of the run and its training rows, or a history: fit with log=True",
+    "margins": "the training rows",
+    "plane": "the training rows, and one plane for two classes or one for each of more",
+    "features": "weights that are not all zero: one plane for two classes or one for each of more",
+    "confusion": "rows with their labels",
+}
+
+
+def draw(story: Story, which: str) -> Chart:
+    """One figure of a story; ValueError where the story has not what it takes."""
+    if which not in _FIGURES:
+        raise ValueError(f"which must be one of {', '.join(FIGURES)}, got {which!r}")
+    chart = _FIGURES[which](Facts(story))
+    if chart is None:
+        raise ValueError(f"the plot {which!r} needs {_NEEDS[which]}")
+    return chart
+
+
+def all_charts(facts: Facts) -> list[Chart]:
+    """Those that the story has what it takes for, in the order of a report."""
+    found = (_FIGURES[name](facts) for name in FIGURES)
+    return [chart for chart in found if chart is not None]
+
+
+# ---
 
 SHORT = 22  # letters, up to which a value of the summary is a tile
 TABLE_ROWS = 24

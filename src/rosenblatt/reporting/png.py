@@ -7,7 +7,7 @@ from typing import Any
 
 from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale, apart
 from .style import CLASSES, LIGHT
-from .svg_tables import STRONGEST
+from .svg import STRONGEST
 from .text import count, cut
 
 _NAMED = {"ink": "ink", "quiet": "quiet", "good": "t5", "bad": "t6", "training": "t2", "test": "t3"}

@@ -12,7 +12,7 @@ import numpy as np
 from ..certificates.statements import Separable, as_float
 from ..kernels.linear.schemes import Rest
 from .story import Story
-from .svg_parts import clean
+from .svg import clean
 from .text import count, percent, plural, short
 
 BOUND = "R\N{SUPERSCRIPT TWO}/\N{GREEK SMALL LETTER GAMMA}\N{SUPERSCRIPT TWO}"

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ..data.problem import as_heads, copy_state, zero_sums
 from ..online.update_log import UpdateLog, make_moves
 from ..parallel import one_blas_thread
-from .facts import density, evenly
+from .story import density, evenly
 
 # Multiply-adds that may be spent on judging rows: above it, rows are taken evenly. About half a second of one core each.
 DENSE_WORK, SPARSE_WORK = 5e9, 4e8

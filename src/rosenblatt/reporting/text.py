@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 SHOWN = 28  # letters of a name
 TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
@@ -65,9 +66,22 @@ def cut(name: object, length: int = SHOWN) -> str:
     return f"{text[:head]}…{text[len(text) - (length - head - 1) :]}"
 
 
-def listed(names: list[str]) -> str:
+def join_and(names: list[str]) -> str:
     """
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    >>> join_and(["a"]), join_and(["a", "b"]), join_and(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# --- Words of messages.
+
+
+def quoted_list(names: Sequence[str], most: int = 12) -> str:
+    """Some names as words of a sentence.
+
+    >>> quoted_list(["a", "b"]), quoted_list(["a", "b", "c"], most=1)
+    ("'a', 'b'", "'a' and 2 more")
+    """
+    some = ", ".join(repr(name if len(name) <= 60 else name[:57] + "...") for name in names[:most])
+    return some if len(names) <= most else f"{some} and {len(names) - most:,} more"

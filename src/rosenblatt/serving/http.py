@@ -8,10 +8,14 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address
 from typing import Any
 
 import h11
 import uvicorn
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .sockets import close
@@ -137,3 +141,80 @@ def _protocol(idle_seconds: float, header_bytes: int, connections: int, counted:
             self.transport.close()
 
     return Protocol
+
+
+# --- Bodies of requests: no larger and no slower than allowed, and an end for those that are not wanted.
+
+LINGER = 2.0  # seconds
+
+
+class Bodies:
+    """what: the word for a body. idle_seconds, read_seconds: between two packets, and for the whole."""
+
+    def __init__(self, what: str, idle_seconds: float, read_seconds: float) -> None:
+        self._what, self._idle, self._whole = what, idle_seconds, read_seconds
+
+    async def read(self, request: Request, most: int, hold: Callable[[int], None] | None = None) -> bytes:
+        """All of a body of at most so many bytes; `hold` hears how many before they are there."""
+        if request.headers.get("content-encoding", "identity").lower() != "identity":
+            raise HTTPException(415, f"Content-Encoding is not understood: send the {self._what} as it is")
+        length, body = int(request.headers.get("content-length", "0")), bytearray()
+        try:
+            async with asyncio.timeout(self._whole):
+                while max(length, len(body)) <= most:
+                    if hold is not None:
+                        hold(max(length, len(body)))
+                    if not (chunk := await self._chunk(request)):
+                        break
+                    body += chunk
+                else:
+                    raise HTTPException(413, f"the {self._what} is larger than {most:,} bytes")
+        except TimeoutError:
+            raise HTTPException(408, f"the {self._what} came too slowly") from None
+        request.state.size = len(body)  # read to its end
+        return bytes(body)
+
+    async def refused(self, request: Request, error: HTTPException, most: int, said: dict[str, Any] | None = None) -> Response:
+        """The answer to a wrong request: `said`, or the error alone. A client that still sends gets a little time to end, since
+        it reads the answer only then; and no second request, since the rest of this one may be endless."""
+        headers = dict(error.headers or {})
+        if request.method == "POST" and not hasattr(request.state, "size"):
+            headers["Connection"] = "close"
+            waits = request.headers.get("expect", "").lower() == "100-continue" and not hasattr(request.state, "chunks")
+            left = 0 if waits else most  # reading would invite whoever waits to send it all
+            with contextlib.suppress(TimeoutError, ClientDisconnect):
+                async with asyncio.timeout(0 if error.status_code == 408 else LINGER):
+                    while left > 0 and (chunk := await self._chunk(request)):
+                        left -= len(chunk)
+        return JSONResponse(said or {"error": error.detail}, error.status_code, headers)
+
+    async def _chunk(self, request: Request) -> bytes:
+        """The next bytes of a request's body, or none at the end."""
+        if not hasattr(request.state, "chunks"):
+            request.state.chunks = request.stream()
+        async with asyncio.timeout(self._idle):
+            async for chunk in request.state.chunks:
+                if chunk:
+                    return bytes(chunk)
+        return b""
+
+
+# --- Which names of a server are names of this machine.
+
+
+def is_local(host: str, port: int | None = None) -> bool:
+    """Whether a Host header names this machine, and the port if one is given: a page whose name was made to point here (DNS
+    rebinding) names itself."""
+    name, _, number = host.rpartition(":")
+    if not (number.isascii() and number.isdigit() and len(number) < 6):
+        name, number = host, "80"
+    name = name.strip().lower().removesuffix(".")
+    return (name in ("localhost", "[::1]") or _is_loopback(name)) and port in (None, int(number))
+
+
+def _is_loopback(name: str) -> bool:
+    """127.0.0.0/8: anything else that looks like it is a name, which somebody may own."""
+    try:
+        return IPv4Address(name).is_loopback
+    except ValueError:
+        return False

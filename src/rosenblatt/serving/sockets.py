@@ -7,9 +7,11 @@ import contextlib
 import errno
 import ipaddress
 import os
+import signal
 import socket
 import stat
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 BACKLOG = 1024
@@ -134,3 +136,28 @@ def _waiting(listening: socket.socket) -> Iterator[socket.socket]:
             connection, _ = listening.accept()
             connection.setblocking(False)
             yield connection
+
+
+# --- How a server that a person started ends.
+
+
+def run_until_signal(run: Callable[[], Awaitable[None]], stop: Callable[[], None]) -> None:
+    """Run until SIGTERM, SIGINT or SIGHUP calls `stop`, and what was begun is finished; a second SIGTERM or SIGINT ends at
+    once. SIGHUP means nothing where it was ignored before, as under nohup."""
+    ends = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        if threading.current_thread() is threading.main_thread():
+            for each in ends:
+                loop.add_signal_handler(each, signalled)
+        await run()
+
+    def signalled() -> None:
+        for each in ends:  # a terminal that ends sends two
+            signal.signal(each, signal.SIG_IGN if each is signal.SIGHUP else signal.SIG_DFL)
+        stop()
+
+    asyncio.run(main())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from .features import Features
 from .fitting import Fit
-from .request import Asked
+from .request import Asked, Features
 
 DRAWN = "# random_state was None: rows come in another order each time, so that this is a run like it; a number repeats one"
 
@@ -51,3 +51,23 @@ def _arguments(wanted: Asked, found: Fit) -> list[tuple[str, str]]:
 
 def _source(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+# --- The library's sentences as the page says them: rows are points there, and limits have no names.
+
+SAID = (
+    (r"max_updates=(\d+) updates were made", lambda found: f"{int(found[1]):,} updates were made, as many as allowed"),
+    (r"max_passes=(\d+) used up", lambda found: f"{int(found[1]):,} passes were made, as many as allowed"),
+    (r"\bover w_max=", lambda found: "over the largest allowed, "),
+    (r"\brow(s?)\b", lambda found: f"point{found[1]}"),
+)
+
+
+def in_points(sentence: str) -> str:
+    """
+    >>> in_points("max_updates=1000 updates were made.")
+    '1,000 updates were made, as many as allowed.'
+    """
+    for pattern, said in SAID:
+        sentence = re.sub(pattern, said, sentence)
+    return sentence

@@ -6,18 +6,140 @@ both curves are taken at some of the updates, evenly apart, and at all those whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..kernels.linear.schemes import Rest
+from ..data.problem import as_heads
+from ..kernels.linear.schemes import Argmax, Binary, Rest
+from ..losses import HINGE, LINEAR_MSE, LOGISTIC_MSE, NONLINEAR_MSE, SQUARED_HINGE
 from ..online.pocket import every_error
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
-from ..reporting.facts import evenly
+from ..reporting.story import evenly
 from ..scores import votes_of_pairs, winners
-from .goals import Goal
-from .weights import hypotheses_of
+
+# --- What an algorithm makes small: factor * (sum of the rows' losses) + penalty * |w|^2, of w without weight 0.
+
+
+@dataclass(frozen=True)
+class Goal:
+    title: str
+    loss: Callable[[Any], Any]  # of margins
+    factor: float = 1.0
+    penalty: float = 0.0
+    cost: int = 1  # how many times as long a loss takes as the simplest
+
+
+def goal_of(model: Any) -> Goal:
+    """The goal of a fitted estimator; the hinge where nothing else is known of it."""
+    found = _GOALS.get(type(model).__name__)
+    return Goal("hinge loss, Σ max(0, 1 − m)", HINGE.value) if found is None else found(model)
+
+
+def _perceptron(model: Any) -> Goal:
+    b = float(getattr(model, "_margin_used", model.margin))
+    title = "perceptron loss, Σ max(0, −m)" if b == 0.0 else f"perceptron loss, Σ max(0, {b:g} − m)"
+
+    def loss(margins: Any) -> Any:
+        return np.maximum(b - margins, 0.0, out=margins)
+
+    return Goal(title, loss)
+
+
+def _soft(model: Any) -> Goal:
+    squared = model.loss == "squared_hinge"
+    cost = float(model.C)
+    name = "Σ max(0, 1 − m)²" if squared else "Σ max(0, 1 − m)"
+    return Goal(f"½|w|² + {cost:g} {name}", (SQUARED_HINGE if squared else HINGE).value, cost, 0.5, 2)
+
+
+def _squares(model: Any) -> Goal:
+    ridge = f" + {model.ridge:g}|w|²" if model.ridge else ""
+    return Goal(f"squared error, Σ (1 − m)²{ridge}", LINEAR_MSE.value, 1.0, float(model.ridge))
+
+
+def _through(model: Any) -> Goal:
+    logistic = model.activation == "logistic"
+    title = "½ Σ (1 − σ(m))²" if logistic else "½ Σ (1 − tanh m)²"
+    return Goal(f"squared error, {title}", (LOGISTIC_MSE if logistic else NONLINEAR_MSE).value, 0.5, 0.0, 8)
+
+
+_GOALS: dict[str, Callable[[Any], Goal]] = {
+    "AROW": lambda _: Goal("squared hinge loss, Σ max(0, 1 − m)²", SQUARED_HINGE.value, cost=2),
+    "LinearMSE": _squares,
+    "NonlinearMSE": _through,
+    "Perceptron": _perceptron,
+    "SoftMargin": _soft,
+}
+
+
+# --- All weights of a run at once, from its log: w_0..w_T, and their averages on the way.
+#
+# The moves of all updates are one sparse matrix times the rows; a cumulative sum makes them weights. Weight 0 comes first.
+
+
+def augmented(log: UpdateLog) -> Any:
+    """The rows (x_0, x)."""
+    X = np.asarray(log.problem.matrix(), np.float64)
+    return np.column_stack([np.full(len(X), log.problem.x0), X])
+
+
+def start_of(log: UpdateLog) -> Any:
+    """heads x (1 + features)."""
+    return np.column_stack([log.start.bias, as_heads(log.start.w, log.problem.rows)]).astype(np.float64)
+
+
+def weights_along(log: UpdateLog) -> Any:
+    """(T + 1) x heads x (1 + features)."""
+    moved = _moved(log, log.steps)
+    return np.cumsum(np.concatenate([start_of(log)[None], moved]), axis=0)
+
+
+def hypotheses_of(log: UpdateLog, h: int) -> Any:
+    """After which updates of a one-vs-rest log head h was another: its start, and each of its own updates."""
+    mine = np.flatnonzero(log.others == h)
+    if log.grouped and len(mine):
+        first = mine[np.concatenate([[True], np.diff(log.times[mine]) > 0])]
+        mine = np.searchsorted(log.edges, first, side="right") - 1
+    return np.concatenate([[0], mine + 1])
+
+
+def averages_along(log: UpdateLog, weights: Any, at: Any) -> Any:
+    """The mean of w_0..w_t, each as often as rows were visited with it, for each t of `at`; at T it is the run's average.
+
+    A move made after s rows is missing from s of the V visited, so that the mean is w_t - (1/V) sum_s s tau_s y_s x_s.
+    """
+    times, edges = log.times - log.since, log.edges
+    late = np.concatenate([np.zeros((1, *weights.shape[1:])), np.cumsum(_moved(log, log.steps * times), axis=0)])
+    ends = log.durations - log.since
+    visited = np.append(times[edges[:-1]], ends.max())[at]  # when the next update comes
+    over = np.maximum(1, np.minimum(visited[:, None], ends))
+    return weights[at] - late[at] / over[:, :, None]
+
+
+def _moved(log: UpdateLog, steps: Any) -> Any:
+    """What each update adds to each head: T x heads x (1 + features)."""
+    labels, rows, heads, edges = log.problem.labels, log.local_rows.astype(np.int64), len(log.start.bias), log.edges
+    update = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    if isinstance(labels, Binary):
+        moves = [(np.zeros(len(rows), np.int64), steps * labels.signs[rows])]
+    elif isinstance(labels, Argmax):
+        moves = [(labels.codes[rows], steps), (log.others, -steps)]
+    else:
+        moves = [(log.others, steps * np.where(labels.heads[log.others] == labels.codes[rows], 1.0, -1.0))]
+    where = np.concatenate([update * heads + head for head, _ in moves])
+    coefs = np.concatenate([coef for _, coef in moves])
+    shape = (len(edges) - 1) * heads, log.problem.n_rows
+    table = sp.csr_array((coefs, (where, np.tile(rows, len(moves)))), shape=shape)
+    P = augmented(log)
+    return (table @ P).reshape(len(edges) - 1, heads, P.shape[1])
+
+
+# ---
 
 # Scores that may be looked at, of one head or of several: about a fifth of a second.
 MOST_SCORES, MOST_OF_SEVERAL = 3e7, 1.2e7

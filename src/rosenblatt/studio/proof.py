@@ -12,9 +12,9 @@ from ..kernels.linear.schemes import Rest
 from ..proofs.certify import certify
 from ..proofs.convergence import Convergence, convergence
 from .arrays import finite, packed
+from .code import in_points
 from .fitting import fitted
 from .request import Asked, asked
-from .wording import in_points
 
 # Seconds that a proof is looked for.
 PATIENCE = 1.5

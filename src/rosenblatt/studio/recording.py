@@ -12,19 +12,26 @@ from ..catalog import ALGORITHMS
 from ..kernels.linear.schemes import Argmax, Rest
 from ..online.readings import ballots, births
 from ..online.update_log import UpdateLog
-from ..reporting.facts import evenly
+from ..reporting.story import evenly
 from .arrays import Packed, finite, packed
-from .code import code_of
-from .curves import Curves, Data, Pocket, classes_of, curves_of_frames, curves_of_log
-from .features import Features
+from .code import code_of, in_points
+from .curves import (
+    Curves,
+    Data,
+    Pocket,
+    averages_along,
+    classes_of,
+    curves_of_frames,
+    curves_of_log,
+    goal_of,
+    hypotheses_of,
+    start_of,
+    weights_along,
+)
 from .fitting import fitted
-from .goals import goal_of
-from .machines import margin_machine
 from .menu import algorithm_of
-from .request import RequestError, asked
-from .solver_paths import Frames, one_frame, path_of
-from .weights import averages_along, hypotheses_of, start_of, weights_along
-from .wording import in_points
+from .request import Features, RequestError, asked
+from .solver_paths import Frames, margin_machine, one_frame, path_of
 
 # Numbers of averages that are sent.
 AVERAGES = 1 << 17

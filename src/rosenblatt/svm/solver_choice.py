@@ -17,10 +17,10 @@ import numpy as np
 from ..data.problem import read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import CSR, Dense
 from .dual_coordinates import dual_coordinates
+from .interior_point import interior
 from .newton import newton
 from .problem import Effort, Machine, Solution
 from .row_blocks import SMALL
-from .sifting import interior
 
 SOLVERS = ("newton", "interior-point", "dual-coordinates")
 # Columns up to which a matrix of columns x columns is cheap beside the passes that it saves.

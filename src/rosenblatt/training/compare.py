@@ -14,8 +14,7 @@ from ..catalog import ALGORITHMS
 from ..data.readers.read import read
 from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
-from .request import Request
-from .train import Prepared, fit, labelled, margin_of, predicted, prepare
+from .train import Prepared, Request, fit, labelled, margin_of, predicted, prepare
 
 # Rows times stored values up to which an algorithm that looks at all rows before each update is tried without being asked for.
 DEAR = 1 << 32

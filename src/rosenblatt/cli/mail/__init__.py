@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..lazy import Lazy
+from ..options import Lazy
 
 COMMANDS = {
     "learn": "Learn from mail whether it is spam.",

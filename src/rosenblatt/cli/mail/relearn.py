@@ -23,7 +23,7 @@ def command(paths: tuple[str, ...], side: str | None, home: str, as_json: bool) 
       rosenblatt mail relearn misfiled.eml
       rosenblatt mail relearn --as ham ~/Mail/.NotJunk
     """
-    from .learning import move
+    from .learn import move
 
     with opened(home) as spam_filter:
         missed = move(spam_filter, paths, side, as_json)

@@ -19,7 +19,7 @@ def command(features: int, home: str, as_json: bool) -> None:
     Example:
       rosenblatt mail show -n 50
     """
-    from .explaining import show
+    from .explain import show
 
     with opened(home) as spam_filter:
         show(spam_filter, features, as_json)

@@ -22,7 +22,7 @@ def command(paths: tuple[str, ...], home: str, as_json: bool) -> None:
     Example:
       rosenblatt mail unlearn mistake.eml
     """
-    from .learning import take_back
+    from .learn import take_back
 
     with opened(home) as spam_filter:
         missed = take_back(spam_filter, paths, as_json)

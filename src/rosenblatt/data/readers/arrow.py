@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..options import Options
+from ..read_options import Options
 from ..table import Data, DataError, Table
+from .layout import SAMPLE, TypedLayout, joined, lay_out_typed, missing_cell
 from .sources import Source
-from .typed import SAMPLE, Layout, joined, lay_out, missing_cell
 
 ROWS = 1 << 16  # of a batch, at most
 # What pyarrow raises, besides its own, where a file is damaged.
@@ -35,7 +35,7 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iter
         file = _Parquet(source) if kind == "parquet" else _Arrow(source)
         names = list(file.schema.names)
         first = file.head()
-        layout = lay_out(source.name, names, options, lambda i: _sampled(first.column(i)))
+        layout = lay_out_typed(source.name, names, options, lambda i: _sampled(first.column(i)))
         used = [*layout.features] if layout.label is None else [*layout.features, layout.label]
         done = 0
         for batch in file.batches(sorted(used), max(1, min(ROWS, size // max(1, 16 * len(used))))):
@@ -113,7 +113,7 @@ def _seekable(source: Source) -> Any:
     return pa.BufferReader(source.read())
 
 
-def _data(source: str, batch: Any, names: list[str], layout: Layout, options: Options, done: int) -> Data:
+def _data(source: str, batch: Any, names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
     def column(at: int, *, label: bool = False) -> Any:
         found = batch.column(names[at])
         # Labels stay as they are written; a float may be NaN, which is a label that is missing.

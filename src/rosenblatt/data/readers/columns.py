@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..options import Options
-from ..table import DataError, Table
-from ..tokens import NOT_FINITE, number, shown
+from ..read_options import Options
+from ..table import NOT_FINITE, DataError, Table, number, shown
 from .cells import MISSING
-from .growing import ahead, enlarged, room_for
 from .layout import FREE, LEFT_OUT, NUMBER, Layout
-from .window import Window
+from .sources import Window, ahead, enlarged, room_for
 
 ODD_CELLS = 1 << 12  # that a kernel leaves to Python at a time
 DIFFERENT = 1 << 10  # cells of a text column that a kernel tells from each other

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..options import Options
+from ..read_options import Options
 from ..table import Data, DataError
 from .cells import MisquotedError, UnclosedError, records, sniff, split_record
 from .columns import Columns
 from .layout import Layout, lay_out
-from .sources import Source, format_of
-from .window import BLOCK, Window
+from .sources import BLOCK, Source, Window, format_of
 
 SMALL = 1 << 18  # bytes of a file that is parsed without the kernel
 # At least so many rows and so many cells decide what the columns are; or ten times the cells, or so many bytes.

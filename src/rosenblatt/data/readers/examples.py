@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..options import Options
+from ..read_options import Options
 from ..table import Data, DataError, Table
 from .layout import find_column
 

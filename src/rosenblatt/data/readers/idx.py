@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..options import Options
+from ..read_options import Options
 from ..table import Data, DataError
 from .sources import COMPRESSED, Source
 

@@ -13,12 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...reporting.sentences import listed
-from ..options import Options
+from ...reporting.text import quoted_list
+from ..read_options import Options
 from ..table import Data, DataError, Table
-from .sources import Source
-from .typed import SAMPLE, Layout, joined, lay_out, missing_cell
-from .window import blocks
+from .layout import SAMPLE, TypedLayout, joined, lay_out_typed, missing_cell
+from .sources import Source, blocks
 
 BLOCK = 1 << 20  # bytes that are read at once
 SAMPLE_BYTES = 1 << 24  # of the first rows, where they are long
@@ -69,14 +68,16 @@ class _Columns:
             raise DataError(source, f"the first rows have {len(names):,} different keys; the limit is {MOST_COLUMNS:,}")
         self.known = frozenset(names)
         self.kinds = {name: next((type(row[name]) for _, _, row in first if row.get(name) is not None), None) for name in names}
-        self.layout: Layout = lay_out(source, names, options, lambda i: self._sampled(names[i], first))
+        self.layout: TypedLayout = lay_out_typed(source, names, options, lambda i: self._sampled(names[i], first))
         self.written = {names[i] for i in self.layout.written}
 
     def data(self, rows: list[Row]) -> Data:
         for line, _, row in rows:
             if not row.keys() <= self.known and self.options.wanted is None:
                 key = next(key for key in row if key not in self.known)
-                raise DataError(self.source, f"the key is new: the first rows have {listed(sorted(self.known))}", line, key)
+                raise DataError(
+                    self.source, f"the key is new: the first rows have {quoted_list(sorted(self.known))}", line, key
+                )
         features = tuple(self._column(name, rows, False) for name in self.layout.names)
         label = self.layout.label_name
         labels = None if label is None else self._column(label, rows, True)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..options import Options
+from ..read_options import Options
 from ..table import Data, DataError, Sparse
 from .sources import Source
 

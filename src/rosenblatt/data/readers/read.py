@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from ..options import FORMATS, Options
+from ..read_options import FORMATS, Options
 from ..table import Data, DataError, Table
 from .sources import COMPRESSED, Source
 from .sources import format_of as extension

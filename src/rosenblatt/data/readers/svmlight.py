@@ -14,12 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..options import Options
-from ..table import Data, DataError, Sparse
-from ..tokens import NOT_FINITE, number, shown
-from .growing import ahead, enlarged, room_for
-from .sources import Source
-from .window import BLOCK, Window
+from ..read_options import Options
+from ..table import NOT_FINITE, Data, DataError, Sparse, number, shown
+from .sources import BLOCK, Source, Window, ahead, enlarged, room_for
 
 SMALL = 1 << 18  # bytes of a file that is parsed without the kernel
 LARGEST = (1 << 31) - 1  # what fits into an int32

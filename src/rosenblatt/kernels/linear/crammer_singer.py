@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile import kernel
-from ..dispatch import operation
+from ..compile import kernel, operation
 from .rows import CSR, Dense, ask, axpy, dot, dots, span
 
 EPS = 2.220446049250313e-16

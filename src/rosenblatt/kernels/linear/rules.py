@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch import operation
+from ..compile import operation
 
 
 @operation

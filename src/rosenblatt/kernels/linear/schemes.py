@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dispatch import operation
+from ..compile import operation
 from .rows import axpy, axpy_head, dot, dots, sqnorm
 from .rules import step
 

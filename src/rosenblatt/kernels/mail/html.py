@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile import inlined, kernel
-from .references import (  # fmt: skip
+from .references import (
     AMPERSAND,
     ATTRIBUTE,
     CASE,

@@ -13,8 +13,20 @@ from ...kernels.mail.html import SLOTS, SPREAD, TOP, Markup, html_text, key_of
 from ...kernels.mail.references import MASK, PRIME, START, References
 from ...kernels.text.utf8 import is_utf8
 from .encodings import INVISIBLE
-from .html import BLOCKS, CELLS, CONTROLS, ENDLESS, HIDDEN, LONGEST_ADDRESS, TITLES, VERBATIM, repaired, shortened  # fmt: skip
-from .references import code_pages, names
+from .html import (  # fmt: skip
+    BLOCKS,
+    CELLS,
+    CONTROLS,
+    ENDLESS,
+    HIDDEN,
+    LONGEST_ADDRESS,
+    TITLES,
+    VERBATIM,
+    code_pages,
+    names,
+    repaired,
+    shortened,
+)
 
 __all__ = ["COMPILED", "compiled", "markup"]
 

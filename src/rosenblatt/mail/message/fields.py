@@ -2,17 +2,126 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from .added import is_added
-from .content import content_of, parameters_of
-from .encodings import cut
-from .headers import content_headers, headers_of
-from .limits import LIMITS, Limits
-from .received import hosts_of
-from .shapes import date_shape, id_shape, results_of, signature_of, type_shape
-from .words import decoded
+from .encodings import cut, to_utf8
+from .headers import content_headers, decoded, headers_of
+from .message import LIMITS, Limits
+from .mime import content_of, media_type, parameters_of
+
+# --- The hosts that a Received header names: no dates, numbers of queues, versions or recipients.
+
+# Starts only where a word does, so that a long word is looked at once.
+_HOST = re.compile(rb"(?<![\w.-])(?:(?:[\w-]++\.)++[A-Za-z][\w-]++(?![\w.-])|\d{1,3}(?:\.\d{1,3}){3}(?![\w.-]))")
+_AFTER = (b" with ", b" id ", b" for ", b" via ", b";")  # in this order, after the host that received it
+
+
+def hosts_of(value: bytes) -> bytes:
+    """Host names and addresses in their order, each once, in lower case.
+
+    >>> hosts_of(b"from yahoo.com ([61.50.141.181]) by lugh.tuatha.org (8.9.3/8.9.3) with ESMTP id QAA01654.xy; Fri")
+    b'yahoo.com 61.50.141.181 lugh.tuatha.org'
+    """
+    by, end = max(value.find(b"by "), 0), len(value)
+    for word in _AFTER:
+        found = value.find(word, by, end)
+        if found >= 0:
+            end = found
+    return b" ".join(dict.fromkeys(_HOST.findall(value[:end].lower())))
+
+
+# --- Headers whose values are drawn anew for every mail: what programs leave of themselves in them, without what is random.
+
+_LETTERS = bytes(
+    ord("9") if 48 <= c < 58 else ord("A") if 65 <= c < 91 else ord("a") if 97 <= c < 123 else c if 32 <= c < 127 else ord("?")
+    for c in range(256)
+)
+_RUN = re.compile(rb"[9Aa]{2,}+")
+_ZONE = re.compile(rb"[+-]\d{4}\b|\b(?:GMT|UTC?|[ECMP][SD]T)\b")
+_TAG = re.compile(rb"(?:^|;)\s*+(a|c|d|s)\s*+=\s*+([\w./+-]{1,100})")
+_RESULT = re.compile(rb"\b(?:spf|dkim|dmarc|arc|sender-id|iprev)\s?=\s?\w{1,20}", re.I)
+_KEPT = 200
+
+
+def shape(value: bytes) -> bytes:
+    """Runs of letters and digits as one letter that says which kinds are in it; what stands between as it is.
+
+    >>> shape(b"----=_NextPart_000_01C2AB.9F")
+    b'----=_a_9_h.h'
+    """
+    return _RUN.sub(_run, value[:_KEPT].translate(_LETTERS))
+
+
+def _run(found: re.Match[bytes]) -> bytes:
+    run = found[0]
+    return b"h" if b"9" in run and len(run.strip(b"9")) else b"9" if b"9" in run else b"A" if run.isupper() else b"a"
+
+
+def id_shape(value: bytes) -> bytes:
+    """The host is kept: `<200208231511.QAA01654@lugh.tuatha.org>` is `<9.h@lugh.tuatha.org>`."""
+    left, at, host = value[:_KEPT].rpartition(b"@")
+    return shape(left) + at + to_utf8(host) if at else shape(host)
+
+
+def date_shape(value: bytes) -> bytes:
+    """How it is written, and the time zone."""
+    value = value[:100]
+    zone = _ZONE.search(value)
+    return value[: zone.start()].translate(_LETTERS) + zone[0] if zone else value.translate(_LETTERS)
+
+
+def type_shape(value: bytes) -> bytes:
+    """Type and parameters, with the shape of the boundary and no names of files."""
+    found = [media_type(value, to_utf8(value[:40]))]
+    for name, text in parameters_of(value).items():
+        if name == b"boundary":
+            text = shape(text)
+        elif name in (b"name", b"filename"):
+            continue
+        found.append(to_utf8(name[:40] + b"=" + text[:_KEPT]))
+    return b"; ".join(found)
+
+
+def signature_of(value: bytes) -> bytes:
+    """Who signed, and how."""
+    return b" ".join(name + b"=" + text for name, text in _TAG.findall(value))
+
+
+def results_of(value: bytes) -> bytes:
+    """What the receiver found about the sender: `spf=fail dkim=pass`; for Received-SPF its first word."""
+    return b" ".join(_RESULT.findall(value)).lower() or to_utf8(value[:20].split(b" ")[0])
+
+
+# --- Headers that filters, mail stores and the last hop add: they tell the label, or differ between copies of one mail.
+#
+# One list, for the features and for the digest: where the digest counted such a header, a copy of a mail would be another mail,
+# learnt twice, and could not be taken back.
+
+_ADDED = re.compile(
+    rb"x-(?:spam|rosenblatt|bogosity|status|uid|imap|mozilla|keywords?|virus|av-|antivirus|amavis|crm114|dspam|pyzor|razor|dcc|"
+    rb"barracuda|proofpoint|ironport|forefront|ms-exchange|microsoft-antispam|gm-|gmail|google-|evolution|sieve|scanned|mailscanner|"
+    rb"from-line|folder|original-to|delivered|apparently-to|envelope|antispam|rspamd|phish|clam|kaspersky|sophos|pmx-|cloudmark|"
+    rb"vade|junk|ham-|classif|popfile|text-class|account-key|offlineimap|tuid|received-date|rcpt-to|"
+    rb"label|seen$|kmail-|dovecot|sylpheed|claws-|gnus-|vm-|sa-exim|messagesniffer|gbudb|declude|yahoofilter|ui-filter|ui-out-filter|"
+    rb"eset|me-|cmae|cnfs-|aol-|mimecast|tm-as-|tmase|pstn-|mxl|assp-|mdav|brightmail|symantec|smx-|hmailserver|mailcleaner|vr-|"
+    rb"ms-office365-filter|ms-publictraffic|ms-traffictype|eop|incomingheader|incomingtop|sid-|store-info)"
+    rb"|x-.{0,40}(?:spam|virus|mailscanner)|spamdiagnostic|dkim-filter$|keywords$|status$|lines$|content-length$|delivered-to$|"
+    rb"envelope-to$|delivery-date$|old-|xref$|arc-"
+)
+
+
+def is_added(name: bytes) -> bool:
+    """Whether a header of this name, in lower case, is such a one.
+
+    >>> is_added(b"x-rspamd-server"), is_added(b"x-mailer")
+    (True, False)
+    """
+    return _ADDED.match(name) is not None
+
+
+# ---
 
 # Their values have fields of their own, or are numbers that nobody sees twice.
 _NAME_ONLY = frozenset(

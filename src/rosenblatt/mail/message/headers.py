@@ -2,10 +2,143 @@
 
 from __future__ import annotations
 
+import binascii
 import re
+from functools import lru_cache
 
-from .limits import LIMITS, Limits
-from .words import decoded
+from .encodings import from_base64, to_utf8, undeclared
+from .message import LIMITS, Limits
+
+# --- Where the headers of a raw mail are, whatever its line ends, and a mail without some of them.
+#
+# A line ends with LF, CR LF or CR. Headers are the lines from the first (after the "From " line of an mbox) that have a name
+# and a colon, or go on with white space; the first other line ends them, blank or not, as in Python's own parser.
+
+STAMP = b"X-Rosenblatt"
+END = rb"(?:\r\n|[\r\n])"
+# Nothing gives back what it took, so all is linear.
+POSTMARK = re.compile(rb"From [^\r\n]*+" + END)
+POSTMARK_LF = re.compile(rb"From [^\n]*+\n")
+HEADERS = re.compile(rb"(?:(?:[!-9;-~]*+:|[ \t])[^\r\n]*+(?:\r\n|[\r\n]|\Z))*+")
+# The last byte of a line and the line end of an empty one.
+EMPTY, EMPTY_LF = (b"\n\n", b"\n\r", b"\r\r"), (b"\n\n", b"\n\r\n")
+
+
+def headers(raw: bytes) -> tuple[int, int]:
+    """Where headers begin and end; a mail that begins with white space has none."""
+    postmark = POSTMARK.match(raw)
+    start = postmark.end() if postmark is not None else 0
+    if raw[start : start + 1] in (b" ", b"\t"):
+        return start, start
+    found = HEADERS.match(raw, start)
+    return start, found.end() if found is not None else start
+
+
+def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
+    """Without headers of these names that some program may see: some read on to the first empty line, whatever comes before,
+    and to some a CR ends no line. All other bytes stay; where CR and LF both end lines, a header may leave its LF."""
+    end, end_lf = _end(raw), _end_lf(raw)
+    low = raw[: max(end, end_lf)].lower()
+    if not any(name.lower() in low for name in names):
+        return raw
+    fields, fields_lf = _fields(names)
+    raw = _dropped(raw, fields, end)
+    return _dropped(raw, fields_lf, _end_lf(raw)) if b"\r" in raw else raw
+
+
+def without_stamps(raw: bytes) -> bytes:
+    return without(raw, (STAMP,))
+
+
+@lru_cache(8)
+def _fields(names: tuple[bytes, ...]) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Headers of these names, one after the other, where a line begins; and where one does to those who know only LF."""
+    field = rb"(?:%s)[ \t]*+:[^\r\n]*+(?:%s[ \t][^\r\n]*+)*+(?:%s|\Z)" % (b"|".join(map(re.escape, names)), END, END)
+    return re.compile(rb"(?:\A|(?<=[\r\n]))(?:%s)++" % field, re.I), re.compile(rb"(?<=\n)(?:%s)++" % field, re.I)
+
+
+def _end(raw: bytes) -> int:
+    """Where the first empty line begins."""
+    return _first_empty(raw, POSTMARK, EMPTY, (b"\n", b"\r"))
+
+
+def _end_lf(raw: bytes) -> int:
+    """Where it does to those who know only LF."""
+    return _first_empty(raw, POSTMARK_LF, EMPTY_LF, (b"\n", b"\r\n"))
+
+
+def _first_empty(raw: bytes, postmarks: re.Pattern[bytes], empty: tuple[bytes, ...], line_ends: tuple[bytes, ...]) -> int:
+    postmark = postmarks.match(raw)
+    start = postmark.end() if postmark is not None else 0
+    if raw.startswith(line_ends, start):
+        return start
+    first = len(raw)
+    for each in empty:  # far quicker than a pattern of all
+        at = raw.find(each, start, first + len(each))
+        first = min(first, at + 1) if at >= 0 else first
+    return first
+
+
+def _dropped(raw: bytes, fields: re.Pattern[bytes], end: int) -> bytes:
+    kept, at, view = [], 0, memoryview(raw)  # of which no piece is a copy
+    for found in fields.finditer(raw, 0, end):
+        kept.append(view[at : found.start()])
+        at = found.end()
+        if raw.endswith(b"\r", 0, found.start()) and raw.endswith(b"\n", 0, at):
+            at -= 1  # else two line ends might become one
+    return b"".join((*kept, view[at:])) if at else raw
+
+
+# --- Encoded words of headers, =?charset?B or Q?text?= (RFC 2047), to UTF-8.
+
+_START = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?")
+
+
+def decoded(value: bytes, charset: bytes = b"") -> bytes:
+    """A header's value as UTF-8; spaces between encoded words are none, and letters may be split over two of them.
+
+    charset : the body's, for bytes beside encoded words that are not UTF-8.
+
+    >>> decoded(b"=?utf-8?q?Fr=C3?= =?utf-8?B?qWU=?= tickets").decode()
+    'Frée tickets'
+    """
+    if b"=?" not in value:
+        return undeclared(value, charset)
+    runs: list[tuple[bytes, list[bytes]]] = []  # a charset, or none for plain text, and pieces in it
+    at = 0
+    for start, end, said, data in _words(value):
+        between = value[at:start]
+        if between and not (runs and runs[-1][0] and between.isspace()):
+            runs.append((b"", [between]))
+        if runs and runs[-1][0] == said:
+            runs[-1][1].append(data)
+        else:
+            runs.append((said, [data]))
+        at = end
+    runs.append((b"", [value[at:]]))
+    text = b"".join(to_utf8(b"".join(pieces), said) if said else undeclared(b"".join(pieces), charset) for said, pieces in runs)
+    return text.replace(b"\r", b" ").replace(b"\n", b" ")
+
+
+def _words(value: bytes) -> list[tuple[int, int, bytes, bytes]]:
+    """Start, end, charset and bytes of every encoded word."""
+    found, at = [], value.find(b"=?")
+    while at >= 0:
+        word = _START.match(value, at)
+        if word is None:
+            at = value.find(b"=?", at + 2)
+            continue
+        end = value.find(b"?=", word.end())
+        if end < 0:
+            break  # no later word can end either
+        text = value[word.end() : end]
+        data = from_base64(text) if word[2] in b"bB" else binascii.a2b_qp(text, header=True)
+        found.append((at, end + 2, word[1].partition(b"*")[0].lower(), data))
+        at = value.find(b"=?", end + 2)
+    return found
+
+
+# ---
 
 # A name and a colon, or a line that carries on, as in `head.py`; but old mail may have blanks before the colon (RFC 5322, 4.5),
 # and mbox writes "From " lines, quoted or not, among headers.

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 
-from .encodings import cut, to_utf8, valid
+from .encodings import cut, from_transfer, one_newline, to_utf8, valid, without_uuencoded
 from .fields import Said
 from .headers import end_of_head
-from .html import strip
-from .limits import LIMITS, Limits
-from .links import links_of
-from .message import Message
+from .html import links_of, strip
+from .message import LIMITS, Limits, Message
 from .mime import Part, parts_of
-from .transfer import from_transfer, one_newline, without_uuencoded
 
 # Before the headers: the line of an mbox, and empty lines if what follows can only be headers.
 _BEFORE = re.compile(

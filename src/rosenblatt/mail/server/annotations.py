@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ..message.head import END, STAMP, headers, without
-from ..stamp import stamped
+from ..identity import stamped
+from ..message.headers import END, STAMP, headers, without
 from ..verdict import header_value, supporting, symbols
-from .engine import Judged
-from .scale import THRESHOLD
+from .engine import THRESHOLD, Judged
 
 # Where ours go, theirs leave: a sender who writes `X-Spam-Flag` himself decides nothing.
 OURS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")

@@ -23,13 +23,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from ...serving.bodies import Bodies
-from ...serving.hosts import is_local
-from ..store.errors import FoldedError
+from ...serving.http import Bodies, is_local
+from ..store.connection import FoldedError
 from .engine import REASONS, TOO_LONG, Engine, Judged, failure
-from .journal import Journal
 from .limits import Budget, BudgetError, Limits, Share
-from .metrics import TYPE, Metrics, resident_bytes
+from .metrics import TYPE, Journal, Metrics, resident_bytes
 
 TYPES = ("message/rfc822", "application/octet-stream")
 MOST_REASONS = 100

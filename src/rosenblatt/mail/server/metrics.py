@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from time import monotonic
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -65,3 +67,36 @@ def resident_bytes() -> int | None:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return None
+
+
+# --- What whoever runs the server reads of it.
+
+Log = Callable[[str], None]
+AGAIN = 60.0  # seconds until the same warning is given again
+
+
+class Journal:
+    """Never raises: a full disk, or a reader who has gone, is no reason to refuse a mail or to stop otherwise.
+
+    log: gets a line for each request.
+    warn: gets what the server or its filter cannot do, each sentence once a minute at most.
+    """
+
+    def __init__(self, log: Log | None = None, warn: Log | None = None) -> None:
+        self._log, self._warn = log, warn
+        self._given: dict[str, float] = {}
+
+    def request(self, line: str) -> None:
+        _write(self._log, line)
+
+    def warn(self, sentence: str) -> None:
+        now = monotonic()
+        if now - self._given.get(sentence, -AGAIN) >= AGAIN:
+            self._given = {told: when for told, when in self._given.items() if now - when < AGAIN} | {sentence: now}
+            _write(self._warn, sentence)
+
+
+def _write(log: Log | None, line: str) -> None:
+    if log is not None:
+        with contextlib.suppress(Exception):
+            log(line)

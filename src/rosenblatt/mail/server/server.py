@@ -11,14 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...serving.signals import run_until_signal
-from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at
+from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at, run_until_signal
 from .engine import Engine, Filters
-from .journal import Journal, Log
-from .limits import TOLD, Budget, Limits
-from .metrics import Metrics
+from .limits import TOLD, Budget, Limits, checked_token
+from .metrics import Journal, Log, Metrics
 from .spamd import Spamd
-from .tokens import checked_token
 
 PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
 

@@ -7,17 +7,14 @@ import contextlib
 from functools import partial
 from time import perf_counter
 
-from ..store.errors import FoldedError
+from ..store.connection import FoldedError
 from ..verdict import supporting, symbols
 from . import protocol
 from .annotations import head_only, marked, report
 from .engine import REASONS, TOO_LONG, Engine, Judged, failure
-from .inbox import Inbox
-from .journal import Journal
 from .limits import TOLD, Budget, Limits, Share
-from .metrics import Metrics
-from .protocol import Head, RequestError
-from .unpacking import inflated
+from .metrics import Journal, Metrics
+from .protocol import Head, Inbox, RequestError, inflated
 
 LINGER = 2.0  # seconds for a client to notice the end
 

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..message.message import Message
-from .connection import MEND, NAME, PATIENCE, Connection
-from .errors import FilterError
-from .settings import Settings
+from .connection import MEND, NAME, PATIENCE, Connection, FilterError
+from .state import Settings
 
 APPLICATION = 0x526F736D  # "Rosm"
 VERSION = 1

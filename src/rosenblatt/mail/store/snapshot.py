@@ -18,13 +18,9 @@ import numpy as np
 from ...models.atomic_file import STALE, SUFFIX, write_atomically
 from ...models.container import ModelError, pack, read, require
 from ...models.files import from_parts, to_parts
-from ...models.model import Model
-from ...models.provenance import provenance_now
-from ..learner import Learner
-from ..rehearsal import Rehearsal
-from .recipe import MailRecipe
-from .settings import Settings
-from .state import KEPT, State
+from ...models.model import Model, provenance_now
+from ..learner import Learner, Rehearsal
+from .state import KEPT, MailRecipe, Settings, State
 
 NAME = "filter.safetensors"
 CLASSES = ("ham", "spam")

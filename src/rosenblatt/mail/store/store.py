@@ -27,10 +27,9 @@ from .. import features
 from ..explanation import extremes, names_in
 from . import snapshot
 from .connection import NAME as LOG
-from .errors import BaseGoneError, FilterError
+from .connection import BaseGoneError, FilterError
 from .log import Base, Log
-from .settings import Settings
-from .state import Lesson, State
+from .state import Lesson, Settings, State
 
 # Messages that are replayed at every start, at most; and the share of time that saving may take of one who learns on and on.
 BACKLOG = 32

@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from sklearn import get_config
 
+from ...data.readers.sources import enlarged, room_for
 from ...kernels.text.grams import CHARS, CHARS_IN_WORDS, WORDS, Cut, Scratch
-from ...kernels.text.hashing import BINS, Rows
-from .characters import is_special, tables
+from ...kernels.text.hashing import BINS, Rows, normalise
+
+# --- Which characters are of words, which are blanks, and what each is in lower case: as this Python's `re` and `str` say.
+
+# Their lower case is not one character, or depends on those around: texts with them are lowered by `str.lower`.
+SPECIAL = "İΣ"
+
+
+@cache
+def tables(lowercase: bool, ascii_only: bool) -> tuple[Any, Any]:
+    """For every character 1 (of a word), 2 (a blank) or 0; and its lower case, or itself where that is not wanted."""
+    every = "".join(map(chr, range(128 if ascii_only else sys.maxunicode + 1)))
+    kinds = np.zeros(len(every), np.uint8)
+    for kind, pattern in ((1, r"\w+"), (2, r"\s+")):
+        for run in re.finditer(pattern, every):
+            kinds[run.start() : run.end()] = kind
+    if not lowercase:
+        return kinds, np.arange(len(every), dtype=np.uint32)
+    lowered = every.translate(dict.fromkeys(map(ord, SPECIAL), "?")).lower()
+    return kinds, np.frombuffer(lowered.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def is_special(text: str) -> bool:
+    """Whether the table of lower cases cannot lower this text."""
+    return any(letter in text for letter in SPECIAL)
+
+
+# ---
 
 ROOM = 1 << 18  # characters of a block; a longer text is a block of its own
 FIRST_TEXTS, MOST_TEXTS = 256, 2048  # taken at once; so many are held at most, however long they are
@@ -149,3 +181,53 @@ class Room:
         indices, counts = self.array("indices", size, np.int32), self.array("counts", size, np.int32)
         keys, spare = self.array("keys", longest, np.uint32), self.array("spare", longest, np.uint32)
         return Rows(indices, counts, indptr, keys, spare, self.array("bins", BINS, np.uint32))
+
+
+# --- Counts of columns, block by block, become one CSR matrix.
+
+MOST_INT32 = 2**31 - 1
+
+
+class Values(NamedTuple):
+    """What the number of times a column is there becomes."""
+
+    binary: bool
+    norm: str | None
+    dtype: Any
+
+    def of(self, counts: Any, indptr: Any) -> Any:
+        wanted = np.dtype(self.dtype)
+        if wanted.kind not in "biuf" or wanted.itemsize not in (1, 2, 4, 8) or wanted == np.float16 or not wanted.isnative:
+            raise ValueError(f"dtype must be bool, float32, float64 or whole numbers, got {self.dtype!r}")
+        ones = self.binary or wanted.kind == "b"  # as True and True are True
+        values = np.ones(len(counts), wanted) if ones else counts.astype(wanted)
+        if self.norm is not None and wanted.kind != "f":  # as scikit-learn does
+            values = values.astype(np.float64)
+        if self.norm is not None:
+            normalise(values, indptr, self.norm == "l2")
+        return values
+
+
+def stacked(blocks: Iterable[tuple[Any, Any, Any]], columns: int) -> Any:
+    """Blocks of (indices, values, indptr) as one matrix, of the kind that scikit-learn is set to give; it is held once."""
+    indices: Any = np.empty(0, np.int32)
+    values: Any = None
+    ends, size = [np.zeros(1, np.int64)], 0
+    for some, its, indptr in blocks:
+        values = np.empty(0, its.dtype) if values is None else values
+        if size + len(some) > len(indices):
+            room = room_for(size + len(some), len(indices), 1.0)
+            indices, values = enlarged(indices, room), enlarged(values, room)
+        indices[size : size + len(some)], values[size : size + len(some)] = some, its
+        ends.append(indptr[1:].astype(np.int64) + size)
+        size += len(some)
+    if values is None:
+        raise ValueError("Cannot vectorize empty sequence.")
+    indices.resize(size, refcheck=False)
+    values.resize(size, refcheck=False)
+    whole = np.int32 if size <= MOST_INT32 else np.int64
+    kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
+    indptr = np.concatenate(ends).astype(whole, copy=False)
+    X = kind((values, indices.astype(whole, copy=False), indptr), shape=(len(indptr) - 1, columns))
+    X.has_canonical_format = True
+    return X

@@ -21,13 +21,10 @@ from ..inputs import Labelled, labelled
 from ..minimum_errors.exact_signs import plane_of
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
-from .advice import advice
 from .columns import Columns, columns_of, standardised
-from .duplicates import Duplicates, duplicates
-from .findings import Diagnosis, Finding, many, updates
-from .one_label import OneLabel, Rest
+from .duplicates import Duplicates, OneLabel, Rest, duplicates
+from .findings import Diagnosis, Finding, advice, imbalance, long_rows, many, repeated, scales, updates
 from .polynomials import MOST_COLUMNS, MOST_VALUES, affordable, expanded, holds, n_columns, n_values
-from .symptoms import imbalance, long_rows, repeated, scales
 
 DEGREES = (2, 3)
 WORTH = 1_000  # updates from which on it is worth a look whether scaling saves some

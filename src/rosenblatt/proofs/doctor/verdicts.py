@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...certificates.statements import Certificate, Inseparable, Separable, clash_in_words
+from .duplicates import Rest
 from .findings import Finding, many, short, some, updates
-from .one_label import Rest
 from .polynomials import Expanded, n_columns
 
 SLOW = 10_000  # updates that a person would not wait for without being told

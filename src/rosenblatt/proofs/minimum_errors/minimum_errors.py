@@ -17,11 +17,9 @@ from ...parallel import one_blas_thread
 from ...progress import told
 from ...validation import flag, number
 from ..inputs import labelled
-from .clashes import DEAR, Clash, Clashes
+from .clashes import DEAR, Clash, Clashes, Hitting, plane_for, why
 from .enumeration import MOST, enumerate_planes
 from .exact_signs import Plane
-from .forced import plane_for, why
-from .hitting import Hitting
 from .search import Search
 
 QUICK = 10  # rounds of descent before anything is proved

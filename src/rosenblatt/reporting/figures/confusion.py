@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..charts import Chart, Grid
-from ..facts import Facts
+from ..story import Facts
 from ..text import count, cut, percent, plural
 
 MOST = 30  # classes that a picture has room for

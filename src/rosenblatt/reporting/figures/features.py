@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..charts import Chart, Scale
-from ..facts import Facts
-from ..text import TIMES, cut, listed, short
+from ..story import Facts
+from ..text import TIMES, cut, join_and, short
 
 SHOWN = 15
 BLOCK = 1 << 20
@@ -78,7 +78,7 @@ def features(facts: Facts) -> Chart | None:
         sides.append(side)
         titles.append(f"{name}: weight {short(float(weight))}, {spread} {short(float(value))}, speaks {side}")
     scale = Scale([cut(name) for name in names], [float(v) for v in values], tones, sides, titles)
-    few = listed([f"{cut(name)} ({side})" for name, side in zip(names[:3], sides[:3], strict=True)])
+    few = join_and([f"{cut(name)} ({side})" for name, side in zip(names[:3], sides[:3], strict=True)])
     caption = f"Heaviest by {spread}: {few}."
     caption += (
         f" {len(order)} of {facts.planes[0].shape[1]:,} features are shown." if len(order) < facts.planes[0].shape[1] else ""

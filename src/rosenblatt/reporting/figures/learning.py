@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..charts import Chart, Line, Mark, Rule, log_axis, nice_axis
-from ..facts import Facts
 from ..replay import Judges, affordable, errors_along, judges
-from ..text import count, listed, percent, plural
+from ..story import Facts
+from ..text import count, join_and, percent, plural
 
 POINTS = 64
 
@@ -81,7 +81,7 @@ def _line(curve: Curve, shares: Any, tone: str, label: str, unit: str, thin: boo
 
 
 def _caption(curve: Curve, main: Any, unit: str) -> str:
-    ends = listed([f"{percent(main[-1, n])} of the {name} rows" for n, name in enumerate(curve.names)])
+    ends = join_and([f"{percent(main[-1, n])} of the {name} rows" for n, name in enumerate(curve.names)])
     who = "The average of all weights so far" if curve.average is not None else "The weights of the moment"
     half = main[:, 0] <= main[-1, 0] + 0.1 * max(0.0, main[0, 0] - main[-1, 0])
     reached = int(np.flatnonzero(half)[0])
@@ -93,4 +93,4 @@ def _caption(curve: Curve, main: Any, unit: str) -> str:
         for name, each in zip(curve.names, curve.sets, strict=True)
         if each.sampled
     ]
-    return f"{sentence}." + (f" To save time, {listed(notes)}." if notes else "")
+    return f"{sentence}." + (f" To save time, {join_and(notes)}." if notes else "")

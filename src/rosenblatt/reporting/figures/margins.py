@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..charts import Bars, Chart, Mark, Rule, nice_axis
-from ..facts import Facts, length
+from ..story import Facts, length
 from ..text import count, percent, plural, short
 
 BINS = 44

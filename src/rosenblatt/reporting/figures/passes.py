@@ -9,8 +9,8 @@ import numpy as np
 from ...kernels.linear.schemes import Rest
 from ...online.pocket import pocket
 from ..charts import Axis, Bars, Chart, Line, Mark, Marker, Rule, nice_axis
-from ..facts import Facts, density, evenly
 from ..replay import affordable, errors_along, judges
+from ..story import Facts, density, evenly
 from ..text import count, percent, plural
 
 MOST = 150

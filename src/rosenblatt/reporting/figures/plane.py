@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ...parallel import one_blas_thread
 from ..charts import Axis, Band, Chart, Mark, Points, Rule, nice_axis
-from ..facts import Facts, evenly, length
+from ..story import Facts, evenly, length
 from ..text import count, cut, plural
 from .confusion import confusion_counts
 

@@ -21,11 +21,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ...serving.bodies import Bodies
-from ...serving.hosts import is_local
+from ...serving.http import Bodies, is_local
 from ..answers import COMPUTED, TABLE, answer, fault, table, told, written
-from ..bundle import INDEX, with_data
-from ..files import TYPES
+from ..export import INDEX, TYPES, with_data
 from ..request import RequestError
 from .pool import Desk
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...serving.http import Web
-from ...serving.signals import run_until_signal
+from ...serving.sockets import ServeError, is_loopback, listen, run_until_signal
 from .app import App, Limits
 
 
@@ -50,3 +51,34 @@ class Server:
 def serve(server: Server, ready: Callable[[], object] | None = None) -> None:
     """Serve until Ctrl-C, and return."""
     run_until_signal(lambda: server.run(ready), server.stop)
+
+
+# --- Where the studio listens: this machine only, and a port that is free.
+
+HOST, PORT = "127.0.0.1", 8531
+NEARBY = 20  # ports after it that are tried
+
+
+@contextlib.contextmanager
+def listening(host: str = HOST, port: int | None = None) -> Iterator[list[socket.socket]]:
+    """Sockets of this machine; without a port ours, or the next one that is free."""
+    if not is_loopback(host):
+        raise ServeError(f"host {host!r} is reached from other machines, and the studio is for this one: stay on {HOST}")
+    sockets = _first_free(host) if port is None else listen(host, port)
+    try:
+        yield sockets
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _first_free(host: str) -> list[socket.socket]:
+    for port in range(PORT, PORT + NEARBY):
+        with contextlib.suppress(ServeError):
+            return listen(host, port)
+    return listen(host, 0)
+
+
+def url_of(sockets: list[socket.socket]) -> str:
+    host, port = sockets[0].getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

@@ -1,4 +1,4 @@
-"""What a person may say about a file before it is read."""
+"""Options for reading a data file."""
 
 from __future__ import annotations
 
