@@ -17,7 +17,7 @@ MOST_SECONDS, MOST_MEGABYTES = 1.0, 256.0  # for a mail; beyond what the process
 
 
 def main(count: int, first: int, data: Path) -> int:
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "mail"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "mail" / "message"))
     from mutations import corpus, mutated  # type: ignore[import-not-found]
     from rosenblatt.mail.features import BITS, columns_of
     from rosenblatt.mail.identity import digest, stamped

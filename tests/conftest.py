@@ -11,21 +11,10 @@ from hypothesis import settings
 
 from browsing import chromium
 
-ONCE = (
-    "certificates",
-    "cli",
-    "exports",
-    "mail",
-    "models",
-    "proofs",
-    "real",
-    "recipes",
-    "report",
-    "streams",
-    "studio",
-    "training",
-)
-TWICE = ("test_features.py", "test_html.py", "test_learner.py")  # of tests/mail: those of its kernels
+HERE = Path(__file__).parent
+ONCE = ("certificates", "cli", "mail", "models", "proofs", "real", "reporting", "studio", "training")
+ONCE_FILES = ("test_cache_files.py", "test_recipe.py", "test_recipe_parts.py", "test_scikit_learn.py")
+TWICE_FILES = ("test_features.py", "test_html.py", "test_learner.py")  # of tests/mail: those of its kernels
 
 # Whether a test is in time depends on what else runs; the suite has a limit of its own.
 settings.register_profile("rosenblatt", deadline=None)
@@ -37,7 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         path = Path(item.fspath)
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("browser"))  # which keeps two cores busy: two take longer than one
-        if (path.parent.name in ONCE and path.name not in TWICE) or path.name == "test_scikit_learn.py":
+        folder = path.relative_to(HERE).parts[0] if path.is_relative_to(HERE) else ""
+        if (folder in ONCE and path.name not in TWICE_FILES) or path.name in ONCE_FILES:
             item.add_marker(pytest.mark.once)
 
 

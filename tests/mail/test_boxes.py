@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data import data_folder
+from datasets import data_folder
 from rosenblatt.mail import boxes
 from rosenblatt.mail.boxes import MOST, Mail, mails
 from rosenblatt.mail.identity import digest

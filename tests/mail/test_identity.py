@@ -9,7 +9,7 @@ from drawn import ANY, MAIL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data import data_folder
+from datasets import data_folder
 from rosenblatt.mail.identity import digest, stamped
 from rosenblatt.mail.message.parse import parse
 

@@ -11,7 +11,7 @@ from drawn import ANY, LINES, naively_without, seen_by_any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from data import data_folder
+from datasets import data_folder
 from rosenblatt.mail.identity import stamped
 from rosenblatt.mail.message.headers import headers, without_stamps
 

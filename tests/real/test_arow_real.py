@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from data import libsvm, mnist
+from datasets import libsvm, mnist
 
 
 def test_one_pass_over_adult_is_nearly_all():

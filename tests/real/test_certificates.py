@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 import rosenblatt as rb
-from data import libsvm, mnist, uci
+from datasets import libsvm, mnist, uci
 
 # name: (verdict, rows of the clash at most, or the geometric and augmented margins)
 SMALL: dict[str, tuple[Any, ...]] = {

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from data import data_file, libsvm
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import rosenblatt as rb
 from commands import rosenblatt
+from datasets import data_file, libsvm
 
 
 def test_a9a_at_84_percent(tmp_path):

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from data import libsvm
+from datasets import libsvm
 from rosenblatt.data.problem import make_rows
 from rosenblatt.svm.crammer_singer import CrammerSinger, solve_crammer_singer
 

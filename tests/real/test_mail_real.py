@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from data import data_file
+from datasets import data_file
 from rosenblatt.mail.evaluation import figures
 from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.message.message import Message

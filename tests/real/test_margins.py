@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 import rosenblatt as rb
-from data import data_file, libsvm
+from datasets import data_file, libsvm
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from data import data_file, libsvm
+from datasets import data_file, libsvm
 
 
 @pytest.mark.slow

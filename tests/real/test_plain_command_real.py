@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import rosenblatt as rb
-from data import data_file, libsvm
+from datasets import data_file, libsvm
 from rosenblatt.certificates.command import main
 
 

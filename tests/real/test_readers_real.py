@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from data import data_file, libsvm, mnist
+from datasets import data_file, libsvm, mnist
 from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.data.table import Sparse

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as Peer
 
 import rosenblatt as rb
-from data import data_file, libsvm, mnist
+from datasets import data_file, libsvm, mnist
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from data import libsvm
+from datasets import libsvm
 
 
 def least(X, y):

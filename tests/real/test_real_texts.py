@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 import rosenblatt as rb
-from data import data_file
+from datasets import data_file
 
 
 def sms():

@@ -12,7 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, LinearSVC
 
 import rosenblatt as rb
-from data import data_file, libsvm
+from datasets import data_file, libsvm
 
 SETS = ["heart_scale", "breast-cancer_scale", "australian", "german.numer", "a9a", "w8a", "mushrooms", "sonar", "iris"]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from data import data_file, libsvm, uci
+from datasets import data_file, libsvm, uci
 from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers.delimited import delimited_chunks, read_delimited
 from rosenblatt.data.readers.sources import Source

@@ -22,7 +22,7 @@ def node() -> str:
 
 
 def test_the_modules_pass_their_own_tests() -> None:
-    files = sorted(map(str, (ROOT / "tests" / "page").glob("*.test.js")))
+    files = sorted(map(str, (ROOT / "tests" / "studio" / "page").glob("*.test.js")))
     assert len(files) >= 7
     done = subprocess.run([node(), "--test", *files], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert done.returncode == 0, done.stdout

@@ -1,0 +1,44 @@
+/** Cells of pairs: every point is in a cell of its class, and the boundary is where classes change. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pairBoundary, pairCells } from "../../../src/rosenblatt/studio/page/view/pair_cells.js";
+import { drawn } from "./runs.js";
+
+const box = [-2, 3, -1, 4];
+const PAIRS = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
+
+/** @param {number[]} part @param {number} x @param {number} y */
+function inside(part, x, y) {
+  for (let n = 0; n < part.length; n += 2) {
+    const [a, b, c, d] = [part[n], part[n + 1], part[(n + 2) % part.length], part[(n + 3) % part.length]];
+    if ((c - a) * (y - b) - (d - b) * (x - a) < 0) return false;
+  }
+  return true;
+}
+
+test("every point is in just one cell, which is of its class", () => {
+  const random = drawn(7);
+  for (let round = 0; round < 20; round++) {
+    const lines = PAIRS.map(() => /** @type {[number, number, number]} */ ([random() - 0.5, random() - 0.5, random() - 0.5]));
+    if (round % 4 === 0) lines[round % 6] = [0, 0, 0.2]; // a pair of which one always wins
+    const judge = (x, y) => {
+      const votes = [0, 0, 0, 0];
+      lines.forEach(([a, b, c], h) => votes[PAIRS[h][a * x + b * y + c > 0 ? 1 : 0]]++);
+      return votes.indexOf(Math.max(...votes));
+    };
+    const cells = pairCells(box, lines, judge);
+    const segments = pairBoundary(box, cells, judge);
+    for (let n = 0; n < 200; n++) {
+      const [x, y] = [-2 + 5 * random(), -1 + 5 * random()];
+      const mine = cells.filter(({ part }) => inside(part, x, y));
+      assert.equal(mine.length, 1);
+      assert.equal(mine[0].label, judge(x, y));
+    }
+    for (let n = 0; n < segments.length; n += 4) {
+      const [x, y, u, v] = segments.slice(n, n + 4);
+      const [dx, dy] = [(1e-5 * (v - y)) / Math.hypot(u - x, v - y), (-1e-5 * (u - x)) / Math.hypot(u - x, v - y)];
+      const [mx, my] = [(x + u) / 2, (y + v) / 2];
+      if (Math.hypot(u - x, v - y) > 1e-3) assert.notEqual(judge(mx + dx, my + dy), judge(mx - dx, my - dy));
+    }
+  }
+});
