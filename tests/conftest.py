@@ -10,6 +10,7 @@ Tests marked `slow` run without coverage. So does Numba's compiler, which would 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -60,8 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        in_browser = "browser" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("browser" if in_browser else str(item.path.relative_to(config.rootpath))))
+        group = "browser" if uses_browser(item) else str(item.path.relative_to(config.rootpath))
+        item.add_marker(pytest.mark.xdist_group(group))
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.no_cover)
     if not effort.THOROUGH:
@@ -74,14 +75,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def rank(item: pytest.Item) -> int:
     """When a test's group starts: those that take long first, so that both workers are busy until the end."""
-    if "browser" in getattr(item, "fixturenames", ()):
+    if uses_browser(item):
         return 0
     path = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
     return next((n for n, start in enumerate(FIRST, 1) if path.startswith(start)), len(FIRST) + 1)
 
 
-# Not for the whole session: its event loop stays in this thread for as long as it is open, and others start their own.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
+SHARED = contextlib.ExitStack()  # closes the browser
+SHARED_BROWSER: list[Any] = []
+
+
+@pytest.fixture
+def browser() -> Any:
+    """One browser for all tests in a row that use it."""
+    if not SHARED_BROWSER:
+        SHARED_BROWSER.append(SHARED.enter_context(chromium()))
+    return SHARED_BROWSER[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser before a test without it: its event loop stays in this thread, and other tests start their own."""
+    yield
+    if SHARED_BROWSER and not uses_browser(nextitem):
+        SHARED_BROWSER.clear()
+        SHARED.close()
+
+
+def uses_browser(item: pytest.Item | None) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
