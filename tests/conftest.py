@@ -33,15 +33,15 @@ settings.register_profile("brief", deadline=None, max_examples=25)
 settings.register_profile("thorough", deadline=None)
 
 
-def untraced(compile: Callable[..., Any]) -> Callable[..., Any]:
-    """`compile` without coverage; the tracer sees this frame begin and end, as it expects."""
+def untraced(compiler: Callable[..., Any]) -> Callable[..., Any]:
+    """`compiler` without coverage; the tracer sees this frame begin and end, as it expects."""
 
-    @functools.wraps(compile)
+    @functools.wraps(compiler)
     def call(*args: Any) -> Any:
         tracer = sys.gettrace()
         sys.settrace(None)
         try:
-            return compile(*args)
+            return compiler(*args)
         finally:
             sys.settrace(tracer)
             sys._getframe().f_trace = tracer

@@ -16,3 +16,8 @@ def amount(few: Amount, many: Amount) -> Amount:
 def examples(number: int) -> int:
     """Examples that Hypothesis draws: a quarter of them, but at least ten, without `--thorough`."""
     return amount(min(number, max(10, number // 4)), number)
+
+
+def in_time(seconds: float, limit: float) -> bool:
+    """Whether something took less than `limit` seconds: a question for a quiet machine, and so only with `--thorough`."""
+    return not THOROUGH or seconds < limit

@@ -51,7 +51,9 @@ def apart(estimators):
     return list(first.values()), [estimator for estimator in estimators if estimator not in first.values()]
 
 
-FIRST, OTHERS = apart([estimator for algorithm in [*ONLINE.values(), ALGORITHMS["arow"]] for estimator in schemes_of(algorithm)])
+FIRST, OTHERS = apart(
+    [estimator for algorithm in [*ONLINE.values(), ALGORITHMS["arow"]] for estimator in schemes_of(algorithm)]
+)
 
 
 @pytest.mark.slow

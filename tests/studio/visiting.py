@@ -38,8 +38,8 @@ SET_BACK = """async hash => {
   history.replaceState(null, "", hash);
   await app.restoreLink(true);
 }"""
-# What the document says of the page's state. A tour or a table that was opened leaves its traces, and such a tab is not used again.
-# The dialog and the list of voters are filled anew whenever they are shown.
+# What the document says of the page's state. A tour or a table that was opened leaves traces, and such a tab is not used
+# again. The dialog and the list of voters are filled anew whenever they are shown.
 FINGERPRINT = """() => {
   clearTimeout(rosenblatt.linked);
   const whole = document.documentElement.cloneNode(true);
@@ -47,8 +47,8 @@ FINGERPRINT = """() => {
   const fields = [...document.querySelectorAll("input, select, button")].filter(node => !node.closest("#share"))
     .map(node => [node.id, node.value, node.checked, node.disabled]);
   const media = ["(prefers-color-scheme: dark)", "(prefers-reduced-motion: reduce)"].map(query => matchMedia(query).matches);
-  return JSON.stringify([whole.outerHTML.replace(/ aria-busy="false"| style=""| class=""/g, ""), fields, media, devicePixelRatio,
-    innerWidth, innerHeight, scrollX, scrollY, localStorage.length]);
+  return JSON.stringify([whole.outerHTML.replace(/ aria-busy="false"| style=""| class=""/g, ""), fields, media,
+    devicePixelRatio, innerWidth, innerHeight, scrollX, scrollY, localStorage.length]);
 }"""
 OPENED = {"data": {"preset": "separable"}}
 # Long enough for whatever moves by itself to have moved.

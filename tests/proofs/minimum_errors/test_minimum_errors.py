@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from effort import in_time
 from rosenblatt.data.problem import make_problem
 from rosenblatt.proofs.minimum_errors.clashes import Hitting
 from rosenblatt.proofs.minimum_errors.exact_signs import plane_of, sides_of
@@ -161,7 +162,7 @@ def test_the_time_limit_is_kept(limit: float) -> None:
     rb.minimum_errors(*noisy(20, 5), time_limit=1)  # compiled
     begun = time.perf_counter()
     found = rb.minimum_errors(*noisy(2000, 30), time_limit=limit)
-    assert time.perf_counter() - begun < 1.1 * limit + 1.0
+    assert in_time(time.perf_counter() - begun, 1.1 * limit + 1.0)
     assert not found.optimal
     assert (limit > 0.5) <= found.lower < found.errors
 
