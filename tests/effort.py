@@ -1,7 +1,9 @@
-"""How much the suite does: a short version of every long test by default, the long ones with `pytest --thorough`."""
+"""How much the suite does, a little by default and all of it with `pytest --thorough`; and how it waits."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import TypeVar
 
 Amount = TypeVar("Amount")
@@ -21,3 +23,11 @@ def examples(number: int) -> int:
 def in_time(seconds: float, limit: float) -> bool:
     """Whether something took less than `limit` seconds: a question for a quiet machine, and so only with `--thorough`."""
     return not THOROUGH or seconds < limit
+
+
+def soon(condition: Callable[[], object], guard_seconds: float = 30.0) -> None:
+    """Return as soon as `condition` holds; the limit guards against hanging only."""
+    until = time.monotonic() + guard_seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.002)
