@@ -105,6 +105,7 @@ def test_weights_keep_the_number_type_of_the_rows(make, scheme, dtype, pack):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.thorough)])
 def test_long_indices_give_the_same_bits(make, scheme, dtype):
     X, y = rows_of(scheme, dtype)
     short, long = sp.csr_array(X), sp.csr_array(X)

@@ -92,7 +92,7 @@ def test_separable_rows_have_no_errors_at_once(free: bool) -> None:
     check(found, X, y, free)
     assert (found.errors, found.lower, found.optimal) == (0, 0, True)
     assert found.how == "a plane gets all rows right"
-    assert found.seconds < 5
+    assert in_time(found.seconds, 5)
 
 
 def test_twins_are_counted_without_any_search() -> None:
@@ -157,7 +157,7 @@ def test_the_answer_is_the_same_every_time_it_is_proved(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [0.05, 1.0, 3.0])
+@pytest.mark.parametrize("limit", [0.05, 1.0, pytest.param(3.0, marks=pytest.mark.thorough)])
 def test_the_time_limit_is_kept(limit: float) -> None:
     rb.minimum_errors(*noisy(20, 5), time_limit=1)  # compiled
     begun = time.perf_counter()
