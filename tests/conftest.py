@@ -59,11 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     _FunctionCompiler.compile = untraced(_FunctionCompiler.compile)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        group = "browser" if uses_browser(item) else str(item.path.relative_to(config.rootpath))
-        item.add_marker(pytest.mark.xdist_group(group))
         if item.get_closest_marker("slow") or item.get_closest_marker("thorough"):
             item.add_marker(pytest.mark.no_cover)
     if not effort.THOROUGH:
@@ -72,6 +69,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=long)
     if hasattr(config, "workerinput"):  # shared by several workers
         items.sort(key=rank)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`: tests in the browser are one file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return "browser" if "/test_page_" in path or path.endswith("_browser.py") else path
+
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def rank(item: pytest.Item) -> int:
