@@ -119,7 +119,7 @@ def test_report_and_plots(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["example:iris", "--ridge", "1"], "--ridge is not a parameter of average"),
+        (["example:iris", "--alpha", "1"], "--alpha is not a parameter of average"),
         (["example:iris", "--holdout", "1.5"], "--holdout must be over 0 and under 1, got 1.5"),
         (["example:iris", "--max-iter", "0"], "max_iter"),
         (["example:iris", "--algorithm", "max-margin", "--holdout", "0"], "no plane separates the rows of class versicolor"),

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..catalog import ESTIMATORS, is_estimator
 from ..online.stopping import Stop
 from .atomic_file import write_atomically
 from .container import FORMAT, Parts, all_finite, pack, read, require
 from .model import Model, provenance_now, provenance_of_data
-from .state import KINDS, estimator_of, is_estimator, model_of
+from .state import estimator_of, model_of
 from .values import decode, encode
 from .votes import votes_from_parts, votes_to_parts
 
@@ -147,7 +148,7 @@ def to_parts(model: Model, what: str) -> Parts:
 def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRecipe | None = None) -> Model:
     """A model from what a file holds, after every part of it was looked at."""
     require(set(meta) == _ALL, "has other metadata than a model has")
-    require(meta["object"] in ("estimator", "model") and meta["kind"] in KINDS, "is a model of an unknown kind")
+    require(meta["object"] in ("estimator", "model") and meta["kind"] in ESTIMATORS, "is a model of an unknown kind")
     groups = _groups(arrays)
     classes = labels_from_parts(meta["classes"], groups["classes"])
     coef, intercept, votes = groups["coef"].get("coef"), groups["intercept"].get("intercept"), None

@@ -5,12 +5,11 @@ A file does not hold what speaks of every training row one by one: the log, `can
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..catalog import ESTIMATORS, is_estimator
 from .container import Parts, all_finite, require
 from .model import Model, provenance_now, provenance_of_data
 from .values import decode, encode
@@ -161,34 +160,6 @@ def _laid_out(coef: Any, dense: bool, k: int) -> Any:
 MOMENTS = 16 << 20
 
 
-@dataclass(frozen=True)
-class Kind:
-    home: str
-    attributes: tuple[str, ...]  # that it has beside those that all models have
-    online: bool = False
-
-
-KINDS = {
-    "AROW": Kind("arow", ()),
-    "LinearMSE": Kind("linear_mse", ("mse_", "rank_", "solver_")),
-    "MaxMargin": Kind("max_margin", ("support_", "multipliers_", "margin_", "gap_", "solver_")),
-    "NonlinearMSE": Kind("nonlinear_mse", ("loss_", "gradient_norm_", "saturated_", "_auto", "pocket_errors_"), online=True),
-    "PassiveAggressive": Kind("passive_aggressive", ("pocket_errors_",), online=True),
-    "Perceptron": Kind("perceptron", ("pocket_errors_", "_margin_used", "certificate_"), online=True),
-    "SoftMargin": Kind(
-        "soft_margin", ("support_", "multipliers_", "margin_", "gap_", "dual_gap_", "objective_", "solver_", "_scheme")
-    ),
-}
-
-
-def class_of(kind: str) -> Any:
-    return getattr(importlib.import_module(f"..estimators.{KINDS[kind].home}", __package__), kind)
-
-
-def is_estimator(thing: Any) -> bool:
-    return type(thing).__name__ in KINDS and type(thing).__module__.startswith("rosenblatt.estimators.")
-
-
 # --- estimator -> model ----------------------------------------------------------------------------------------------------
 
 
@@ -252,7 +223,7 @@ def _plain(value: Any) -> Any:
 
 
 def _more(estimator: Any, named: bool, arrays: dict[str, Any]) -> dict[str, Any]:
-    fitted, kind = vars(estimator), KINDS[type(estimator).__name__]
+    fitted, kind = vars(estimator), ESTIMATORS[type(estimator).__name__]
     there = [name for name in kind.attributes if name in fitted]
     more: dict[str, Any] = {
         "named": named,
@@ -288,7 +259,7 @@ def estimator_of(model: Model) -> Any:
     if model.more is None or "filter" in model.more[0]:
         raise ValueError(f"this model of a {model.kind} was saved for prediction only: there is no estimator to go on with")
     more, arrays = model.more
-    estimator = class_of(model.kind)(**model.parameters)
+    estimator: Any = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
     own = {"classes_": model.classes, "stop_": model.stop, "n_features_in_": model.n_features}
     if model.coef is not None:
         own.update(coef_=model.coef, intercept_=model.intercept)
@@ -304,7 +275,7 @@ def estimator_of(model: Model) -> Any:
 
 
 def _restore(estimator: Any, model: Model, more: dict[str, Any], arrays: dict[str, Any]) -> None:
-    kind, fitted = KINDS[model.kind], vars(estimator)
+    kind, fitted = ESTIMATORS[model.kind], vars(estimator)
     for name, told in more["fitted"].items():
         require(name in kind.attributes or name == "proof_", f"has an attribute {name!r:.40} that {model.kind} has not")
         fitted[name] = decode(told, arrays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from .fitting import Fit
@@ -40,7 +41,7 @@ def _features(features: Features) -> list[str]:
 
 def _arguments(wanted: Asked, found: Fit) -> list[tuple[str, str]]:
     """What differs from the estimator's own defaults, in its order."""
-    own = type(wanted.choice)(wanted.choice.title, wanted.choice.name).options
+    own = replace(wanted.choice, parameters={}).options
     given = {name: found.parameters[name] for name in own if name in found.parameters}
     return [
         (name, found.texts.get(name) or _source(value))

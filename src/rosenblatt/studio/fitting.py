@@ -154,10 +154,10 @@ def _fit_within(request: Asked) -> Fit:
         limits["max_iter"] = looks
     if parameters.get("multiclass") == "crammer_singer" and request.n_classes > 2:
         limits["max_iter"] = max(LEAST_PASSES, MOST_LOOKS // len(request.labels))
-    if request.choice.online:
+    if request.choice.logged:
         limits["max_updates"] = _first_limit(request, parameters, looks)
     model = _fit_or_cross(request, parameters | limits)
-    while request.choice.online and (limit := _next_limit(model, limits["max_updates"], parameters, looks)):
+    while request.choice.logged and (limit := _next_limit(model, limits["max_updates"], parameters, looks)):
         shorter, limits["max_updates"] = limit < limits["max_updates"], limit
         model = _fit_or_cross(request, parameters | limits)
         if shorter:
@@ -166,7 +166,7 @@ def _fit_within(request: Asked) -> Fit:
         parameters["inseparable"] = model.inseparable
     # What did not end the run is as it was asked for.
     held = {name: value for name, value in limits.items() if value != parameters.get(name) and _ended_by(model, name)}
-    return Fit(model, parameters | held, texts, _why_cut(held, request.choice.online))
+    return Fit(model, parameters | held, texts, _why_cut(held, request.choice.logged))
 
 
 def _fit_or_cross(request: Asked, parameters: dict[str, Any]) -> Any:

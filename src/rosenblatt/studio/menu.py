@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -12,38 +11,6 @@ import numpy as np
 
 from ..catalog import ALGORITHMS, Algorithm
 from .knobs import MOST_UPDATES, PSEUDO, knobs_of
-
-GROUPS = {
-    "Perceptron": "Perceptron",
-    "PassiveAggressive": "Passive-aggressive",
-    "AROW": "Passive-aggressive",
-    "MaxMargin": "Margin machines",
-    "SoftMargin": "Margin machines",
-    "LinearMSE": "Least squares",
-    "NonlinearMSE": "Least squares",
-}
-SUMMARIES = {
-    "perceptron": "Where a row is wrong, add it to the weights or take it off; stop when none is.",
-    "pocket": "The perceptron, but of all planes on the way the one with the fewest errors is kept.",
-    "average": "The perceptron, but the mean of the weights over all rows visited is kept.",
-    "vote": "The perceptron, but all planes on the way vote, each as often as it lived rows.",
-    "margin": "The perceptron, but a row must be right by a margin b, or it is corrected.",
-    "batch": "All wrong rows at once: their sum moves the weights.",
-    "batch-mean": "All wrong rows at once: their sum over the number of rows moves the weights.",
-    "mistakes": "Each update takes a wrong row, drawn at random.",
-    "pa": "The smallest step that gives the row a margin of 1.",
-    "pa-1": "The smallest step that gives the row a margin of 1, but none longer than C.",
-    "pa-2": "The step towards a margin of 1, the shorter the smaller C is.",
-    "arow": "Every weight has a variance: what was seen seldom still moves far.",
-    "max-margin": "The plane that is farthest from the nearest rows, where one separates them.",
-    "soft-margin": "A wide street, and a price C for every row that is in it or beyond.",
-    "linear-mse": "The plane whose scores are nearest to −1 and +1, in squares.",
-    "ridge": "Least squares, but long weights cost as well.",
-    "nonlinear-mse": "Least squares of tanh(score): rows far on the right side cost nothing.",
-    "logistic-mse": "Least squares of the logistic function of the score, on targets 0 and 1.",
-    "nonlinear-mse-online": "Least squares of tanh(score), by a small step for each row.",
-    "nonlinear-mse-batch": "Least squares of tanh(score), by gradient steps on all rows.",
-}
 
 
 def menu() -> list[dict[str, Any]]:
@@ -55,17 +22,13 @@ def _entry(name: str, algorithm: Algorithm) -> dict[str, Any]:
     return {
         "name": name,
         "title": algorithm.title,
-        "group": GROUPS.get(algorithm.name, algorithm.name),
+        "group": algorithm.entry.group,
         "estimator": algorithm.name,
-        "summary": SUMMARIES.get(name) or _first_sentence(algorithm),
-        "logged": algorithm.online,
-        "keep": algorithm.options.get("keep") if algorithm.online else None,
+        "summary": algorithm.summary,
+        "logged": algorithm.logged,
+        "keep": algorithm.options.get("keep") if algorithm.logged else None,
         "knobs": [knob.told() for knob in knobs_of(algorithm).values()],
     }
-
-
-def _first_sentence(algorithm: Algorithm) -> str:
-    return (inspect.getdoc(algorithm.estimator) or algorithm.title).splitlines()[0]
 
 
 def algorithm_of(model: Any) -> str:

@@ -52,7 +52,7 @@ def run(request: Any) -> dict[str, Any]:
                 wanted.labels,
                 features=wanted.features,
                 algorithm=wanted.algorithm,
-                frames=None if wanted.choice.online else path_of(found, wanted),
+                frames=None if wanted.choice.logged else path_of(found, wanted),
                 cut=found.cut,
                 code=code_of(wanted, found),
             )
