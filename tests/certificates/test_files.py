@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import rosenblatt as rb
+from effort import in_time
 from rosenblatt.certificates import files
 from rosenblatt.certificates.files import (
     MOST_BYTES,
@@ -38,7 +39,7 @@ def _refused(raw: bytes, words: str = ".", seconds: float = 2.0) -> None:
     began = time.perf_counter()
     with pytest.raises(ValueError, match=words) as caught:
         parse_certificate(raw)
-    assert time.perf_counter() - began < seconds
+    assert in_time(time.perf_counter() - began, seconds)
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
 
@@ -162,7 +163,7 @@ def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     began = time.perf_counter()
     with pytest.raises(ValueError, match=f"more than {MOST_BYTES >> 20} MB"):
         rb.load_certificate(tmp_path / "large.json")
-    assert time.perf_counter() - began < 0.5
+    assert in_time(time.perf_counter() - began, 0.5)
 
 
 def test_no_file(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_long_fractions_without_a_common_denominator_are_not_checked() -> None:
     told = _told(SEPARABLE)
     told["augmented"]["planes"][0]["weights"], told["geometric"]["planes"][0]["weights"] = one, two
     assert not rb.verify(parse_certificate(json.dumps(_sealed(told)).encode()), X, Y)
-    assert time.perf_counter() - began < 10.0
+    assert in_time(time.perf_counter() - began, 10.0)
 
 
 def test_long_whole_numbers_are_written_in_hexadecimal(tmp_path: Path) -> None:

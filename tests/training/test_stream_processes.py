@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from caches import cached, noisy
 
+from effort import amount
 from rosenblatt.data.cache import Cache
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 from rosenblatt.data.table import Sparse
@@ -58,7 +59,7 @@ def write(path: Path, megabytes: int, sparse: bool) -> None:
 @pytest.mark.skipif(not (COMPILED and sys.platform == "linux"), reason="kernels that run as Python take too long")
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_fit_holds_a_small_part_of_its_cache(tmp_path: Path, sparse: bool) -> None:
-    write(tmp_path / "big", 300, sparse)
+    write(tmp_path / "big", amount(150, 300), sparse)
     write(tmp_path / "small", 1, sparse)
     run = [sys.executable, "-c", FIT, str(tmp_path / "big"), str(tmp_path / "small")]
     grown = int(subprocess.run(run, check=True, capture_output=True, text=True).stdout)

@@ -39,13 +39,18 @@ class Plain:
         self.transactions: list[int] = []
         self.replays: list[int] = []
         self.delay = 0.0
+        self.begun = threading.Semaphore(0)  # released when work begins
+        self.go = threading.Event()  # cleared: work waits until it is set
+        self.go.set()
         self.broken: Exception | None = None
 
     def _found(self, raw: bytes) -> list[Reason]:
         return [Reason(f'body: "{word.decode()}"', w * raw.count(word)) for word, w in WEIGHTS.items() if word in raw]
 
     def _work(self) -> None:
+        self.begun.release()
         time.sleep(self.delay)
+        assert self.go.wait(30)
         if self.broken is not None:
             raise self.broken
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 from datasets import data_folder
+from effort import in_time
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.message.headers import STAMP, without
 from rosenblatt.mail.server.annotations import OURS, head_only, marked
@@ -100,7 +101,7 @@ def test_nothing_but_marks_is_added_or_taken(raw: bytes) -> None:
 def test_marks_take_no_long_time_on_any_head(line: bytes) -> None:
     start = time.perf_counter()
     marked(b"a: b\n" + line * (4_000_000 // len(line)), judged())
-    assert time.perf_counter() - start < 4
+    assert in_time(time.perf_counter() - start, 4)
 
 
 def test_a_marked_mail_is_the_same_mail() -> None:

@@ -11,6 +11,7 @@ from fewest import few_points, fewest_errors, separable, signed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import in_time
 from rosenblatt.proofs.minimum_errors import enumeration
 from rosenblatt.proofs.minimum_errors.enumeration import Enumerated, enumerate_planes
 
@@ -81,7 +82,7 @@ def test_time_that_is_too_short_gives_no_answer() -> None:
     X, positive = many(0, 300, 3, "normal")
     begun = time.perf_counter()
     assert enumerate_planes(X, positive, True, begun + 0.2) is None
-    assert time.perf_counter() - begun < 2
+    assert in_time(time.perf_counter() - begun, 2)
 
 
 def test_how_many_were_tried_is_said() -> None:

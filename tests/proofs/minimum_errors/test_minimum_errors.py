@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from effort import in_time
 from rosenblatt.data.problem import make_problem
 from rosenblatt.proofs.minimum_errors.clashes import Hitting
 from rosenblatt.proofs.minimum_errors.exact_signs import plane_of, sides_of
@@ -91,7 +92,7 @@ def test_separable_rows_have_no_errors_at_once(free: bool) -> None:
     check(found, X, y, free)
     assert (found.errors, found.lower, found.optimal) == (0, 0, True)
     assert found.how == "a plane gets all rows right"
-    assert found.seconds < 5
+    assert in_time(found.seconds, 5)
 
 
 def test_twins_are_counted_without_any_search() -> None:
@@ -156,12 +157,12 @@ def test_the_answer_is_the_same_every_time_it_is_proved(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [0.05, 1.0, 3.0])
+@pytest.mark.parametrize("limit", [0.05, 1.0, pytest.param(3.0, marks=pytest.mark.thorough)])
 def test_the_time_limit_is_kept(limit: float) -> None:
     rb.minimum_errors(*noisy(20, 5), time_limit=1)  # compiled
     begun = time.perf_counter()
     found = rb.minimum_errors(*noisy(2000, 30), time_limit=limit)
-    assert time.perf_counter() - begun < 1.1 * limit + 1.0
+    assert in_time(time.perf_counter() - begun, 1.1 * limit + 1.0)
     assert not found.optimal
     assert (limit > 0.5) <= found.lower < found.errors
 
