@@ -33,20 +33,18 @@ class Learner:
 
     def score(self, columns: Any) -> float:
         if "numba" in sys.modules:
-            from ..kernels.linear.second_order import score_sets
+            from ..kernels.linear.second_order import UnitSets, score_sets
 
             indptr, columns, scores = self._one(columns)
-            score_sets(indptr, columns, self.weights, scores)
+            score_sets(UnitSets(columns, indptr), self.weights, scores)
             return float(scores[0])
         return self._score(columns)
 
     def learn(self, columns: Any, spam: bool) -> float:
         """Learn a message; returns the score that it had before."""
         if "numba" in sys.modules:
-            from ..kernels.linear.second_order import learn_sets
-
             indptr, columns, scores = self._one(columns)
-            learn_sets(indptr, columns, np.array([bool(spam)]), *self._asked(), self.weights, self.variances, scores)
+            self._learn_compiled(indptr, columns, np.array([bool(spam)]), scores)
             return float(scores[0])
         return self._learn(columns, spam)
 
@@ -63,10 +61,18 @@ class Learner:
             each = zip(pairwise(indptr), spam, strict=True)
             scores[:] = [self._learn(columns[start:stop], bool(label)) for (start, stop), label in each]
         else:
-            from ..kernels.linear.second_order import learn_sets
-
-            learn_sets(indptr, columns, spam, *self._asked(), self.weights, self.variances, scores)
+            self._learn_compiled(indptr, columns, spam, scores)
         return scores
+
+    def _learn_compiled(self, indptr: Any, columns: Any, spam: Any, scores: Any) -> None:
+        """Learn messages with the AROW kernel of the library, without a bias; writes the scores before each update."""
+        from ..kernels.linear.schemes import State
+        from ..kernels.linear.second_order import Spread, UnitSets, learn_sets
+        from ..online.rules.arow import arow_rule
+
+        no_bias = np.zeros(1)
+        state = State(self.weights, no_bias, np.zeros(1, np.int64), no_bias, scores, 0.0)
+        learn_sets(UnitSets(columns, indptr), spam, arow_rule(*self._asked()), state, Spread(self.variances, np.zeros(1)))
 
     # --- the definition ---------------------------------------------------------------------------------------------------
 
