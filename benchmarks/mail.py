@@ -314,8 +314,8 @@ def _is_gram(kind: Any) -> bool:
 
 def _other_grams(message: Message) -> Any:
     """Those of the body that the filter leaves out."""
-    room = features.LENGTHS["body"]
-    plain = b" " + b" ".join(features.folded(message.body[: features.SPACES * room]).split())[:room] + b" "
+    room = features.FIELD_BYTES["body"]
+    plain = b" " + b" ".join(features.folded(message.body[: features.MAX_SPACE_FACTOR * room]).split())[:room] + b" "
     return murmur3_windows(np.frombuffer(plain, np.uint8), features.WIDTH, features.BODY)
 
 
@@ -378,9 +378,9 @@ def rehearsals(messages: list[Message], spam: Any, shuffles: int) -> Iterator[di
     """After how many messages of one side the other is rehearsed: mixed mail, some labels wrong, one side after the other."""
     indptr, columns = features.columns_of_many(messages, BITS)
     rows = [columns[start:stop] for start, stop in pairwise(indptr.tolist())]
-    chosen = learner.RUN
+    chosen = learner.RUN_LENGTH
     for run in (1, 5, chosen, 20, 1 << 30):
-        learner.RUN = run
+        learner.RUN_LENGTH = run
         told = {"table": "rehearsal", "after": f"{run} of one side" if run < 1 << 30 else "never"}
         for share in (0.0, 0.02):
             found = []
@@ -405,7 +405,7 @@ def rehearsals(messages: list[Message], spam: Any, shuffles: int) -> Iterator[di
                 f"{100 * np.mean(np.concatenate(found)):.1f}"
             )
         yield told
-    learner.RUN = chosen
+    learner.RUN_LENGTH = chosen
 
 
 def protocols(messages: list[Message], spam: Any, shuffles: int) -> Iterator[dict[str, Any]]:

@@ -207,10 +207,10 @@ def _prepared(home: Path) -> list[Case]:
 def _passed_on(mail: bytes, label: str) -> Callable[[bytes], bool]:
     """The mail with its verdict in its head, and every other byte as it was."""
     from rosenblatt.mail.message.headers import STAMP, without
-    from rosenblatt.mail.server.annotations import OURS
+    from rosenblatt.mail.server.annotations import SPAM_HEADERS
 
-    bare, said = without(mail, (*OURS, STAMP)), f"X-Rosenblatt: {label};".encode()
-    return lambda out: said in out and without(out, (*OURS, STAMP)) == bare
+    bare, said = without(mail, (*SPAM_HEADERS, STAMP)), f"X-Rosenblatt: {label};".encode()
+    return lambda out: said in out and without(out, (*SPAM_HEADERS, STAMP)) == bare
 
 
 def _mails(count: int) -> list[tuple[bytes, bool]]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from datasets import data_folder
 from rosenblatt.mail import boxes
-from rosenblatt.mail.boxes import MOST, Mail, mails
+from rosenblatt.mail.boxes import MAX_MAIL_BYTES, Mail, mails
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.message.parse import parse
 
@@ -59,7 +59,7 @@ def test_an_mbox_gives_back_what_was_put_into_it(raws, postmark, chunk, crlf):
         def read(self, n=-1):
             return super().read(min(n, chunk))
 
-    found = [mail.raw for mail in boxes._numbered("box", boxes._split(Trickle(box), MOST))]
+    found = [mail.raw for mail in boxes._numbered("box", boxes._split(Trickle(box), MAX_MAIL_BYTES))]
     assert found == (raws if len(raws) > 1 else [box])
 
 
@@ -400,6 +400,6 @@ def test_memory_stays_the_same_however_long_a_box_or_a_mail_is(tmp_path):
     finally:
         tracemalloc.stop()
     assert len(set(found)) == 41
-    assert MOST - 100 < found[-1][0] <= MOST
-    assert held < 6 * MOST
+    assert MAX_MAIL_BYTES - 100 < found[-1][0] <= MAX_MAIL_BYTES
+    assert held < 6 * MAX_MAIL_BYTES
     assert found[-1][1] == digest(b"Subject: last\n\n" + line * 1_000_000)

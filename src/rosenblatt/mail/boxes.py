@@ -12,7 +12,7 @@ Folders  all files in them and in their folders, in the order of their names (of
 Files    whatever a file holds that is named itself is a mail; compressed ones are unpacked. Only files are opened, and pipes
          that were named and that somebody writes into: no devices or sockets
 
-Of a mail longer than `MOST` bytes the first are kept; `identity.digest` does not look farther than they go.
+Of a mail longer than `MAX_MAIL_BYTES` bytes the first are kept; `identity.digest` does not look farther than they go.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from typing import Any, NamedTuple
 from ..data.readers.sources import Source
 from ..data.table import DataError
 
-MOST = 1 << 22  # bytes kept of one mail
-CHUNK = 1 << 20
-LONGEST_POSTMARK = 1000
-LOOKED = 4096  # bytes at the beginning of a file that tell what it is
-NO_MAILS = (".", ",")  # how names begin that are no mails: state of mail programs, and what MH has deleted
+MAX_MAIL_BYTES = 1 << 22  # bytes kept of one mail
+READ_BYTES = 1 << 20
+MAX_POSTMARK_BYTES = 1000
+PEEK_BYTES = 4096  # bytes at the beginning of a file that tell what it is
+IGNORED_PREFIXES = (".", ",")  # how names begin that are no mails: state of mail programs, and what MH has deleted
 BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n)*+")  # an mbox that an editor or a pipe has touched
 _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -80,7 +80,7 @@ class Mails:
     ([], [('no/such/folder', 'there is no such file or folder')])
     """
 
-    def __init__(self, paths: Iterable[str | Path], most: int = MOST, only_mails: bool = False) -> None:
+    def __init__(self, paths: Iterable[str | Path], most: int = MAX_MAIL_BYTES, only_mails: bool = False) -> None:
         self.paths, self.most, self.only_mails = [str(path) for path in paths], most, only_mails
         self.skipped: list[tuple[str, str]] = []
 
@@ -137,7 +137,7 @@ class Mails:
             return
         with stream:
             try:
-                head = stream.peek(LOOKED)
+                head = stream.peek(PEEK_BYTES)
                 if not head:
                     self._skip(source, "is empty")
                 elif (before := before_mbox(head)) is not None:
@@ -171,7 +171,7 @@ class _Pipe(io.RawIOBase):
         return 1
 
 
-def mails(paths: Iterable[str | Path], most: int = MOST, only_mails: bool = False) -> Mails:
+def mails(paths: Iterable[str | Path], most: int = MAX_MAIL_BYTES, only_mails: bool = False) -> Mails:
     """The mails of mbox files, Maildirs, folders and files, in order; "-" is stdin. Of each at most `most` bytes are kept.
 
     only_mails : files that are named themselves are skipped, too, where they are none.
@@ -181,7 +181,7 @@ def mails(paths: Iterable[str | Path], most: int = MOST, only_mails: bool = Fals
 
 def is_several(raw: bytes) -> bool:
     """Whether this is an mbox of more than one mail."""
-    before = before_mbox(raw[:LOOKED])
+    before = before_mbox(raw[:PEEK_BYTES])
     return before is not None and len(list(islice(_split(io.BytesIO(raw[before:]), 0), 2))) > 1
 
 
@@ -191,7 +191,7 @@ def _inside(folder: str) -> list[str]:
     if {"cur", "new"} <= set(names) and all(os.path.isdir(os.path.join(folder, name)) for name in ("cur", "new")):
         parts = [os.path.join(folder, part) for part in ("cur", "new")]
         return [os.path.join(part, name) for part in parts for name in sorted(os.listdir(part)) if not name.startswith(".")]
-    kept = [name for name in names if not name.startswith(NO_MAILS)]
+    kept = [name for name in names if not name.startswith(IGNORED_PREFIXES)]
     return [os.path.join(folder, name) for name in sorted(kept, key=_order)]
 
 
@@ -201,7 +201,7 @@ def before_mbox(head: bytes) -> int | None:
         return 0
     found = BEFORE.match(head)
     at = found.end() if found is not None else 0
-    return at if UNDATED.match(head, at, at + LONGEST_POSTMARK) else None
+    return at if UNDATED.match(head, at, at + MAX_POSTMARK_BYTES) else None
 
 
 def _is_mail(name: str, head: bytes) -> bool:
@@ -223,7 +223,7 @@ def _opened(path: str, file: Any) -> Source | DataError:
 
 def _first(stream: Any, most: int) -> bytes:
     pieces, size = [], 0
-    while size < most and (piece := stream.read(min(CHUNK, most - size))):
+    while size < most and (piece := stream.read(min(READ_BYTES, most - size))):
         pieces.append(piece)
         size += len(piece)
     return b"".join(pieces)
@@ -240,22 +240,22 @@ def _numbered(source: str, raws: Iterator[bytes]) -> Iterator[Mail]:
 
 def _split(stream: Any, most: int) -> Iterator[bytes]:
     """The mails of an mbox. Of `text` the first `taken` bytes belong to `kept` already: two of them stay to look back at."""
-    kept, size, text, taken = bytearray(), 0, _first(stream, LONGEST_POSTMARK), 0
+    kept, size, text, taken = bytearray(), 0, _first(stream, MAX_POSTMARK_BYTES), 0
     own = DATED
     if not DATED.match(text) and UNDATED.match(text):
         own = UNDATED
     elif text.startswith(b"From - "):
         own = BARE
     while True:
-        more = stream.read(CHUNK)
+        more = stream.read(READ_BYTES)
         text, taken = text[max(taken - 2, 0) :] + more, min(taken, 2)
         # A "From " line is judged when all of it is there.
-        sure = len(text) - LONGEST_POSTMARK if more else len(text)
+        sure = len(text) - MAX_POSTMARK_BYTES if more else len(text)
         at = taken
         while (at := text.find(b"\nFrom ", at, max(sure, 0) + 5)) >= 0:
             at += 1
             postmark = own if text.endswith((b"\n\n", b"\n\r\n"), 0, at) else FULL
-            if not postmark.match(text, at, at + LONGEST_POSTMARK):
+            if not postmark.match(text, at, at + MAX_POSTMARK_BYTES):
                 continue
             kept += text[taken : min(at, taken + most - size)] if size < most else b""
             yield bytes(kept)

@@ -27,7 +27,7 @@ from .store.state import Lesson, Settings, State
 
 TRAIN = ("all", "error", "near")
 BAND = 0.5  # of scores about the boundary that are near errors; the learner itself leaves alone what is beyond 1
-CELLS = 4_000_000  # of a block of resamples
+CELLS_PER_BLOCK = 4_000_000  # of a block of resamples
 
 
 class Learns(Protocol):
@@ -121,7 +121,7 @@ def figures(scores: Any, spam: Any, *, threshold: float = 0.0, resamples: int = 
         )
         return Figures(n_ham, n_spam, hm, sm, nothing, nothing)
     random, drawn = np.random.default_rng(seed), []
-    block = max(1, CELLS // len(called))
+    block = max(1, CELLS_PER_BLOCK // len(called))
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
         of_ham, of_spam = (_drawn(random, steps[side], size, len(called)) for side in (~spam, spam))
@@ -254,7 +254,7 @@ class _Judged:
 
 # --- Which messages there are and in which order they came: TREC's index files, and the dates of headers.
 
-HEAD = 65_536  # bytes in which headers are looked for
+MAX_HEADER_BYTES = 65_536  # bytes in which headers are looked for
 _RECEIVED = re.compile(rb"^received:((?:[^\n]*\n[ \t])*[^\n]*)", re.I | re.M)
 _DATE = re.compile(rb"^date:([^\n]*)", re.I | re.M)
 _BLANK = re.compile(rb"\r?\n\r?\n")
@@ -282,7 +282,7 @@ def sent(raw: bytes) -> float:
     >>> sent(b"Date: Thu, 1 Jan 1970 01:00:00 +0100\\n\\nHello")
     0.0
     """
-    head = _BLANK.split(raw[:HEAD], maxsplit=1)[0]
+    head = _BLANK.split(raw[:MAX_HEADER_BYTES], maxsplit=1)[0]
     received, date = _RECEIVED.search(head), _DATE.search(head)
     for text in (received[1].rpartition(b";")[2] if received else b"", date[1] if date else b""):
         when = _seconds(text.decode("latin-1"))

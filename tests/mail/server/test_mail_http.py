@@ -314,7 +314,7 @@ def test_what_the_server_cannot_do_is_told_once_a_minute_and_by_health() -> None
 def test_metrics_are_told_also_where_the_filter_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     spam_filter = Plain()
     with serving(spam_filter, http_port=0) as (addresses, _):
-        monkeypatch.setattr("rosenblatt.mail.server.http.PATIENCE", 0.1)
+        monkeypatch.setattr("rosenblatt.mail.server.http.STATS_TIMEOUT_S", 0.1)
         for trouble in (lambda: time.sleep(0.5), lambda: 1 / 0):
             monkeypatch.setattr(spam_filter, "stats", trouble)
             status, text, _ = call(addresses, "GET", "/metrics")

@@ -169,7 +169,7 @@ def test_answers_are_those_of_the_filter(tmp_path: Path) -> None:
 
 
 def test_what_others_teach_is_known_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH", 0.05)
+    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.05)
     ours = Filter.open(tmp_path / "f", create=True, settings={"bits": 16})
     with ours, Filter.open(tmp_path / "f") as other, serving(ours) as (addresses, _):
         before = ask(addresses, request("CHECK", SPAM))
@@ -181,7 +181,7 @@ def test_what_others_teach_is_known_soon(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH", 0.3)
+    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.3)
     ours = Filter.open(tmp_path / "f", create=True, settings={"bits": 16})
     with ours, Filter.open(tmp_path / "f") as other, serving(ours) as (addresses, _):
         learn(addresses, HAM, False)
@@ -194,7 +194,7 @@ def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Pat
 
 
 def test_a_home_that_is_gone_or_may_only_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH", 0.05)
+    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.05)
     warnings: list[str] = []
     with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
         with serving(spam_filter, warn=warnings.append) as (addresses, _):

@@ -67,7 +67,7 @@ def test_too_many_at_once_are_refused_politely() -> None:
 
 
 def test_beyond_those_that_are_told_connections_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.spamd.TOLD", 1)
+    monkeypatch.setattr("rosenblatt.mail.server.spamd.EXTRA_CONNECTIONS", 1)
     limits = Limits(connections=1, stop_seconds=0.1)
     with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as told:
         begun.sendall(b"CHECK")

@@ -94,7 +94,7 @@ def command(paths: tuple[str, ...], through: bool, zero: bool, reasons: int, hom
 
 
 def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
-    from .common import Reading, complain
+    from .common import Reading, report_skipped
 
     reading, label, source = Reading(paths or ("-",)), "", ""
 
@@ -111,7 +111,7 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
                 click.echo(json.dumps({"mail": source, **found._asdict()}, ensure_ascii=False))
             else:
                 click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {source}")
-    complain(reading)
+    report_skipped(reading)
     if reading.skipped or not reading.seen:
         if not reading.skipped:
             click.echo("rosenblatt: there was no mail", err=True)
@@ -170,7 +170,7 @@ def _stamped(home: str, raw: bytes, reasons: int) -> tuple[tuple[memoryview, byt
 
     with opened(home) as spam_filter:
         found = spam_filter.classify(raw)
-        why: list[Any] = supporting(found.label, spam_filter.telling(raw, 4 * reasons))[:reasons] if reasons else []
+        why: list[Any] = supporting(found.label, spam_filter.explain_words(raw, 4 * reasons))[:reasons] if reasons else []
     return pieces(raw, header_value(found, why)), found.label
 
 

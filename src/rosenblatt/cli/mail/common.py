@@ -40,7 +40,7 @@ def opened(home: str, create: bool = False, **settings: Any) -> Any:
 
 # --- Mail from paths, with a bar while it is read, and what was skipped told at the end.
 
-SHOWN = 20  # of the files that were skipped
+MAX_SKIPPED_LINES = 20  # of the files that were skipped
 
 
 class Reading:
@@ -64,13 +64,13 @@ class Reading:
         self.skipped += found.skipped
 
 
-def complain(*readings: Reading) -> None:
+def report_skipped(*readings: Reading) -> None:
     """What all of them skipped."""
     skipped = _skipped(readings)
-    for source, reason in skipped[:SHOWN]:
+    for source, reason in skipped[:MAX_SKIPPED_LINES]:
         note(f"skipped {source}: {reason}")
-    if len(skipped) > SHOWN:
-        note(f"skipped {len(skipped) - SHOWN:,} more")
+    if len(skipped) > MAX_SKIPPED_LINES:
+        note(f"skipped {len(skipped) - MAX_SKIPPED_LINES:,} more")
     if len(skipped) > 1:
         note(f"skipped {plural(len(skipped), 'file')} in all")
 
@@ -85,7 +85,7 @@ def no_mail(paths: Iterable[str], *readings: Reading) -> Failure:
     if len(skipped) == 1:
         source, reason = skipped[0]
         return Failure(f"{source}: {reason}")
-    complain(*readings)
+    report_skipped(*readings)
     return Failure(f"there is no mail in {join_and([printable(path) for path in paths])}")
 
 

@@ -14,7 +14,7 @@ from ...mail.store.state import Settings
 from ...reporting.text import percent, plural
 from ..console import Failure, bar, check_picture, check_writable, note, out, print_json
 from ..options import as_json, seed
-from .common import Reading, Sides, complain, home, opened, sides
+from .common import Reading, Sides, home, opened, report_skipped, sides
 
 if TYPE_CHECKING:
     from ...mail.evaluation import Evaluation
@@ -135,7 +135,7 @@ def _measured(
 ) -> _Measured:
     from ...mail.evaluation import chronological
     from ...mail.message.parse import parse
-    from ...mail.store.store import expect
+    from ...mail.store.store import load_numba_for
 
     if index is not None and (spam or ham):
         raise click.UsageError("give --index or --spam and --ham, not both")
@@ -144,7 +144,7 @@ def _measured(
             raise click.UsageError("--order time needs --spam, --ham or --index: the filter in --home does not keep dates")
         with opened(home) as spam_filter:
             has = spam_filter.stats()
-            expect(has["messages"])
+            load_numba_for(has["messages"])
             messages = list(spam_filter.messages())
             if order == "shuffled":
                 random.Random(seed).shuffle(messages)
@@ -154,7 +154,7 @@ def _measured(
         mails = chronological(mails)
     elif order == "shuffled":
         random.Random(seed).shuffle(mails)
-    expect(len(mails))
+    load_numba_for(len(mails))
     return _Measured([(parse(raw), is_spam) for _, raw, is_spam in mails])
 
 
@@ -164,7 +164,7 @@ def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[t
         readings.append(Reading(paths, watch, only_mails=True))
         for mail in readings[-1]:
             yield mail.source, mail.raw, is_spam
-    complain(*readings)
+    report_skipped(*readings)
 
 
 def _read_index(index: str, watch: Any) -> Iterator[tuple[str, bytes, bool]]:

@@ -42,7 +42,7 @@ def command(path: str, features: int, single: bool, home: str, as_json: bool) ->
 
 # --- What `mail explain` and `mail show` print.
 
-SHORTEST, LONGEST, BESIDE = 3, 30, 13  # columns of bars, and of what stands beside names and bars
+MIN_BAR_COLUMNS, MAX_BAR_COLUMNS, OTHER_COLUMNS = 3, 30, 13  # columns of bars, and of what stands beside names and bars
 
 
 def explain(spam_filter: Any, path: str, count: int, single: bool, as_json: bool) -> None:
@@ -54,7 +54,7 @@ def explain(spam_filter: Any, path: str, count: int, single: bool, as_json: bool
     if next(mails, None) is not None:
         note(f"there are more mails; only the first is explained, {mail.source}")
     found = spam_filter.classify(mail.raw)
-    reasons = spam_filter.explain(mail.raw, count) if single else spam_filter.telling(mail.raw, count)
+    reasons = spam_filter.explain(mail.raw, count) if single else spam_filter.explain_words(mail.raw, count)
     rest = found.score - sum(reason.weight for reason in reasons)
     if as_json:
         told = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
@@ -75,7 +75,7 @@ def explain(spam_filter: Any, path: str, count: int, single: bool, as_json: bool
 
 def show(spam_filter: Any, count: int, as_json: bool) -> None:
     has, calibration = spam_filter.stats(), spam_filter.calibration
-    spammy, hammy = spam_filter.telling_top(count) if count else ([], [])
+    spammy, hammy = spam_filter.distinct_top(count) if count else ([], [])
     if as_json:
         told = {
             side: [{"feature": r.name, "weight": r.weight} for r in rows]
@@ -102,9 +102,9 @@ def promise(ham_loss: float, calibration: Calibration, messages: int) -> str:
     """What of the ham may be called spam, and whether that can be promised: after so many messages, or ever."""
 
     from ...mail.store.state import WINDOW
-    from ...mail.verdict import hams_for
+    from ...mail.verdict import hams_needed
 
-    asked, need = f"{100.0 * ham_loss:g} %", hams_for(ham_loss)
+    asked, need = f"{100.0 * ham_loss:g} %", hams_needed(ham_loss)
     if calibration.from_errors:
         return f"{asked} asked for; nothing is promised where a filter is taught its errors only"
     if need == inf:
@@ -133,9 +133,9 @@ def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float
     table = Table(title, "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.columns[1].justify = "right"
     largest = max((abs(weight) for _, weight in rows), default=0.0) or 1.0
-    room = out().width - max((cell_len(name) for name in (title, *(name for name, _ in rows))), default=0) - BESIDE
+    room = out().width - max((cell_len(name) for name in (title, *(name for name, _ in rows))), default=0) - OTHER_COLUMNS
     for name, weight in rows:
-        size = max(int(weight != 0.0), round(min(max(room, SHORTEST), LONGEST) * abs(weight) / largest))
+        size = max(int(weight != 0.0), round(min(max(room, MIN_BAR_COLUMNS), MAX_BAR_COLUMNS) * abs(weight) / largest))
         sign = weight > 0
         table.add_row(Text(name), f"{weight:+.4f}", Text(("+" if sign else "-") * size, style="red" if sign else "green"))
     for name, weight in rest:

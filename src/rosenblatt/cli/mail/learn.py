@@ -11,7 +11,7 @@ import click
 from ...reporting.text import join_and, plural
 from ..console import bar, note, print_json
 from ..options import as_json
-from .common import Reading, Sides, complain, home, no_mail, opened, sides
+from .common import Reading, Sides, home, no_mail, opened, report_skipped, sides
 
 
 @click.command("learn", cls=Sides)
@@ -64,7 +64,7 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
 
 # --- What `mail learn`, `unlearn` and `relearn` do and say.
 
-GONE = "its text is no longer in the log, so it cannot be taken back; nothing was changed"
+TEXT_DROPPED = "its text is no longer in the log, so it cannot be taken back; nothing was changed"
 SIDES = {True: "spam", False: "ham", None: None}
 
 
@@ -87,7 +87,7 @@ def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple
     readings = [reading for reading, _ in sides]
     if (spam or ham) and not first:
         raise no_mail([*spam, *ham], *readings)
-    complain(*readings)
+    report_skipped(*readings)
     skipped = sum(len(reading.skipped) for reading in readings)
     if done.unmixed:
         note(f"all was learnt, but not mixed with earlier mail ({done.unmixed}); the next such command tries again")
@@ -111,17 +111,17 @@ def _said(settings: dict[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items()]
 
 
-def take_back(spam_filter: Any, paths: tuple[str, ...], as_json: bool) -> int:
+def unlearn(spam_filter: Any, paths: tuple[str, ...], as_json: bool) -> int:
     """How many were not taken back."""
     reading, sources, told = Reading(paths), list[str](), []
     for source, (known, exact) in zip(sources, spam_filter.unlearn_many(_raws(reading, sources)), strict=True):
         told.append({"mail": source, "known": known, "taken_back": known and exact})
         if not as_json:
-            click.echo(f"{source}: {'was never learnt' if not known else 'taken back, exactly' if exact else GONE}")
+            click.echo(f"{source}: {'was never learnt' if not known else 'taken back, exactly' if exact else TEXT_DROPPED}")
     return _end(reading, told, "taken_back", sum(not each["taken_back"] for each in told), as_json)
 
 
-def move(spam_filter: Any, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
+def relearn(spam_filter: Any, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
     """How many were not moved."""
     reading, sources, told = Reading(paths), list[str](), []
     spam, missed = None if side is None else side == "spam", 0
@@ -132,7 +132,7 @@ def move(spam_filter: Any, paths: tuple[str, ...], side: str | None, as_json: bo
         if now is None:
             words = "was never learnt: say --as spam or --as ham"
         elif found.folded:
-            words = GONE
+            words = TEXT_DROPPED
         else:
             words = f"is {now} already" if was == now else f"is {now} now"
         told.append({"mail": source, "was": was, "is": now, "moved": moved})
@@ -149,7 +149,7 @@ def _raws(reading: Reading, sources: list[str]) -> Iterator[bytes]:
 
 
 def _end(reading: Reading, told: list[dict[str, Any]], done: str, missed: int, as_json: bool) -> int:
-    complain(reading)
+    report_skipped(reading)
     if as_json:
         print_json(told)
     if not told and not reading.skipped:

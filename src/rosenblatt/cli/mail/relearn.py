@@ -1,4 +1,4 @@
-"""`rosenblatt mail relearn`: move mail to the other side."""
+"""`rosenblatt mail relearn`: relearn mail to the other side."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def command(paths: tuple[str, ...], side: str | None, home: str, as_json: bool) 
       rosenblatt mail relearn misfiled.eml
       rosenblatt mail relearn --as ham ~/Mail/.NotJunk
     """
-    from .learn import move
+    from .learn import relearn
 
     with opened(home) as spam_filter:
-        missed = move(spam_filter, paths, side, as_json)
+        missed = relearn(spam_filter, paths, side, as_json)
     if missed:
         raise click.exceptions.Exit(1)

@@ -66,7 +66,7 @@ def command(home: str, **given: Any) -> None:
 
 # --- What `mail serve` does.
 
-AT_ONCE = 4  # mails of the largest size
+MIN_LARGE_MAILS = 4  # mails of the largest size
 
 
 def run(home: str, given: dict[str, Any]) -> None:
@@ -83,7 +83,7 @@ def run(home: str, given: dict[str, Any]) -> None:
         token=token_from(given["token_file"]),
         tell=not given["no_tell"],
         remote_spamd=given["remote_spamd"],
-        limits=Limits(largest, max(AT_ONCE * largest, Limits().bytes_at_once), connections=given["connections"]),
+        limits=Limits(largest, max(MIN_LARGE_MAILS * largest, Limits().bytes_at_once), connections=given["connections"]),
         log=note if given["verbose"] else None,
         warn=note,
     )

@@ -22,9 +22,9 @@ def command(paths: tuple[str, ...], home: str, as_json: bool) -> None:
     Example:
       rosenblatt mail unlearn mistake.eml
     """
-    from .learn import take_back
+    from .learn import unlearn
 
     with opened(home) as spam_filter:
-        missed = take_back(spam_filter, paths, as_json)
+        missed = unlearn(spam_filter, paths, as_json)
     if missed:
         raise click.exceptions.Exit(1)

@@ -9,9 +9,9 @@ import numpy as np
 from ..compile import inlined, kernel
 from ..text.murmur import murmur3
 
-FIELDS, HEADERS, BODY, WIDTH = np.uintp(9), np.uintp(5), np.uintp(6), np.uintp(5)
+FIELDS, HEADERS, BODY, GRAM_BYTES = np.uintp(9), np.uintp(5), np.uintp(6), np.uintp(5)
 WORDS, LINES, NAMES, PAIR = np.uint32(16), np.uint32(32), np.uint32(33), np.uint32(0x9E3779B1)
-DRAWN = np.uint32(1 << 31)
+BODY_GRAM_HASHES = np.uint32(1 << 31)
 ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
 SPACE, NEWLINE, COLON = np.uint8(32), np.uint8(10), np.uint8(58)
 DIGIT = 11  # bits that one pass of the sort looks at
@@ -79,9 +79,9 @@ def _field(text: Any, size: Any, f: Any, found: Any, n: Any) -> Any:
         before, first = h, False
         start, end = _word(text, end, size)
     i = ZERO
-    while i + WIDTH <= size:
-        h = murmur3(text, i, i + WIDTH, np.uint32(f))
-        if f != BODY or h < DRAWN:
+    while i + GRAM_BYTES <= size:
+        h = murmur3(text, i, i + GRAM_BYTES, np.uint32(f))
+        if f != BODY or h < BODY_GRAM_HASHES:
             found[n] = h
             n += ONE
         i += ONE

@@ -19,7 +19,7 @@ from .html import (  # fmt: skip
     CONTROLS,
     ENDLESS,
     HIDDEN,
-    LONGEST_ADDRESS,
+    MAX_ADDRESS_BYTES,
     TITLES,
     VERBATIM,
     code_pages,
@@ -40,7 +40,7 @@ def compiled(html: bytes) -> tuple[bytes, list[bytes]]:
     text, links, done = np.empty(room, np.uint8), np.empty(room, np.uint8), np.zeros(2, np.int64)
     html_text(np.frombuffer(html, np.uint8), text, links, done, markup())
     addresses = links[: done[1]].tobytes().split(b"\n")[:-1]
-    return text[: done[0]].tobytes(), [a if len(a) <= LONGEST_ADDRESS else shortened(a) for a in addresses]
+    return text[: done[0]].tobytes(), [a if len(a) <= MAX_ADDRESS_BYTES else shortened(a) for a in addresses]
 
 
 @cache

@@ -42,7 +42,7 @@ _RUN = re.compile(rb"[9Aa]{2,}+")
 _ZONE = re.compile(rb"[+-]\d{4}\b|\b(?:GMT|UTC?|[ECMP][SD]T)\b")
 _TAG = re.compile(rb"(?:^|;)\s*+(a|c|d|s)\s*+=\s*+([\w./+-]{1,100})")
 _RESULT = re.compile(rb"\b(?:spf|dkim|dmarc|arc|sender-id|iprev)\s?=\s?\w{1,20}", re.I)
-_KEPT = 200
+_SHAPE_BYTES = 200
 
 
 def shape(value: bytes) -> bytes:
@@ -51,7 +51,7 @@ def shape(value: bytes) -> bytes:
     >>> shape(b"----=_NextPart_000_01C2AB.9F")
     b'----=_a_9_h.h'
     """
-    return _RUN.sub(_run, value[:_KEPT].translate(_LETTERS))
+    return _RUN.sub(_run, value[:_SHAPE_BYTES].translate(_LETTERS))
 
 
 def _run(found: re.Match[bytes]) -> bytes:
@@ -61,7 +61,7 @@ def _run(found: re.Match[bytes]) -> bytes:
 
 def id_shape(value: bytes) -> bytes:
     """The host is kept: `<200208231511.QAA01654@lugh.tuatha.org>` is `<9.h@lugh.tuatha.org>`."""
-    left, at, host = value[:_KEPT].rpartition(b"@")
+    left, at, host = value[:_SHAPE_BYTES].rpartition(b"@")
     return shape(left) + at + to_utf8(host) if at else shape(host)
 
 
@@ -80,7 +80,7 @@ def type_shape(value: bytes) -> bytes:
             text = shape(text)
         elif name in (b"name", b"filename"):
             continue
-        found.append(to_utf8(name[:40] + b"=" + text[:_KEPT]))
+        found.append(to_utf8(name[:40] + b"=" + text[:_SHAPE_BYTES]))
     return b"; ".join(found)
 
 
@@ -137,10 +137,10 @@ _SHAPES: dict[bytes, Callable[[bytes], bytes]] = {
     b"authentication-results": results_of,
     b"received-spf": results_of,
 }
-_VALUE_KEPT = 200
+_VALUE_BYTES = 200
 
 
-class Said:
+class HeaderFields:
     """The fields that a mail's headers fill; of several with one name the first that is not empty, or all of them."""
 
     __slots__ = ("content", "lines", "received", "reply_to", "sender", "subject", "to")
@@ -156,7 +156,7 @@ class Said:
             if way is _plainly:
                 if b"=?" in value or not value.isascii():
                     value = decoded(value, charset)
-                lines.append(name + b": " + (value if len(value) <= _VALUE_KEPT else cut(value, _VALUE_KEPT)))
+                lines.append(name + b": " + (value if len(value) <= _VALUE_BYTES else cut(value, _VALUE_BYTES)))
             elif way is _as_name:
                 lines.append(name)
             elif way is not None:

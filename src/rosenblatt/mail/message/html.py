@@ -31,10 +31,10 @@ from .encodings import visible
 
 # Quantifiers that never give back: whatever does not match is left at once.
 REFERENCE = re.compile(rb"&(?:#[0-9]++;?|#[xX][0-9a-fA-F]++;?|[A-Za-z][A-Za-z0-9]*+;?)")
-LONGEST_OPEN = 6  # letters of the longest name that may stand without a semicolon
+MAX_OPEN_NAME_BYTES = 6  # letters of the longest name that may stand without a semicolon
 REPLACEMENT = 0xFFFD
-SHORT = 8  # bytes of references that are remembered: mails repeat them
-AT_ONCE = 1 << 16  # bytes; of more, a list of pieces would take much memory
+CACHED_REFERENCE_BYTES = 8  # bytes of references that are remembered: mails repeat them
+BYTES_PER_STEP = 1 << 16  # bytes; of more, a list of pieces would take much memory
 
 
 @cache
@@ -62,11 +62,11 @@ def decoded(raw: bytes, attribute: bool = False) -> bytes:
     if b"&" not in raw:
         return raw
     character = _in_attribute if attribute else _in_text
-    if len(raw) <= AT_ONCE:
+    if len(raw) <= BYTES_PER_STEP:
         return REFERENCE.sub(character, raw)
     pieces, at = [], 0
     while at < len(raw):
-        end = raw.find(b"&", at + AT_ONCE)  # no reference goes beyond the next one
+        end = raw.find(b"&", at + BYTES_PER_STEP)  # no reference goes beyond the next one
         end = end if end >= 0 else len(raw)
         pieces.append(REFERENCE.sub(character, raw[at:end]))
         at = end
@@ -74,12 +74,12 @@ def decoded(raw: bytes, attribute: bool = False) -> bytes:
 
 
 def _in_text(found: Any) -> bytes:
-    return (_one if found.end() - found.start() > SHORT else _short)(found[0], False, b"")
+    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], False, b"")
 
 
 def _in_attribute(found: Any) -> bytes:
     after = found.string[found.end() : found.end() + 1]
-    return (_one if found.end() - found.start() > SHORT else _short)(found[0], True, after)
+    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], True, after)
 
 
 def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:
@@ -89,7 +89,7 @@ def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:
     whole = table.get(name) if name.endswith(b";") else None
     if whole is not None:
         return _blank_or(whole)
-    for length in range(min(LONGEST_OPEN, len(name)), 1, -1):
+    for length in range(min(MAX_OPEN_NAME_BYTES, len(name)), 1, -1):
         value = table.get(name[:length])
         if value is not None:
             rest = name[length:]
@@ -132,7 +132,7 @@ TITLES = frozenset(b"textarea title".split())
 VERBATIM = frozenset(b"plaintext xmp".split())
 ENDLESS = b"plaintext"
 ADDRESSES = frozenset(b"action background data href src".split())
-LONGEST_ADDRESS = 2048  # bytes kept of one
+MAX_ADDRESS_BYTES = 2048  # bytes kept of one
 
 CONTROLS = bytes(c for c in (*range(32), 127) if c not in b"\t\n\v\f\r")
 NO_BREAK = "\u00a0".encode()
@@ -242,13 +242,13 @@ def _note(name: bytes, attribute: bytes, value: bytes, text: bytearray, addresse
 
 def shortened(address: bytes) -> bytes:
     """The first bytes of an address that is too long, up to a whole character."""
-    return address if len(address) <= LONGEST_ADDRESS else address[:LONGEST_ADDRESS].decode("utf-8", "ignore").encode()
+    return address if len(address) <= MAX_ADDRESS_BYTES else address[:MAX_ADDRESS_BYTES].decode("utf-8", "ignore").encode()
 
 
 def _tidied(text: bytes) -> bytes:
     text = text.translate(None, CONTROLS)
     text = visible(text.replace(NO_BREAK, b" "))
-    if len(text) <= AT_ONCE:
+    if len(text) <= BYTES_PER_STEP:
         lines = (b" ".join(line.split()) for line in text.split(b"\n"))
         return b"\n".join(line for line in lines if line)
     # The same at a third of the speed, without a list of all words.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 # In this order: what is known of the sender and the way, what is written, and what hangs on it.
 FIELDS = ("subject", "from", "reply-to", "to", "received", "headers", "body", "links", "attachments")
 _LENGTHS = struct.Struct(f"<{len(FIELDS)}I")
-LEVEL = 6
+ZLIB_LEVEL = 6
 
 
 class Message(NamedTuple):
@@ -27,7 +27,7 @@ class Message(NamedTuple):
 
     def pack(self) -> bytes:
         """As the log keeps it."""
-        return zlib.compress(_LENGTHS.pack(*map(len, self)) + b"".join(self), LEVEL)
+        return zlib.compress(_LENGTHS.pack(*map(len, self)) + b"".join(self), ZLIB_LEVEL)
 
     @classmethod
     def unpack(cls, packed: bytes) -> Message:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .encodings import cut, from_transfer, one_newline, to_utf8, valid, without_uuencoded
-from .fields import Said
+from .fields import HeaderFields
 from .headers import end_of_head
 from .html import links_of, strip
 from .message import LIMITS, Limits, Message
@@ -18,7 +18,7 @@ _BEFORE = re.compile(
 )
 _HTML = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body)[\s>]", re.I)
 _HTML_TYPES = (b"text/html", b"text/xhtml", b"application/xhtml+xml")
-_KINDS = 20
+_MAX_PART_LINES = 20
 _TEXT_NAMES = (b"txt", b"text", b"htm", b"html", b"shtml", b"xhtml", b"eml")
 
 
@@ -33,8 +33,8 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
     start = begin.end() if begin else 0
     stop, body = end_of_head(raw, start, len(raw))
     head = raw[start:stop]
-    said = Said(head, limits)
-    gathered = _Gathered(limits)
+    said = HeaderFields(head, limits)
+    gathered = _PartCollector(limits)
     for part in parts_of(raw, body, said.content, limits):
         gathered.add(part)
     return Message(
@@ -50,7 +50,7 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
     )
 
 
-class _Gathered:
+class _PartCollector:
     """What the parts of one mail say, so far."""
 
     def __init__(self, limits: Limits) -> None:
@@ -63,7 +63,7 @@ class _Gathered:
 
     def add(self, part: Part) -> None:
         content = part.content
-        if len(self.kinds) < _KINDS:
+        if len(self.kinds) < _MAX_PART_LINES:
             kind = b" ".join((b"part:", content.type[:80], content.charset[:40].lower(), content.encoding[:20]))
             self.kinds.append(to_utf8(b" ".join(kind.split())))
         suffix = content.name.rpartition(b".")[2].strip().lower() if b"." in content.name else b""

@@ -7,14 +7,14 @@ import re
 from ..identity import stamped
 from ..message.headers import END, STAMP, headers, without
 from ..verdict import header_value, supporting, symbols
-from .engine import THRESHOLD, Judged
+from .engine import THRESHOLD, Judgment
 
 # Where ours go, theirs leave: a sender who writes `X-Spam-Flag` himself decides nothing.
-OURS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
+SPAM_HEADERS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
 _LINE = re.compile(rb"[^\r\n]*+(%s?)" % END)
 
 
-def report(judged: Judged) -> bytes:
+def report(judged: Judgment) -> bytes:
     verdict = judged.verdict
     lines = [
         f"Rosenblatt says {verdict.label}: {judged.points} points, a score of {verdict.score:.4f},",
@@ -32,11 +32,11 @@ def _one_line(name: str) -> str:
     return "".join(c if c.isprintable() else " " for c in name)[:80]
 
 
-def marked(raw: bytes, judged: Judged) -> bytes:
+def marked(raw: bytes, judged: Judgment) -> bytes:
     """The mail with our stamp, and headers as SpamAssassin writes them at its top, without others of these names; every other
     byte as it was."""
     names = symbols(supporting(judged.verdict.label, judged.reasons))
-    done = stamped(without(raw, (*OURS, STAMP)), header_value(judged.verdict, judged.reasons))
+    done = stamped(without(raw, (*SPAM_HEADERS, STAMP)), header_value(judged.verdict, judged.reasons))
     start, _ = headers(done)
     newline = _line_end(done, start)
     block = [

@@ -22,8 +22,8 @@ from .metrics import Journal
 # since spamc prints one; rounding never carries a mail over a boundary, and the scale never falls where our score rises.
 
 THRESHOLD = 5.0
-MOST = 99.9
-NARROWEST = 0.1  # a gap of nothing between ham and spam would make every score endless
+MAX_POINTS = 99.9
+MIN_GAP = 0.1  # a gap of nothing between ham and spam would make every score endless
 
 
 class Boundaries(Protocol):
@@ -51,24 +51,24 @@ def points(score: float, label: str, boundaries: Boundaries) -> Points:
     >>> [str(points(score, found.label(score), found)) for score in (-0.75, 0.0, 0.499, 0.5, 2.0)]
     ['-1.2 / 5.0', '2.5 / 5.0', '4.9 / 5.0', '5.0 / 5.0', '12.5 / 5.0']
     """
-    width = max(boundaries.spam_from - boundaries.ham_to, NARROWEST)
+    width = max(boundaries.spam_from - boundaries.ham_to, MIN_GAP)
     raw = THRESHOLD + THRESHOLD * (score - boundaries.spam_from) / width
-    low, high = {"spam": (THRESHOLD, MOST), "ham": (-MOST, 0.0)}.get(label, (0.1, THRESHOLD - 0.1))
+    low, high = {"spam": (THRESHOLD, MAX_POINTS), "ham": (-MAX_POINTS, 0.0)}.get(label, (0.1, THRESHOLD - 0.1))
     return Points(min(max(round(raw, 1), low), high) + 0.0, label == "spam")
 
 
 # ---
 
 T = TypeVar("T")
-REASONS = 8
-TOO_LONG = "the answer took too long"
-BATCH = 64  # lessons that are committed together at most
+DEFAULT_REASONS = 8
+TIMEOUT_MESSAGE = "the answer took too long"
+LESSONS_PER_COMMIT = 64  # lessons that are committed together at most
 # Of both kinds that parsers tell apart, so that whatever is compiled is there before the first client.
 SAMPLES = (
     b"Subject: warm\nFrom: a@b.example\n\nplain text\n",
     b"Subject: warm\nContent-Type: text/html\n\n<html><body><p>text <a href='http://a.example/'>here</a></body></html>\n" * 2,
 )
-REFRESH = 2.0  # seconds after which what other processes have learnt is taken in
+REFRESH_S = 2.0  # seconds after which what other processes have learnt is taken in
 
 
 class Filters(Protocol):
@@ -77,7 +77,7 @@ class Filters(Protocol):
     @property
     def calibration(self) -> Boundaries: ...
     def classify(self, raw: bytes) -> Verdict: ...
-    def telling(self, raw: bytes, n: int) -> list[Reason]: ...
+    def explain_words(self, raw: bytes, n: int) -> list[Reason]: ...
     def label_of(self, raw: bytes) -> bool | None: ...  # as which it was learnt: spam, ham, not at all
     def learn(self, mails: Sequence[tuple[bytes, bool]]) -> Any: ...  # has kept: mails that could not be moved
     def relearn(self, raw: bytes, spam: bool) -> Any: ...
@@ -87,7 +87,7 @@ class Filters(Protocol):
     def stats(self) -> dict[str, Any]: ...
 
 
-class Judged(NamedTuple):
+class Judgment(NamedTuple):
     verdict: Verdict
     points: Points
     reasons: list[Reason]
@@ -104,8 +104,8 @@ class Engine:
 
     def __init__(self, spam_filter: Filters, workers: int | None = None, journal: Journal | None = None) -> None:
         self.filter, self._journal = spam_filter, journal or Journal()
-        self.learnt = 0
-        self.trouble: str | None = None  # why nothing can be learnt, as far as is known
+        self.n_learned = 0
+        self.learning_error: str | None = None  # why nothing can be learnt, as far as is known
         self._failed = False  # whether that was found by a lesson, which shows more than `look` does: a disk that is full
         self._pool = ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1), "verdict")
         self._lessons: queue.SimpleQueue[_Lesson | None] = queue.SimpleQueue()
@@ -120,17 +120,17 @@ class Engine:
         for mail in SAMPLES:
             self.filter.classify(mail)
 
-    async def judge(self, raw: bytes, write: Callable[[bytes, Judged], T], reasons: int = 0) -> tuple[Judged, T]:
+    async def judge(self, raw: bytes, write: Callable[[bytes, Judgment], T], reasons: int = 0) -> tuple[Judgment, T]:
         """What the filter says of a mail, and what `write` makes of that. Mails may be large and hostile: they are read and
         written about in the thread of a worker only."""
 
-        def work() -> tuple[Judged, T]:
+        def work() -> tuple[Judgment, T]:
             judged = self._judge(raw, reasons)
             return judged, write(raw, judged)
 
         return await self.in_pool(work)
 
-    async def tell(self, raw: bytes, spam: bool | None) -> bool:
+    async def teach(self, raw: bytes, spam: bool | None) -> bool:
         """Learn a mail, or forget it (None); True where the filter changed. It is on disk when this returns."""
         lesson = _Lesson(raw, spam, Future())
         self._lessons.put(lesson)
@@ -139,19 +139,19 @@ class Engine:
     async def stats(self) -> dict[str, Any]:
         return await self.in_pool(self.filter.stats)
 
-    def look(self) -> None:
+    def check_learning(self) -> None:
         """See whether a lesson could be written, by a transaction with nothing in it."""
         try:
             self.filter.unlearn_many([])
         except Exception as error:
-            self._learning(failure(error))
+            self._set_learning_error(failure(error))
         else:
             if not self._failed:
-                self._learning(None)
+                self._set_learning_error(None)
 
-    def _learning(self, trouble: str | None) -> None:
-        if trouble != self.trouble:
-            self.trouble = trouble
+    def _set_learning_error(self, trouble: str | None) -> None:
+        if trouble != self.learning_error:
+            self.learning_error = trouble
             self._journal.warn(trouble or "learning is possible again")
 
     def in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
@@ -164,20 +164,20 @@ class Engine:
         self._lessons.put(None)
         self._learner.join(seconds)
 
-    def _judge(self, raw: bytes, n: int) -> Judged:
+    def _judge(self, raw: bytes, n: int) -> Judgment:
         verdict = self.filter.classify(raw)
-        reasons = self.filter.telling(raw, n) if n else []
-        return Judged(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
+        reasons = self.filter.explain_words(raw, n) if n else []
+        return Judgment(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
 
     def _learn_all(self) -> None:
         """In the order in which they came; runs of mails to learn in one transaction, and runs of mails to forget."""
         batch: list[_Lesson] = []
-        due = monotonic() + REFRESH
+        due = monotonic() + REFRESH_S
         while True:
             if monotonic() >= due:  # also where lessons never cease: of a known mail the filter looks at nothing else
                 self._refresh()
-                self.look()
-                due = monotonic() + REFRESH
+                self.check_learning()
+                due = monotonic() + REFRESH_S
             try:
                 lesson = self._lessons.get(timeout=0 if batch else max(0.0, due - monotonic()))
             except queue.Empty:
@@ -185,7 +185,9 @@ class Engine:
                     self._learn(batch)
                     batch = []
                 continue
-            if batch and (lesson is None or len(batch) >= BATCH or (lesson.spam is None) != (batch[0].spam is None)):
+            if batch and (
+                lesson is None or len(batch) >= LESSONS_PER_COMMIT or (lesson.spam is None) != (batch[0].spam is None)
+            ):
                 self._learn(batch)
                 batch = []
             if lesson is None:
@@ -199,16 +201,16 @@ class Engine:
             done = self._learn_together(lessons)
         except Exception as error:
             for lesson in lessons:
-                self._not_learnt(lesson, error)
+                self._set_failed(lesson, error)
             return
         for lesson, new, was_done in zip(lessons, changed, done, strict=True):
             try:
                 if not was_done:
                     self._learn_one(lesson)
             except Exception as error:
-                self._not_learnt(lesson, error)
+                self._set_failed(lesson, error)
             else:
-                self._learnt(lesson, new)
+                self._set_learned(lesson, new)
 
     def _changed(self, lessons: Sequence[_Lesson]) -> list[bool]:
         """Whether each will change the filter, if all are learnt in their order."""
@@ -237,17 +239,17 @@ class Engine:
         else:
             self.filter.relearn(lesson.raw, lesson.spam)
 
-    def _learnt(self, lesson: _Lesson, changed: bool) -> None:
+    def _set_learned(self, lesson: _Lesson, changed: bool) -> None:
         if changed:
-            self.learnt += 1
+            self.n_learned += 1
             self._failed = False
-            self._learning(None)
+            self._set_learning_error(None)
         lesson.done.set_result(changed)
 
-    def _not_learnt(self, lesson: _Lesson, error: Exception) -> None:
+    def _set_failed(self, lesson: _Lesson, error: Exception) -> None:
         if not isinstance(error, FoldedError):  # that one is the mail's
             self._failed = True
-            self._learning(failure(error))
+            self._set_learning_error(failure(error))
         lesson.done.set_exception(error)
 
     def _refresh(self) -> None:

@@ -25,13 +25,13 @@ from starlette.routing import Route
 
 from ...serving.http import Bodies, is_local
 from ..store.connection import FoldedError
-from .engine import REASONS, TOO_LONG, Engine, Judged, failure
+from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
 from .limits import Budget, BudgetError, Limits, Share
 from .metrics import TYPE, Journal, Metrics, resident_bytes
 
 TYPES = ("message/rfc822", "application/octet-stream")
-MOST_REASONS = 100
-PATIENCE = 5.0  # seconds for the filter to say something of itself; Prometheus waits for ten
+MAX_REASONS = 100
+STATS_TIMEOUT_S = 5.0  # seconds for the filter to say something of itself; Prometheus waits for ten
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -58,7 +58,7 @@ class Api:
             Route("/v1/classify", self._watched("classify", self._classify), methods=["POST"]),
             Route("/v1/learn", self._watched("learn", self._learn), methods=["POST"]),
             Route("/healthz", self._watched("healthz", self._healthz, open_to_all=True), methods=["GET"]),
-            Route("/metrics", self._watched("metrics", self._tell_metrics), methods=["GET"]),
+            Route("/metrics", self._watched("metrics", self._metrics_text), methods=["GET"]),
         ]
         application = Starlette(routes=routes, exception_handlers={HTTPException: self._unrouted})
         application.router.redirect_slashes = False  # that would answer before anybody is checked, with his own Host
@@ -97,9 +97,9 @@ class Api:
                 raise HTTPException(401, "the Authorization header does not have the token", {"WWW-Authenticate": "Bearer"})
 
     async def _classify(self, request: Request) -> Response:
-        asked = request.query_params.get("reasons", str(REASONS))
-        if not (asked.isascii() and asked.isdigit() and len(asked) < 5 and int(asked) <= MOST_REASONS):
-            raise HTTPException(400, f"reasons must be a whole number from 0 to {MOST_REASONS}")
+        asked = request.query_params.get("reasons", str(DEFAULT_REASONS))
+        if not (asked.isascii() and asked.isdigit() and len(asked) < 5 and int(asked) <= MAX_REASONS):
+            raise HTTPException(400, f"reasons must be a whole number from 0 to {MAX_REASONS}")
         with self._budget.share() as share:
             mail = await self._mail(request, share)
             judged, reasons = await self._in_time(self._engine.judge(mail, _reasons, int(asked)))
@@ -121,25 +121,28 @@ class Api:
             raise HTTPException(400, "as must be spam, ham or forget: POST /v1/learn?as=spam")
         with self._budget.share() as share:
             mail = await self._mail(request, share)
-            changed = await self._in_time(self._engine.tell(mail, None if kind == "forget" else kind == "spam"))
+            changed = await self._in_time(self._engine.teach(mail, None if kind == "forget" else kind == "spam"))
         return JSONResponse({"as": kind, "changed": changed})
 
     async def _healthz(self, request: Request) -> Response:
         """Verdicts are given in any case; `learning` says whether lessons are kept, too."""
-        told: dict[str, Any] = {"status": "stopping" if self.stopping else "ok", "learning": self._engine.trouble is None}
-        if self._engine.trouble is not None:
-            told["reason"] = self._engine.trouble
+        told: dict[str, Any] = {
+            "status": "stopping" if self.stopping else "ok",
+            "learning": self._engine.learning_error is None,
+        }
+        if self._engine.learning_error is not None:
+            told["reason"] = self._engine.learning_error
         return JSONResponse(told, 503 if self.stopping else 200)
 
-    async def _tell_metrics(self, request: Request) -> Response:
-        sizes: dict[str, float] = {"learning": self._engine.trouble is None}
+    async def _metrics_text(self, request: Request) -> Response:
+        sizes: dict[str, float] = {"learning": self._engine.learning_error is None}
         with contextlib.suppress(Exception):  # what cannot be known now is left out: whoever watches needs the rest then
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(STATS_TIMEOUT_S):
                 sizes |= _sizes(await self._engine.stats())
         if (memory := resident_bytes()) is not None:
             sizes["resident_bytes"] = memory
         sizes["held_bytes"] = self._budget.held
-        return PlainTextResponse(self._metrics.text(self._engine.learnt, sizes), media_type=TYPE)
+        return PlainTextResponse(self._metrics.text(self._engine.n_learned, sizes), media_type=TYPE)
 
     async def _mail(self, request: Request, share: Share) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -177,10 +180,10 @@ class Api:
             async with asyncio.timeout(self._limits.handle_seconds):
                 return await work
         except TimeoutError:
-            raise HTTPException(503, TOO_LONG) from None
+            raise HTTPException(503, TIMEOUT_MESSAGE) from None
 
 
-def _reasons(_: bytes, judged: Judged) -> list[dict[str, Any]]:
+def _reasons(_: bytes, judged: Judgment) -> list[dict[str, Any]]:
     """What JSON can say: a name may come from any bytes."""
     return [
         {"name": reason.name.encode("utf-8", "replace").decode(), "weight": float(reason.weight)} for reason in judged.reasons

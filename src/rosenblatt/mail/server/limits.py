@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...serving.sockets import ServeError
 from ...validation import count, number
 
-TOLD = 64  # connections over the limit that get a sentence; the next are cut off
+EXTRA_CONNECTIONS = 64  # connections over the limit that get a sentence; the next are cut off
 
 
 class Limits(NamedTuple):
@@ -81,21 +81,21 @@ class Share:
 
 # --- The token of the HTTP side: from a file or the environment, never from the command line, which every user can read.
 
-VARIABLE = "ROSENBLATT_MAIL_TOKEN"
-SHORTEST = 16
+TOKEN_VARIABLE = "ROSENBLATT_MAIL_TOKEN"
+MIN_TOKEN_LENGTH = 16
 
 
 def checked_token(token: str, where: str = "the token") -> str:
-    if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise ServeError(f"{where} must be {SHORTEST} or more printable ASCII characters without blanks")
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
+        raise ServeError(f"{where} must be {MIN_TOKEN_LENGTH} or more printable ASCII characters without blanks")
     return token
 
 
 def token_from(path: str | os.PathLike[str] | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
     """The token in a file, or else in the environment variable ROSENBLATT_MAIL_TOKEN; None where there is neither."""
     if path is None:
-        told = environment.get(VARIABLE)
-        return None if told is None else checked_token(told.strip(), f"the token in {VARIABLE}")
+        told = environment.get(TOKEN_VARIABLE)
+        return None if told is None else checked_token(told.strip(), f"the token in {TOKEN_VARIABLE}")
     try:
         text = Path(path).read_bytes()[:10_000].decode("ascii", "replace")
     except OSError as error:

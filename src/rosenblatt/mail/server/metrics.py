@@ -72,7 +72,7 @@ def resident_bytes() -> int | None:
 # --- What whoever runs the server reads of it.
 
 Log = Callable[[str], None]
-AGAIN = 60.0  # seconds until the same warning is given again
+WARNING_INTERVAL_S = 60.0  # seconds until the same warning is given again
 
 
 class Journal:
@@ -91,8 +91,10 @@ class Journal:
 
     def warn(self, sentence: str) -> None:
         now = monotonic()
-        if now - self._given.get(sentence, -AGAIN) >= AGAIN:
-            self._given = {told: when for told, when in self._given.items() if now - when < AGAIN} | {sentence: now}
+        if now - self._given.get(sentence, -WARNING_INTERVAL_S) >= WARNING_INTERVAL_S:
+            self._given = {told: when for told, when in self._given.items() if now - when < WARNING_INTERVAL_S} | {
+                sentence: now
+            }
             _write(self._warn, sentence)
 
 

@@ -130,7 +130,7 @@ PONG = f"{VERSION} 0 PONG\r\n".encode()
 
 # --- What a client sends, taken in under the limits.
 
-CHUNK = 64 * 1024
+READ_BYTES = 64 * 1024
 
 
 class Inbox:
@@ -192,19 +192,19 @@ class Inbox:
 
     async def rest(self, most: int) -> None:
         """Take in and count what else comes, `most` bytes of it: closing over unread bytes would cut off the answer."""
-        while self.surplus <= most and (chunk := await self._reader.read(CHUNK)):
+        while self.surplus <= most and (chunk := await self._reader.read(READ_BYTES)):
             self.surplus += len(chunk)
 
     async def _more(self) -> bool:
         async with asyncio.timeout(self._limits.idle_seconds):
-            chunk = await self._reader.read(CHUNK)
+            chunk = await self._reader.read(READ_BYTES)
         self._kept += chunk
         return bool(chunk)
 
 
 # --- A mail that came packed by zlib, a few bytes of which may stand for very many.
 
-FIRST = 64 * 1024  # bytes that the first step may make; most mails have no more
+FIRST_STEP_BYTES = 64 * 1024  # bytes that the first step may make; most mails have no more
 InPool = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
 
@@ -214,7 +214,7 @@ async def inflated(packed: bytes, most: int, share: Share, in_pool: InPool) -> b
     unpacker = zlib.decompressobj()
     parts, size, left = [], 0, packed
     while not unpacker.eof:
-        step = min(max(FIRST, size), most + 1 - size)
+        step = min(max(FIRST_STEP_BYTES, size), most + 1 - size)
         try:
             share.hold(len(packed) + size + step)
         except BudgetError:

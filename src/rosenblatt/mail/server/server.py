@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at, run_until_signal
 from .engine import Engine, Filters
-from .limits import TOLD, Budget, Limits, checked_token
+from .limits import EXTRA_CONNECTIONS, Budget, Limits, checked_token
 from .metrics import Journal, Log, Metrics
 from .spamd import Spamd
 
@@ -113,7 +113,7 @@ class Server:
             stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
             if self._warm:
                 await asyncio.to_thread(engine.warm)
-            await asyncio.to_thread(engine.look)
+            await asyncio.to_thread(engine.check_learning)
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
             spamd = Spamd(engine, self._limits, budget, metrics, self._journal, self._tell)
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
@@ -129,7 +129,7 @@ class Server:
                     idle_seconds=self._limits.idle_seconds,
                     stop_seconds=self._limits.stop_seconds,
                     header_bytes=self._limits.header_bytes,
-                    connections=self._limits.connections + TOLD,
+                    connections=self._limits.connections + EXTRA_CONNECTIONS,
                     counted=lambda change: metrics.connections.update(http=change),
                 )
                 serving = asyncio.create_task(web.serve(http_sockets))

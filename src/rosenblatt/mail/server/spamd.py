@@ -11,12 +11,12 @@ from ..store.connection import FoldedError
 from ..verdict import supporting, symbols
 from . import protocol
 from .annotations import head_only, marked, report
-from .engine import REASONS, TOO_LONG, Engine, Judged, failure
-from .limits import TOLD, Budget, Limits, Share
+from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
+from .limits import EXTRA_CONNECTIONS, Budget, Limits, Share
 from .metrics import Journal, Metrics
 from .protocol import Head, Inbox, RequestError, inflated
 
-LINGER = 2.0  # seconds for a client to notice the end
+LINGER_S = 2.0  # seconds for a client to notice the end
 
 
 class Spamd:
@@ -36,7 +36,7 @@ class Spamd:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._open) >= self._limits.connections + TOLD:  # even politeness has a limit
+        if len(self._open) >= self._limits.connections + EXTRA_CONNECTIONS:  # even politeness has a limit
             writer.transport.abort()
             return
         self._open.add(task)
@@ -134,8 +134,8 @@ class _Session:
                     mail = await inflated(mail, self._limits.message_bytes, share, spamd._engine.in_pool)
                 sent = await self._handle(head, mail)
         except TimeoutError:
-            spamd._journal.warn(TOO_LONG)
-            raise RequestError("EX_TIMEOUT", TOO_LONG) from None
+            spamd._journal.warn(TIMEOUT_MESSAGE)
+            raise RequestError("EX_TIMEOUT", TIMEOUT_MESSAGE) from None
         if self._inbox.surplus:
             raise RequestError("EX_DATAERR", "there are more bytes than Content-length says, or a second request")
         return sent
@@ -144,11 +144,11 @@ class _Session:
         engine, command = self._spamd._engine, head.command
         try:
             if head.tell is not None:
-                changed = await engine.tell(mail, None if head.tell.forget else head.tell.spam)
+                changed = await engine.teach(mail, None if head.tell.forget else head.tell.spam)
                 did = "DidRemove: local" if head.tell.forget else "DidSet: local"
                 self._said = did if changed else "no change"
                 return protocol.answer([did] if changed else [], b"")
-            judged, body = await engine.judge(mail, partial(_body, command), 0 if command == "CHECK" else REASONS)
+            judged, body = await engine.judge(mail, partial(_body, command), 0 if command == "CHECK" else DEFAULT_REASONS)
         except (RequestError, TimeoutError):
             raise
         except Exception as error:
@@ -174,17 +174,17 @@ class _Session:
         said = f", {self._said}" if self._said else ""
         spamd._journal.request(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{said}")
         if self._rest:
-            await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER)
+            await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER_S)
             self._rest.cancel()
             with contextlib.suppress(asyncio.CancelledError, OSError):
                 await self._rest
         self._writer.close()
         with contextlib.suppress(OSError):
-            async with asyncio.timeout(LINGER):
+            async with asyncio.timeout(LINGER_S):
                 await self._writer.wait_closed()
 
 
-def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
+def _body(command: str, raw: bytes, judged: Judgment) -> bytes | None:
     match command:
         case "CHECK":
             return None
@@ -199,7 +199,7 @@ def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
     return marked(raw, judged)
 
 
-def _head(raw: bytes, judged: Judged) -> bytes:
+def _head(raw: bytes, judged: Judgment) -> bytes:
     done = marked(raw, judged)
     head = head_only(raw, done)
     # spamc 4.0.1 adds its copy of the rest up to a NUL only; after an error it passes on the mail as it is.
