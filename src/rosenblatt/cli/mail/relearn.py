@@ -1,4 +1,4 @@
-"""`rosenblatt mail relearn`: relearn mail to the other side."""
+"""`rosenblatt mail relearn`: change the label of learned mail."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .common import home, opened
 
 @click.command("relearn")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--as", "side", type=click.Choice(["spam", "ham"]), help="What it is.  [default: the other of what was learnt]")
+@click.option("--as", "side", type=click.Choice(["spam", "ham"]), help="The new label.  [default: the other one]")
 @home
 @as_json
 def command(paths: tuple[str, ...], side: str | None, home: str, as_json: bool) -> None:
-    """Move mail to the other side: taken back exactly, then learnt as the other.
+    """Change the label of mail: it is unlearned, then learned with the other label.
 
-    Mail that was never learnt needs --as. Exit code 1: some mail was not moved.
+    Mail that was never learned needs --as. Exit code 1: the label of some mail was not changed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`rosenblatt mail unlearn`: take mail back."""
+"""`rosenblatt mail unlearn`: undo the learning of mail."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .common import home, opened
 @home
 @as_json
 def command(paths: tuple[str, ...], home: str, as_json: bool) -> None:
-    """Take mail back: afterwards the filter is, bit for bit, one that never saw it.
+    """Unlearn mail: afterwards the filter is, bit for bit, one that never saw it.
 
-    It is what is left of the log, learnt anew in the same order. Mail whose text is no longer in the log (`mail compact`)
-    cannot be taken back; that is said, and nothing changes. Exit code 1: some mail was not taken back.
+    It is retrained on the rest of the log in the same order. Mail whose text was dropped (`mail compact`) cannot be unlearned
+    and is reported. Exit code 1: some mail was not unlearned.
 
     \b
     Example:
