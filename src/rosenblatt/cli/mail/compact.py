@@ -26,10 +26,10 @@ def command(keep: int, home: str, as_json: bool) -> None:
     from ..console import note, print_json
 
     with opened(home) as spam_filter:
-        dropped, gone = spam_filter.compact(keep), spam_filter.store.shrunk
-    if not gone:
+        dropped, shrunk = spam_filter.compact(keep), spam_filter.store.shrunk
+    if not shrunk:
         note("another process is reading the log: the texts leave the disk when it closes the filter")
     if as_json:
-        print_json({"home": home, "dropped": dropped, "on_disk": not gone})
+        print_json({"home": home, "dropped": dropped, "on_disk": not shrunk})
     else:
         note(f"dropped the texts of {plural(dropped, 'mail')} from {home}")

@@ -156,10 +156,10 @@ def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, m
                 i = after
                 continue
         if kind == WIDE:
-            blank, gone = _wide(html, i, n)
-            if blank + gone > ZERO:
+            blank, hidden = _wide(html, i, n)
+            if blank + hidden > ZERO:
                 due = max(due, BLANK) if blank > ZERO else due
-                i += blank + gone
+                i += blank + hidden
                 continue
         o, due = _before(text, o, due), NOTHING
         text[o] = c

@@ -189,7 +189,7 @@ class Inbox:
             raise too_many() from None
         if head.length is not None and len(self._kept) != head.length:
             more = "more" if len(self._kept) > head.length else "fewer"
-            raise RequestError("EX_DATAERR", f"the mail has {more} bytes than Content-length says")
+            raise RequestError("EX_DATAERR", f"the mail has {more} bytes than Content-length declares")
         mail, self._kept = bytes(self._kept), bytearray()
         return mail
 

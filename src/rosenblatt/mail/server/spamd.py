@@ -139,7 +139,9 @@ class _Session:
             spamd._journal.warn(TIMEOUT_MESSAGE)
             raise RequestError("EX_TIMEOUT", TIMEOUT_MESSAGE) from None
         if self._inbox.surplus:
-            raise RequestError("EX_DATAERR", "the mail has more bytes than Content-length says, or a second request follows")
+            raise RequestError(
+                "EX_DATAERR", "the mail has more bytes than Content-length declares, or a second request follows"
+            )
         return sent
 
     async def _handle(self, head: Head, mail: bytes) -> bytes:

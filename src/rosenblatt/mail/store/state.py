@@ -171,7 +171,7 @@ class State:
         self.consistent = True
 
     def _count_warmup(self, spam: BoolArray) -> int:
-        """The number of new messages that were scored before both classes were known: such scores say nothing."""
+        """The number of new messages that were scored before both classes were known; such scores are meaningless."""
         spams = self.spam + np.cumsum(spam) - spam  # learned before each
         hams = self.count + np.arange(len(spam)) - spams
         return int((np.minimum(spams, hams) < MIN_MESSAGES_PER_CLASS).sum())
