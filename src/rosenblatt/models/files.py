@@ -237,7 +237,7 @@ def _recipe(told: Any, arrays: dict[str, Any], load_recipe: LoadRecipe | None) -
         from importlib import import_module
 
         mail = told.get("kind") == "mail"
-        home, name = ("mail.store.state", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
+        home, name = ("mail.recipe", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
         load_recipe = getattr(import_module(f"rosenblatt.{home}"), name).from_parts
     assert load_recipe is not None
     return load_recipe(told, {name.removeprefix("recipe."): array for name, array in arrays.items()})
