@@ -203,8 +203,8 @@ def test_the_bound_scales_with_intercept_scaling_of_the_model() -> None:
     assert model.n_updates_ <= bound.upper
 
 
-def test_inseparable_rows_have_no_bound_and_the_clash_is_told() -> None:
-    with pytest.raises(ValueError, match="row 1 lies on the segment between rows 0 and 2"):
+def test_inseparable_rows_have_no_bound_and_the_clash_is_reported() -> None:
+    with pytest.raises(ValueError, match="row 2 lies on the segment between rows 1 and 3"):
         rb.mistake_bound([[0], [1], [2]], [0, 1, 0])
 
 

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d
 
-from ..certificates.statements import Inseparable, Interval, Separable, as_float
+from ..certificates.exact_numbers import as_float
+from ..certificates.statements import Inseparable, Interval, Separable
 from ..parallel import one_blas_thread
 from ..validation import flag, number, one_of
 from .certify import certify
