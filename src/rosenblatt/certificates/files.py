@@ -59,7 +59,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
 
     See Also
     --------
-    load_certificate : Read the file.
+    rosenblatt.load_certificate : Read the file.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
 
     See Also
     --------
-    save_certificate : Write the file.
+    rosenblatt.save_certificate : Write the file.
     rosenblatt.verify : Check a certificate against data.
 
     Examples
