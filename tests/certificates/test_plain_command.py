@@ -165,6 +165,21 @@ def test_data_that_cannot_be_read(kind: str, tmp_path: Path, capsys: Any) -> Non
     assert len(printed.err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("d", "# a comment\n\n1 1:2\n-1 1:x\n", "d, line 4: expected 'label column:value ...'"),
+        ("d", "# a comment\n1 1:2 1:3\n", "d, line 2: a column occurs twice"),
+        ("d.csv", "a,b,c,label\n\n1,2,3,0\n1,two,3,1\n", "d.csv, line 4: expected 3 numbers and a label"),
+        ("d.csv", '1,2,3,"a\nb"\n1,2,3\n', "d.csv, line 3: expected 3 numbers and a label"),
+    ],
+)
+def test_messages_name_the_line_of_the_file(name: str, text: str, message: str, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / name).write_text(text)
+    assert main([_certificate(tmp_path, X, Y), str(tmp_path / name)]) == 2
+    assert capsys.readouterr().err == f"{message}\n"
+
+
 PARTS = {
     "data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 3]),
     "y": np.array([0, 1]),

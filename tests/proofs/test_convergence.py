@@ -1,4 +1,4 @@
-"""The convergence report: both inequalities hold at every update of every kind of run, and are what the weights say."""
+"""The convergence report: both inequalities hold at every update of all kinds of runs, and agree with the weights."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_blocks_do_not_show(container: Any, narrow: int, monkeypatch: pytest.Mon
 
 
 def test_a_broken_log_does_not_hold() -> None:
-    """The report can say no: a row that asks for no step moves the weights again and again, or the wrong way."""
+    """A violation is reported: updates by a correctly classified row, again and again, or in the wrong direction."""
     X, y = apart(60, 3, 2, 0.05, 5)
     model = run(X, y, {})
     correct = model.convergence_
@@ -238,11 +238,11 @@ def test_missing_requirements_are_named() -> None:
 def test_pickles_keep_the_report_or_what_it_takes() -> None:
     X, y = apart(30, 3, 2, 0.4, 7)
     model = run(X, y, {})
-    asked = model.convergence_
-    assert pickle.loads(pickle.dumps(model)).convergence_.mistakes == asked.mistakes
+    report = model.convergence_
+    assert pickle.loads(pickle.dumps(model)).convergence_.mistakes == report.mistakes
     certified = pickle.loads(pickle.dumps(run(X, y, {"certify": True})))
-    np.testing.assert_allclose(certified.convergence_.norms_squared, asked.norms_squared, rtol=1e-14)
-    assert certified.convergence_.gamma == asked.gamma
+    np.testing.assert_allclose(certified.convergence_.norms_squared, report.norms_squared, rtol=1e-14)
+    assert certified.convergence_.gamma == report.gamma
 
 
 def test_a_picture_of_the_estimator_starts_no_proof() -> None:

@@ -1,4 +1,4 @@
-"""Geometry in which a tolerance would guess: decided exactly, in every container, within bounds that are close."""
+"""Degenerate geometry, where a tolerance would guess, is decided exactly, in every container and with close bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Margins and radii against the definition row by row, in every container; bounds against runs that keep them."""
+"""Margins and radii compared with the definition row by row, in every container; bounds compared with runs."""
 
 from __future__ import annotations
 

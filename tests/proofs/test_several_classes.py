@@ -1,4 +1,4 @@
-"""Many classes: the bracket of the margin is narrow, and found in seconds."""
+"""Many classes: the bounds of the margin are close, and found in seconds."""
 
 import time
 

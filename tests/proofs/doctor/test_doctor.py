@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from checked_diagnoses import XOR, checked, only
 from sklearn.datasets import load_iris
-from visits import XOR, checked, only
 
 import rosenblatt as rb
 from rosenblatt.proofs.doctor.findings import update_count

@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from checked_diagnoses import checked, only
 from sklearn.datasets import make_circles
-from visits import checked, only
 
 import rosenblatt as rb
 from rosenblatt.certificates.statements import Margin

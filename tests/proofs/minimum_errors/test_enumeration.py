@@ -1,4 +1,4 @@
-"""All planes in low dimension: the fewest errors, exactly, however the points lie."""
+"""Enumeration in low dimension: the fewest errors, exactly, for points in any position."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fewest import few_points, fewest_errors, separable, signed
+from brute_force import few_points, fewest_errors, separable, signed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""The least number of errors: bounds on both sides that hold, a plane that keeps its word, proofs that are ones."""
+"""The least number of errors: both bounds hold, the plane has the reported errors, and the proofs are valid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fewest import clashing, errors_of, few_points, fewest_errors, signed
+from brute_force import clashing, errors_of, few_points, fewest_errors, signed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

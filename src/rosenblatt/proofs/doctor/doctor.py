@@ -62,8 +62,8 @@ def doctor(
     fit_intercept : bool, default=True
         Whether planes have an intercept. If False, they go through the origin.
     time_limit : float or None, default=30.0
-        Seconds for the whole examination; a step that has started may take longer. Findings for which there was no time say so.
-        None: no limit; the search for the fewest errors of any plane then continues until it is proved, possibly forever.
+        Seconds for the whole examination; a step that has started may take longer. A finding states if there was no time for
+        it. None: no limit; the search for the fewest errors of any plane then continues until it is proved, possibly forever.
     feature_names : sequence of str or None, default=None
         Names of the columns. None: those of a data frame, otherwise numbers.
 
@@ -83,8 +83,8 @@ def doctor(
     >>> found = rb.doctor([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     >>> print(found)  # doctest: +ELLIPSIS
     4 rows, 2 columns, 2 classes: not separable.
-    - No plane can separate the classes (proved): the segment between rows 1 and 4 intersects the
-      segment between rows 2 and 3, which have another label.
+    - No plane separates the classes (proved): the segment between rows 1 and 4 intersects the segment
+      between rows 2 and 3, which have another label.
     ...
     >>> found.of("degree")[0].evidence["verdict"]
     'separable'

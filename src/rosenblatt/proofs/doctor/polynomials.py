@@ -71,8 +71,8 @@ def expand(X: Any, columns: Columns, degree: int, intercept: bool) -> Polynomial
         values = scaled if dense else scaled.data
         exact = exact and _has_exact_products(values, degree) and _scaled_exactly(shifted, scaled, exponents)
         parts.append(scaled)
-    whole = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
-    out = PolynomialFeatures(degree, include_bias=False).fit_transform(whole)
+    columns_scaled = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
+    out = PolynomialFeatures(degree, include_bias=False).fit_transform(columns_scaled)
     product_exponents = np.maximum(_exponents(np.maximum(*map(abs, extremes(out)))), -MAX_SCALING_EXPONENT)
     if dense:
         out *= np.ldexp(1.0, -product_exponents)
@@ -105,8 +105,8 @@ def _has_exact_products(values: Array, degree: int) -> bool:
     values = values[values != 0]
     if not values.size:
         return True
-    whole = np.ldexp(np.frexp(values)[0], 53).astype(np.int64)
-    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    integers = np.ldexp(np.frexp(values)[0], 53).astype(np.int64)
+    lowest = np.frexp((integers & -integers).astype(np.float64))[1] - 1
     return bool(degree * (53 - lowest.min()) <= 53 and abs(values).min() > 2.0**-300)
 
 

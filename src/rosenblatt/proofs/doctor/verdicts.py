@@ -34,7 +34,8 @@ def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
     through = "" if about.intercept else " through the origin"
     if isinstance(certificate, Inseparable):
         words, rows = clash_clause(certificate, classes)
-        sentence = f"No plane{'' if about.n_planes == 1 else 's'}{through} can separate the classes (proved): {words}."
+        start = f"No plane{through} separates" if about.n_planes == 1 else f"No {about.n_planes} planes{through} separate"
+        sentence = f"{start} the classes (proved): {words}."
         evidence |= {"rows": rows, "weights": [str(weight) for weight in certificate.weights]}
     elif isinstance(certificate, Separable):
         bound, spaces = certificate.mistake_bound, {"margin": certificate.geometric, "augmented_margin": certificate.augmented}

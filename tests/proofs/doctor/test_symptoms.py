@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from visits import XOR, checked, only
+from checked_diagnoses import XOR, checked, only
 
 import rosenblatt as rb
 from rosenblatt.proofs.doctor.columns import columns_of
