@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
+from rosenblatt.certificates.files import CertificateTooLargeError
 from rosenblatt.certificates.statements import ClashShape, describe_clash
 
 CONTAINERS = {
@@ -153,3 +154,10 @@ def test_labels_must_be_text_that_differs() -> None:
         rb.certify([[0], [1]], [" a", "a"])
     with pytest.raises(ValueError, match="cannot be encoded as UTF-8"):
         rb.certify([[0], [1]], ["\ud800", "a"])
+
+
+@pytest.mark.parametrize("limit", ["files.MAX_BYTES", "files.MAX_PARTS", "files.MAX_DIGITS", "verify.MAX_BIT_PRODUCTS"])
+def test_a_proof_beyond_the_limits_is_refused(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"rosenblatt.certificates.{limit}", 1)
+    with pytest.raises(CertificateTooLargeError, match="too large to be checked; scale the features"):
+        rb.certify([[0.1, 3.0], [1.7, 0.3]], [0, 1])

@@ -37,7 +37,7 @@ _FRACTION = re.compile(rf"(-?)({_INTEGER})(?:/({_INTEGER}))?")
 
 
 class CertificateTooLargeError(ValueError):
-    """The certificate exceeds a limit of its file: bytes, parts, or digits of its fractions."""
+    """A certificate exceeds a limit of its file or of its check: bytes, parts, or digits of its fractions."""
 
 
 def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> None:

@@ -17,6 +17,7 @@ import time
 import numpy.typing as npt
 
 from ..array_types import MatrixLike
+from ..certificates.files import CertificateTooLargeError
 from ..certificates.statements import Certificate
 from ..certificates.verify import CheckCode, verify
 from ..parallel import one_blas_thread
@@ -53,7 +54,7 @@ def certify(
     Raises
     ------
     ValueError
-        If X or y is invalid, or the proof is too large to be checked.
+        If X or y is invalid; as its subclass `CertificateTooLargeError`, if the proof is too large to be checked.
 
     See Also
     --------
@@ -77,7 +78,7 @@ def certify(
     certificate = unchecked_certificate(given, bool(fit_intercept), deadline, bool(verbose))
     check = verify(certificate, given.X, given.y)
     if check.code is CheckCode.TOO_LARGE:
-        raise ValueError("a proof was found, but it is too large to be checked; scale the features")
+        raise CertificateTooLargeError("a proof was found, but it is too large to be checked; scale the features")
     if not check:
         raise AssertionError(f"certify found an incorrect proof; please report this error: {check}")
     return certificate

@@ -19,7 +19,7 @@ Advice = tuple[str, list[str]]  # the text, and the tools that it names
 
 def advice(findings: list[Finding], certificate: Certificate, centered: bool) -> Iterator[Finding]:
     """What to try next; `centered`: whether columns can be centered, with an intercept and dense rows."""
-    evidence = {finding.kind: finding.evidence for finding in findings}
+    evidence: dict[str, dict[str, Any]] = {finding.kind: finding.evidence for finding in findings}
     scaler = "StandardScaler" if centered else "MaxAbsScaler"
     if isinstance(certificate, Separable):
         words, tools = _if_separable(evidence, certificate, scaler)

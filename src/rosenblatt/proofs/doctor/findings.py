@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ...certificates.files import certificate_to_dict
 from ...certificates.statements import Certificate, Inseparable, Separable, Undecided
 from ...reporting.text import plural, short
+
+FindingKind = Literal[
+    "verdict", "duplicates", "rest", "scales", "constant", "offset", "long rows", "scaling", "imbalance", "errors", "degree",
+    "advice",
+]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
 HEADLINES = {"separable": "separable", "inseparable": "not separable", "undecided": "not decided within the time limit"}
@@ -40,7 +45,7 @@ class Finding:
     'verdict'
     """
 
-    kind: str
+    kind: FindingKind
     sentence: str
     evidence: dict[str, Any] = field(repr=False)
 
@@ -87,7 +92,7 @@ class Diagnosis:
         """The verdict of the certificate: "separable", "inseparable" or "undecided"."""
         return self.certificate.verdict
 
-    def of(self, kind: str) -> list[Finding]:
+    def of(self, kind: FindingKind) -> list[Finding]:
         """Return the findings of one kind.
 
         Parameters
