@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from ..array_types import IntArray
 from ..svm.signed_rows import NARROW, SignedRows, same_points
 
+MAX_UNSCALED_EXPONENT = 400  # rows whose largest value is within 2 to plus or minus this need no scaled copy
+
 
 class KeslerRows(SignedRows):
     """The vectors q for the nearest-points solver, computed on demand; place = row (k - 1) + rank of the rival."""
@@ -37,7 +39,7 @@ class KeslerRows(SignedRows):
         self.centre = np.zeros(self.n_features)
         self.extent = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), abs(x0))
         self.exponent = -int(np.frexp(self.extent)[1])
-        self.near = abs(self.exponent) <= 400
+        self.near = abs(self.exponent) <= MAX_UNSCALED_EXPONENT
 
     def pair(self, place: Any) -> tuple[Any, Any]:
         """The row and the rival of a place."""

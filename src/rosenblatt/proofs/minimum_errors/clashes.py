@@ -35,7 +35,7 @@ Clash = tuple[int, ...]
 
 MIN_FIRST_ROWS, FIRST_ROWS_PER_COLUMN = 256, 8  # the rows examined first: the larger number of both
 GROWTH = 4  # of the number of rows, if the first were not enough
-ROWS_PER_BLOCK = 4096  # in the search for equal rows
+ROWS_PER_SCORE_BLOCK, ROWS_PER_KEY_BLOCK = 1 << 14, 4096
 MAX_SOLVER_STEPS = 20_000
 EXPENSIVE_SIZE, EXPENSIVE_TIME_S = 400, 30.0  # more rows and columns may take this long; not started with less time left
 MAX_SIZE = 2000  # rows and columns; a larger clash would be expensive and prove one error only
@@ -58,10 +58,10 @@ class ClashFinder:
     def sort_by_distance(self, plane: FloatPlane) -> None:
         """Examine the rows nearest to a plane first."""
         scores = np.zeros(self.problem.n_rows)
-        step = 1 << 14
         with np.errstate(all="ignore"):
-            for start in range(0, len(scores), step):
-                scores[start : start + step] = self.problem.matrix(start, start + step) @ plane.coef + plane.bias
+            for start in range(0, len(scores), ROWS_PER_SCORE_BLOCK):
+                here = slice(start, start + ROWS_PER_SCORE_BLOCK)
+                scores[here] = self.problem.matrix(here.start, here.stop) @ plane.coef + plane.bias
         self.near = np.argsort(abs(np.nan_to_num(scores)), kind="stable")
 
     def find(self, left: BoolArray) -> Clash | FloatPlane | None:
@@ -133,10 +133,10 @@ class ClashFinder:
         """
         groups = defaultdict[bytes, tuple[list[int], list[int]]](lambda: ([], []))
         zeros = list[Clash]()
-        for start in range(0, self.problem.n_rows, ROWS_PER_BLOCK):
+        for start in range(0, self.problem.n_rows, ROWS_PER_KEY_BLOCK):
             if self.out_of_time():
                 break
-            for i, key in enumerate(keys(self.problem.matrix(start, start + ROWS_PER_BLOCK)), start):
+            for i, key in enumerate(keys(self.problem.matrix(start, start + ROWS_PER_KEY_BLOCK)), start):
                 if not key and not self.free:
                     zeros.append((i,))
                 else:
