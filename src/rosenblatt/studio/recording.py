@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..catalog import ALGORITHMS
-from ..kernels.linear.schemes import Argmax, Rest
+from ..estimators.base import TrainingSet, row_weights
+from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import ballots, births
 from ..online.update_log import UpdateLog
 from ..reporting.story import evenly
@@ -118,7 +119,9 @@ def _whole(model: Any, rows: Any, labels: Any) -> UpdateLog | None:
     log: UpdateLog | None = getattr(model, "log_", None)
     if log is None or not log.is_compact:
         return log
-    problem = model._problem(rows, np.searchsorted(model.classes_, np.asarray(labels)), model.classes_, None)
+    codes = np.searchsorted(model.classes_, np.asarray(labels))
+    weights = row_weights(None, model.class_weight, rows, codes, model.classes_)
+    problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model.multiclass, model._x0)
     moved = np.unique(log.rows)
     if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().problem.matrix())):
         raise RequestError("these are not the rows that the model was fitted on")
@@ -221,13 +224,13 @@ def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
     if k == 2:
         return "binary"
     if log is not None:
-        return "argmax" if isinstance(log.problem.labels, Argmax) else "rest"
-    return {"argmax": "argmax", "crammer-singer": "argmax", "ovo": "pairs"}.get(getattr(model, "multiclass", "ovr"), "rest")
+        return "joint" if isinstance(log.problem.labels, Joint) else "rest"
+    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(getattr(model, "multiclass", "ovr"), "rest")
 
 
 def _x0(model: Any) -> float:
     """Of a model that was solved: `intercept_` is weight 0, and the constant before it 1."""
-    return float(getattr(model, "fit_intercept", getattr(model, "intercept", "none") != "none"))
+    return float(getattr(model, "fit_intercept", False))
 
 
 def _class_codes(classes: Any) -> list[int]:

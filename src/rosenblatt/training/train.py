@@ -312,7 +312,7 @@ def proof_of(request: Request, prepared: Prepared) -> Certificate | None:
     from ..proofs.certify import certify
 
     said = request.parameters
-    fit_intercept = bool(said.get("fit_intercept", True)) and said.get("intercept") != "none"
+    fit_intercept = bool(said.get("fit_intercept", True))
     certificate = certify(X, prepared.y, fit_intercept, None if request.certify else QUICK_SECONDS)
     if certificate.verdict == "undecided" and not request.certify:
         return None
@@ -327,7 +327,7 @@ def margin_of(estimator: LinearClassifier, prepared: Prepared) -> float | None:
     """How far the worst row is from the plane on its own side; below zero where rows are on the other."""
     if "coef_" not in estimator.__dict__ or not np.any(estimator.coef_):
         return None
-    if getattr(estimator, "multiclass", "argmax") == "ovo" and len(prepared.classes) > 2:
+    if getattr(estimator, "multiclass", "joint") == "ovo" and len(prepared.classes) > 2:
         return None
     from ..proofs.margins import margin
 

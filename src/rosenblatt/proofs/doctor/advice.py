@@ -37,7 +37,7 @@ def _if_separable(evidence: dict[str, Any], certificate: Separable, scaler: str)
     if after is not None and after * MIN_SCALING_GAIN < bound:
         bound, before, tools = after, f"{scaler}, then ", [scaler]
     if bound <= MAX_UPDATES_TO_WAIT:
-        return f"{before}Perceptron(max_passes=None), which stops after at most {update_count(bound)}", [*tools, "Perceptron"]
+        return f"{before}Perceptron(max_iter=None), which stops after at most {update_count(bound)}", [*tools, "Perceptron"]
     return f"{before}MaxMargin, which solves for the widest margin directly", [*tools, "MaxMargin"]
 
 
@@ -52,7 +52,7 @@ def _if_not_separable(evidence: dict[str, Any], degrees: list[dict[str, Any]], s
         if "duplicates" in evidence:
             learner, arguments = "SoftMargin", ""
         elif won["bound"] <= MAX_UPDATES_TO_WAIT:
-            learner, arguments = "Perceptron", "(max_passes=None)"
+            learner, arguments = "Perceptron", "(max_iter=None)"
         else:
             learner, arguments = "MaxMargin", ""
         first = "StandardScaler" if any(won["shifts"]) else "MaxAbsScaler"

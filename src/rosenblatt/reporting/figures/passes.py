@@ -108,8 +108,8 @@ def passes(facts: Facts) -> Chart | None:
     kept = getattr(facts.story.estimator, "pocket_errors_", None)
     if found is not None:
         marks.append(Marker(found.place, found.errors, f"pocket: {plural(found.errors, 'error')}", "test"))
-    elif isinstance(kept, int | float):
-        marks.append(Rule(y=float(kept), text=f"pocket: {plural(kept, 'error')}", tone="test"))
+    elif kept is not None and len(kept) == 1:
+        marks.append(Rule(y=float(kept[0]), text=f"pocket: {plural(kept[0], 'error')}", tone="test"))
     tops = [errors.max(), *(float(max(mark.top)) for mark in marks if isinstance(mark, Bars))]
     x = nice_axis("pass", 0.0, float(seen.numbers[-1]), whole=True)
     x = Axis(x.label, x.low, x.high + 0.02 * x.high, tuple(tick for tick in x.ticks if tick[0] > 0))
