@@ -85,3 +85,15 @@ def quoted_list(names: Sequence[str], most: int = 12) -> str:
     """
     some = ", ".join(repr(name if len(name) <= 60 else name[:57] + "...") for name in names[:most])
     return some if len(names) <= most else f"{some} and {len(names) - most:,} more"
+
+
+def list_some(values: Sequence[object], most: int = 5) -> str:
+    """All values, or the first `most` and the number of the others.
+
+    >>> list_some([1, 2, 3]), list_some([1, 2, 3, 4], most=2)
+    ('1, 2 and 3', '1, 2 and 2 more')
+    """
+    words = [str(value) for value in values[:most]]
+    if len(values) > most:
+        return f"{', '.join(words)} and {len(values) - most:,} more"
+    return join_and(words)

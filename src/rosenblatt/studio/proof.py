@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Certificate, Inseparable, Separable, Undecided, clash_in_words
+from ..certificates.statements import Certificate, Inseparable, Separable, Undecided, describe_clash
 from ..kernels.linear.schemes import Rest
 from ..proofs.certify import certify
 from ..proofs.convergence import Convergence, convergence
@@ -51,7 +51,7 @@ def _sentence(certificate: Certificate) -> str:
     if isinstance(certificate, Separable):
         return f"separable, margin {certificate.geometric.lower:.3g}"
     if isinstance(certificate, Inseparable):
-        return f"not separable: {in_points(clash_in_words(certificate))}"
+        return f"not separable: {in_points(describe_clash(certificate, first=0))}"
     return str(certificate)
 
 
@@ -83,7 +83,11 @@ def _clash(certificate: Inseparable) -> dict[str, Any]:
     weights = dict.fromkeys(certificate.rows, 0.0)
     for pair in certificate.clash:
         weights[pair.row] += float(pair.weight)
-    return {"rows": list(weights), "weights": list(weights.values()), "sentence": in_points(clash_in_words(certificate))}
+    return {
+        "rows": list(weights),
+        "weights": list(weights.values()),
+        "sentence": in_points(describe_clash(certificate, first=0)),
+    }
 
 
 def _converged(model: Any, certificate: Certificate) -> dict[str, Any] | None:

@@ -344,7 +344,7 @@ def bound_of(outcome: Outcome) -> float | None:
     if own["multiclass"] == "ovr" and len(outcome.classes) > 2:
         return None
     if outcome.certificate is not None and outcome.certificate.verdict == "separable" and own["margin"] == 0.0:
-        upper = float(outcome.certificate.mistake_bound.upper)  # type: ignore[union-attr]
+        upper = float(outcome.certificate.mistake_bound.upper)
         return upper if own["intercept_scaling"] == 1.0 and math.isfinite(upper) else None
     if outcome.margin is None or outcome.margin <= 0.0:
         return None
