@@ -31,14 +31,14 @@ WORKS: dict[str, dict[str, int]] = {
 def write(path: Path, size: float, stored: int, columns: int, classes: int) -> None:
     """A cache of about so many bytes: noisy rows, the same ones again and again with other labels."""
     from rosenblatt.data.cache_writer import CacheWriter
-    from rosenblatt.data.table import Sparse
+    from rosenblatt.data.csr import CSRMatrix
 
     rng, sparse, n = np.random.default_rng(0), stored < columns, max(256, ROWS * 100 // stored)
     values, each = rng.normal(size=(n, stored)), columns // stored
     indices = (np.arange(stored) * each + rng.integers(0, each, (n, stored))).astype(np.int32)
     planes = rng.normal(size=(classes, columns))
     scores = np.column_stack([(values * plane[indices]).sum(axis=1) for plane in planes])
-    rows: Any = Sparse(values.ravel(), indices.ravel(), np.arange(0, values.size + 1, stored), columns) if sparse else values
+    rows: Any = CSRMatrix(values.ravel(), indices.ravel(), np.arange(0, values.size + 1, stored), columns) if sparse else values
     with CacheWriter(path, sparse=sparse) as writer:
         while writer.stored * (12 if sparse else 8) < size:
             writer.append(rows, (scores + rng.normal(scale=0.3 * np.sqrt(stored), size=scores.shape)).argmax(axis=1))

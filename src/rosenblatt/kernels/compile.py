@@ -54,6 +54,11 @@ class _Cache(FunctionCache):
 
     _impl_class = _Impl
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        # The index of older sources may name classes that no longer exist; with another version it is not unpickled.
+        self._cache_file._version = f"{numba.__version__} {digest_of_sources()}"
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         with contextlib.suppress(OSError):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]

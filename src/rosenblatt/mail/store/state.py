@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data.table import Data, DataError, Sparse
+from ...data.csr import CSRMatrix
+from ...data.table import Data, DataError
 from ...models.container import require
 from ..features import VERSION, columns_of, columns_of_many
 from ..learner import Learner, Rehearsal
@@ -210,7 +211,8 @@ class MailRecipe:
     names: tuple[tuple[int, str], ...] = ()  # of a few columns
 
     kind = KIND
-    wanted = None
+    required = None
+    number_names: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
 
@@ -226,7 +228,7 @@ class MailRecipe:
     def notes(self) -> tuple[str, ...]:
         return (f"raw mails, whose words and n-grams are hashed into 2^{self.bits} columns",)
 
-    def rows(self, X: Any) -> Sparse:
+    def rows(self, X: Any) -> CSRMatrix:
         """Of raw mails: bytes, or text that stands for UTF-8."""
         if isinstance(X, Data):
             raise DataError(X.source, "this model is a mail filter and reads raw mails: use `rosenblatt mail classify`")
@@ -239,9 +241,9 @@ class MailRecipe:
         lengths = np.array([len(each) for each in columns], np.int64)
         values = np.repeat(1.0 / np.sqrt(np.maximum(lengths, 1)), lengths)
         indices = np.concatenate([*columns, np.zeros(0, np.uint32)]).astype(np.int32)
-        return Sparse(values, indices, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), self.width)
+        return CSRMatrix(values, indices, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), self.width)
 
-    def strangers(self, X: Any) -> int:
+    def count_unknown_columns(self, X: Any) -> int:
         return 0
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 from ...certificates.data import label_text
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
 from ...certificates.verify import verify
+from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
 from ...validation import flag, number
 from ..certify import certify
@@ -24,7 +25,7 @@ from . import verdicts
 from .columns import Columns, columns_of, standardised
 from .duplicates import Duplicates, OneLabel, Rest, duplicates
 from .findings import Diagnosis, Finding, advice, imbalance, long_rows, many, repeated, scales, updates
-from .polynomials import MOST_COLUMNS, MOST_VALUES, affordable, expanded, holds, n_columns, n_values
+from .polynomials import MOST_COLUMNS, MOST_VALUES, affordable, expanded, holds, n_values
 
 DEGREES = (2, 3)
 WORTH = 1_000  # updates from which on it is worth a look whether scaling saves some
@@ -231,7 +232,7 @@ class _Visit:
         X, d = case.given.X, case.given.X.shape[1]
         columns = columns_of(X)
         for k in DEGREES:
-            width = n_columns(d, k)
+            width = count_monomials(d, k)
             if not affordable(X, k):
                 yield _not_tried(X, k, width)
                 return

@@ -21,6 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...certificates.statements import Margin
+from ...data.csr import CSRMatrix
+from ...data.polynomials import Polynomial, count_monomials
 from .columns import Columns, blocks, extremes, times
 
 MOST_COLUMNS = 5_000
@@ -40,25 +42,19 @@ class Expanded:
     products: Any
 
 
-def n_columns(d: int, degree: int) -> int:
-    return math.comb(d + degree, degree) - 1
-
-
 def n_values(X: Any, degree: int) -> int:
     if isinstance(X, np.ndarray):
-        return int(X.shape[0]) * n_columns(X.shape[1], degree)
+        return int(X.shape[0]) * count_monomials(X.shape[1], degree)
     counts, rows = np.unique(np.diff(X.indptr), return_counts=True)
-    return sum(n_columns(int(d), degree) * int(n) for d, n in zip(counts, rows, strict=True))
+    return sum(count_monomials(int(d), degree) * int(n) for d, n in zip(counts, rows, strict=True))
 
 
 def affordable(X: Any, degree: int) -> bool:
-    return n_columns(X.shape[1], degree) <= MOST_COLUMNS and n_values(X, degree) <= MOST_VALUES
+    return count_monomials(X.shape[1], degree) <= MOST_COLUMNS and n_values(X, degree) <= MOST_VALUES
 
 
 def expanded(X: Any, columns: Columns, degree: int, intercept: bool) -> Expanded:
-    """The monomials of degree 1 to `degree`."""
-    from sklearn.preprocessing import PolynomialFeatures
-
+    """The monomials of degree 1 to `degree`, the same bits as those of scikit-learn's PolynomialFeatures."""
     dense = isinstance(X, np.ndarray)
     shifts, exponents = _placed(columns, intercept and dense)
     parts, exact = [], True
@@ -69,12 +65,16 @@ def expanded(X: Any, columns: Columns, degree: int, intercept: bool) -> Expanded
         exact = exact and _few_bits(values, degree) and _unchanged(moved, scaled, exponents)
         parts.append(scaled)
     whole = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
-    out = PolynomialFeatures(degree, include_bias=False).fit_transform(whole)
+    polynomial = Polynomial(X.shape[1], degree, max_features=None)
+    out: Any
+    if dense:
+        out = polynomial.expand(whole, from_right=True)
+    else:
+        out = polynomial.expand_sparse(CSRMatrix.from_scipy(whole)).to_scipy()
     products = np.maximum(_exponents(np.maximum(*map(abs, extremes(out)))), -LARGEST)
     if dense:
         out *= np.ldexp(1.0, -products)
     else:
-        out = sp.csr_array(out)
         out.data *= np.ldexp(1.0, -products)[out.indices]
     return Expanded(out, exact, shifts, exponents, products)
 

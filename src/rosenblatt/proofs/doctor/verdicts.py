@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...certificates.statements import Certificate, Inseparable, Separable, clash_in_words
+from ...data.polynomials import count_monomials
 from .duplicates import Rest
 from .findings import Finding, many, short, some, updates
-from .polynomials import Expanded, n_columns
+from .polynomials import Expanded
 
 SLOW = 10_000  # updates that a person would not wait for without being told
 
@@ -96,7 +97,7 @@ def degree(
     certificate: Certificate | None, k: int, exact: bool, wide: Expanded | None, d: int, rows: str, positions: Any
 ) -> Finding:
     """Whether features of degree k separate; `exact`: whether that is so of the products themselves, not only rounded."""
-    width = n_columns(d, k)
+    width = count_monomials(d, k)
     evidence: dict[str, Any] = {"degree": k, "columns": width, "instead_of": d, "certificate": certificate}
     evidence["verdict"] = None if certificate is None else certificate.verdict
     what, proved = (
