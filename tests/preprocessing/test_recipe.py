@@ -12,8 +12,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler, normalize
 from tables import cut, dense, numbers, sparse, strings, table
 
 from rosenblatt.data.csr import CSRMatrix
-from rosenblatt.data.table import Data, DataError, Table
 from rosenblatt.data.polynomials import Polynomial
+from rosenblatt.data.table import Data, DataError, Table
 from rosenblatt.preprocessing.recipe import Recipe
 
 RNG = np.random.default_rng(0)

@@ -131,7 +131,7 @@ def test_the_label_column_is_found(tmp_path):
     assert found([{"y": 1, "b": 0, "target": 4}, {"y": 2, "b": 1, "target": 4}]) == "target"
     assert found([{"a": i / 2, "b": i % 2} for i in range(9)]) == "b"
     assert found([{"a": i % 2, "b": i / 2} for i in range(9)]) == "a"
-    with pytest.raises(DataError, match="cannot tell which column is the label; use --label .*columns: 'a', 'b'"):
+    with pytest.raises(DataError, match=r"cannot tell which column is the label; use --label .*columns: 'a', 'b'"):
         found([{"a": i / 4, "b": i / 2} for i in range(9)])
 
 
