@@ -56,7 +56,13 @@ def svmlight_lines(
     the start and end of its text.
     """
     rows, n, spilled, width = np.uintp(done[0]), np.uintp(done[1]), np.uintp(done[2]), np.int64(done[3])
-    i, end, room, lead, most = np.uintp(start), np.uintp(stop), np.uintp(long.shape[0]), np.uint64(base), np.uint64(largest)
+    i, end, max_long, first_index, max_index = (
+        np.uintp(start),
+        np.uintp(stop),
+        np.uintp(long.shape[0]),
+        np.uint64(base),
+        np.uint64(largest),
+    )
     while i < end:
         line, first, kept = i, n, spilled
         i = _skip(text, i)
@@ -67,7 +73,7 @@ def svmlight_lines(
         label, i, found = decimal(text, i)
         plain = found != WRONG and _ends(text[i])
         if plain and found == LONG:
-            plain = spilled < room
+            plain = spilled < max_long
             if plain:
                 long[spilled, 0], long[spilled, 1], long[spilled, 2] = -1 - np.int64(rows), begin, i
                 spilled += ONE
@@ -85,8 +91,8 @@ def svmlight_lines(
                 index = index * TEN + np.uint64(digit)
                 i += ONE
                 digit = np.uint8(text[i] - ZERO)
-            column = np.int64(index - lead)
-            if text[i] != COLON or i == begin or i - begin > MAX_INDEX_DIGITS or index > most or column <= before:
+            column = np.int64(index - first_index)
+            if text[i] != COLON or i == begin or i - begin > MAX_INDEX_DIGITS or index > max_index or column <= before:
                 plain = False
                 break
             i += ONE
@@ -96,7 +102,7 @@ def svmlight_lines(
                 plain = False
                 break
             if found == LONG:
-                if spilled >= room:
+                if spilled >= max_long:
                     plain = False
                     break
                 long[spilled, 0], long[spilled, 1], long[spilled, 2] = n, begin, i
