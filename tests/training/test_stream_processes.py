@@ -15,7 +15,7 @@ from caches import cached, noisy
 from effort import amount
 from rosenblatt.data.cache import Cache
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
-from rosenblatt.data.table import Sparse
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.kernels.compile import COMPILED
 
 FIT = """
@@ -48,7 +48,7 @@ def write(path: Path, megabytes: int, sparse: bool) -> None:
     rng, n, nonzeros = np.random.default_rng(0), 8192, 50
     values = rng.normal(size=(n, nonzeros))
     indices = np.tile(np.arange(nonzeros, dtype=np.int32) * 100, n)
-    rows = Sparse(values.ravel(), indices, np.arange(0, n * nonzeros + 1, nonzeros), 100 * nonzeros) if sparse else values
+    rows = CSRMatrix(values.ravel(), indices, np.arange(0, n * nonzeros + 1, nonzeros), 100 * nonzeros) if sparse else values
     with CacheWriter(path, sparse=sparse) as writer:
         while writer.stored * (12 if sparse else 8) < megabytes << 20:
             writer.append(rows, (values[:, 0] + rng.normal(size=n) > 0) * 1 + (values[:, 1] > 1))

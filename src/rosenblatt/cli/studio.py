@@ -96,9 +96,9 @@ def _export(path: str, data: str | None, options: Options, state: dict[str, Any]
 def check_there(data: str) -> None:
     """A word on what does not exist need not wait until all is loaded."""
     if data.startswith("example:"):
-        from ..data.readers.examples import asked_for
+        from ..data.readers.examples import parse_example
 
-        asked_for(data)
+        parse_example(data)
     elif data != "-" and not os.path.exists(data):
         raise Failure(f"{data}: there is no such file")
 

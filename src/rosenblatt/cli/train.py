@@ -92,9 +92,9 @@ def run(
         with without_pandas():
             from ..estimators import base, online  # noqa: F401  which load scikit-learn
     if cache is not None:
-        from ..data.cache_writer import check_place
+        from ..data.cache_writer import check_cache_path
 
-        check_place(Path(cache))
+        check_cache_path(Path(cache))
     request = Request(**asked)
     target = _target(request.data, output)
     figures = [_figure(plot) for plot in plots]

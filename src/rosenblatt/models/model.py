@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.table import Data, DataError, Sparse, Table
+from ..data.csr import CSRMatrix
+from ..data.table import Data, DataError, Table
 from ..online.stopping import Stop
-from ..preprocessing.sparse import SparseRows
 from ..scores import linear_scores, votes_of_pairs, winners
 from .container import Parts, all_finite
 from .votes import Ballot
@@ -107,8 +107,8 @@ class Model:
         if not isinstance(X, Data):
             return X
         features = X.features
-        if isinstance(features, Sparse):
-            return features.cut(self.n_features)
+        if isinstance(features, CSRMatrix):
+            return features.with_width(self.n_features)
         if not isinstance(features, Table):
             return features
         known = self.names is not None and set(self.names) <= set(features.names)
@@ -122,10 +122,10 @@ class Model:
     def _rows(self, X: Any) -> Any:
         """Rows that can be scored, of the right width, all finite."""
         rows: Any
-        if isinstance(X, Sparse):
+        if isinstance(X, CSRMatrix):
             if X.width < self.n_features:
                 X = replace(X, width=self.n_features)  # a file does not say how many columns it has; those it has not are zero
-            rows, values = (SparseRows(X) if self.coef is not None else X.to_scipy()), X.values
+            rows, values = (X if self.coef is not None else X.to_scipy()), X.values
         elif hasattr(X, "tocsr"):
             rows = X.tocsr()
             values = rows.data

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..catalog import ALGORITHMS, Algorithm
-from ..preprocessing.numeric import Polynomial, by_deviation
+from ..data.polynomials import Polynomial
+from ..preprocessing.numeric import standard_scaling
 from .knobs import KNOBS, Knob, knob_for, knobs_of
 
 # --- The two coordinates of a point as the features that an algorithm sees: standardised where asked, and their products.
@@ -65,7 +66,7 @@ def learned(points: Any, degree: int, scaled: bool) -> Features:
     """The features of a set of points; scaled: coordinates of mean 0 and deviation 1."""
     if not scaled:
         return Features(degree)
-    shift, divide = by_deviation(points.mean(axis=0), points.std(axis=0), abs(points).max(axis=0))
+    shift, divide = standard_scaling(points.mean(axis=0), points.std(axis=0), abs(points).max(axis=0))
     return Features(degree, tuple(shift.tolist()), tuple(divide.tolist()))
 
 

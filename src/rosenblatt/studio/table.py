@@ -16,10 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_X_y
 
+from ..data.csr import CSRMatrix
 from ..data.read_options import Options
+from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source
-from ..data.table import Data, DataError, Sparse, Table, typed_labels
+from ..data.table import Data, DataError, Table, typed_labels
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
 from ..reporting.text import plural
@@ -61,7 +63,6 @@ def principal(X: Any, count: int = 2) -> tuple[Any, Any]:
 
 # ---
 
-CHOOSE = ": say --label NAME (or its position, from 0)"  # which the page has a menu for, where columns have names
 MOST_ROWS = 2000
 MOST_COLUMNS = 50
 MOST_HEADERS = 1000
@@ -96,10 +97,12 @@ def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str
                 _check_width(plain)
             return table_of(read(plain, Options(label=label, missing="mean")), Path(name).name)
     except DataError as error:
-        # What a person may say on a command line, there is no place for on the page.
-        advice = f": open it with rosenblatt studio {Path(name).name} --"
-        chosen = str(error).replace(CHOOSE, ": choose it") if error.headers else str(error)
-        sentence = chosen.replace(": say --", advice)
+        # The page has a menu for the label, but none of the other command-line options.
+        sentence = str(error)
+        if error.option == LABEL_OPTION:
+            sentence = f"{error.problem}: choose it"
+        elif error.option is not None:
+            sentence = f"{error.problem}: open it with rosenblatt studio {Path(name).name} {error.option}"
         comma = COMMA.search(data[:4096]) if COMMA_SAID not in sentence else None  # without numbers, labels are not found
         told = f"{sentence}; {comma[1].decode()} {COMMA_SAID}" if comma else sentence
         raise RequestError(told, _some(error.headers)) from error
@@ -151,7 +154,7 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
         raise DataError(data.source, f"there is no column of numbers to draw{_decimal_comma(data)}")
     mixed = columns[:MOST_MIXED]
     components, shares = principal(np.column_stack([values for _, values in mixed]))
-    total = data.features.shape[1] if isinstance(data.features, Sparse) else len(columns)
+    total = data.features.shape[1] if isinstance(data.features, CSRMatrix) else len(columns)
     if total > MOST_COLUMNS:
         of = "all" if len(mixed) == total else f"{len(mixed):,}"
         notes.append(f"{min(MOST_COLUMNS, len(columns))} of {total:,} columns are listed; the components are made of {of}")
@@ -238,7 +241,7 @@ def _numbers(data: Data, rows: Any) -> list[tuple[str, Any]]:
     if isinstance(features, Table):
         pairs = zip(features.names, features.columns, strict=True)
         return [(name, column[rows].astype(np.float64)) for name, column in pairs if column.dtype.kind != "O"]
-    if isinstance(features, Sparse):
+    if isinstance(features, CSRMatrix):
         # Of many columns those that are set most often.
         shown = features.take(np.isin(np.arange(features.shape[0]), rows))
         columns, counts = np.unique(shown.indices, return_counts=True)

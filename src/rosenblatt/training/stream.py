@@ -16,12 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..data.cache import Cache, key_of, reusable
+from ..data.cache import Cache, cache_key, open_if_current
 from ..data.cache_writer import CacheWriter, temporary_caches
+from ..data.csr import CSRMatrix
 from ..data.labels import codes_of
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
-from ..data.table import Data, Sparse, as_text, typed_labels
+from ..data.table import Data, as_text, typed_labels
 from ..estimators.arow import AROW
 from ..estimators.base import weights_of_classes
 from ..estimators.linear_mse import LinearMSE
@@ -120,7 +121,7 @@ def confusion_from_cache(predict: Callable[[Any], Any], cache: Cache, labels: An
     known = cache.classes if labels is None else np.union1d(np.asarray(labels), cache.classes)
     own, k = np.searchsorted(known, cache.classes), len(known)
     counts = np.zeros(k * k, np.int64)
-    for start, stop in cache.stretches(part=4):  # scores and what `predict` copies take room, too
+    for start, stop in cache.row_ranges(fraction=4):  # scores and what `predict` copies take room, too
         given = np.asarray(predict(cache.chunk(start, stop)))
         places = np.minimum(np.searchsorted(known, given), k - 1)
         strange = given[known[places] != given].tolist()
@@ -188,13 +189,13 @@ def _check(request: Request, reason: str | None) -> None:
 
 def _caches(request: Request, kept: str | None, beside: str, watch: Any, stack: contextlib.ExitStack) -> Caches:
     tested = request.test is not None or request.share is not None
-    said = {**asdict(request.options), "test": request.test and key_of(request.test)}
-    key = key_of(request.data, said, request.degree, request.scale, request.share, request.seed, 1)
+    said = {**asdict(request.options), "test": request.test and cache_key(request.test)}
+    key = cache_key(request.data, said, request.degree, request.scale, request.share, request.seed, 1)
     if kept is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))
     else:
         train, test = Path(kept), Path(f"{kept}.test")
-        found, held = reusable(train, key), reusable(test, key) if tested else None
+        found, held = open_if_current(train, key), open_if_current(test, key) if tested else None
         if found is not None and (held is not None or not tested):
             return _reopened(found, held)
     return _built(request, train, test if tested else None, key, watch)
@@ -222,7 +223,7 @@ def _built(request: Request, train: Path, test: Path | None, key: str, watch: An
         def write(which: int, data: Data) -> None:
             nonlocal sparse
             rows = recipe.rows(data)
-            sparse = isinstance(rows, Sparse)
+            sparse = isinstance(rows, CSRMatrix)
             if writers[which] is None:
                 path = (train, test)[which]
                 assert path is not None

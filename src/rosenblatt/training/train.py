@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..catalog import ALGORITHMS, Algorithm
+from ..data.csr import CSRMatrix
 from ..data.labels import classes_and_codes, codes_of
 from ..data.read_options import Options
 from ..data.readers.read import digest as digest_of
-from ..data.readers.read import is_example, opened, read
-from ..data.table import Data, DataError, Sparse, as_text, typed_labels
+from ..data.readers.read import is_example, open_source, read
+from ..data.table import Data, DataError, as_text, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, watching
 from .metrics import Confusion
@@ -164,7 +165,7 @@ def train(request: Request, watch: Any = None) -> Outcome:
 
 def read_and_digest(request: Request) -> tuple[Data, str | None]:
     """The rows of a file, and the SHA-256 of its bytes; data that is at hand has none."""
-    with opened(request.data) as source:
+    with open_source(request.data) as source:
         data = labelled(read(source, request.options))
         return data, None if is_example(source) else digest_of(source)
 
@@ -233,7 +234,10 @@ def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
 def reading_for(recipe: Recipe, options: Options, label: str | None) -> Options:
     """How another file is read for a recipe: its columns, as they were read, and the labels where they are there."""
     label = options.label if label is None else label
-    return replace(options, label=label, text=recipe.text, categorical=recipe.categorical, wanted=recipe.wanted)
+    return replace(
+        options, label=label, text=recipe.text, categorical=recipe.categorical, required=recipe.required,
+        numeric=recipe.number_names,
+    )  # fmt: skip
 
 
 def provenance(request: Request, data: Data, digest: str | None, rows: int) -> dict[str, Any]:
@@ -245,7 +249,7 @@ def provenance(request: Request, data: Data, digest: str | None, rows: int) -> d
 
 
 def as_matrix(rows: Any) -> Any:
-    return rows.to_scipy() if isinstance(rows, Sparse) else rows
+    return rows.to_scipy() if isinstance(rows, CSRMatrix) else rows
 
 
 def fit(

@@ -107,7 +107,7 @@ def test_filter_unpacks_a_file(trained, tmp_path):
     packed.write_bytes(packed.read_bytes()[:50])
     damaged = subprocess.run([*ROSENBLATT, "mail", "classify", "--filter", packed], capture_output=True, check=False)
     assert (damaged.returncode, damaged.stdout) == (3, packed.read_bytes())
-    assert b"cut off" in damaged.stderr
+    assert b"truncated" in damaged.stderr
     assert len(damaged.stderr.splitlines()) == 1
 
 

@@ -16,6 +16,7 @@ from ...array_types import IntArray, MatrixLike
 from ...certificates.data import label_text
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
 from ...certificates.verify import verify
+from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
 from ...reporting.text import plural
 from ...validation import flag, number
@@ -29,7 +30,7 @@ from .advice import advice
 from .columns import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import Diagnosis, Finding, update_count
-from .polynomials import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_columns, n_values
+from .polynomials import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
 from .symptoms import ColumnNames, class_imbalance, column_scales, duplicate_rows, long_rows
 
 DEGREES = (2, 3)
@@ -266,7 +267,7 @@ class _Examination:
         columns = columns_of(X)
         for k in DEGREES:
             if not affordable(X, k):
-                yield _not_tried(X, k, n_columns(d, k))
+                yield _not_tried(X, k, count_monomials(d, k))
                 return
             expanded = expand(X, columns, k, self.intercept) if self.time_left("degree") > MIN_STEP_S else None
             certificate = None if expanded is None else self.certify(expanded.X, selection.given.y, "degree")

@@ -21,6 +21,8 @@ import scipy.sparse as sp
 
 from ...array_types import Array, FloatArray, IntArray, Matrix
 from ...certificates.statements import Margin
+from ...data.csr import CSRMatrix
+from ...data.polynomials import Polynomial, count_monomials
 from .columns import Columns, blocks, extremes, scale_down
 
 MAX_COLUMNS = 5_000
@@ -40,28 +42,21 @@ class PolynomialRows:
     product_exponents: IntArray
 
 
-def n_columns(d: int, degree: int) -> int:
-    """The number of monomials of degree 1 to `degree` in d columns."""
-    return math.comb(d + degree, degree) - 1
-
-
 def n_values(X: Any, degree: int) -> int:
     """The number of stored values of the monomials."""
     if isinstance(X, np.ndarray):
-        return int(X.shape[0]) * n_columns(X.shape[1], degree)
+        return int(X.shape[0]) * count_monomials(X.shape[1], degree)
     counts, rows = np.unique(np.diff(X.indptr), return_counts=True)
-    return sum(n_columns(int(d), degree) * int(n) for d, n in zip(counts, rows, strict=True))
+    return sum(count_monomials(int(d), degree) * int(n) for d, n in zip(counts, rows, strict=True))
 
 
 def affordable(X: Matrix, degree: int) -> bool:
     """Whether the monomials are within the limits of columns and values."""
-    return n_columns(X.shape[1], degree) <= MAX_COLUMNS and n_values(X, degree) <= MAX_VALUES
+    return count_monomials(X.shape[1], degree) <= MAX_COLUMNS and n_values(X, degree) <= MAX_VALUES
 
 
 def expand(X: Any, columns: Columns, degree: int, intercept: bool) -> PolynomialRows:
-    """The monomials of degree 1 to `degree`."""
-    from sklearn.preprocessing import PolynomialFeatures
-
+    """The monomials of degree 1 to `degree`, with the same bits as those of scikit-learn's PolynomialFeatures."""
     dense = isinstance(X, np.ndarray)
     shifts, exponents = _shifts_and_exponents(columns, intercept and dense)
     parts, exact = [], True
@@ -72,12 +67,16 @@ def expand(X: Any, columns: Columns, degree: int, intercept: bool) -> Polynomial
         exact = exact and _has_exact_products(values, degree) and _scaled_exactly(shifted, scaled, exponents)
         parts.append(scaled)
     columns_scaled = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
-    out = PolynomialFeatures(degree, include_bias=False).fit_transform(columns_scaled)
+    polynomial = Polynomial(X.shape[1], degree, max_features=None)
+    out: Any
+    if dense:
+        out = polynomial.expand(columns_scaled, from_right=True)
+    else:
+        out = polynomial.expand_sparse(CSRMatrix.from_scipy(columns_scaled)).to_scipy()
     product_exponents = np.maximum(_exponents(np.maximum(*map(abs, extremes(out)))), -MAX_SCALING_EXPONENT)
     if dense:
         out *= np.ldexp(1.0, -product_exponents)
     else:
-        out = sp.csr_array(out)
         out.data *= np.ldexp(1.0, -product_exponents)[out.indices]
     return PolynomialRows(out, exact, shifts, exponents, product_exponents)
 

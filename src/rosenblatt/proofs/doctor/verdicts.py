@@ -8,11 +8,12 @@ import numpy as np
 
 from ...array_types import IntArray
 from ...certificates.statements import Certificate, Inseparable, Separable, describe_ceilings, describe_clash
+from ...data.polynomials import count_monomials
 from ...reporting.text import list_some, plural, short
 from ..minimum_errors.minimum_errors import MinimumErrors
 from .duplicates import Deduplicated
 from .findings import Finding, update_count
-from .polynomials import PolynomialRows, n_columns
+from .polynomials import PolynomialRows
 
 MANY_UPDATES = 10_000  # a run of this length may look as if it did not end
 MAX_ERRORS_LISTED = 5
@@ -108,7 +109,7 @@ def degree(
     positions: IntArray,
 ) -> Finding:
     """Whether features of degree k separate; `exact`: whether the proof holds for the unrounded products too."""
-    width = n_columns(d, k)
+    width = count_monomials(d, k)
     evidence: dict[str, Any] = {"degree": k, "columns": width, "instead_of": d, "certificate": certificate}
     evidence["verdict"] = None if certificate is None else certificate.verdict
     features = f"Features of degree {k} ({width:,} instead of {plural(d, 'column')})"
