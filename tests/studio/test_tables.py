@@ -82,7 +82,7 @@ def test_the_column_of_labels_is_told_and_may_be_said() -> None:
     [
         (None, "not clear which column"),
         ("none", "there is no column 'none'"),
-        ("p", "nothing to tell apart"),
+        ("p", "at least two classes are needed"),
         ("q", "quantities"),
     ],
 )
