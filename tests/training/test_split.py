@@ -54,8 +54,32 @@ def test_folds_are_even_in_every_class(count):
     assert not np.array_equal(fold, assign_folds(codes, count, seed=2))
 
 
+@given(st.integers(0, 2**16), st.integers(2, 8), st.lists(st.integers(2, 30), min_size=2, max_size=5))
+def test_folds_partition_the_rows_and_every_class(seed, n_folds, sizes):
+    codes = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    if n_folds > len(codes):
+        return
+    fold = assign_folds(codes, n_folds, seed)
+    assert fold.shape == codes.shape
+    assert set(fold.tolist()) == set(range(n_folds))
+    for code, size in enumerate(sizes):
+        counts = np.bincount(fold[codes == code], minlength=n_folds)
+        assert counts.sum() == size
+        assert counts.max() - counts.min() <= 1
+        assert counts.max() < size, "every class has rows outside of each fold"
+
+
+def test_a_held_out_row_depends_on_the_rows_of_its_class_alone():
+    labels = np.array(["a", "b"] * 100, object)
+    held = Holdout(0.25, 9).mask(labels)
+    alone = Holdout(0.25, 9).mask(labels[labels == "a"])
+    np.testing.assert_array_equal(held[labels == "a"], alone)
+
+
 def test_impossible_folds():
     with pytest.raises(ValueError, match="--cv must be at least 2, got 1"):
         assign_folds(np.array([0, 1]), 1)
     with pytest.raises(ValueError, match="two rows of every class"):
         assign_folds(np.array([0, 0, 1]), 2)
+    with pytest.raises(ValueError, match="got 9 folds for 4 rows"):
+        assign_folds(np.array([0, 0, 1, 1]), 9)
