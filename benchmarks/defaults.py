@@ -20,9 +20,9 @@ OURS = 'rb.Perceptron("average")'
 
 def learners() -> dict[str, peers.Learner]:
     return {
-        OURS: peers.estimator(lambda seed: rb.Perceptron("average", random_state=seed)),
+        OURS: peers.estimator(lambda seed: rb.Perceptron(keep="average", random_state=seed)),
         'rb.Perceptron("average", margin="auto")': peers.estimator(
-            lambda seed: rb.Perceptron("average", margin="auto", random_state=seed)
+            lambda seed: rb.Perceptron(keep="average", margin="auto", random_state=seed)
         ),
         "sklearn Perceptron()": peers.estimator(lambda seed: SklearnPerceptron(random_state=seed)),
         "sklearn SGDClassifier()": peers.estimator(lambda seed: SGDClassifier(random_state=seed)),

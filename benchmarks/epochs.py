@@ -32,11 +32,11 @@ def _sklearn(kind: str, shuffle: bool) -> Any:
 
 
 def _ours(kind: str, shuffle: bool, sparse: bool) -> Any:
-    options: dict[str, Any] = {"max_passes": EPOCHS, "order": "permuted" if shuffle else "cyclic", "multiclass": "ovr"}
+    options: dict[str, Any] = {"max_iter": EPOCHS, "order": "permuted" if shuffle else "cyclic", "multiclass": "ovr"}
     options |= {"random_state": 0, "intercept_scaling": SPARSE_BIAS if sparse else 1.0}
     if kind == "passive-aggressive":
         return rb.PassiveAggressive(fit_intercept=False, **options)
-    return rb.Perceptron("average" if kind == "averaged" else "last", **options)
+    return rb.Perceptron(keep="average" if kind == "averaged" else "last", **options)
 
 
 # (work, learner, shuffled, data, required in float64, required in float32)

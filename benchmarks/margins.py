@@ -31,7 +31,9 @@ TOLERANCES = [10.0 ** (-exponent / 2) for exponent in range(19)]
 
 
 def ours(loss: str, intercept: str) -> Fit:
-    return lambda X, y, effort, seed: rb.SoftMargin(loss=loss, intercept=intercept, tol=effort, random_state=seed).fit(X, y)
+    return lambda X, y, effort, seed: rb.SoftMargin(
+        loss=loss, penalize_intercept=intercept == "penalized", tol=effort, random_state=seed
+    ).fit(X, y)
 
 
 def linear_svc(loss: str, dual: bool) -> Fit:
@@ -107,7 +109,9 @@ def compare(
 
 def _best(X: Any, y: Any, loss: str, intercept: str, tol: float) -> float:
     """The lower end of a gap of `tol`, which no plane is under."""
-    model = rb.SoftMargin(loss=loss, intercept=intercept, tol=tol, max_iter=20_000, random_state=0).fit(X, y)
+    model = rb.SoftMargin(loss=loss, penalize_intercept=intercept == "penalized", tol=tol, max_iter=20_000, random_state=0).fit(
+        X, y
+    )
     return float(model.objective_ - model.dual_gap_)
 
 

@@ -68,9 +68,9 @@ def _growth(folder: Path, name: str) -> int:
     if "indptr" in arrays:
         X = sp.csr_matrix(tuple(arrays[part] for part in PARTS), shape=shape, copy=False)
     makers: dict[str, Any] = {
-        "average": lambda: rb.Perceptron("average", random_state=0),
+        "average": lambda: rb.Perceptron(keep="average", random_state=0),
         "Perceptron": lambda: SklearnPerceptron(max_iter=10, tol=None, random_state=0),
-        "SoftMargin": lambda: rb.SoftMargin(intercept="penalized", tol=1e-2, random_state=0),
+        "SoftMargin": lambda: rb.SoftMargin(penalize_intercept=True, tol=1e-2, random_state=0),
         "LinearSVC": lambda: LinearSVC(loss="hinge", max_iter=5, random_state=0),
     }
     warnings.simplefilter("ignore")

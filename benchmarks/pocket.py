@@ -43,7 +43,7 @@ def _pocket(n: int, d: int, updates: int, share: str, noise: float, repeats: int
                     if made == updates:
                         return best, kept
 
-    ours = rb.Perceptron("pocket", order="cyclic", max_updates=updates, max_passes=1000)
+    ours = rb.Perceptron(keep="pocket", order="cyclic", max_updates=updates, max_iter=1000)
     seconds = interleave({"numpy": with_numpy, "ours": lambda: ours.fit(X, y)}, repeats)
     best, kept = with_numpy()
     same = best == ours.pocket_errors_ and np.allclose(kept[1:], ours.coef_[0], rtol=1e-9)
@@ -60,7 +60,7 @@ def _pocket(n: int, d: int, updates: int, share: str, noise: float, repeats: int
 def _vote(n: int, d: int, passes: int, repeats: int) -> dict[str, Any]:
     X, y = workloads.dense(n, d, noise=0.5)
     train, test = slice(0, n // 2), slice(n // 2, n)
-    model = rb.Perceptron("vote", order="cyclic", max_passes=passes).fit(X[train], y[train])
+    model = rb.Perceptron(keep="vote", order="cyclic", max_iter=passes).fit(X[train], y[train])
     log = model.log_
     vectors = np.array([np.append(intercept, coef[0]) for coef, intercept in map(log.weights_at, _sample(log.n_updates))])
     stored = np.resize(vectors, (log.n_updates + 1, d + 1))

@@ -126,7 +126,7 @@ CONTESTANTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "rb.AROW, letters chosen within the training folds": _chosen,
     "rb.AROW, 1 to 5 letters": _pipeline(_hasher, _arow),
     "rb.SoftMargin, 1 to 5 letters": _pipeline(_hasher, lambda: rb.SoftMargin(C=10.0)),
-    "rb.Perceptron('average'), 1 to 5 letters": _pipeline(_hasher, lambda: rb.Perceptron("average", random_state=0)),
+    "rb.Perceptron('average'), 1 to 5 letters": _pipeline(_hasher, lambda: rb.Perceptron(keep="average", random_state=0)),
     "LinearSVC, 1 to 5 letters": _pipeline(_hasher, LinearSVC),
     "LinearSVC, tf-idf of 1 to 5 letters": _pipeline(
         lambda: TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 5), sublinear_tf=True), LinearSVC

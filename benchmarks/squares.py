@@ -22,7 +22,7 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
     for threads in (1, None):
         for dtype, least in ((np.float64, 2.5), (np.float32, None)):
             X = X64.astype(dtype)
-            theirs, ours = RidgeClassifier(), rb.LinearMSE(ridge=1.0)
+            theirs, ours = RidgeClassifier(), rb.LinearMSE(alpha=1.0)
             with threadpool_limits(threads):
                 seconds = interleave(
                     {"sklearn": partial(theirs.fit, X, y), "ours": partial(ours.fit, X, y)}, repeats, time.perf_counter

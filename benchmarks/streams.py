@@ -62,7 +62,7 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
             parts: list[Any] = [np.array(part) for part in cache.rows[:3]]
             X = sp.csr_array(tuple(parts), shape=cache.shape) if cache.header.sparse else parts[0]
             y = np.array(cache.codes)
-            models = [rb.Perceptron("average", order="cyclic", max_passes=5) for _ in range(2)]
+            models = [rb.Perceptron(keep="average", order="cyclic", max_iter=5) for _ in range(2)]
 
             def in_memory(model: Any = models[0], X: Any = X, y: Any = y) -> None:
                 model.fit(X, y)
@@ -101,9 +101,9 @@ def _fit(path: str, name: str) -> dict[str, Any]:
         from rosenblatt.training.out_of_core import confusion_from_cache, fit_from_cache
 
         models: dict[str, Any] = {
-            "average": rb.Perceptron("average", order="cyclic", max_passes=3),
-            "batch": rb.Perceptron(update="batch", order="cyclic", max_passes=2),
-            "pa": rb.PassiveAggressive(keep="average", order="cyclic", max_passes=2, class_weight="balanced"),
+            "average": rb.Perceptron(keep="average", order="cyclic", max_iter=3),
+            "batch": rb.Perceptron(update="batch", order="cyclic", max_iter=2),
+            "pa": rb.PassiveAggressive(keep="average", order="cyclic", max_iter=2, class_weight="balanced"),
             "linear-mse": rb.LinearMSE(),
         }
     cache, begun = Cache.open(path), time.perf_counter()

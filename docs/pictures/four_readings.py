@@ -18,7 +18,7 @@ def main() -> None:
     rng = np.random.default_rng(11)
     y = np.repeat([0, 1], 60)
     X = rng.normal(size=(120, 2)) + np.where(y[:, None] == 1, 1.0, -1.0) * [1.05, 0.75]
-    model = rb.Perceptron(order="cyclic", max_passes=6).fit(X, y)
+    model = rb.Perceptron(order="cyclic", max_iter=6).fit(X, y)
     log = model.log_
     hypotheses = [log.weights_at(t) for t in range(log.n_updates + 1)]
     errors = [int((((X @ w[0] + b) > 0) != y).sum()) for w, b in hypotheses]

@@ -48,7 +48,7 @@ def clash(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Inseparable:
 
 def run(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Perceptron:
     """|w| stays under R sqrt(t), w.u over gamma t, and w.u is at most |w|: where the grey curves cross, t has to end."""
-    model = rb.Perceptron(order="cyclic", max_passes=None).fit(X, y)
+    model = rb.Perceptron(order="cyclic", max_iter=None).fit(X, y)
     report = model.convergence_
     t, ahead = np.arange(len(report.alignments)), np.array([1.0, 2.0 * report.mistake_bound.upper])
     axes.plot(ahead, report.radius * np.sqrt(ahead), color=GREY, ls="--", label="R $\\sqrt{t}$")

@@ -66,7 +66,7 @@ ALGORITHMS = {
     "max-margin": Algorithm("Widest margin", "MaxMargin"),
     "soft-margin": Algorithm("Soft margin", "SoftMargin"),
     "linear-mse": Algorithm("Linear least squares", "LinearMSE"),
-    "ridge": Algorithm("Linear least squares with a ridge", "LinearMSE", {"ridge": 1.0}),
+    "ridge": Algorithm("Linear least squares with a ridge", "LinearMSE", {"alpha": 1.0}),
     "nonlinear-mse": Algorithm("Least squares through tanh", "NonlinearMSE"),
     "logistic-mse": Algorithm("Least squares through the logistic function", "NonlinearMSE", {"activation": "logistic"}),
     "nonlinear-mse-online": Algorithm("Least squares through tanh, row by row", "NonlinearMSE", {"solver": "online"}),

@@ -24,7 +24,7 @@ class Progress:
     heads: tuple[int, ...] = ()  # which one-vs-rest heads, where they do not all run together
     visited: int = 0  # rows of the pass underway; 0 where a pass has just ended
     rows: int = 0  # in a pass; 0 where nobody counts them
-    max_passes: int | None = None  # where there is such a limit
+    max_iter: int | None = None  # where there is such a limit
     gap: float | None = None  # of a solver that works towards one: what is left of it
     text: str = ""  # what else there is to say, in a few words
 

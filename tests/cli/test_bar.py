@@ -24,7 +24,7 @@ def test_a_bar_tells_where_the_run_is(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     with console.bar("learning") as tell:
-        tell(Progress(2, 1234, 56, visited=10, rows=20, max_passes=5))
+        tell(Progress(2, 1234, 56, visited=10, rows=20, max_iter=5))
     said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
     assert "pass 3, 1,234 updates, 56 mistakes in this pass" in said
 

@@ -98,11 +98,11 @@ def test_no_model(tmp_path):
 @pytest.mark.parametrize("names", [None, ["a", "b"]])
 def test_models_made_in_python_read_files(tmp_path, names):
     X, y = np.array([[0.0, 1], [1, 0], [2, 3], [3, 2]]), np.array(["u", "u", "v", "v"])
-    model = rb.Perceptron(max_passes=None).fit(X, y)
+    model = rb.Perceptron(max_iter=None).fit(X, y)
     if names:
         import pandas as pd
 
-        model = rb.Perceptron(max_passes=None).fit(pd.DataFrame(X, columns=names), y)
+        model = rb.Perceptron(max_iter=None).fit(pd.DataFrame(X, columns=names), y)
     rb.save(model, tmp_path / "m.safetensors")
     (tmp_path / "rows.svm").write_text("1 2:1 9:5\n1 1:1\n2 1:2 2:3\n2 1:3 2:2\n")
     (tmp_path / "rows.csv").write_text("b,a\n1,0\n0,1\n3,2\n2,3\n" if names else "a,b\n0,1\n1,0\n2,3\n3,2\n")

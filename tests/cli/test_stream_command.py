@@ -10,7 +10,7 @@ import pytest
 import rosenblatt as rb
 from commands import rosenblatt
 
-CYCLIC = ("--order", "cyclic", "--max-passes", 4)
+CYCLIC = ("--order", "cyclic", "--max-iter", 4)
 
 
 @pytest.fixture(scope="module")

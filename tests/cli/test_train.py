@@ -25,7 +25,7 @@ def test_numbers_are_those_of_the_library(tmp_path):
     told = rosenblatt("train", "example:iris", "--holdout", 0, "--scale", "none", "-o", target, "--json").json
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
-    model = rb.Perceptron("average", random_state=0).fit(X, names[y])
+    model = rb.Perceptron(keep="average", random_state=0).fit(X, names[y])
     assert told["updates"] == model.n_updates_
     assert told["training"]["errors"] == int((model.predict(X) != names[y]).sum())
     assert told["test"] is None
@@ -48,7 +48,7 @@ def test_every_algorithm_of_the_registry(tmp_path, algorithm):
 
 def test_updates_stand_beside_what_the_theorem_allows(tmp_path):
     source = "example:separable?rows=60&columns=3&margin=0.2"
-    told = rosenblatt("train", source, "-a", "perceptron", "--max-passes", "none", "-o", tmp_path / "m", "--json").json
+    told = rosenblatt("train", source, "-a", "perceptron", "--max-iter", "none", "-o", tmp_path / "m", "--json").json
     assert told["stop"]["reason"] == "separated"
     assert 0 < told["updates"] <= told["updates_possible"] <= 2 / 0.2**2  # rows in the unit ball, and x_0 = 1
     assert told["margin"] > 0
@@ -119,9 +119,9 @@ def test_report_and_plots(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["example:iris", "--ridge", "1"], "--ridge is not a parameter of average"),
+        (["example:iris", "--alpha", "1"], "--alpha is not a parameter of average"),
         (["example:iris", "--holdout", "1.5"], "--holdout must be greater than 0 and less than 1, got 1.5"),
-        (["example:iris", "--max-passes", "0"], "max_passes"),
+        (["example:iris", "--max-iter", "0"], "max_iter"),
         (["example:iris", "--algorithm", "max-margin", "--holdout", "0"], "no plane separates the rows of class versicolor"),
         (["example:nothing"], "nothing"),
         (["absent.csv"], "absent.csv"),

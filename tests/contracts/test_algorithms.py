@@ -13,7 +13,7 @@ from rosenblatt.catalog import ALGORITHMS
 
 ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
 
-SCHEMES = {"binary": (2, "argmax"), "argmax": (4, "argmax"), "ovr": (4, "ovr")}
+SCHEMES = {"binary": (2, "joint"), "joint": (4, "joint"), "ovr": (4, "ovr")}
 
 
 def rows_of(scheme, dtype):
@@ -48,7 +48,7 @@ def make(request, scheme):
     def make(**parameters):
         few = 1 if algorithm.parameters.get("order") == "mistakes" else 4
         many = {"multiclass": SCHEMES[scheme][1]} if "multiclass" in algorithm.make().get_params() else {}
-        return algorithm.make(**{**many, "random_state": 5, "max_passes": few, **parameters})
+        return algorithm.make(**{**many, "random_state": 5, "max_iter": few, **parameters})
 
     return make
 

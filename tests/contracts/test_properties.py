@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from oracles import argmax_perceptron, augment, average, cyclic, one_vs_rest, perceptron, pocket, vote
 from rosenblatt.data.problem import Problem, make_problem, read_only, zero_state
-from rosenblatt.kernels.linear.schemes import Argmax
+from rosenblatt.kernels.linear.schemes import Joint
 from rosenblatt.online.rules.perceptron import PerceptronRule
 from rosenblatt.online.solver import Plan, solve
 
@@ -23,7 +23,7 @@ containers = st.sampled_from([np.asarray, sp.csr_array])
 dtypes = st.sampled_from([np.float32, np.float64])
 orders = st.sampled_from(["cyclic", "permuted", "random", "mistakes"])
 updates = st.sampled_from(["online", "batch", "batch-mean"])
-schemes = st.sampled_from(["argmax", "ovr"])
+schemes = st.sampled_from(["joint", "ovr"])
 
 
 @st.composite
@@ -57,7 +57,7 @@ def oracle_runs(X, codes, scheme, passes, **options):
     k, P, order = codes.max() + 1, augment(X), cyclic(len(X), passes)
     if k == 2:
         return [perceptron(P, 2 * codes - 1, order, **options)], [2 * codes - 1]
-    if scheme == "argmax":
+    if scheme == "joint":
         return [argmax_perceptron(P, codes, k, order, **options)], [codes]
     return one_vs_rest(perceptron, P, codes, k, order, **options), [np.where(codes == h, 1, -1) for h in range(k)]
 
@@ -70,7 +70,7 @@ def oracle_runs(X, codes, scheme, passes, **options):
 def test_the_log_replays_to_the_weights_bit_for_bit(rows, pack, dtype, order, update, scheme, seed, step, margin):
     X, codes = rows
     model = rb.Perceptron(
-        order=order, update=update, multiclass=scheme, random_state=seed, step=step, margin=margin, max_passes=2
+        order=order, update=update, multiclass=scheme, random_state=seed, step=step, margin=margin, max_iter=2
     ).fit(pack((X / 7).astype(dtype)), codes)
     coef, intercept = model.log_.weights_at(model.log_.n_updates)
     assert np.array_equal(coef, model.coef_)
@@ -82,7 +82,7 @@ def test_the_log_replays_to_the_weights_bit_for_bit(rows, pack, dtype, order, up
 @given(data(), containers, schemes, st.integers(0, 99), st.data())
 def test_a_log_cut_in_two_is_the_whole(rows, pack, scheme, seed, more):
     X, codes = rows
-    model = rb.Perceptron(multiclass=scheme, random_state=seed, max_passes=3).fit(pack(X), codes)
+    model = rb.Perceptron(multiclass=scheme, random_state=seed, max_iter=3).fit(pack(X), codes)
     cut = more.draw(st.integers(0, len(model.log_)))
     first, second = model.log_[:cut], model.log_[cut:]
     assert len(first) + len(second) == len(model.log_)
@@ -97,7 +97,7 @@ def test_a_log_cut_in_two_is_the_whole(rows, pack, scheme, seed, more):
 def test_every_entry_of_the_log_was_called_for(rows, pack, scheme, passes, margin):
     """Replayed against the oracle: the same rows, at the same times, each at or under the margin."""
     X, codes = rows
-    model = rb.Perceptron(order="cyclic", multiclass=scheme, max_passes=passes, margin=float(margin)).fit(pack(X), codes)
+    model = rb.Perceptron(order="cyclic", multiclass=scheme, max_iter=passes, margin=float(margin)).fit(pack(X), codes)
     runs, _ = oracle_runs(X, codes, scheme, passes, margin=margin)
     for log, run in zip(model.log_.runs(), runs, strict=True):
         assert log.rows.tolist() == run.rows
@@ -113,7 +113,7 @@ def test_every_entry_of_the_log_was_called_for(rows, pack, scheme, passes, margi
 @given(data(), containers, schemes, st.integers(1, 4))
 def test_the_average_is_its_definition(rows, pack, scheme, passes):
     X, codes = rows
-    model = rb.Perceptron("average", order="cyclic", multiclass=scheme, max_passes=passes).fit(pack(X), codes)
+    model = rb.Perceptron(keep="average", order="cyclic", multiclass=scheme, max_iter=passes).fit(pack(X), codes)
     runs, _ = oracle_runs(X, codes, scheme, passes)
     np.testing.assert_allclose(planes(model), np.vstack([average(run) for run in runs]), rtol=1e-10, atol=1e-10)
 
@@ -122,7 +122,7 @@ def test_the_average_is_its_definition(rows, pack, scheme, passes):
 @given(data(), containers, schemes, st.integers(1, 4))
 def test_the_pocket_is_its_definition(rows, pack, scheme, passes):
     X, codes = rows
-    model = rb.Perceptron("pocket", order="cyclic", multiclass=scheme, max_passes=passes).fit(pack(X), codes)
+    model = rb.Perceptron(keep="pocket", order="cyclic", multiclass=scheme, max_iter=passes).fit(pack(X), codes)
     runs, labels = oracle_runs(X, codes, scheme, passes)
     best = [pocket(run, augment(X), mine) for run, mine in zip(runs, labels, strict=True)]
     assert np.array_equal(planes(model), np.vstack([w for w, *_ in best]))
@@ -133,7 +133,7 @@ def test_the_pocket_is_its_definition(rows, pack, scheme, passes):
 @given(data(), containers, schemes, st.integers(1, 4), st.sampled_from(["lifetime", "survivals"]))
 def test_the_vote_is_its_definition(rows, pack, scheme, passes, count):
     X, codes = rows
-    model = rb.Perceptron("vote", order="cyclic", multiclass=scheme, max_passes=passes, vote_count=count).fit(pack(X), codes)
+    model = rb.Perceptron(keep="vote", order="cyclic", multiclass=scheme, max_iter=passes, vote_count=count).fit(pack(X), codes)
     runs, _ = oracle_runs(X, codes, scheme, passes)
     T = np.vstack([X, -X, np.zeros((1, X.shape[1]))])
     shares = np.column_stack([vote(run, augment(T), count) for run in runs])
@@ -153,7 +153,7 @@ def test_updates_are_at_most_r2_plus_2b_over_gamma2(rows, pack, order, seed, rho
     R2, gamma = max(p @ p for p in P), min(y * (P @ u))
     bound = (R2 + 2 * b / rho) / gamma**2
     assume(bound < 2000)
-    model = rb.Perceptron(order=order, step=rho, margin=b, max_passes=None, random_state=seed).fit(pack(X), y)
+    model = rb.Perceptron(order=order, step=rho, margin=b, max_iter=None, random_state=seed).fit(pack(X), y)
     assert model.stop_.separated
     assert (y * model.decision_function(pack(X)) > b).all()
     assert model.n_updates_ <= bound * (1 + 1e-9)
@@ -175,8 +175,8 @@ def test_two_classes_by_argmax_are_the_binary_run(rows, pack, order, update, b, 
         X, codes = (part[: 1 << (len(X).bit_length() - 1)] for part in rows)
     codes = (codes > 0).astype(np.int32)
     binary = make_problem(pack(X), codes, 2)
-    joint = Problem(binary.rows, Argmax(read_only(codes), read_only(np.zeros(0))), 1.0)
-    plan = Plan(order=order, update=update, seed=seed, max_passes=3)
+    joint = Problem(binary.rows, Joint(read_only(codes), read_only(np.zeros(0))), 1.0)
+    plan = Plan(order=order, update=update, seed=seed, max_iter=3)
     two = solve(joint, PerceptronRule(2.0 * b), plan, zero_state(joint, 2))
     one = solve(binary, PerceptronRule(float(b)), plan, zero_state(binary, 2))
     assert two.log.rows.tolist() == one.log.rows.tolist()
@@ -200,9 +200,9 @@ def test_chunks_of_a_stream_are_one_cyclic_pass(rows, pack, dtype, scheme, keep,
     n, classes = len(X), np.unique(codes)
     c = np.array(more.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), float) if weighted else None
     options = {"multiclass": scheme, "step": more.draw(st.sampled_from([1.0, 0.3]))}
-    whole = rb.Perceptron(keep, order="cyclic", max_passes=1, **options).fit(pack(X), codes, sample_weight=c)
+    whole = rb.Perceptron(keep=keep, order="cyclic", max_iter=1, **options).fit(pack(X), codes, sample_weight=c)
     cuts = [0, *sorted(more.draw(st.sets(st.integers(1, n - 1), max_size=4))), n]
-    stream = rb.Perceptron(keep, **options)
+    stream = rb.Perceptron(keep=keep, **options)
     for start, stop in itertools.pairwise(cuts):
         part = slice(start, stop)
         stream.partial_fit(pack(X[part]), codes[part], classes=classes, sample_weight=None if c is None else c[part])
@@ -220,9 +220,9 @@ def test_a_stream_may_change_its_container(rows, scheme, keep, more):
     X, codes = rows
     classes, cut = np.unique(codes), more.draw(st.integers(1, len(X) - 1))
     first, second = more.draw(st.permutations([np.asarray, sp.csr_array]))
-    stream = rb.Perceptron(keep, multiclass=scheme).partial_fit(first(X[:cut]), codes[:cut], classes=classes)
+    stream = rb.Perceptron(keep=keep, multiclass=scheme).partial_fit(first(X[:cut]), codes[:cut], classes=classes)
     stream.partial_fit(second(X[cut:]), codes[cut:])
-    whole = rb.Perceptron(keep, multiclass=scheme, order="cyclic", max_passes=1).fit(X, codes)
+    whole = rb.Perceptron(keep=keep, multiclass=scheme, order="cyclic", max_iter=1).fit(X, codes)
     np.testing.assert_allclose(stream.decision_function(X), whole.decision_function(X), rtol=1e-12, atol=1e-12)
 
 
@@ -239,8 +239,8 @@ def test_a_stream_may_change_its_container(rows, scheme, keep, more):
 )
 def test_any_number_of_threads_gives_the_same_bits(rows, pack, dtype, order, update, scheme, keep, n_jobs):
     X, codes = rows
-    options = {"order": order, "update": update, "multiclass": scheme, "random_state": 0, "max_passes": 3}
-    one, many = (rb.Perceptron(keep, n_jobs=j, **options).fit(pack((X / 7).astype(dtype)), codes) for j in (1, n_jobs))
+    options = {"order": order, "update": update, "multiclass": scheme, "random_state": 0, "max_iter": 3}
+    one, many = (rb.Perceptron(keep=keep, n_jobs=j, **options).fit(pack((X / 7).astype(dtype)), codes) for j in (1, n_jobs))
     assert np.array_equal(one.decision_function(X), many.decision_function(X))
     for name, column in one.log_.to_dict().items():
         assert np.array_equal(column, many.log_.to_dict()[name]), name
@@ -253,7 +253,7 @@ def test_any_number_of_threads_gives_the_same_bits(rows, pack, dtype, order, upd
 def test_threads_change_no_bit_of_a_stream(rows, scheme, keep, n_jobs):
     X, codes = rows
     classes, cut = np.unique(codes), len(X) // 2
-    models = [rb.Perceptron(keep, multiclass=scheme, n_jobs=j) for j in (1, n_jobs)]
+    models = [rb.Perceptron(keep=keep, multiclass=scheme, n_jobs=j) for j in (1, n_jobs)]
     for model in models:
         model.partial_fit(X[:cut] / 7, codes[:cut], classes=classes).partial_fit(X[cut:] / 7, codes[cut:])
     assert np.array_equal(models[0].decision_function(X), models[1].decision_function(X))

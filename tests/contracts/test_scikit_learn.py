@@ -35,7 +35,7 @@ def expected_failures(estimator):
 
 def schemes_of(algorithm):
     """The algorithm with each of its ways to tell many classes apart."""
-    schemes = [{"multiclass": "argmax"}, {"multiclass": "ovr"}] if "multiclass" in algorithm.make().get_params() else [{}]
+    schemes = [{"multiclass": "joint"}, {"multiclass": "ovr"}] if "multiclass" in algorithm.make().get_params() else [{}]
     return [algorithm.make(**scheme) for scheme in schemes]
 
 
@@ -59,7 +59,7 @@ def test_scikit_learn_checks_without_an_expected_failure(estimator, check):
 
 
 @parametrize_with_checks(
-    [rb.Perceptron("vote", multiclass="ovr", max_passes=50), rb.PassiveAggressive(max_passes=50)],
+    [rb.Perceptron(keep="vote", multiclass="ovr", max_iter=50), rb.PassiveAggressive(max_iter=50)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks_of_brief_runs(estimator, check):
@@ -91,18 +91,18 @@ def rings():
 @pytest.mark.parametrize("update", ["online", "batch"])
 def test_a_feature_map_separates_what_no_line_can(data, update):
     X, y = data()
-    perceptron = rb.Perceptron(update=update, max_passes=None, max_updates=5000, random_state=0)
+    perceptron = rb.Perceptron(update=update, max_iter=None, max_updates=5000, random_state=0)
     model = make_pipeline(PolynomialFeatures(2, include_bias=False), perceptron).fit(X, y)
     assert model.score(X, y) == 1.0
     assert model[-1].stop_.separated
-    assert rb.Perceptron("pocket", max_passes=10, random_state=0).fit(X, y).score(X, y) < 0.9
+    assert rb.Perceptron(keep="pocket", max_iter=10, random_state=0).fit(X, y).score(X, y) < 0.9
 
 
 @pytest.mark.parametrize("data", [xor, rings])
 def test_sparse_feature_maps_work_too(data):
     X, y = data()
     features = PolynomialFeatures(2, include_bias=False).fit_transform(X)
-    model = rb.Perceptron(max_passes=None, random_state=0).fit(sp.csr_matrix(features), y)
+    model = rb.Perceptron(max_iter=None, random_state=0).fit(sp.csr_matrix(features), y)
     assert model.stop_.separated
 
 
@@ -119,7 +119,7 @@ def test_clone_and_parameters_round_trip(algorithm):
 
 def test_cross_validation_is_better_than_chance(algorithm):
     X, y = load_iris(return_X_y=True)
-    model = make_pipeline(StandardScaler(), algorithm.make(random_state=0, max_passes=3))
+    model = make_pipeline(StandardScaler(), algorithm.make(random_state=0, max_iter=3))
     few = np.arange(len(y)) % 3 == 0
     scores = cross_val_score(model, X[few], y[few], cv=StratifiedKFold(3))
     assert scores.shape == (3,)
@@ -128,9 +128,7 @@ def test_cross_validation_is_better_than_chance(algorithm):
 
 def test_grid_search_finds_the_best_of_its_grid():
     X, y = rings()
-    steps = Pipeline(
-        [("map", PolynomialFeatures(include_bias=False)), ("learn", rb.Perceptron(max_passes=100, random_state=0))]
-    )
+    steps = Pipeline([("map", PolynomialFeatures(include_bias=False)), ("learn", rb.Perceptron(max_iter=100, random_state=0))])
     grid = {"map__degree": [1, 2], "learn__keep": ["last", "average"], "learn__margin": [0.0, 1.0]}
     search = GridSearchCV(steps, grid, cv=3).fit(X, y)
     assert search.best_params_["map__degree"] == 2
@@ -143,9 +141,9 @@ def test_grid_search_with_workers_gives_the_same_scores(estimator):
     """joblib hands the rows to threads as they are."""
     X, y = rings()
     grid = {"keep": ["last", "average", "vote", "pocket"], "intercept_scaling": [0.5, 1.0]}
-    alone = GridSearchCV(estimator(random_state=0, max_passes=10), grid, cv=3).fit(X, y)
+    alone = GridSearchCV(estimator(random_state=0, max_iter=10), grid, cv=3).fit(X, y)
     with joblib.parallel_backend("threading"):
-        shared = GridSearchCV(estimator(random_state=0, max_passes=10), grid, cv=3, n_jobs=2).fit(X, y)
+        shared = GridSearchCV(estimator(random_state=0, max_iter=10), grid, cv=3, n_jobs=2).fit(X, y)
     assert np.array_equal(alone.cv_results_["mean_test_score"], shared.cv_results_["mean_test_score"])
 
 
@@ -153,7 +151,7 @@ def test_sample_weight_goes_through_a_pipeline(algorithm):
     X, y = rings()
     c = np.random.default_rng(0).uniform(0.05, 0.5, len(y))
     features = PolynomialFeatures(2, include_bias=False)
-    direct = algorithm.make(random_state=0, max_passes=3)
+    direct = algorithm.make(random_state=0, max_iter=3)
     piped = Pipeline([("map", features), ("learn", clone(direct))]).fit(X, y, learn__sample_weight=c)
     direct.fit(features.fit_transform(X), y, sample_weight=c)
     assert np.array_equal(piped.decision_function(X), direct.decision_function(features.transform(X)))
@@ -168,10 +166,10 @@ def test_pandas_rows_keep_their_names(algorithm):
     X, y = rings()
     frame = pd.DataFrame(X, columns=["east", "north"])
     labels = pd.Series(np.where(y, "outer", "inner"))
-    model = algorithm.make(random_state=0, max_passes=3).fit(frame, labels)
+    model = algorithm.make(random_state=0, max_iter=3).fit(frame, labels)
     assert model.feature_names_in_.tolist() == ["east", "north"]
     assert set(model.predict(frame)) <= {"inner", "outer"}
-    plain = algorithm.make(random_state=0, max_passes=3).fit(X, labels.to_numpy())
+    plain = algorithm.make(random_state=0, max_iter=3).fit(X, labels.to_numpy())
     assert model.log_.rows.tolist() == plain.log_.rows.tolist()
     assert model.log_.steps.tolist() == plain.log_.steps.tolist()
     np.testing.assert_allclose(model.decision_function(frame), plain.decision_function(X), atol=1e-12)
@@ -181,7 +179,7 @@ def test_pandas_rows_keep_their_names(algorithm):
 
 def test_pandas_integers_booleans_and_categories_are_rows_and_labels():
     frame = pd.DataFrame({"a": [0, 1, 0, 1], "b": [True, True, False, False]})
-    model = rb.Perceptron(order="cyclic", max_passes=None).fit(frame, pd.Categorical(["y", "y", "n", "n"]))
+    model = rb.Perceptron(order="cyclic", max_iter=None).fit(frame, pd.Categorical(["y", "y", "n", "n"]))
     assert model.predict(frame).tolist() == ["y", "y", "n", "n"]
 
 
@@ -193,9 +191,9 @@ def test_read_only_memory_maps_are_used_in_place(algorithm, container, tmp_path)
     mapped, labels = joblib.load(tmp_path / "rows", mmap_mode="r")
     values = mapped if container == "dense" else mapped.data
     assert not values.flags.writeable
-    model = algorithm.make(random_state=0, max_passes=3).fit(mapped, labels)
+    model = algorithm.make(random_state=0, max_iter=3).fit(mapped, labels)
     assert np.shares_memory(model.log_.problem.rows.values, values)
-    plain = algorithm.make(random_state=0, max_passes=3).fit(rows, y)
+    plain = algorithm.make(random_state=0, max_iter=3).fit(rows, y)
     assert np.array_equal(model.decision_function(mapped), plain.decision_function(rows))
 
 
@@ -204,7 +202,7 @@ def test_workers_of_joblib_fit_on_memory_maps():
     """Rows over max_nbytes come to the worker processes as read-only maps."""
     X, y = rings()
     models = joblib.Parallel(n_jobs=2, max_nbytes=1)(
-        joblib.delayed(rb.Perceptron(keep, random_state=0).fit)(X, y) for keep in ("last", "average", "vote", "pocket")
+        joblib.delayed(rb.Perceptron(keep=keep, random_state=0).fit)(X, y) for keep in ("last", "average", "vote", "pocket")
     )
     for model in models:
         here = clone(model).fit(X, y)
@@ -215,6 +213,6 @@ def test_workers_of_joblib_fit_on_memory_maps():
 def test_partial_fit_works_on_read_only_chunks(keep):
     X, y = rings()
     X.flags.writeable = False
-    model = rb.Perceptron(keep).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
-    whole = rb.Perceptron(keep, order="cyclic", max_passes=1).fit(X, y)
+    model = rb.Perceptron(keep=keep).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    whole = rb.Perceptron(keep=keep, order="cyclic", max_iter=1).fit(X, y)
     assert np.array_equal(model.decision_function(X), whole.decision_function(X))

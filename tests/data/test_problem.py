@@ -22,10 +22,10 @@ from rosenblatt.data.problem import (
     zero_sums,
 )
 from rosenblatt.kernels.linear.rows import CSR, Dense
-from rosenblatt.kernels.linear.schemes import Argmax, Binary, Rest
+from rosenblatt.kernels.linear.schemes import Binary, Joint, Rest
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, -3.0, 0.0], [4.0, 5.0, 6.0]])
 CODES = [0, 1, 1, 0]
@@ -118,8 +118,8 @@ def test_two_classes_are_signs() -> None:
 
 
 def test_more_classes_are_codes() -> None:
-    joint, rest = (make_problem(X, [0, 2, 1, 2], 3, multiclass=multiclass).labels for multiclass in ("argmax", "ovr"))
-    assert isinstance(joint, Argmax)
+    joint, rest = (make_problem(X, [0, 2, 1, 2], 3, multiclass=multiclass).labels for multiclass in ("joint", "ovr"))
+    assert isinstance(joint, Joint)
     assert isinstance(rest, Rest)
     np.testing.assert_array_equal(joint.codes, [0, 2, 1, 2])
     np.testing.assert_array_equal(rest.codes, [0, 2, 1, 2])
@@ -159,10 +159,10 @@ def test_taken_rows_are_a_copy_of_just_those(kind: Any, wanted: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "n_classes", "multiclass", "shape", "runs"),
     [
-        (np.asarray, 2, "argmax", (3,), 1),
+        (np.asarray, 2, "joint", (3,), 1),
         (sp.csr_array, 2, "ovr", (3,), 1),
-        (np.asarray, 4, "argmax", (4, 3), 1),
-        (sp.csr_array, 4, "argmax", (3, 4), 1),
+        (np.asarray, 4, "joint", (4, 3), 1),
+        (sp.csr_array, 4, "joint", (3, 4), 1),
         (np.asarray, 4, "ovr", (4, 3), 4),
         (sp.csr_array, 4, "ovr", (3, 4), 4),
     ],

@@ -21,7 +21,7 @@ def same(one: Any, other: Any) -> None:
     assert one.n_updates_ == other.n_updates_
 
 
-multiclass = pytest.mark.parametrize("multiclass", ["ovr", "argmax"])
+multiclass = pytest.mark.parametrize("multiclass", ["ovr", "joint"])
 classes = pytest.mark.parametrize("k", [2, 4])
 
 
@@ -36,7 +36,7 @@ def test_a_stream_is_one_cyclic_pass_however_it_is_cut(container, k, multiclass,
     for size in sizes:
         model.partial_fit(container(X[at : at + size]), y[at : at + size], classes=np.arange(k))
         at += size
-    whole = rb.AROW(multiclass=multiclass, order="cyclic", max_passes=1).fit(container(X), y)
+    whole = rb.AROW(multiclass=multiclass, order="cyclic", max_iter=1).fit(container(X), y)
     same(model, whole)
     assert model.stop_.reason == "chunk"
 
@@ -48,7 +48,7 @@ def test_chunks_may_be_dense_or_sparse_in_turn(multiclass):
     model = rb.AROW(multiclass=multiclass)
     for part, pack in ((slice(0, 20), np.asarray), (slice(20, 45), sp.csr_array), (slice(45, 60), np.asarray)):
         model.partial_fit(pack(X[part]), y[part], classes=np.arange(4))
-    whole = rb.AROW(multiclass=multiclass, order="cyclic", max_passes=1).fit(X, y)
+    whole = rb.AROW(multiclass=multiclass, order="cyclic", max_iter=1).fit(X, y)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
 
 
@@ -67,7 +67,7 @@ def test_a_late_class_of_one_against_the_rest_is_as_if_it_had_been_known():
 
 def test_a_late_class_among_heads_against_each_other_keeps_the_scores_of_the_others():
     X, y = good(2, 40)
-    model = rb.AROW(multiclass="argmax").partial_fit(X, y)
+    model = rb.AROW(multiclass="joint").partial_fit(X, y)
     before = model.decision_function(X)
     model.partial_fit(X[:1], [2], sample_weight=[0.0])
     after = model.decision_function(X)
@@ -82,7 +82,7 @@ def test_one_class_alone_waits_for_another():
     assert "only one class has come so far" in model.stop_.sentence
     assert model.predict(X[:2]).tolist() == [1, 1]
     assert model.partial_fit(X, y).classes_.tolist() == [0, 1]
-    same(model, rb.AROW(order="cyclic", max_passes=1).fit(X, y))
+    same(model, rb.AROW(order="cyclic", max_iter=1).fit(X, y))
 
 
 @containers
@@ -100,8 +100,8 @@ def test_neither_threads_nor_runs_change_a_bit(container, multiclass, order):
 @multiclass
 def test_a_warm_start_goes_on_from_weights_and_variances(multiclass):
     X, y = good(3, 60)
-    warm = rb.AROW(multiclass=multiclass, order="cyclic", max_passes=1, warm_start=True).fit(X, y).fit(X, y)
-    cold = rb.AROW(multiclass=multiclass, order="cyclic", max_passes=2).fit(X, y)
+    warm = rb.AROW(multiclass=multiclass, order="cyclic", max_iter=1, warm_start=True).fit(X, y).fit(X, y)
+    cold = rb.AROW(multiclass=multiclass, order="cyclic", max_iter=2).fit(X, y)
     assert np.array_equal(warm.coef_, cold.coef_)
     assert np.array_equal(warm.variances_, cold.variances_)
     assert warm.n_updates_ < cold.n_updates_  # those of this fit
@@ -119,7 +119,7 @@ def test_rows_of_weight_zero_are_as_good_as_absent_and_weights_of_one_change_not
     same(weighted, rb.AROW(multiclass=multiclass, order="cyclic").fit(container(X[c]), y[c]))
     plain = rb.AROW(multiclass=multiclass, order="cyclic").fit(container(X), y)
     same(plain, rb.AROW(multiclass=multiclass, order="cyclic").fit(container(X), y, sample_weight=np.ones(60)))
-    halved = rb.AROW(0.5, multiclass=multiclass, order="cyclic").fit(container(X), y)
+    halved = rb.AROW(r=0.5, multiclass=multiclass, order="cyclic").fit(container(X), y)
     same(halved, rb.AROW(multiclass=multiclass, order="cyclic").fit(container(X), y, sample_weight=np.full(60, 2.0)))
 
 
@@ -140,7 +140,7 @@ def test_where_rows_are_long_weights_under_one_for_the_others_do_what_weights_ov
     random = np.random.default_rng(0)
     X, y = random.normal(size=(200, 40)) * 10.0, random.integers(0, 2, 200)
     said = {
-        name: int(rb.AROW(max_passes=1, random_state=0, class_weight=weights).fit(X, y).predict(X).sum())
+        name: int(rb.AROW(max_iter=1, random_state=0, class_weight=weights).fit(X, y).predict(X).sum())
         for name, weights in (("none", None), ("over", {1: 1e6}), ("under", {0: 1e-6}))
     }
     assert abs(said["over"] - said["none"]) < 10 < said["under"] - said["none"]
@@ -148,7 +148,7 @@ def test_where_rows_are_long_weights_under_one_for_the_others_do_what_weights_ov
 
 def test_a_row_of_zeros_moves_nothing_and_is_never_taken_for_separated():
     X, y = np.array([[0.0, 0.0], [5.0, 0.0], [-5.0, 0.0]]), [1, 1, 0]
-    model = rb.AROW(fit_intercept=False, order="cyclic", max_passes=50).fit(X, y)
+    model = rb.AROW(fit_intercept=False, order="cyclic", max_iter=50).fit(X, y)
     assert model.stop_.reason == "passes"
     assert model.variances_[0, 1] == 1.0
     assert np.isfinite(model.coef_).all()
@@ -176,7 +176,7 @@ def test_huge_and_tiny_rows_end_in_finite_weights_or_a_clear_error(container, k,
 
 
 @containers
-@pytest.mark.parametrize("options", [{}, {"order": "random"}, {"multiclass": "argmax"}])
+@pytest.mark.parametrize("options", [{}, {"order": "random"}, {"multiclass": "joint"}])
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
 def test_nan_and_infinity_are_refused_and_leave_no_trace(container, options, value, word):
     X, y = good(3)
@@ -199,11 +199,11 @@ def test_nan_and_infinity_are_refused_and_leave_no_trace(container, options, val
         ({"r": np.inf}, ValueError, "r must be greater than 0 and finite, got inf"),
         ({"r": 10**400}, ValueError, "r must be a number that a float can hold, got one beyond 1.8e\\+308"),
         ({"r": 10**5000}, ValueError, "r must be a number that a float can hold"),
-        ({"max_passes": 0}, ValueError, "max_passes must be at least 1, got 0"),
-        ({"max_passes": None}, TypeError, "max_passes must be a whole number, got None"),
-        ({"max_passes": "many"}, ValueError, "max_passes must be 'auto', a whole number, got 'many'"),
+        ({"max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),
+        ({"max_iter": None}, TypeError, "max_iter must be a whole number, got None"),
+        ({"max_iter": "many"}, ValueError, "max_iter must be 'auto', a whole number, got 'many'"),
         ({"order": "mistakes"}, ValueError, "order must be one of 'cyclic', 'permuted', 'random', got 'mistakes'"),
-        ({"multiclass": "ovo"}, ValueError, "multiclass must be one of 'ovr', 'argmax', got 'ovo'"),
+        ({"multiclass": "ovo"}, ValueError, "multiclass must be one of 'ovr', 'joint', got 'ovo'"),
         ({"intercept_scaling": -1}, ValueError, "intercept_scaling must be greater than 0"),
         ({"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False"),
         ({"class_weight": "even"}, ValueError, "class_weight must be 'balanced'"),
@@ -230,7 +230,7 @@ def test_what_a_stream_cannot_do_is_refused():
 def test_whoever_waits_hears_of_every_pass(capsys):
     told: list[Any] = []
     with watching(told.append):
-        model = rb.AROW(max_passes=3, verbose=1, random_state=0).fit(*good())
+        model = rb.AROW(max_iter=3, verbose=1, random_state=0).fit(*good())
     assert [progress.passes for progress in told] == [1, 2, 3]
     assert told[-1].updates == model.n_updates_
     assert capsys.readouterr().err.count("updates") == 3
@@ -296,7 +296,7 @@ def test_rows_that_meet_few_of_many_columns_give_the_same_bits(monkeypatch, opti
 @pytest.mark.parametrize("order", ["cyclic", "permuted"])
 def test_rows_are_not_copied(order):
     X, y = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32), np.arange(20_000) % 2
-    model = rb.AROW(order=order, max_passes=2).fit(X[:50], y[:50])
+    model = rb.AROW(order=order, max_iter=2).fit(X[:50], y[:50])
     for rows in (X, sp.csr_matrix(X)):
         size = X.nbytes if rows is X else rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
         tracemalloc.start()

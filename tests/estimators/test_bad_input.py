@@ -13,7 +13,7 @@ from inputs import ESTIMATORS, both, containers, good, refusal
 import rosenblatt as rb
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 
 
 def refused(model: Any, X: Any, y: Any, message: str, kind: Any = ValueError, **options: Any) -> None:
@@ -78,7 +78,7 @@ def test_one_class_is_refused_by_fit_and_named(estimator: Any, keep: str) -> Non
 )
 def test_predict_refuses_other_rows_than_it_was_fitted_on(estimator: Any, X: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        estimator(max_passes=2).fit(*good()).predict(X)
+        estimator(max_iter=2).fit(*good()).predict(X)
 
 
 @both
@@ -139,11 +139,11 @@ SHARED = [
     ("multiclass", "ovo", ValueError),
     ("vote_count", "one", ValueError),
     ("order", "shuffled", ValueError),
-    ("max_passes", 0, ValueError),
-    ("max_passes", -3, ValueError),
-    ("max_passes", 1.5, TypeError),
-    ("max_passes", True, TypeError),
-    ("max_passes", "ten", (TypeError, ValueError)),
+    ("max_iter", 0, ValueError),
+    ("max_iter", -3, ValueError),
+    ("max_iter", 1.5, TypeError),
+    ("max_iter", True, TypeError),
+    ("max_iter", "ten", (TypeError, ValueError)),
     ("fit_intercept", "yes", TypeError),
     ("warm_start", None, TypeError),
     ("log", "no", TypeError),

@@ -13,7 +13,7 @@ from inputs import both, good
 import rosenblatt as rb
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 
 
 def fail_with(model: Any, name: str) -> None:
@@ -26,7 +26,7 @@ def fail_with(model: Any, name: str) -> None:
         "weights in a chunk": lambda: model.partial_fit(X, y, sample_weight=-np.ones(30)),
         "labels in a chunk": lambda: model.partial_fit(X, y + 7),
         "overflow": lambda: model.fit(wide * 1e308 * np.sign(y - 0.5)[:, None], 1 - y),
-        "parameter": lambda: model.set_params(max_passes=0).fit(wide, y),
+        "parameter": lambda: model.set_params(max_iter=0).fit(wide, y),
     }
     with pytest.raises(ValueError):  # noqa: PT011 - the words are tested in test_bad_input
         calls[name]()
@@ -41,7 +41,7 @@ def fail_with(model: Any, name: str) -> None:
 )
 def test_a_failed_fit_leaves_the_model_as_it_was(estimator: Any, keep: str, classes: int, failure: str) -> None:
     X, y = good(classes)
-    model = estimator(keep=keep, max_passes=2, random_state=0).fit(X, y)
+    model = estimator(keep=keep, max_iter=2, random_state=0).fit(X, y)
     scores, stop, log = model.decision_function(X), model.stop_, model.log_
     fail_with(model, failure)
     np.testing.assert_array_equal(model.decision_function(X), scores)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import rosenblatt as rb
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 
 
 def huge(scale: float, dtype: Any, classes: int) -> tuple[Any, Any]:
@@ -57,7 +57,7 @@ scales = pytest.mark.parametrize(("scale", "dtype"), SCALES, ids=[f"{scale:g}" f
 @pytest.mark.parametrize("w_max", [None, 1.0, 1e150])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"update": "batch"}, {"update": "batch-mean"}, {"multiclass": "ovr"}, {"order": "mistakes", "max_passes": 2}],
+    [{}, {"update": "batch"}, {"update": "batch-mean"}, {"multiclass": "ovr"}, {"order": "mistakes", "max_iter": 2}],
     ids=["online", "batch", "batch-mean", "ovr", "mistakes"],
 )
 def test_huge_rows_end_in_finite_weights_or_a_clear_error(
@@ -75,7 +75,7 @@ def test_huge_rows_give_finite_readings_or_a_clear_error(
     scale: float, dtype: Any, container: Any, classes: int, keep: str
 ) -> None:
     X, y = huge(scale, dtype, classes)
-    finite_or_refused(perceptron(keep, random_state=0), container(X), y)
+    finite_or_refused(perceptron(keep=keep, random_state=0), container(X), y)
 
 
 @scales
@@ -84,7 +84,7 @@ def test_huge_rows_give_finite_readings_or_a_clear_error(
 @pytest.mark.parametrize("classes", [2, 3])
 def test_huge_rows_end_for_passive_aggressive(scale: float, dtype: Any, container: Any, variant: str, classes: int) -> None:
     X, y = huge(scale, dtype, classes)
-    finite_or_refused(rb.PassiveAggressive(variant=variant, max_passes=10, random_state=0), container(X), y)
+    finite_or_refused(rb.PassiveAggressive(variant=variant, max_iter=10, random_state=0), container(X), y)
 
 
 @scales
@@ -98,8 +98,8 @@ def test_huge_rows_end_where_the_start_is_their_sum(scale: float, dtype: Any, co
 def test_huge_rows_end_with_a_margin_and_without_passes_to_count(scale: float, dtype: Any) -> None:
     X, y = huge(scale, dtype, 2)
     X[:, 0] = np.abs(X[:, 0]) * np.where(y == 1, 1.0, -1.0)
-    finite_or_refused(perceptron(max_passes=None, random_state=0), X, y)
-    finite_or_refused(perceptron(margin=1e300, max_passes=20, random_state=0), X, y)
+    finite_or_refused(perceptron(max_iter=None, random_state=0), X, y)
+    finite_or_refused(perceptron(margin=1e300, max_iter=20, random_state=0), X, y)
 
 
 @pytest.mark.parametrize("scale", [1e100, 1e150])
@@ -115,7 +115,7 @@ def test_huge_rows_that_fit_the_range_are_learned(scale: float) -> None:
 def test_passive_aggressive_learns_large_float32_rows(scale: float) -> None:
     X = np.array([[1.0, 0.5], [0.8, -0.5], [-1.0, 0.5], [-0.7, -0.5]])
     y = np.array([1, 1, 0, 0])
-    model = rb.PassiveAggressive(fit_intercept=False, max_passes=10).fit((X * scale).astype(np.float32), y)
+    model = rb.PassiveAggressive(fit_intercept=False, max_iter=10).fit((X * scale).astype(np.float32), y)
     np.testing.assert_array_equal(model.predict(X * scale), y)
 
 
@@ -132,7 +132,7 @@ def test_tiny_rows_end_in_finite_weights(
     estimator: Any, container: Any, scale: float, fit_intercept: bool, classes: int
 ) -> None:
     X, y = good(classes)
-    finite_or_refused(estimator(fit_intercept=fit_intercept, max_passes=10, random_state=0), container(np.sign(X) * scale), y)
+    finite_or_refused(estimator(fit_intercept=fit_intercept, max_iter=10, random_state=0), container(np.sign(X) * scale), y)
 
 
 @pytest.mark.parametrize("scale", [2.0**-500, 2.0**-1000])
@@ -162,6 +162,6 @@ def test_extreme_weights_of_rows_end(update: str, weight: float) -> None:
 
 def test_rows_of_zeros_are_never_separated() -> None:
     for estimator in ESTIMATORS:
-        model = estimator(fit_intercept=False, max_passes=10).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+        model = estimator(fit_intercept=False, max_iter=10).fit(np.zeros((4, 2)), [0, 1, 0, 1])
         assert not model.stop_.separated
         assert np.isfinite(model.coef_).all()

@@ -23,9 +23,9 @@ LONG_FIT = textwrap.dedent(
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300_000, 50)), rng.integers(0, k, 300_000)
     model = estimator(random_state=0, **parameters)
-    model.set_params(max_passes=1).fit(X[:200, :40], y[:200])  # also compiles what the long fit needs
+    model.set_params(max_iter=1).fit(X[:200, :40], y[:200])  # also compiles what the long fit needs
     before = model.predict(X[:200, :40])
-    model.set_params(max_passes=None)
+    model.set_params(max_iter=None)
     sys.stdout.write("fitting\\n")
     sys.stdout.flush()
     try:

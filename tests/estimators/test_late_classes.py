@@ -12,7 +12,7 @@ import rosenblatt as rb
 from streams import READINGS, assert_same, chunks, feed, stream
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 LABELS = {"numbers": np.array([5, 3, 9]), "strings": np.array(["m", "b", "zebra"])}
 
 
@@ -52,12 +52,12 @@ def test_new_classes_start_from_zero_when_they_come(kind: str, labels: str) -> N
 
 
 @pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("keep", READINGS)
 @pytest.mark.parametrize("size", [1, 4, 7])
 def test_every_reading_takes_new_classes(size: int, keep: str, multiclass: str, labels: str) -> None:
     X, y = growing_stream(labels)
-    model = perceptron(keep, multiclass=multiclass)
+    model = perceptron(keep=keep, multiclass=multiclass)
     for part in chunks(len(y), size):
         model.partial_fit(X[part], y[part])
         assert model.classes_.tolist() == sorted(set(y[: part.stop]))
@@ -67,12 +67,12 @@ def test_every_reading_takes_new_classes(size: int, keep: str, multiclass: str, 
     assert np.isfinite(scores).all()
 
 
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("keep", READINGS)
 def test_sparse_growing_streams_equal_dense_ones(keep: str, multiclass: str) -> None:
     X, y = growing_stream("strings")
     dense, csr, mixed = (
-        feed(perceptron(keep, multiclass=multiclass), X, y, 7, kind) for kind in ("dense", "csr", "alternating")
+        feed(perceptron(keep=keep, multiclass=multiclass), X, y, 7, kind) for kind in ("dense", "csr", "alternating")
     )
     np.testing.assert_allclose(csr.decision_function(X), dense.decision_function(X), atol=1e-12)
     np.testing.assert_allclose(mixed.decision_function(X), dense.decision_function(X), atol=1e-12)
@@ -83,7 +83,7 @@ def test_average_of_a_growing_stream_is_the_mean_of_its_weights() -> None:
     classes, hypotheses = naive_growing_argmax(np.column_stack([np.ones(len(X)), X]), y)
     zero = np.zeros(5)
     mean = [np.mean([W.get(label, zero) for W in hypotheses], axis=0) for label in classes]
-    model = feed(perceptron("average"), X, y, 1)
+    model = feed(perceptron(keep="average"), X, y, 1)
     np.testing.assert_allclose(np.column_stack([model.intercept_, model.coef_]), mean, atol=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_vote_of_a_growing_stream_asks_every_hypothesis() -> None:
     for W in hypotheses:
         scores = np.stack([P @ W[label] if label in W else np.zeros(len(P)) for label in classes])
         votes[np.arange(len(P)), scores.argmax(axis=0)] += 1
-    model = feed(perceptron("vote"), X, y, 1)
+    model = feed(perceptron(keep="vote"), X, y, 1)
     np.testing.assert_allclose(model.decision_function(X), votes / len(hypotheses), atol=1e-12)
 
 
@@ -120,8 +120,8 @@ def test_rows_before_the_second_class_count_as_visited(keep: str) -> None:
     X, y = stream(2)
     y = np.concatenate([np.zeros(6, int), y])
     X = np.concatenate([X[:6], X])
-    model = feed(perceptron(keep), X, y, 3)
-    late = feed(perceptron(keep), X[6:], y[6:], 3)
+    model = feed(perceptron(keep=keep), X, y, 3)
+    late = feed(perceptron(keep=keep), X[6:], y[6:], 3)
     assert model.n_updates_ == late.n_updates_
     if keep == "last":
         np.testing.assert_array_equal(model.coef_, late.coef_)

@@ -27,11 +27,11 @@ def targets(y):
     return np.where(y[:, None] == (classes[1:] if len(classes) == 2 else classes), 1.0, -1.0)
 
 
-def oracle(X, y, c=None, x0=1.0, ridge=0.0):
+def oracle(X, y, c=None, x0=1.0, alpha=0.0):
     """pinv(sqrt(c) (x_0, X)) sqrt(c) T, the ridge as rows below that leave weight 0 alone: heads x (bias, weights)."""
     root = np.ones((len(X), 1)) if c is None else np.sqrt(c)[:, None]
     P, T = np.column_stack([np.full(len(X), x0), X]) * root, targets(y) * root
-    penalty = np.sqrt(ridge) * np.eye(P.shape[1])[1:]
+    penalty = np.sqrt(alpha) * np.eye(P.shape[1])[1:]
     W = np.linalg.pinv(np.vstack([P, penalty]), rcond=1e-13) @ np.vstack([T, np.zeros((len(penalty), T.shape[1]))])
     W[0] *= x0
     return W.T
@@ -88,23 +88,23 @@ def test_dependent_columns_give_the_shortest_of_all_minima(shape, container, dam
 def test_a_ridge_is_scikit_learns(shape, container, intercept, k):
     X, y, c = rows(*shape, k)
     c += 0.5
-    model = rb.LinearMSE(0.7, fit_intercept=intercept).fit(container(X), y, sample_weight=c)
+    model = rb.LinearMSE(alpha=0.7, fit_intercept=intercept).fit(container(X), y, sample_weight=c)
     peer = RidgeClassifier(0.7, fit_intercept=intercept, solver="cholesky").fit(X, y, sample_weight=c)
     np.testing.assert_allclose(model.coef_, np.atleast_2d(peer.coef_), rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(model.intercept_, np.broadcast_to(peer.intercept_, len(model.intercept_)), atol=1e-9)
     if intercept:
-        np.testing.assert_allclose(planes(model), oracle(X, y, c, ridge=0.7), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(planes(model), oracle(X, y, c, alpha=0.7), rtol=1e-8, atol=1e-10)
 
 
 @containers
 @pytest.mark.parametrize("shape", [(40, 5), (8, 20)], ids=["tall", "flat"])
-@pytest.mark.parametrize("ridge", [0.0, 0.3])
-def test_a_weight_of_two_is_a_row_given_twice_and_of_zero_none(container, shape, ridge):
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_a_weight_of_two_is_a_row_given_twice_and_of_zero_none(container, shape, alpha):
     X, y, c = rows(*shape, 3)
     c[:3] = 1.0
     again = np.repeat(np.arange(len(y)), c.astype(int))
-    weighted = rb.LinearMSE(ridge).fit(container(X), y, sample_weight=c)
-    repeated = rb.LinearMSE(ridge).fit(container(X[again]), y[again])
+    weighted = rb.LinearMSE(alpha=alpha).fit(container(X), y, sample_weight=c)
+    repeated = rb.LinearMSE(alpha=alpha).fit(container(X[again]), y[again])
     np.testing.assert_allclose(planes(weighted), planes(repeated), rtol=1e-8, atol=1e-10)
     assert weighted.mse_ == pytest.approx(repeated.mse_, abs=1e-10)
 
@@ -164,17 +164,17 @@ def test_a_far_mean_costs_no_digits():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("ridge", [0.0, 2.0])
-def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monkeypatch, weighted, ridge):
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monkeypatch, weighted, alpha):
     monkeypatch.setattr(ways, "LARGE", 10)
     monkeypatch.setattr(ways, "HARD", 10)
     X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     _, y, c = rows(60, 30, 3)
     c = c + 0.5 if weighted else None
-    model = rb.LinearMSE(ridge, tol=1e-13).fit(X, y, sample_weight=c)
+    model = rb.LinearMSE(alpha=alpha, tol=1e-13).fit(X, y, sample_weight=c)
     assert model.solver_ == "lsmr"
     assert "tol=1e-13" in model.stop_.sentence
-    np.testing.assert_allclose(planes(model), oracle(X.toarray(), y, c, ridge=ridge), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(planes(model), oracle(X.toarray(), y, c, alpha=alpha), rtol=1e-6, atol=1e-8)
     assert model.mse_ == pytest.approx(error_of(model, X, y, c), abs=1e-12)
     with pytest.raises(ValueError, match=r"lsmr.*begin with partial_fit"):
         model.partial_fit(X, y)
@@ -193,7 +193,7 @@ def test_an_iteration_that_does_not_arrive_says_so(monkeypatch):
 def test_pairs_of_nonzeros_and_dense_products_agree():
     X = sp.random_array((400, 50), density=0.04, format="csr", rng=np.random.default_rng(0))
     _, y, c = rows(400, 50, 3)
-    sparse, dense = (rb.LinearMSE(0.1).fit(Z, y, sample_weight=c) for Z in (X, X.toarray()))
+    sparse, dense = (rb.LinearMSE(alpha=0.1).fit(Z, y, sample_weight=c) for Z in (X, X.toarray()))
     np.testing.assert_allclose(planes(sparse), planes(dense), rtol=1e-10, atol=1e-12)
 
 
@@ -229,14 +229,14 @@ def test_threads_do_not_change_a_bit(shape):
 
 @containers
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("ridge", [0.0, 0.5])
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
 @pytest.mark.parametrize("cuts", [[50], [1, 2, 3, 90], [7, 60, 61]])
-def test_a_stream_is_the_whole(container, k, ridge, cuts):
+def test_a_stream_is_the_whole(container, k, alpha, cuts):
     X, y, c = rows(120, 6, k)
-    model = rb.LinearMSE(ridge)
+    model = rb.LinearMSE(alpha=alpha)
     for part in np.split(np.arange(120), cuts):
         model.partial_fit(container(X[part]), y[part], classes=range(k), sample_weight=c[part])
-    whole = rb.LinearMSE(ridge).fit(X, y, sample_weight=c)
+    whole = rb.LinearMSE(alpha=alpha).fit(X, y, sample_weight=c)
     np.testing.assert_allclose(planes(model), planes(whole), rtol=1e-10, atol=1e-12)
     assert model.mse_ == pytest.approx(whole.mse_, rel=1e-10)
 
@@ -297,9 +297,9 @@ def test_a_stream_without_weight_waits():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"ridge": -1.0}, "ridge must be at least 0 and finite, got -1.0"),
-        ({"ridge": np.nan}, "ridge must be at least 0 and finite, got nan"),
-        ({"ridge": np.inf}, "ridge must be at least 0 and finite, got inf"),
+        ({"alpha": -1.0}, "alpha must be at least 0 and finite, got -1.0"),
+        ({"alpha": np.nan}, "alpha must be at least 0 and finite, got nan"),
+        ({"alpha": np.inf}, "alpha must be at least 0 and finite, got inf"),
         ({"tol": 0.0}, "tol must be greater than 0"),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be greater than 0"),
         ({"class_weight": "even"}, "class_weight must be 'balanced'"),
@@ -343,15 +343,15 @@ def test_rows_of_zeros_leave_the_mean_target(container, shape):
 
 
 @containers
-@pytest.mark.parametrize("ridge", [0.0, 1.0])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("spread", [100, 150, 200, 300])
-def test_columns_of_wildly_different_scale_are_solved(container, ridge, spread):
+def test_columns_of_wildly_different_scale_are_solved(container, alpha, spread):
     """Scaling a column by a power of two scales its weight by the inverse: the scores do not change."""
     X, y, _ = rows(60, 4)
     units = np.exp2(np.array([0.0, 3.3219 * spread, -3.3219 * spread, 0.0]).round())
     model = rb.LinearMSE().fit(container(X * units), y)
     np.testing.assert_allclose(planes(model)[0, 1:] * units, planes(rb.LinearMSE().fit(X, y))[0, 1:], rtol=1e-9)
-    assert np.isfinite(planes(rb.LinearMSE(ridge).fit(container(X * units), y))).all()
+    assert np.isfinite(planes(rb.LinearMSE(alpha=alpha).fit(container(X * units), y))).all()
 
 
 @containers
@@ -360,11 +360,11 @@ def test_columns_of_wildly_different_scale_are_solved(container, ridge, spread):
 def test_huge_and_tiny_rows_end_in_finite_weights_or_a_clear_error(container, shape, size):
     X, y, _ = rows(*shape)
     X = container(X / abs(X).max() * size)
-    for ridge in (0.0, 1.0):
-        model = rb.LinearMSE(ridge)
+    for alpha in (0.0, 1.0):
+        model = rb.LinearMSE(alpha=alpha)
         words = refusal(lambda model=model: model.fit(X, y))
         assert "scale the features" in words or np.isfinite(planes(model)).all()
-        stream = rb.LinearMSE(ridge)
+        stream = rb.LinearMSE(alpha=alpha)
         words = refusal(lambda stream=stream: stream.partial_fit(X, y))
         assert "scale the features" in words or np.isfinite(planes(stream)).all()
 

@@ -50,7 +50,7 @@ def clusters(n, seed, spread=(6, 3, 1)):
 )
 def test_argmax_is_the_textbook(container, k, options, textbook):
     X, codes = noisy(50, 4, k, seed=k)
-    model = rb.Perceptron(order="cyclic", max_passes=4, **options).fit(CONTAINERS[container](X), codes)
+    model = rb.Perceptron(order="cyclic", max_iter=4, **options).fit(CONTAINERS[container](X), codes)
     run = argmax_perceptron(augment(X), codes, k, cyclic(50, 4), **textbook)
     assert model.log_.rows.tolist() == run.rows
     assert model.log_.times.tolist() == run.times
@@ -61,7 +61,7 @@ def test_argmax_is_the_textbook(container, k, options, textbook):
 @pytest.mark.parametrize("mean", [False, True], ids=["sum", "mean"])
 def test_argmax_batch_is_the_textbook(container, mean):
     X, codes = noisy(50, 4, 3, seed=1)
-    model = rb.Perceptron(update="batch-mean" if mean else "batch", max_passes=5).fit(CONTAINERS[container](X), codes)
+    model = rb.Perceptron(update="batch-mean" if mean else "batch", max_iter=5).fit(CONTAINERS[container](X), codes)
     run = argmax_batch(augment(X), codes, 3, 5, mean=mean)
     assert model.n_updates_ == len(run.times)
     np.testing.assert_allclose(planes(model), run.last, rtol=1e-12, atol=1e-12)
@@ -71,7 +71,7 @@ def test_argmax_with_weights_an_intercept_scale_and_a_start_is_the_textbook():
     X, codes = noisy(50, 4, 3, seed=2)
     rng = np.random.default_rng(0)
     c, W0 = rng.integers(1, 4, 50).astype(float), rng.integers(-3, 4, (3, 5)).astype(float)
-    model = rb.Perceptron(order="cyclic", max_passes=3, intercept_scaling=0.5, init=W0).fit(X, codes, sample_weight=c)
+    model = rb.Perceptron(order="cyclic", max_iter=3, intercept_scaling=0.5, init=W0).fit(X, codes, sample_weight=c)
     run = argmax_perceptron(augment(X, 0.5), codes, 3, cyclic(50, 3), c=c, w0=W0)
     assert model.log_.rows.tolist() == run.rows
     assert np.array_equal(planes(model, 0.5), run.last)
@@ -79,7 +79,7 @@ def test_argmax_with_weights_an_intercept_scale_and_a_start_is_the_textbook():
 
 def test_rivals_are_the_best_other_class_and_the_smallest_among_equals():
     X, codes = noisy(50, 4, 4, seed=3)
-    model = rb.Perceptron(order="cyclic", max_passes=3).fit(X, codes)
+    model = rb.Perceptron(order="cyclic", max_iter=3).fit(X, codes)
     assert model.log_.rivals[0] == (1 if codes[0] == 0 else 0)  # all scores are zero
     for t, update in enumerate(model.log_):
         coef, intercept = model.log_.weights_at(t)
@@ -91,7 +91,7 @@ def test_rivals_are_the_best_other_class_and_the_smallest_among_equals():
 
 
 def test_equal_scores_are_predicted_as_the_smallest_label():
-    model = rb.Perceptron(order="cyclic", max_passes=1, fit_intercept=False).fit(np.eye(3), ["b", "c", "a"])
+    model = rb.Perceptron(order="cyclic", max_iter=1, fit_intercept=False).fit(np.eye(3), ["b", "c", "a"])
     assert model.predict(np.zeros((1, 3))) == ["a"]
 
 
@@ -105,7 +105,7 @@ def test_argmax_updates_stay_under_the_multiclass_bound(order):
     P, codes = P[clear][:60], codes[clear][:60]
     assert len(np.unique(codes)) == 4
     gamma = min(gap(W, p, label) for p, label in zip(P, codes, strict=True)) / math.sqrt(2)
-    model = rb.Perceptron(order=order, max_passes=None, random_state=0).fit(P[:, 1:], codes)
+    model = rb.Perceptron(order=order, max_iter=None, random_state=0).fit(P[:, 1:], codes)
     assert model.stop_.separated
     assert (model.predict(P[:, 1:]) == codes).all()
     assert 0 < model.n_updates_ <= max(p @ p for p in P) / gamma**2
@@ -113,7 +113,7 @@ def test_argmax_updates_stay_under_the_multiclass_bound(order):
 
 def test_argmax_margin_is_asked_of_the_lead():
     X, codes = clusters(40, seed=0, spread=(6, 6, 6))
-    model = rb.Perceptron(margin=4.0, max_passes=None, random_state=0).fit(X, codes)
+    model = rb.Perceptron(margin=4.0, max_iter=None, random_state=0).fit(X, codes)
     assert model.stop_.separated
     scores = model.decision_function(X)
     own = scores[np.arange(40), codes]
@@ -123,18 +123,18 @@ def test_argmax_margin_is_asked_of_the_lead():
 
 def test_argmax_w_max_is_the_norm_of_all_weights():
     X, codes = noisy(50, 4, 3, seed=4)
-    model = rb.Perceptron(w_max=12.0, order="cyclic", max_passes=100).fit(X, codes)
+    model = rb.Perceptron(w_max=12.0, order="cyclic", max_iter=100).fit(X, codes)
     run = argmax_perceptron(augment(X), codes, 3, cyclic(50, 100))
     first = next(t for t, W in enumerate(run.hypotheses) if np.linalg.norm(W) > 12.0)
     assert (model.n_updates_, model.stop_.reason) == (first, "norm")
     assert np.array_equal(planes(model), run.hypotheses[first])
 
 
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_the_sum_start_has_each_class_against_the_rest(multiclass, container):
     X, codes = noisy(50, 4, 3, seed=5)
-    model = rb.Perceptron(init="sum", multiclass=multiclass, max_passes=1).fit(CONTAINERS[container](X), codes)
+    model = rb.Perceptron(init="sum", multiclass=multiclass, max_iter=1).fit(CONTAINERS[container](X), codes)
     coef, intercept = model.log_.weights_at(0)
     signs = np.where(codes == np.arange(3)[:, None], 1, -1)
     assert np.array_equal(np.column_stack([intercept, coef]), signs @ augment(X))
@@ -147,7 +147,7 @@ def test_the_sum_start_has_each_class_against_the_rest(multiclass, container):
 @pytest.mark.parametrize("k", [3, 4, 5])
 def test_one_vs_rest_is_the_textbook_for_each_class(container, k):
     X, codes = noisy(50, 4, k, seed=k)
-    model = rb.Perceptron(multiclass="ovr", order="cyclic", max_passes=4, margin=1.0).fit(CONTAINERS[container](X), codes)
+    model = rb.Perceptron(multiclass="ovr", order="cyclic", max_iter=4, margin=1.0).fit(CONTAINERS[container](X), codes)
     for h, run in enumerate(one_vs_rest(perceptron, augment(X), codes, k, cyclic(50, 4), margin=1.0)):
         assert model.log_.rows[model.log_.heads == h].tolist() == run.rows
         assert np.array_equal(planes(model)[h], run.last)
@@ -156,7 +156,7 @@ def test_one_vs_rest_is_the_textbook_for_each_class(container, k):
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_one_vs_rest_batch_is_the_textbook_for_each_class(container):
     X, codes = noisy(50, 4, 3, seed=1)
-    model = rb.Perceptron(multiclass="ovr", update="batch", max_passes=5).fit(CONTAINERS[container](X), codes)
+    model = rb.Perceptron(multiclass="ovr", update="batch", max_iter=5).fit(CONTAINERS[container](X), codes)
     for h, run in enumerate(one_vs_rest(batch, augment(X), codes, 3, 5)):
         assert np.array_equal(planes(model)[h], run.last)
     for h, log in enumerate(model.log_.runs()):
@@ -186,7 +186,7 @@ def test_heads_are_separate_binary_fits(options, container, n_jobs):
     """Some heads separate early, some late, one never: each must end as if it ran alone, in every reading."""
     X, codes = clusters(60, seed=1)
     Z = CONTAINERS[container](X)
-    options = {"random_state": 3, "max_passes": 12, **options}
+    options = {"random_state": 3, "max_iter": 12, **options}
     together = rb.Perceptron(multiclass="ovr", n_jobs=n_jobs, **options).fit(Z, codes)
     for h in range(3):
         alone = rb.Perceptron(**options).fit(Z, (codes == h).astype(int))
@@ -206,7 +206,7 @@ def test_heads_are_separate_binary_fits(options, container, n_jobs):
 def test_heads_that_end_at_different_times_do_end_at_different_times():
     """What the test above relies on."""
     X, codes = clusters(60, seed=1)
-    model = rb.Perceptron(multiclass="ovr", random_state=3, max_passes=12).fit(X, codes)
+    model = rb.Perceptron(multiclass="ovr", random_state=3, max_iter=12).fit(X, codes)
     assert len(set(model.log_.durations.tolist())) > 1
     assert {"separated", "passes"} == set(model.stop_.heads)
     assert model.stop_.reason == "passes"
@@ -224,7 +224,7 @@ def test_max_updates_holds_for_every_head(n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_w_max_holds_for_every_head(n_jobs):
     X, codes = noisy(40, 3, 3, seed=0)
-    model = rb.Perceptron(multiclass="ovr", w_max=6.0, order="cyclic", max_passes=200, n_jobs=n_jobs).fit(X, codes)
+    model = rb.Perceptron(multiclass="ovr", w_max=6.0, order="cyclic", max_iter=200, n_jobs=n_jobs).fit(X, codes)
     assert model.stop_.heads == ("norm",) * 3
     for log in model.log_.runs():
         norms = [np.linalg.norm(np.append(*log.weights_at(t))) for t in range(log.n_updates + 1)]
@@ -234,7 +234,7 @@ def test_w_max_holds_for_every_head(n_jobs):
 
 def test_one_vs_rest_is_separated_only_when_every_head_is():
     X, codes = clusters(60, seed=0, spread=(6, 6, 6))
-    model = rb.Perceptron(multiclass="ovr", max_passes=None, random_state=0).fit(X, codes)
+    model = rb.Perceptron(multiclass="ovr", max_iter=None, random_state=0).fit(X, codes)
     assert model.stop_.separated
     scores = model.decision_function(X)
     assert (np.where(codes[:, None] == np.arange(3), scores, -scores) > 0).all()
@@ -242,10 +242,10 @@ def test_one_vs_rest_is_separated_only_when_every_head_is():
 
 def test_a_cut_pass_and_a_full_tape_change_no_head(monkeypatch):
     X, codes = clusters(200, seed=1)
-    whole = rb.Perceptron("average", multiclass="ovr", order="cyclic", max_passes=8).fit(X, codes)
+    whole = rb.Perceptron(keep="average", multiclass="ovr", order="cyclic", max_iter=8).fit(X, codes)
     monkeypatch.setattr("rosenblatt.online.solver.TAPE", 4)
     monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
-    cut = rb.Perceptron("average", multiclass="ovr", order="cyclic", max_passes=8).fit(X, codes)
+    cut = rb.Perceptron(keep="average", multiclass="ovr", order="cyclic", max_iter=8).fit(X, codes)
     assert np.array_equal(cut.coef_, whole.coef_)
     assert cut.log_.times.tolist() == whole.log_.times.tolist()
     assert cut.log_.durations.tolist() == whole.log_.durations.tolist()
@@ -253,7 +253,7 @@ def test_a_cut_pass_and_a_full_tape_change_no_head(monkeypatch):
 
 def test_two_classes_are_one_plane_whatever_the_scheme():
     X, codes = noisy(40, 3, 2, seed=0)
-    joint, rest = (rb.Perceptron(multiclass=scheme, random_state=0).fit(X, codes) for scheme in ("argmax", "ovr"))
+    joint, rest = (rb.Perceptron(multiclass=scheme, random_state=0).fit(X, codes) for scheme in ("joint", "ovr"))
     assert joint.coef_.shape == (1, 3)
     assert np.array_equal(joint.coef_, rest.coef_)
 
@@ -274,7 +274,7 @@ def test_a_class_that_comes_later_starts_from_zero(container, keep):
     """The joint run of two classes goes on as one of three, the new one with zero weights."""
     A, a, B, b = chunks_with_a_late_class(seed=1)
     pack = CONTAINERS[container]
-    model = rb.Perceptron(keep).partial_fit(pack(A), a).partial_fit(pack(B), b)
+    model = rb.Perceptron(keep=keep).partial_fit(pack(A), a).partial_fit(pack(B), b)
     before = argmax_perceptron(augment(A), a, 2, cyclic(len(A), 1))
     after = argmax_perceptron(augment(B), b, 3, cyclic(len(B), 1), w0=np.vstack([before.last, np.zeros((1, 5))]))
     padded = [np.vstack([W, np.zeros((1, 5))]) for W in before.hypotheses]
@@ -294,7 +294,7 @@ def test_a_class_that_comes_later_starts_from_zero(container, keep):
 @pytest.mark.parametrize("keep", ["last", "average", "vote"])
 def test_one_vs_rest_of_a_class_that_comes_later_starts_from_zero(keep):
     A, a, B, b = chunks_with_a_late_class(seed=2)
-    model = rb.Perceptron(keep, multiclass="ovr").partial_fit(A, a).partial_fit(B, b)
+    model = rb.Perceptron(keep=keep, multiclass="ovr").partial_fit(A, a).partial_fit(B, b)
     early = perceptron(augment(A), 2 * a - 1, cyclic(len(A), 1))
     starts = [-early.last, early.last, np.zeros(5)]
     for h, start in enumerate(starts):
@@ -311,16 +311,16 @@ def test_one_vs_rest_of_a_class_that_comes_later_starts_from_zero(keep):
             np.testing.assert_allclose(model.decision_function(B)[:, h], vote(whole, augment(B)), atol=1e-12)
 
 
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("keep", ["last", "average", "vote"])
 def test_rows_of_the_first_class_count_as_visited_before_there_is_a_rival(keep, multiclass):
     X, codes = noisy(40, 3, 3, seed=3)
     lonely = np.flatnonzero(codes == 1)[:5]
     rest = np.setdiff1d(np.arange(40), lonely)
-    model = rb.Perceptron(keep, multiclass=multiclass).partial_fit(X[lonely], codes[lonely])
+    model = rb.Perceptron(keep=keep, multiclass=multiclass).partial_fit(X[lonely], codes[lonely])
     assert model.predict(X).tolist() == [1] * 40
     model.partial_fit(X[rest], codes[rest])
-    if multiclass == "argmax":
+    if multiclass == "joint":
         runs = [argmax_perceptron(augment(X[rest]), codes[rest], 3, cyclic(len(rest), 1))]
     else:
         runs = one_vs_rest(perceptron, augment(X[rest]), codes[rest], 3, cyclic(len(rest), 1))

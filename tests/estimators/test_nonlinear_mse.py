@@ -79,7 +79,7 @@ def test_online_steps_are_the_textbooks(activation, container, k):
     def rho(k):
         return 0.5 / (1 + 0.01 * k)
 
-    model = rb.NonlinearMSE(activation, solver="online", order="cyclic", step=rho, max_passes=3, intercept_scaling=2.0)
+    model = rb.NonlinearMSE(activation=activation, solver="online", order="cyclic", step=rho, max_iter=3, intercept_scaling=2.0)
     model.fit(container(X), codes, sample_weight=c)
     for h, plane in enumerate(planes(model, 2.0)):
         own = codes == (1 if k == 2 else h)
@@ -98,7 +98,7 @@ def test_batch_steps_are_the_textbooks(activation, mean, k):
     P, steps = augment(X), 25
     solver, size = ("batch-mean", c.sum()) if mean else ("batch", 1.0)
     rho = 0.3 * size / 40
-    model = rb.NonlinearMSE(activation, solver=solver, step=rho, max_passes=steps).fit(X, codes, sample_weight=c)
+    model = rb.NonlinearMSE(activation=activation, solver=solver, step=rho, max_iter=steps).fit(X, codes, sample_weight=c)
     total = 0.0
     for h, plane in enumerate(planes(model)):
         t = targets(codes == (1 if k == 2 else h), activation)
@@ -116,13 +116,13 @@ def test_batch_steps_of_their_own_choice_only_go_down(activation, solver):
     X[0] *= 30.0
     c = np.random.default_rng(0).uniform(0.0, 5.0, 60)
     losses = [
-        rb.NonlinearMSE(activation, solver=solver, max_passes=n, tol=1e-12).fit(X, codes, sample_weight=c).loss_
+        rb.NonlinearMSE(activation=activation, solver=solver, max_iter=n, tol=1e-12).fit(X, codes, sample_weight=c).loss_
         for n in (1, 2, 3, 5, 9, 20, 100, 1000)
     ]
     assert (np.diff(losses) <= 1e-12).all()
     P = augment(X)
     assert losses[0] < energy(np.zeros(5), P, targets(codes == 1, activation), activation, c)
-    model = rb.NonlinearMSE(activation, solver=solver).fit(X, codes, sample_weight=c)
+    model = rb.NonlinearMSE(activation=activation, solver=solver).fit(X, codes, sample_weight=c)
     over = BEND[activation] * (c @ np.square(P).sum(axis=1)) / (1.0 if solver == "batch" else c.sum())
     assert model._auto == pytest.approx(1 / over)
 
@@ -139,7 +139,7 @@ def test_readings_and_the_log_of_an_online_run_are_there():
 
 def test_a_run_whose_steps_all_vanished_has_not_separated():
     X, codes = noisy(40, 3, 2, seed=4)
-    model = rb.NonlinearMSE(solver="online", step=1e5, max_passes=50, random_state=0).fit(X, codes)
+    model = rb.NonlinearMSE(solver="online", step=1e5, max_iter=50, random_state=0).fit(X, codes)
     assert model.score(X, codes) < 1.0
     assert model.stop_.reason == "vanished"
     assert not model.stop_.separated
@@ -154,7 +154,7 @@ def test_a_run_whose_steps_all_vanished_has_not_separated():
 @containers
 def test_a_stream_is_one_cyclic_pass(container):
     X, codes = noisy(60, 3, 3, seed=5)
-    whole = rb.NonlinearMSE(solver="online", step=0.1, order="cyclic", max_passes=1).fit(container(X), codes)
+    whole = rb.NonlinearMSE(solver="online", step=0.1, order="cyclic", max_iter=1).fit(container(X), codes)
     model = rb.NonlinearMSE(solver="online", step=0.1)
     for part in np.split(np.arange(60), [10, 11, 40]):
         model.partial_fit(container(X[part]), codes[part], classes=[0, 1, 2])
@@ -193,7 +193,7 @@ def test_the_gradient_vanishes_at_the_minimum(activation, container, few, k, mon
     X, codes = noisy(80, 4, k, seed=6)
     c = np.random.default_rng(0).uniform(0.0, 3.0, 80)
     tol = 1e-9 if few else 1e-7  # the line search of L-BFGS sees no further than the digits of E
-    model = rb.NonlinearMSE(activation, tol=tol, intercept_scaling=2.0).fit(container(X), codes, sample_weight=c)
+    model = rb.NonlinearMSE(activation=activation, tol=tol, intercept_scaling=2.0).fit(container(X), codes, sample_weight=c)
     P, total, steepest = augment(X, 2.0), 0.0, 0.0
     for h, plane in enumerate(planes(model, 2.0)):
         t = targets(codes == (1 if k == 2 else h), activation)
@@ -216,10 +216,12 @@ def test_newton_and_lbfgs_agree_and_a_weight_of_two_is_a_row_given_twice(activat
     X, codes = noisy(60, 3, 2, seed=7)
     c = np.arange(60) % 3
     again = np.repeat(np.arange(60), c)
-    found = [planes(rb.NonlinearMSE(activation, tol=1e-10).fit(container(X), codes, sample_weight=c.astype(float)))]
-    found.append(planes(rb.NonlinearMSE(activation, tol=1e-10).fit(container(X[again]), codes[again])))
+    found = [planes(rb.NonlinearMSE(activation=activation, tol=1e-10).fit(container(X), codes, sample_weight=c.astype(float)))]
+    found.append(planes(rb.NonlinearMSE(activation=activation, tol=1e-10).fit(container(X[again]), codes[again])))
     monkeypatch.setattr(ways, "FEW", 0)
-    found.append(planes(rb.NonlinearMSE(activation, tol=1e-10).fit(container(X), codes, sample_weight=c.astype(float))))
+    found.append(
+        planes(rb.NonlinearMSE(activation=activation, tol=1e-10).fit(container(X), codes, sample_weight=c.astype(float)))
+    )
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
     np.testing.assert_allclose(found[2], found[0], rtol=1e-5)
 
@@ -238,7 +240,7 @@ def test_too_few_iterations_are_admitted(few, monkeypatch):
     monkeypatch.setattr(ways, "FEW", few)
     X, codes = noisy(60, 3, 3, seed=7)
     with pytest.warns(ConvergenceWarning, match="over tol=1e-06"):
-        model = rb.NonlinearMSE(max_passes=1).fit(X, codes)
+        model = rb.NonlinearMSE(max_iter=1).fit(X, codes)
     assert model.stop_.reason == "passes"
     assert model.gradient_norm_ > 1e-6
 
@@ -284,7 +286,7 @@ def test_threads_do_not_change_a_bit(few, monkeypatch):
 def test_rows_that_gave_up_are_wrong_and_hardly_pull(activation, solver):
     X = np.r_[np.linspace(-3, -1, 30), np.linspace(1, 3, 30), 2.5, -2.9][:, None]
     codes = np.r_[np.zeros(30), np.ones(30), 0, 1].astype(int)
-    model = rb.NonlinearMSE(activation, solver=solver, max_passes=1000, step="auto" if solver == "minimum" else 0.5)
+    model = rb.NonlinearMSE(activation=activation, solver=solver, max_iter=1000, step="auto" if solver == "minimum" else 0.5)
     with_given_up = clone(model).fit(X, codes)
     a = with_given_up.decision_function(X)
     tau = abs((targets(codes == 1, activation) - H[activation](a)) * SLOPE[activation](a))
@@ -313,7 +315,7 @@ def test_rows_that_gave_up_are_wrong_and_hardly_pull(activation, solver):
         ({"tol": 0.0}, "tol must be greater than 0"),
         ({"tol": np.nan}, "tol must be greater than 0"),
         ({"order": "mistakes"}, "order must be one of"),
-        ({"max_passes": None}, "max_passes must be"),
+        ({"max_iter": None}, "max_iter must be"),
         ({"keep": "vote"}, "keep='vote'"),
         ({"max_updates": 0}, "max_updates must be at least 1"),
         ({"solver": "online", "step": lambda k: -1.0}, "a step must be finite and greater than 0"),
@@ -368,7 +370,7 @@ def test_odd_shapes_are_learnt(container, solver):
 def test_huge_and_tiny_rows_end_in_finite_weights_or_a_clear_error(container, solver, size, step):
     X, codes = noisy(20, 3, 2, seed=0)
     X = container(X / abs(X).max() * size)
-    model = rb.NonlinearMSE(solver=solver, step=step, max_passes=500 if solver == "minimum" else 20)
+    model = rb.NonlinearMSE(solver=solver, step=step, max_iter=500 if solver == "minimum" else 20)
     words = refusal(lambda: model.fit(X, codes))
     assert "scale the features" in words or (np.isfinite(model.coef_).all() and np.isfinite(model.loss_))
 

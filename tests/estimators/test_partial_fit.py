@@ -13,12 +13,12 @@ import rosenblatt as rb
 from streams import READINGS, assert_same, chunks, container, feed, stream
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 SIZES = [1, 7, 40]
 
 
 def one_pass(keep: str, X: Any, y: Any, estimator: Any = rb.Perceptron, weights: Any = None, **parameters: Any) -> Any:
-    return estimator(keep=keep, order="cyclic", max_passes=1, **parameters).fit(X, y, sample_weight=weights)
+    return estimator(keep=keep, order="cyclic", max_iter=1, **parameters).fit(X, y, sample_weight=weights)
 
 
 # --- chunks ------------------------------------------------------------------------------------------------------------
@@ -26,13 +26,13 @@ def one_pass(keep: str, X: Any, y: Any, estimator: Any = rb.Perceptron, weights:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ["dense", "csr"])
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("keep", READINGS)
 def test_chunks_equal_one_cyclic_pass_of_fit(keep: str, classes: int, multiclass: str, kind: str, size: int) -> None:
     X, y = stream(classes)
     whole = one_pass(keep, container(X, kind, 0), y, multiclass=multiclass)
-    model = feed(perceptron(keep, multiclass=multiclass), X, y, size, kind, classes=range(classes))
+    model = feed(perceptron(keep=keep, multiclass=multiclass), X, y, size, kind, classes=range(classes))
     assert_same(model, whole, X)
 
 
@@ -46,13 +46,13 @@ def test_chunks_equal_one_pass_of_passive_aggressive(keep: str, variant: str, si
 
 
 @pytest.mark.parametrize("size", [1, 7])
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("keep", READINGS)
 def test_dense_and_sparse_chunks_may_alternate(keep: str, classes: int, multiclass: str, size: int) -> None:
     X, y = stream(classes)
     whole = one_pass(keep, X, y, multiclass=multiclass)
-    model = feed(perceptron(keep, multiclass=multiclass), X, y, size, "alternating", classes=range(classes))
+    model = feed(perceptron(keep=keep, multiclass=multiclass), X, y, size, "alternating", classes=range(classes))
     np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-12)
     assert model.n_updates_ == whole.n_updates_
 
@@ -60,7 +60,7 @@ def test_dense_and_sparse_chunks_may_alternate(keep: str, classes: int, multicla
 @pytest.mark.parametrize("keep", READINGS)
 def test_sparse_chunks_equal_dense_chunks(keep: str) -> None:
     X, y = stream()
-    dense, csr = (feed(perceptron(keep), X, y, 7, kind, classes=[0, 1, 2]) for kind in ("dense", "csr"))
+    dense, csr = (feed(perceptron(keep=keep), X, y, 7, kind, classes=[0, 1, 2]) for kind in ("dense", "csr"))
     np.testing.assert_allclose(csr.decision_function(X), dense.decision_function(X), atol=1e-12)
 
 
@@ -68,8 +68,8 @@ def test_sparse_chunks_equal_dense_chunks(keep: str) -> None:
 def test_discovered_classes_equal_announced_ones_if_all_are_in_the_first_chunk(keep: str) -> None:
     X, y = stream()
     y[2] = 2
-    found = feed(perceptron(keep), X, y, 7)
-    announced = feed(perceptron(keep), X, y, 7, classes=[2, 1, 0])
+    found = feed(perceptron(keep=keep), X, y, 7)
+    announced = feed(perceptron(keep=keep), X, y, 7, classes=[2, 1, 0])
     assert_same(found, announced, X)
 
 
@@ -77,7 +77,7 @@ def test_discovered_classes_equal_announced_ones_if_all_are_in_the_first_chunk(k
 @pytest.mark.parametrize("size", [1, 7])
 def test_an_announced_class_that_has_not_come_has_a_score_of_its_own(keep: str, size: int) -> None:
     X, y = stream(3)
-    model = feed(perceptron(keep, multiclass="argmax"), X, y, size, classes=[0, 1, 2, 9])
+    model = feed(perceptron(keep=keep, multiclass="joint"), X, y, size, classes=[0, 1, 2, 9])
     assert model.classes_.tolist() == [0, 1, 2, 9]
     assert model.decision_function(X).shape == (40, 4)
 
@@ -87,7 +87,7 @@ def test_an_announced_class_that_has_not_come_has_a_score_of_its_own(keep: str, 
 def test_a_float32_stream_stays_float32_and_equals_fit(keep: str, size: int) -> None:
     X, y = stream()
     X = X.astype(np.float32)
-    whole, model = one_pass(keep, X, y), feed(perceptron(keep), X, y, size, classes=[0, 1, 2])
+    whole, model = one_pass(keep, X, y), feed(perceptron(keep=keep), X, y, size, classes=[0, 1, 2])
     assert_same(model, whole, X)
     if keep != "vote":
         assert model.coef_.dtype == np.float32
@@ -103,12 +103,12 @@ def test_the_first_chunk_decides_the_float_type() -> None:
 
 
 @pytest.mark.parametrize("keep", READINGS)
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_sample_weight_scales_the_steps_of_a_stream(keep: str, multiclass: str) -> None:
     X, y = stream()
     c = 0.25 + np.arange(40) % 4
     whole = one_pass(keep, X, y, weights=c, multiclass=multiclass)
-    model = feed(perceptron(keep, multiclass=multiclass), X, y, 7, classes=[0, 1, 2], weights=c)
+    model = feed(perceptron(keep=keep, multiclass=multiclass), X, y, 7, classes=[0, 1, 2], weights=c)
     assert_same(model, whole, X)
     assert model.n_updates_ > 0
     unweighted = one_pass(keep, X, y, multiclass=multiclass)
@@ -120,7 +120,7 @@ def test_sample_weight_scales_the_steps_of_a_stream(keep: str, multiclass: str) 
 def test_rows_of_weight_zero_are_not_visited_in_a_stream(size: int, keep: str) -> None:
     X, y = stream()
     c = (np.arange(40) % 3 > 0).astype(float)
-    model = feed(perceptron(keep), X, y, size, classes=[0, 1, 2], weights=c)
+    model = feed(perceptron(keep=keep), X, y, size, classes=[0, 1, 2], weights=c)
     assert_same(model, one_pass(keep, X, y, weights=c), X)
     np.testing.assert_allclose(model.decision_function(X), one_pass(keep, X[c > 0], y[c > 0]).decision_function(X), atol=1e-12)
 
@@ -133,7 +133,7 @@ def test_class_weight_as_a_dict_works_in_a_stream() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_a_step_callable_counts_updates_across_chunks(multiclass: str, size: int) -> None:
     X, y = stream()
     options: dict[str, Any] = {"step": lambda k: 1.0 / k, "multiclass": multiclass}
@@ -142,7 +142,7 @@ def test_a_step_callable_counts_updates_across_chunks(multiclass: str, size: int
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("keep", READINGS)
 @pytest.mark.parametrize("limit", [{"max_updates": 5}, {"w_max": 2.5}])
 def test_limits_hold_across_chunks(limit: Any, keep: str, multiclass: str, size: int) -> None:
@@ -150,7 +150,7 @@ def test_limits_hold_across_chunks(limit: Any, keep: str, multiclass: str, size:
     unlimited = one_pass(keep, X, y, multiclass=multiclass)
     whole = one_pass(keep, X, y, multiclass=multiclass, **limit)
     assert whole.n_updates_ < unlimited.n_updates_
-    model = feed(perceptron(keep, multiclass=multiclass, **limit), X, y, size, classes=[0, 1, 2])
+    model = feed(perceptron(keep=keep, multiclass=multiclass, **limit), X, y, size, classes=[0, 1, 2])
     assert_same(model, whole, X)
 
 
@@ -158,15 +158,15 @@ def test_limits_hold_across_chunks(limit: Any, keep: str, multiclass: str, size:
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_give_a_stream_the_same_bits(keep: str, n_jobs: int) -> None:
     X, y = stream()
-    one = feed(perceptron(keep, multiclass="ovr"), X, y, 7, classes=[0, 1, 2])
-    assert_same(feed(perceptron(keep, multiclass="ovr", n_jobs=n_jobs), X, y, 7, classes=[0, 1, 2]), one, X)
+    one = feed(perceptron(keep=keep, multiclass="ovr"), X, y, 7, classes=[0, 1, 2])
+    assert_same(feed(perceptron(keep=keep, multiclass="ovr", n_jobs=n_jobs), X, y, 7, classes=[0, 1, 2]), one, X)
 
 
 @pytest.mark.parametrize("keep", READINGS)
 def test_a_start_of_ones_own_works_in_a_stream(keep: str) -> None:
     X, y = stream(2)
     start = np.arange(5.0)
-    model = feed(perceptron(keep, init=start), X, y, 7, classes=[0, 1])
+    model = feed(perceptron(keep=keep, init=start), X, y, 7, classes=[0, 1])
     assert_same(model, one_pass(keep, X, y, init=start), X)
 
 
@@ -174,7 +174,7 @@ def test_a_start_of_ones_own_works_in_a_stream(keep: str) -> None:
 def test_a_start_of_ones_own_needs_the_classes(keep: str) -> None:
     """A start that belongs to two classes is refused while there is one, and is not dropped in silence."""
     X, y = stream(2)
-    model = perceptron(keep, init=np.full(4, 100.0))
+    model = perceptron(keep=keep, init=np.full(4, 100.0))
     with pytest.raises(ValueError, match=r"init.*classes="):
         feed(model, X, y, 1)
     feed(model, X, y, 1, classes=[0, 1])
@@ -185,11 +185,11 @@ def test_a_start_of_ones_own_needs_the_classes(keep: str) -> None:
 
 
 @pytest.mark.parametrize("keep", READINGS)
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_partial_fit_goes_on_where_fit_ended(keep: str, multiclass: str) -> None:
     X, y = stream()
-    options: dict[str, Any] = {"multiclass": multiclass, "order": "cyclic", "max_passes": 1}
-    model = perceptron(keep, **options).fit(X[:25], y[:25])
+    options: dict[str, Any] = {"multiclass": multiclass, "order": "cyclic", "max_iter": 1}
+    model = perceptron(keep=keep, **options).fit(X[:25], y[:25])
     model.partial_fit(X[25:], y[25:])
     assert_same(model, one_pass(keep, X, y, multiclass=multiclass), X)
 
@@ -197,8 +197,8 @@ def test_partial_fit_goes_on_where_fit_ended(keep: str, multiclass: str) -> None
 @pytest.mark.parametrize("keep", READINGS)
 def test_partial_fit_of_the_same_rows_is_the_next_pass(keep: str) -> None:
     X, y = stream()
-    model = perceptron(keep, order="cyclic", max_passes=2).fit(X, y).partial_fit(X, y)
-    whole = perceptron(keep, order="cyclic", max_passes=3).fit(X, y)
+    model = perceptron(keep=keep, order="cyclic", max_iter=2).fit(X, y).partial_fit(X, y)
+    whole = perceptron(keep=keep, order="cyclic", max_iter=3).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-12)
     assert model.n_updates_ == whole.n_updates_
 
@@ -206,14 +206,14 @@ def test_partial_fit_of_the_same_rows_is_the_next_pass(keep: str) -> None:
 @pytest.mark.parametrize("keep", READINGS)
 def test_fit_forgets_the_stream_before(keep: str) -> None:
     X, y = stream()
-    model = feed(perceptron(keep, random_state=0), X, (y > 0).astype(int), 7)
-    assert_same(model.fit(X, y), perceptron(keep, random_state=0).fit(X, y), X)
+    model = feed(perceptron(keep=keep, random_state=0), X, (y > 0).astype(int), 7)
+    assert_same(model.fit(X, y), perceptron(keep=keep, random_state=0).fit(X, y), X)
 
 
 @pytest.mark.parametrize("keep", READINGS)
 def test_a_pickled_stream_goes_on(keep: str) -> None:
     X, y = stream()
-    model = feed(perceptron(keep), X[:20], y[:20], 7, classes=[0, 1, 2])
+    model = feed(perceptron(keep=keep), X[:20], y[:20], 7, classes=[0, 1, 2])
     model = pickle.loads(pickle.dumps(model))
     for part in chunks(20, 5):
         model.partial_fit(X[20:][part], y[20:][part])
@@ -238,11 +238,11 @@ def test_a_vote_that_lost_its_first_run_is_refused(n_jobs: int) -> None:
 
 def test_a_stream_keeps_only_the_readings_it_was_asked_for() -> None:
     X, y = stream()
-    model = feed(perceptron("last"), X, y, 7, classes=[0, 1, 2])
+    model = feed(perceptron(keep="last"), X, y, 7, classes=[0, 1, 2])
     for keep in ("average", "vote", "pocket"):
         with pytest.raises(ValueError, match=keep):
             model.reading(keep)
-    votes = feed(perceptron("vote"), X, y, 7, classes=[0, 1, 2])
+    votes = feed(perceptron(keep="vote"), X, y, 7, classes=[0, 1, 2])
     assert_same(votes.reading("last"), model, X)
 
 

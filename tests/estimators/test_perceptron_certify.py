@@ -57,7 +57,7 @@ def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: 
     X, y = container(IRIS), np.where(NAMES == "versicolor", "yes", "no")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = rb.Perceptron(**{"max_passes": None} | KINDS[name], certify=True, random_state=0).fit(X, y)
+        model = rb.Perceptron(**{"max_iter": None} | KINDS[name], certify=True, random_state=0).fit(X, y)
     assert model.stop_.reason == "impossible"
     assert "rows cannot be separated" in model.stop_.sentence
     assert isinstance(model.certificate_, rb.Inseparable)
@@ -72,7 +72,7 @@ def test_until_the_proof_the_run_is_that_without_it(monkeypatch: pytest.MonkeyPa
     for parameters in ({}, {"update": "batch"}, {"multiclass": "ovr"}):
         for labels in (y, NAMES):
             certified = rb.Perceptron(**parameters, certify=True, random_state=0).fit(IRIS, labels)
-            plain = rb.Perceptron(**parameters, max_passes=20, random_state=0).fit(IRIS, labels)
+            plain = rb.Perceptron(**parameters, max_iter=20, random_state=0).fit(IRIS, labels)
             np.testing.assert_array_equal(certified.coef_, plain.coef_)
             np.testing.assert_array_equal(certified.log_.rows, plain.log_.rows)
 
@@ -103,7 +103,7 @@ def test_one_vs_rest_has_a_certificate_for_each_class(n_jobs: int, update: str) 
 
 def test_passes_that_are_given_are_kept_and_a_proof_comes_at_the_end() -> None:
     y = NAMES == "versicolor"
-    model = rb.Perceptron(certify=True, max_passes=3, random_state=0).fit(IRIS, y)
+    model = rb.Perceptron(certify=True, max_iter=3, random_state=0).fit(IRIS, y)
     assert (model.stop_.reason, model.n_iter_) == ("passes", 3)
     assert rb.verify(model.stop_.certificate, IRIS, y)
     assert model.certificate_.verdict == "inseparable"

@@ -42,7 +42,7 @@ def test_separated_is_claimed_only_when_true(order, margin, seed):
     rng = np.random.default_rng(seed)
     X, codes = rng.integers(-2, 3, (6, 2)).astype(float), np.array([0, 1, 0, 1, 0, 1])
     for passes in range(1, 8):
-        model = rb.Perceptron(order=order, margin=margin, max_passes=passes, random_state=seed).fit(X, codes)
+        model = rb.Perceptron(order=order, margin=margin, max_iter=passes, random_state=seed).fit(X, codes)
         all_right = bool(((2 * codes - 1) * model.decision_function(X) > margin).all())
         if model.stop_.separated:
             assert all_right
@@ -57,7 +57,7 @@ def test_a_clean_random_pass_that_missed_a_row_is_not_taken_for_separation():
     X[0], y[0] = -3.0, -1
     missed = 0
     for seed in range(20):
-        model = rb.Perceptron(order="random", init=[0.0, 1.0], max_passes=1, random_state=seed).fit(X, y)
+        model = rb.Perceptron(order="random", init=[0.0, 1.0], max_iter=1, random_state=seed).fit(X, y)
         if model.n_updates_ == 0:
             missed += 1
             assert not model.stop_.separated
@@ -74,7 +74,7 @@ def test_a_separating_start_needs_no_update_and_one_pass():
 @pytest.mark.parametrize("limit", [1, 7, 20])
 def test_max_updates_cuts_the_run_there(limit):
     X, codes = noisy(40, 3, 2, seed=3)
-    model = rb.Perceptron(order="cyclic", max_passes=None, max_updates=limit)
+    model = rb.Perceptron(order="cyclic", max_iter=None, max_updates=limit)
     with pytest.warns(ConvergenceWarning, match="updates"):
         model.fit(X, codes)
     run = perceptron(augment(X), 2 * codes - 1, cyclic(40, 5))
@@ -87,7 +87,7 @@ def test_max_updates_cuts_the_run_there(limit):
 @pytest.mark.parametrize("update", ["batch", "batch-mean"])
 def test_max_updates_counts_batch_steps(update):
     X, codes = noisy(40, 3, 2, seed=3)
-    model = rb.Perceptron(update=update, max_updates=3, max_passes=50).fit(X, codes)
+    model = rb.Perceptron(update=update, max_updates=3, max_iter=50).fit(X, codes)
     assert (model.n_updates_, model.log_.n_updates, model.stop_.reason) == (3, 3, "updates")
 
 
@@ -95,7 +95,7 @@ def test_max_updates_counts_batch_steps(update):
 @pytest.mark.parametrize("w_max", [0.5, 3.0, 6.0])
 def test_w_max_stops_at_the_first_weights_that_are_longer(options, w_max):
     X, codes = noisy(40, 3, 2, seed=3)
-    model = rb.Perceptron(w_max=w_max, max_passes=500, random_state=0, **options).fit(X, codes)
+    model = rb.Perceptron(w_max=w_max, max_iter=500, random_state=0, **options).fit(X, codes)
     assert model.stop_.reason == "norm"
     norms = [np.linalg.norm(np.append(*model.log_.weights_at(t))) for t in range(model.n_updates_ + 1)]
     assert norms[-1] > w_max
@@ -104,7 +104,7 @@ def test_w_max_stops_at_the_first_weights_that_are_longer(options, w_max):
 
 def test_w_max_counts_weight_0_in_its_own_scale():
     X, codes = noisy(40, 3, 2, seed=3)
-    model = rb.Perceptron(w_max=6.0, intercept_scaling=4.0, order="cyclic", max_passes=500).fit(X, codes)
+    model = rb.Perceptron(w_max=6.0, intercept_scaling=4.0, order="cyclic", max_iter=500).fit(X, codes)
     run = perceptron(augment(X, 4.0), 2 * codes - 1, cyclic(40, 500))
     first = next(t for t, w in enumerate(run.hypotheses) if np.linalg.norm(w) > 6.0)
     assert (model.n_updates_, model.stop_.reason) == (first, "norm")
@@ -114,18 +114,18 @@ def test_w_max_counts_weight_0_in_its_own_scale():
 def test_asking_for_separation_in_vain_warns(stop):
     X, y = XOR
     with pytest.warns(ConvergenceWarning, match="not separated"):
-        rb.Perceptron(max_passes=None, step=lambda k: float(k), random_state=0, **stop).fit(X, y)
+        rb.Perceptron(max_iter=None, step=lambda k: float(k), random_state=0, **stop).fit(X, y)
 
 
 def test_an_impossible_batch_run_ends_and_warns_when_separation_was_asked_for():
     X, y = XOR
     with pytest.warns(ConvergenceWarning, match="impossible"):
-        rb.Perceptron(update="batch", max_passes=None).fit(X, y)
+        rb.Perceptron(update="batch", max_iter=None).fit(X, y)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"max_passes": 3}, {"max_updates": 5}, {"w_max": 1.0}, {"update": "batch"}, {"update": "batch-mean", "tol": 9.0}],
+    [{"max_iter": 3}, {"max_updates": 5}, {"w_max": 1.0}, {"update": "batch"}, {"update": "batch-mean", "tol": 9.0}],
 )
 def test_a_limited_run_does_not_warn(options):
     X, y = XOR
@@ -137,7 +137,7 @@ def test_a_limited_run_does_not_warn(options):
 
 def test_the_stop_says_why_in_a_word_and_in_a_sentence():
     X, codes = noisy(40, 3, 2, seed=3)
-    stop = rb.Perceptron(max_passes=2).fit(X, codes).stop_
+    stop = rb.Perceptron(max_iter=2).fit(X, codes).stop_
     assert stop.reason == "passes"
-    assert "max_passes=2" in stop.sentence
+    assert "max_iter=2" in stop.sentence
     assert str(stop) == f"{stop.reason}: {stop.sentence}"

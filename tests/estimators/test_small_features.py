@@ -26,7 +26,7 @@ def decisions(log, X, t):
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_vote_is_the_vote_of_the_hypotheses(k, scale):
     X, y = small_rows(k, d=k, scale=scale)
-    model = rb.Perceptron("vote", max_passes=2, random_state=0).fit(X, y)
+    model = rb.Perceptron(keep="vote", max_iter=2, random_state=0).fit(X, y)
     log = model.log_
     lived = np.diff(np.concatenate([[0], log.times, log.durations]))
     votes = np.zeros((len(X), k))
@@ -39,7 +39,7 @@ def test_a_vote_is_the_vote_of_the_hypotheses(k, scale):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_joint_pocket_is_the_best_of_the_hypotheses(seed):
     X, y = small_rows(3, d=3, seed=seed)
-    model = rb.Perceptron("pocket", max_passes=2, random_state=seed).fit(X, y)
+    model = rb.Perceptron(keep="pocket", max_iter=2, random_state=seed).fit(X, y)
     errors = []
     for t in range(model.log_.n_updates + 1):
         coef, intercept = model.log_.weights_at(t)
@@ -54,7 +54,7 @@ def test_the_pocket_of_wide_sparse_rows_is_that_of_dense_ones():
     X = sp.random(300, 60, density=0.05, random_state=0, format="csr")
     X.data = (X.data - 0.5) * 1e-9
     y = np.random.default_rng(0).integers(0, 2, 300)
-    sparse, dense = (rb.Perceptron("pocket", max_passes=2, random_state=0).fit(rows, y) for rows in (X, X.toarray()))
+    sparse, dense = (rb.Perceptron(keep="pocket", max_iter=2, random_state=0).fit(rows, y) for rows in (X, X.toarray()))
     assert sparse.log_.rows.tolist() == dense.log_.rows.tolist()
     assert sparse.pocket_errors_ == dense.pocket_errors_
 
@@ -62,7 +62,7 @@ def test_the_pocket_of_wide_sparse_rows_is_that_of_dense_ones():
 def test_a_heavy_row_that_is_right_leaves_no_trace_in_the_count():
     """Row 3 alone is wrong, on every plane after the first update: -1 * 1e20 + 1e20 is not under zero."""
     X = np.array([[1.0, 1e9], [1e-9, 0.0], [1.0, 0.0], [-1.0, 0.0], [-3.0, 1e-9]])
-    model = rb.Perceptron("pocket", order="cyclic", max_passes=50)
+    model = rb.Perceptron(keep="pocket", order="cyclic", max_iter=50)
     assert model.fit(X, [1, 1, 1, 0, 0], sample_weight=[1e20, 1.0, 1.0, 1.0, 1.0]).pocket_errors_ == 1.0
 
 

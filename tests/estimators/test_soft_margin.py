@@ -16,7 +16,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt as rb
 
-LOSSES, INTERCEPTS = ("hinge", "squared_hinge"), ("free", "penalized", "none")
+LOSSES = ("hinge", "squared_hinge")
+INTERCEPTS = {
+    "free": {},
+    "penalized": {"penalize_intercept": True},
+    "none": {"fit_intercept": False},
+}
 
 
 @pytest.mark.slow
@@ -24,7 +29,7 @@ LOSSES, INTERCEPTS = ("hinge", "squared_hinge"), ("free", "penalized", "none")
     [
         rb.SoftMargin(),
         rb.SoftMargin(loss="squared_hinge"),
-        rb.SoftMargin(multiclass="ovo", intercept="penalized"),
+        rb.SoftMargin(multiclass="ovo", penalize_intercept=True),
     ]
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
@@ -33,7 +38,7 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [rb.SoftMargin(multiclass="crammer-singer")],
+    [rb.SoftMargin(multiclass="crammer_singer")],
     expected_failed_checks=lambda _: {
         f"check_sample_weight_equivalence_on_{kind}_data": "solved to tol, by passes in random order"
         for kind in ("dense", "sparse")
@@ -52,7 +57,7 @@ def noisy(n: int = 150, d: int = 4, k: int = 2, seed: int = 0) -> tuple[Any, Any
 def objective(model: Any, X: Any, y: Any, w: Any, b: float, c: Any = 1.0) -> float:
     """As the docstring writes it, for two classes."""
     slack = np.maximum(0.0, 1.0 - np.where(y == model.classes_[1], 1, -1) * (X @ w + b))
-    square = w @ w + (b * b / model.intercept_scaling**2 if model.intercept == "penalized" else 0.0)
+    square = w @ w + (b * b / model.intercept_scaling**2 if model.penalize_intercept else 0.0)
     return float(square / 2 + model.C * np.sum(c * (slack**2 if model.loss == "squared_hinge" else slack)))
 
 
@@ -62,14 +67,16 @@ def objective(model: Any, X: Any, y: Any, w: Any, b: float, c: Any = 1.0) -> flo
 @pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
 def test_the_attributes_are_those_of_the_problem_and_its_dual(intercept: str, loss: str, solver: str, pack: Any) -> None:
     X, y = noisy()
-    model = rb.SoftMargin(0.7, loss, intercept=intercept, solver=solver, tol=1e-5, max_iter=100_000).fit(pack(X), y)
+    model = rb.SoftMargin(C=0.7, loss=loss, **INTERCEPTS[intercept], solver=solver, tol=1e-5, max_iter=100_000).fit(pack(X), y)
     w, b = model.coef_[0], float(model.intercept_[0])
     signs = np.where(y == 1, 1, -1)
     a = np.zeros(len(y))
-    a[model.support_] = model.multipliers_
+    a[model.support_[0]] = model.multipliers_[0]
     assert w == pytest.approx((a * signs) @ X, abs=1e-12)
-    assert (model.multipliers_ > 0).all()
-    assert model.canonical_ == pytest.approx(signs * (X @ w + b), abs=1e-12)
+    assert (model.multipliers_[0] > 0).all()
+    assert model.objective_.shape == model.gap_.shape == model.dual_gap_.shape == model.margin_.shape == (1,)
+    assert model.canonical_.shape == model.slack_.shape == (1, len(y))
+    assert model.canonical_[0] == pytest.approx(signs * (X @ w + b), abs=1e-12)
     assert model.slack_ == pytest.approx(np.maximum(0, 1 - model.canonical_))
     assert model.objective_ == pytest.approx(objective(model, X, y, w, b), rel=1e-12)
     assert model.margin_ == pytest.approx(1 / np.linalg.norm(w))
@@ -85,25 +92,25 @@ def test_the_attributes_are_those_of_the_problem_and_its_dual(intercept: str, lo
     else:
         softness = a @ a / (4 * 0.7)
     dual = a.sum() - square / 2 - softness
-    assert model.dual_gap_ == pytest.approx(model.objective_ - dual, abs=1e-12 * model.objective_)
+    assert model.dual_gap_ == pytest.approx(model.objective_ - dual, abs=1e-12 * model.objective_[0])
     assert model.gap_ == pytest.approx(model.dual_gap_ / model.objective_, abs=1e-13)
     assert model.gap_ <= model.tol
     assert model.stop_.reason == "tolerance"
-    vectors = model.support_vectors_
-    assert np.array_equal(vectors.toarray() if sp.issparse(vectors) else vectors, X[model.support_])
+    (vectors,), (support,) = model.support_vectors_, model.support_
+    assert np.array_equal(vectors.toarray() if sp.issparse(vectors) else vectors, X[support])
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_it_is_what_scikit_learn_calls_svc_and_linear_svc(C: float) -> None:
     X, y = noisy()
-    free = rb.SoftMargin(C, tol=1e-9).fit(X, y)
+    free = rb.SoftMargin(C=C, tol=1e-9).fit(X, y)
     svc = SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
     assert free.coef_ == pytest.approx(svc.coef_, rel=1e-4)
     assert free.intercept_ == pytest.approx(svc.intercept_, rel=1e-3, abs=1e-4)
-    assert free.support_.tolist() == sorted(svc.support_.tolist())
+    assert free.support_[0].tolist() == sorted(svc.support_.tolist())
     assert free.objective_ <= objective(free, X, y, svc.coef_[0], svc.intercept_[0]) * (1 + 1e-12)
     for loss in LOSSES:
-        ours = rb.SoftMargin(C, loss, intercept="penalized", intercept_scaling=2.0, tol=1e-9).fit(X, y)
+        ours = rb.SoftMargin(C=C, loss=loss, penalize_intercept=True, intercept_scaling=2.0, tol=1e-9).fit(X, y)
         theirs = LinearSVC(C=C, loss=loss, intercept_scaling=2.0, tol=1e-9, max_iter=2_000_000, random_state=0).fit(X, y)
         assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-3, abs=1e-5)
         assert ours.objective_ == pytest.approx(objective(ours, X, y, theirs.coef_[0], theirs.intercept_[0]), rel=1e-6)
@@ -123,8 +130,8 @@ def test_one_against_the_rest_is_one_machine_for_each_class(loss: str, n_jobs: i
         alone = rb.SoftMargin(loss=loss, tol=1e-9).fit(X, y == h)
         assert np.array_equal(model.coef_[h], alone.coef_[0])
         assert model.objective_[h] == alone.objective_
-        assert model.support_[h].tolist() == alone.support_.tolist()
-        assert np.array_equal(model.support_vectors_[h], X[alone.support_])
+        assert model.support_[h].tolist() == alone.support_[0].tolist()
+        assert np.array_equal(model.support_vectors_[h], X[alone.support_[0]])
 
 
 def test_each_against_each_is_what_svc_does() -> None:
@@ -143,23 +150,25 @@ def test_each_against_each_is_what_svc_does() -> None:
 def test_all_classes_at_once_is_one_machine_with_its_own_gap(intercept: str) -> None:
     """Crammer and Singer: each attribute as the docstring says, and with a penalized intercept LinearSVC's objective."""
     X, y = noisy(k=3)
-    model = rb.SoftMargin(0.3, multiclass="crammer-singer", intercept=intercept, tol=1e-5, max_iter=100_000, random_state=0)
+    model = rb.SoftMargin(
+        C=0.3, multiclass="crammer_singer", **INTERCEPTS[intercept], tol=1e-5, max_iter=100_000, random_state=0
+    )
     model.fit(X, y)
     a = np.zeros((150, 3))
-    a[model.support_] = model.multipliers_
+    a[model.support_[0]] = model.multipliers_[0]
     assert model.coef_ == pytest.approx(a.T @ X, abs=1e-10)
     assert a.sum(axis=1) == pytest.approx(0, abs=1e-12)
     assert (a[np.arange(150), y] <= 0.3 * (1 + 1e-12)).all()
     scores = model.decision_function(X)
     own = scores[np.arange(150), y].copy()
     scores[np.arange(150), y] = -np.inf
-    assert model.canonical_ == pytest.approx(own - scores.max(axis=1), abs=1e-10)
+    assert model.canonical_[0] == pytest.approx(own - scores.max(axis=1), abs=1e-10)
     assert model.slack_ == pytest.approx(np.maximum(0, 1 - model.canonical_), abs=1e-10)
     square = (model.coef_**2).sum() + ((model.intercept_**2).sum() if intercept == "penalized" else 0.0)
     assert model.objective_ == pytest.approx(square / 2 + 0.3 * model.slack_.sum(), rel=1e-9)
     assert 0 <= model.dual_gap_ <= 1e-5 * model.objective_
     assert model.margin_ == pytest.approx(1 / (np.sqrt(2) * np.linalg.norm(model.coef_)))
-    assert np.array_equal(model.support_vectors_, X[model.support_])
+    assert np.array_equal(model.support_vectors_[0], X[model.support_[0]])
     if intercept == "penalized":
         svc = LinearSVC(C=0.3, multi_class="crammer_singer", tol=1e-9, max_iter=1_000_000, random_state=0).fit(X, y)
         theirs = X @ svc.coef_.T + svc.intercept_
@@ -172,19 +181,19 @@ def test_all_classes_at_once_is_one_machine_with_its_own_gap(intercept: str) -> 
 
 def test_all_classes_at_once_with_two_classes_is_the_plane_of_twice_the_c() -> None:
     X, y = noisy()
-    together = rb.SoftMargin(0.01, multiclass="crammer-singer", intercept="none", tol=1e-9).fit(X, y)
+    together = rb.SoftMargin(C=0.01, multiclass="crammer_singer", fit_intercept=False, tol=1e-9).fit(X, y)
     svc = LinearSVC(C=0.01, multi_class="crammer_singer", fit_intercept=False, tol=1e-10, max_iter=10**6).fit(X, y)
     assert together.coef_ == pytest.approx(svc.coef_, rel=1e-4)
-    assert np.array_equal(together.coef_, rb.SoftMargin(0.02, intercept="none", tol=1e-9).fit(X, y).coef_)
+    assert np.array_equal(together.coef_, rb.SoftMargin(C=0.02, fit_intercept=False, tol=1e-9).fit(X, y).coef_)
 
 
 @pytest.mark.once
 def test_a_warm_start_of_all_classes_at_once_goes_on() -> None:
     X, y = noisy(600, 6, k=4)
-    model = rb.SoftMargin(0.1, multiclass="crammer-singer", warm_start=True, max_iter=100_000, random_state=0).fit(X, y)
+    model = rb.SoftMargin(C=0.1, multiclass="crammer_singer", warm_start=True, max_iter=100_000, random_state=0).fit(X, y)
     model.fit(X, y)
     assert model.n_iter_ <= 3
-    for scheme, planes in (("ovr", 4), ("ovo", 6), ("crammer-singer", 4)):  # another kind of solution is not gone on from
+    for scheme, planes in (("ovr", 4), ("ovo", 6), ("crammer_singer", 4)):  # another kind of solution is not gone on from
         model.set_params(multiclass=scheme).fit(X, y)
         assert model.coef_.shape == (planes, 6)
 
@@ -244,7 +253,7 @@ def test_a_gap_that_is_not_reached_is_said_and_how_far_it_is() -> None:
     assert model.gap_ > 1e-9
     # A slack so dear that the last digits are lost.
     with pytest.warns(ConvergenceWarning, match="the solver found no smaller gap in float64 than"):
-        model = rb.SoftMargin(1e8, tol=1e-16).fit(X, y)
+        model = rb.SoftMargin(C=1e8, tol=1e-16).fit(X, y)
     assert model.stop_.reason == "rounding"
     assert 1e-16 < model.gap_ < 1e-6
 
@@ -266,7 +275,7 @@ def test_c_of_infinity_is_the_hard_margin() -> None:
 @pytest.mark.parametrize("C", [1e6, 1e12, 1e300])
 def test_a_c_that_nothing_reaches_is_the_hard_margin_too(C: float) -> None:
     X, y = [[0.0, 0.0], [0.0, 1.0], [3.0, 3.0], [4.0, 4.0]], [0, 0, 1, 1]
-    model = rb.SoftMargin(C, tol=1e-9).fit(X, y)
+    model = rb.SoftMargin(C=C, tol=1e-9).fit(X, y)
     assert model.coef_ == pytest.approx(rb.MaxMargin(tol=1e-12).fit(X, y).coef_, rel=1e-8)
     assert model.gap_ <= 1e-9
 
@@ -274,13 +283,13 @@ def test_a_c_that_nothing_reaches_is_the_hard_margin_too(C: float) -> None:
 def test_a_c_that_floats_cannot_hold_is_refused() -> None:
     X, y = noisy()
     with pytest.raises(ValueError, match=r"C=1e\+300 makes numbers that floats cannot hold"):
-        rb.SoftMargin(1e300, "squared_hinge").fit(X, y)
+        rb.SoftMargin(C=1e300, loss="squared_hinge").fit(X, y)
 
 
 def test_a_tiny_c_and_tiny_rows_are_solved() -> None:
     X, y = noisy(75)
-    assert rb.SoftMargin(5e-4, tol=1e-4, solver="dual-coordinates").fit(np.round(X), y).gap_ <= 1e-4
-    assert rb.SoftMargin(1e-300).fit(X, y).gap_ <= 1e-3
+    assert rb.SoftMargin(C=5e-4, tol=1e-4, solver="dual-coordinates").fit(np.round(X), y).gap_ <= 1e-4
+    assert rb.SoftMargin(C=1e-300).fit(X, y).gap_ <= 1e-3
     assert rb.SoftMargin().fit([[1e-200, 0], [0, 1e-200], [1e-200, 1e-200]], [0, 1, 1]).gap_ <= 1e-3
 
 
@@ -290,7 +299,7 @@ def test_dense_rows_with_many_columns_get_another_solver_where_passes_get_stuck(
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 600))
     y = (X[:, 0] + 0.5 * rng.normal(size=1500) > 0).astype(int)
-    model = rb.SoftMargin(100.0, loss, random_state=0).fit(X, y)
+    model = rb.SoftMargin(C=100.0, loss=loss, random_state=0).fit(X, y)
     assert model.gap_ <= 1e-3
     if loss == "hinge":
         assert model.solver_ == "interior-point"

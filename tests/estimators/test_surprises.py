@@ -18,7 +18,7 @@ X, y = RNG.normal(size=(40, 3)), np.arange(40) % 3
 @pytest.mark.parametrize("keep", ["average", "vote"])
 def test_a_stream_after_a_fit_notices_that_its_rows_were_overwritten(keep):
     buffer = X.copy()
-    model = rb.Perceptron(keep, max_passes=2).fit(buffer, y)
+    model = rb.Perceptron(keep=keep, max_iter=2).fit(buffer, y)
     buffer[:] = 1.0
     with pytest.raises(ValueError, match="X was changed after fit"):
         model.partial_fit(buffer, y)
@@ -28,7 +28,7 @@ def test_class_weights_may_leave_out_classes_and_chunks_may_leave_out_others():
     weights = {0: 2.0, 2: 3.0}
     stream = rb.Perceptron(class_weight=weights).partial_fit(X[:4], [0, 1, 0, 1], classes=[0, 1, 2])
     stream.partial_fit(X[4:], y[4:])
-    whole = rb.Perceptron(class_weight=weights, order="cyclic", max_passes=1)
+    whole = rb.Perceptron(class_weight=weights, order="cyclic", max_iter=1)
     whole.fit(X, np.concatenate([[0, 1, 0, 1], y[4:]]))
     np.testing.assert_array_equal(stream.coef_, whole.coef_)
 
@@ -38,32 +38,32 @@ def test_class_weights_may_leave_out_classes_and_chunks_may_leave_out_others():
 )
 def test_labels_may_be_as_far_apart_as_their_type_allows(dtype, low, high):
     labels = np.where(y == 1, high, low).astype(dtype)
-    model = rb.Perceptron(max_passes=2).fit(X, labels)
+    model = rb.Perceptron(max_iter=2).fit(X, labels)
     assert model.classes_.tolist() == [low, high]
     assert model.classes_.dtype == dtype
 
 
 @pytest.mark.parametrize("keep", ["last", "pocket", "average", "vote"])
 def test_the_reading_that_is_held_is_there_without_a_log(keep):
-    model = rb.Perceptron(keep, log=False, max_passes=3, random_state=0).fit(X, y)
+    model = rb.Perceptron(keep=keep, log=False, max_iter=3, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.reading(keep).predict(X), model.predict(X))
 
 
 def test_the_warning_points_at_the_caller():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rb.Perceptron(max_passes=None, max_updates=5).fit(X, y)
+        rb.Perceptron(max_iter=None, max_updates=5).fit(X, y)
     assert [(warning.category, warning.filename) for warning in caught] == [(ConvergenceWarning, __file__)]
 
 
 def test_tiny_batch_steps_are_not_taken_for_none():
-    model = rb.Perceptron(update="batch", fit_intercept=False, max_passes=5).fit(X * 1e-200, y == 1)
+    model = rb.Perceptron(update="batch", fit_intercept=False, max_iter=5).fit(X * 1e-200, y == 1)
     assert model.stop_.reason == "passes"
 
 
 def test_the_log_of_many_short_passes_takes_linear_time():
     """Counting the log after every pass must not go through all of it."""
-    log = rb.Perceptron(max_passes=300).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).log_
+    log = rb.Perceptron(max_iter=300).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).log_
     assert log.passes[-1] == len(log) == len(log.rows)
 
 
@@ -72,7 +72,7 @@ def test_the_pocket_of_wide_sparse_rows_is_the_pocket_of_dense_ones(weights):
     wide = sp.random(60, 500, density=0.02, random_state=0, format="csr")
     labels = RNG.integers(0, 2, 60)
     sparse, dense = (
-        rb.Perceptron("pocket", random_state=0, max_passes=3).fit(rows, labels, sample_weight=weights)
+        rb.Perceptron(keep="pocket", random_state=0, max_iter=3).fit(rows, labels, sample_weight=weights)
         for rows in (wide, wide.toarray())
     )
     assert sparse.pocket_errors_ == pytest.approx(dense.pocket_errors_)
@@ -91,7 +91,7 @@ def test_an_automatic_margin_that_overflows_is_named():
 
 def test_an_automatic_margin_is_the_mean_squared_length():
     expected = (X**2).sum(axis=1).mean() + 1.0
-    models = [rb.Perceptron(margin=b, random_state=0, max_passes=3).fit(X, y) for b in ("auto", expected)]
+    models = [rb.Perceptron(margin=b, random_state=0, max_iter=3).fit(X, y) for b in ("auto", expected)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
@@ -118,7 +118,7 @@ def test_a_start_that_is_no_array_of_numbers_is_refused(init, message):
 
 
 def test_a_vote_says_why_it_has_no_plane():
-    model = rb.Perceptron("vote").fit(X, y)
+    model = rb.Perceptron(keep="vote").fit(X, y)
     with pytest.raises(AttributeError, match=r"majority of many planes; reading\('average'\)"):
         _ = model.coef_
     assert not hasattr(model, "intercept_")

@@ -22,7 +22,7 @@ SCRIPT = textwrap.dedent(
     import rosenblatt as rb
     from rosenblatt.kernels.linear.sweeps import online
 
-    model = rb.Perceptron(order="cyclic", max_passes=1).fit([[1.0], [-1.0]], [1, 0])
+    model = rb.Perceptron(order="cyclic", max_iter=1).fit([[1.0], [-1.0]], [1, 0])
     stats = online.stats
     json.dump(
         {
@@ -76,19 +76,23 @@ def test_an_edited_source_recompiles_and_an_unedited_one_does_not(copied: Path) 
     assert again["hits"] > 0
     assert again["misses"] == 0
 
-    edit(copied / "rosenblatt/rules/perceptron.py", "return weight", "return 2.0 * weight")
+    edit(copied / "rosenblatt/online/rules/perceptron.py", "return weight", "return 2.0 * weight")
     edited = run(copied)
     assert edited["step"] == 2.0
     assert edited["misses"] > 0
 
-    edit(copied / "rosenblatt/kernels/schemes.py", "tape.steps[used] = tau", "tape.steps[used] = 3.0 * tau")
+    edit(copied / "rosenblatt/kernels/linear/schemes.py", "tape.steps[used] = tau", "tape.steps[used] = 3.0 * tau")
     assert run(copied)["step"] == 6.0
+
+    for path in (copied / "rosenblatt").rglob("*.py"):
+        path.write_text(path.read_text().replace("PerceptronRule", "RosenblattRule"))
+    assert run(copied)["step"] == 6.0  # though the cache has pickled a class of the old name
 
 
 @pytest.mark.slow
 def test_without_a_place_for_a_cache_kernels_are_compiled_all_the_same(copied: Path) -> None:
-    for folder in ("kernels", "rules"):
-        (copied / "rosenblatt" / folder / "__pycache__").touch()  # a file: no folder can be made there, not even by root
+    for path in [copied / "rosenblatt/online/rules", *(copied / "rosenblatt/kernels").rglob("")]:
+        (path / "__pycache__").touch()  # a file: no folder can be made there, not even by root
     (copied / "file").touch()
     nowhere = str(copied / "file" / "none")
     for _ in range(2):

@@ -12,12 +12,12 @@ import rosenblatt as rb
 
 
 @pytest.mark.parametrize("shape", [(18, 18), (12, 30)])
-@pytest.mark.parametrize("ridge", [0.0, 1e-3])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
 def test_few_rows_with_columns_of_very_different_sizes_are_fitted_right(shape: tuple[int, int], ridge: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape) * 10.0 ** rng.uniform(-6, 6, shape[1])
     y = np.arange(shape[0]) % 2
-    model = rb.LinearMSE(ridge).fit(X, y)
+    model = rb.LinearMSE(alpha=ridge).fit(X, y)
     t = 2.0 * y - 1.0
     cost = np.sum((t - model.decision_function(X)) ** 2) + ridge * np.sum(model.coef_**2)
     Z, s = (X - X.mean(axis=0), t - t.mean()) if ridge else (np.column_stack([np.ones(len(X)), X]), t)

@@ -50,13 +50,13 @@ def main() -> None:
     average = rb.Perceptron(keep="average", random_state=1, class_weight={"oak": 2.0}).fit(frame, y)
     models = {
         "average": average,
-        "vote": rb.Perceptron(keep="vote", max_passes=2, random_state=1).fit(sp.csr_array(X2), y2),
-        "vote-of-each": rb.Perceptron(keep="vote", multiclass="ovr", max_passes=1, random_state=1).fit(X, y),
+        "vote": rb.Perceptron(keep="vote", max_iter=2, random_state=1).fit(sp.csr_array(X2), y2),
+        "vote-of-each": rb.Perceptron(keep="vote", multiclass="ovr", max_iter=1, random_state=1).fit(X, y),
         "soft-margin-of-pairs": rb.SoftMargin(multiclass="ovo", C=0.5).fit(X, y),
         "max-margin": rb.MaxMargin(inseparable="soft").fit(X2, y2),
         "passive-aggressive-float32": rb.PassiveAggressive(C=float("inf"), random_state=1).fit(X2.astype("f4"), y2 == "oak"),
         "least-squares-stream": stream,
-        "arow": rb.AROW(0.5, random_state=1).fit(sp.csr_array(X), y),
+        "arow": rb.AROW(r=0.5, random_state=1).fit(sp.csr_array(X), y),
         "tanh": rb.NonlinearMSE(step=lambda k: 0.1, solver="online", random_state=1).fit(X2, np.arange(40) % 2),
         "plain-model": model_of(average, running=False, provenance={"source": "trees.csv", "command": "train trees.csv"}),
     }  # fmt: skip

@@ -128,7 +128,7 @@ def bend(meta, arrays, **changes):
         ("linear-mse", {"names": [1, 2, 3, 4, 5]}, "names that are no text"),
         ("linear-mse", {"pairs": True}, "pairs of fewer than three"),
         ("linear-mse", {"votes": {"x0": []}}, "both a plane and a vote"),
-        ("linear-mse", {"parameters": {"ridge": {"run": "me"}}}, "parameter of an unknown kind"),
+        ("linear-mse", {"parameters": {"alpha": {"run": "me"}}}, "parameter of an unknown kind"),
         ("linear-mse", {"parameters": {"exec": 1}}, "unexpected keyword"),
         ("linear-mse", {"stop": {"reason": 1}}, "does not say why"),
         ("linear-mse", {"n_iter": -1}, "no whole numbers"),
@@ -167,8 +167,8 @@ def test_indices_of_votes_out_of_range_are_refused(files, monkeypatch):
 
 
 def test_a_newer_format_is_said_to_be_newer(files, monkeypatch):
-    raw = files["average"].replace(rb"{\"format\":1,", rb"{\"format\":2,")
-    with pytest.raises(rb.ModelError, match="written by a newer Rosenblatt, in format 2"):
+    raw = files["average"].replace(rb"{\"format\":2,", rb"{\"format\":3,")
+    with pytest.raises(rb.ModelError, match="written by a newer Rosenblatt, in format 3"):
         loaded(resealed(raw), monkeypatch)
 
 

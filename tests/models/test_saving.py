@@ -23,7 +23,7 @@ STREAMS = {
     "arow, one against the rest": rb.AROW(multiclass="ovr"),
     "tanh": rb.NonlinearMSE(solver="online"),
     "least squares": rb.LinearMSE(),
-    "ridge": rb.LinearMSE(ridge=1.0),
+    "alpha": rb.LinearMSE(alpha=1.0),
 }
 
 
@@ -41,7 +41,7 @@ def test_every_algorithm_comes_back_as_it_was(name, k, pack, path):
 
 
 @pytest.mark.parametrize("name", ["perceptron", "average", "vote", "pocket"])
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_float32_comes_back_as_it_was(name, multiclass, path):
     for pack in (np.asarray, sp.csr_array):
         model = trained(name, 4, pack, np.float32, multiclass=multiclass)
@@ -56,7 +56,7 @@ def test_pairs_of_classes_come_back(name, path):
 
 
 def test_all_classes_in_one_problem_come_back(path):
-    model = trained("soft-margin", 4, multiclass="crammer-singer")
+    model = trained("soft-margin", 4, multiclass="crammer_singer")
     assert_same(model, there_and_back(model, path), rows(4)[0])
 
 
@@ -128,17 +128,17 @@ def test_a_warm_start_goes_on_from_the_file(name, path):
     assert_same(model.fit(X, y), loaded.fit(X, y), X)
 
 
-@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer_singer"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_margin_machine_starts_warm_from_the_file(multiclass, weighted, path):
     X, y = rows(4)
     c = np.random.default_rng(0).random(len(y)) if weighted else None
     options = {"solver": "dual-coordinates", "random_state": 3, "tol": 1e-6}
-    model = rb.SoftMargin(0.1, multiclass=multiclass, warm_start=True, **options).fit(X, y, c)
+    model = rb.SoftMargin(C=0.1, multiclass=multiclass, warm_start=True, **options).fit(X, y, c)
     loaded = there_and_back(model, path)
-    cold = rb.SoftMargin(0.11, multiclass=multiclass, **options).fit(X, y, c)
+    cold = rb.SoftMargin(C=0.11, multiclass=multiclass, **options).fit(X, y, c)
     assert_same(model.set_params(C=0.11).fit(X, y, c), loaded.set_params(C=0.11).fit(X, y, c), X)
-    assert np.sum(loaded.n_iter_) != np.sum(cold.n_iter_)
+    assert not np.array_equal(loaded.coef_, cold.coef_)  # which started elsewhere
 
 
 def test_the_log_is_not_saved_and_readings_that_need_it_say_so(path):

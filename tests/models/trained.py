@@ -29,7 +29,7 @@ def trained(name: str, k: int = 2, pack: Any = np.asarray, dtype: Any = np.float
     algorithm = ALGORITHMS[name]
     own: dict[str, Any] = {"inseparable": "soft"} if name == "max-margin" else {}
     if algorithm.online:
-        own["max_passes"] = 3
+        own["max_iter"] = 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return algorithm.make(**own, **parameters).fit(pack(X), y)

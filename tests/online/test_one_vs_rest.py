@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import rosenblatt as rb
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 
 
 def mixed(n: int = 36) -> tuple[Any, Any]:
@@ -30,11 +30,11 @@ def mixed(n: int = 36) -> tuple[Any, Any]:
 @pytest.mark.parametrize("keep", ["last", "average", "pocket", "vote"])
 def test_one_vs_rest_is_k_binary_runs(container: Any, options: Any, keep: str) -> None:
     X, y = mixed()
-    parameters = {"max_passes": 6, "random_state": 0, **options}
-    model = perceptron(keep, multiclass="ovr", **parameters).fit(container(X), y)
+    parameters = {"max_iter": 6, "random_state": 0, **options}
+    model = perceptron(keep=keep, multiclass="ovr", **parameters).fit(container(X), y)
     words, updates = [], 0
     for h in range(4):
-        one = perceptron(keep, **parameters).fit(container(X), (y == h).astype(int))
+        one = perceptron(keep=keep, **parameters).fit(container(X), (y == h).astype(int))
         words.append(one.stop_.reason)
         updates += one.n_updates_
         np.testing.assert_allclose(model.decision_function(container(X))[:, h], one.decision_function(container(X)), atol=1e-9)
@@ -53,7 +53,9 @@ def test_one_vs_rest_is_k_binary_runs(container: Any, options: Any, keep: str) -
 def test_threads_change_nothing(keep: str, options: Any, container: Any) -> None:
     X, y = mixed()
     runs = [
-        perceptron(keep, multiclass="ovr", n_jobs=n_jobs, random_state=0, **{"max_passes": 5, **options}).fit(container(X), y)
+        perceptron(keep=keep, multiclass="ovr", n_jobs=n_jobs, random_state=0, **{"max_iter": 5, **options}).fit(
+            container(X), y
+        )
         for n_jobs in (1, 2, 3, 7)
     ]
     first = runs[0]
@@ -70,14 +72,14 @@ def test_threads_change_nothing(keep: str, options: Any, container: Any) -> None
 
 def test_the_merged_log_is_in_order_of_time_then_class() -> None:
     X, y = mixed()
-    log = perceptron(multiclass="ovr", n_jobs=3, max_passes=2, random_state=0).fit(X, y).log_
+    log = perceptron(multiclass="ovr", n_jobs=3, max_iter=2, random_state=0).fit(X, y).log_
     keys = list(zip(log.times.tolist(), log.heads.tolist(), strict=True))
     assert keys == sorted(keys)
 
 
 def test_heads_that_are_done_stay_as_they_were() -> None:
     X, y = mixed()
-    short, long = (perceptron(multiclass="ovr", max_passes=p, random_state=0).fit(X, y) for p in (6, 30))
+    short, long = (perceptron(multiclass="ovr", max_iter=p, random_state=0).fit(X, y) for p in (6, 30))
     done = [h for h, word in enumerate(short.stop_.heads) if word == "separated"]
     going = [h for h, word in enumerate(short.stop_.heads) if word != "separated"]
     assert done
@@ -91,7 +93,7 @@ def test_the_average_of_square_sparse_weights_is_that_of_dense_ones() -> None:
     """As many features as classes: the shape does not tell which axis is which."""
     X, y = mixed()
     dense, csr = (
-        perceptron("average", multiclass="ovr", order="cyclic", max_passes=6).fit(rows, y) for rows in (X, sp.csr_array(X))
+        perceptron(keep="average", multiclass="ovr", order="cyclic", max_iter=6).fit(rows, y) for rows in (X, sp.csr_array(X))
     )
     assert len(set(dense.log_.durations.tolist())) > 1
     np.testing.assert_allclose(csr.coef_, dense.coef_, atol=1e-10)

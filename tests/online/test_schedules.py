@@ -15,7 +15,7 @@ import rosenblatt as rb
 from rosenblatt.online.schedules import BLOCK, ORDERS, WINDOW, Steps, cyclic, permuted, random
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 BIG = 10**9
 
 
@@ -158,12 +158,12 @@ def test_the_order_of_a_fit_is_the_permuted_order_of_its_seed() -> None:
     """Rows that no plane separates ask for an update at every visit, so that the log shows the order."""
     n = 37
     X, y = np.zeros((n, 1)), np.arange(n) % 2
-    log = perceptron(fit_intercept=False, max_passes=3, random_state=0).fit(X, y).log_
+    log = perceptron(fit_intercept=False, max_iter=3, random_state=0).fit(X, y).log_
     passes = log.rows.reshape(3, n)
     for order in passes:
         assert sorted(order) == list(range(n))
     assert len({tuple(order) for order in passes}) == 3
-    again = perceptron(fit_intercept=False, max_passes=3, random_state=0).fit(X, y).log_
+    again = perceptron(fit_intercept=False, max_iter=3, random_state=0).fit(X, y).log_
     np.testing.assert_array_equal(again.rows, log.rows)
-    other = perceptron(fit_intercept=False, max_passes=3, random_state=1).fit(X, y).log_
+    other = perceptron(fit_intercept=False, max_iter=3, random_state=1).fit(X, y).log_
     assert not np.array_equal(other.rows, log.rows)

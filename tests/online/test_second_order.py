@@ -30,7 +30,7 @@ def planes(model: Any) -> Any:
 def test_binary_is_the_paper(container, r, dtype):
     X, codes = noisy(40, 3, 2, seed=1)
     X = X.astype(dtype)
-    model = rb.AROW(r, order="cyclic", max_passes=3).fit(CONTAINERS[container](X), codes)
+    model = rb.AROW(r=r, order="cyclic", max_iter=3).fit(CONTAINERS[container](X), codes)
     w, S, made, _ = arow(augment(X), 2 * codes - 1, cyclic(40, 3), r=r)
     np.testing.assert_allclose(planes(model)[0], w, rtol=1e-9)
     np.testing.assert_allclose(model.variances_[0], np.diag(S)[1:], rtol=1e-9)
@@ -42,7 +42,7 @@ def test_binary_is_the_paper(container, r, dtype):
 @pytest.mark.parametrize("k", [3, 5])
 def test_heads_against_each_other_are_the_paper_on_differences_of_rows(container, k):
     X, codes = noisy(50, 4, k, seed=2)
-    model = rb.AROW(0.3, order="cyclic", max_passes=3, multiclass="argmax").fit(CONTAINERS[container](X), codes)
+    model = rb.AROW(r=0.3, order="cyclic", max_iter=3, multiclass="joint").fit(CONTAINERS[container](X), codes)
     W, S, updates = arow_argmax(augment(X), codes, k, cyclic(50, 3), r=0.3)
     np.testing.assert_allclose(planes(model), W, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(model.variances_, S[:, 1:], rtol=1e-8)
@@ -52,7 +52,7 @@ def test_heads_against_each_other_are_the_paper_on_differences_of_rows(container
 @containers
 def test_one_vs_rest_is_the_paper_for_each_class(container):
     X, codes = noisy(50, 4, 3, seed=2)
-    model = rb.AROW(0.3, order="cyclic", max_passes=3, multiclass="ovr").fit(CONTAINERS[container](X), codes)
+    model = rb.AROW(r=0.3, order="cyclic", max_iter=3, multiclass="ovr").fit(CONTAINERS[container](X), codes)
     runs = [arow(augment(X), np.where(codes == h, 1, -1), cyclic(50, 3), r=0.3) for h in range(3)]
     np.testing.assert_allclose(planes(model), [w for w, *_ in runs], rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(model.variances_, [np.diag(S)[1:] for _, S, *_ in runs], rtol=1e-8)
@@ -63,7 +63,7 @@ def test_one_vs_rest_is_the_paper_for_each_class(container):
 def test_a_weight_divides_r(container):
     X, codes = noisy(40, 3, 2, seed=3)
     c = np.random.default_rng(0).uniform(0.1, 3.0, 40)
-    model = rb.AROW(order="cyclic", max_passes=2).fit(CONTAINERS[container](X), codes, sample_weight=c)
+    model = rb.AROW(order="cyclic", max_iter=2).fit(CONTAINERS[container](X), codes, sample_weight=c)
     w, *_ = arow(augment(X), 2 * codes - 1, cyclic(40, 2), c=c)
     np.testing.assert_allclose(planes(model)[0], w, rtol=1e-9)
 
@@ -72,7 +72,7 @@ def test_a_weight_divides_r(container):
 def test_the_bias_is_a_weight_as_any_other(x0):
     X, codes = noisy(40, 3, 2, seed=4)
     options = {"fit_intercept": False} if x0 is None else {"intercept_scaling": x0}
-    model = rb.AROW(order="cyclic", max_passes=2, **options).fit(X, codes)
+    model = rb.AROW(order="cyclic", max_iter=2, **options).fit(X, codes)
     w, *_ = arow(augment(X, x0), 2 * codes - 1, cyclic(40, 2))
     expected = np.append(0.0, w) if x0 is None else np.append(w[0] * x0, w[1:])
     np.testing.assert_allclose(planes(model)[0], expected, rtol=1e-9)
@@ -113,7 +113,7 @@ def test_the_diagonal_keeps_it_where_no_row_has_two_features(given, passes):
     X = np.where(np.arange(X.shape[1]) == (np.arange(len(X)) % X.shape[1])[:, None], X, 0.0)
     one, other = (arow(X, y, cyclic(len(X), passes), r=r, full=full) for full in (True, False))
     np.testing.assert_allclose(one[0], other[0], rtol=1e-9, atol=1e-12)
-    model = rb.AROW(r, order="cyclic", max_passes=passes, fit_intercept=False).fit(X, y)
+    model = rb.AROW(r=r, order="cyclic", max_iter=passes, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(model.coef_[0], one[0], rtol=1e-6, atol=1e-9)
     _, _, (mistakes, right), moved = other
     assert mistakes <= bound(X, y, u, r, moved, right) + 1e-6
@@ -122,7 +122,7 @@ def test_the_diagonal_keeps_it_where_no_row_has_two_features(given, passes):
 @given(rows())
 def test_every_update_makes_the_loss_smaller_and_the_belief_surer(given):
     X, y, _, r = given
-    model = rb.AROW(r, fit_intercept=False).partial_fit(X[:2], y[:2], classes=[-1, 1])
+    model = rb.AROW(r=r, fit_intercept=False).partial_fit(X[:2], y[:2], classes=[-1, 1])
     for i in range(2, len(X)):
         before, s = y[i] * float(model.decision_function(X[i : i + 1])[0]), model.variances_[0].copy()
         made = model.n_updates_
@@ -141,19 +141,19 @@ def test_every_update_makes_the_loss_smaller_and_the_belief_surer(given):
 @pytest.mark.parametrize("scale", [1.0, 1e8, 1e100])
 def test_variances_stay_over_zero_however_long_the_rows(scale):
     X, codes = noisy(40, 3, 2, seed=5)
-    model = rb.AROW(order="cyclic", max_passes=20).fit(X[:, :1] * scale, codes)
+    model = rb.AROW(order="cyclic", max_iter=20).fit(X[:, :1] * scale, codes)
     assert (model.variances_ > 0).all()
     assert (model.variances_ <= 1).all()
 
 
 @containers
 @pytest.mark.parametrize("order", ["cyclic", "permuted", "random"])
-@pytest.mark.parametrize("multiclass", ["ovr", "argmax"])
+@pytest.mark.parametrize("multiclass", ["ovr", "joint"])
 def test_separated_means_a_margin_of_one_on_every_row(container, order, multiclass):
     """An update leaves its own row short of 1, so that only rounding ends a run: with r as small as this, at once."""
     X, y = np.vstack([np.eye(3) * 8] * 2), np.tile(np.arange(3), 2)
     options = {"multiclass": multiclass, "order": order, "fit_intercept": False, "random_state": 0}
-    model = rb.AROW(1e-20, max_passes=500, **options).fit(CONTAINERS[container](X), y)
+    model = rb.AROW(r=1e-20, max_iter=500, **options).fit(CONTAINERS[container](X), y)
     assert model.stop_.separated, model.stop_
     assert model.n_iter_ < 500
     scores, own = model.decision_function(X), np.arange(3) == y[:, None]
@@ -161,7 +161,7 @@ def test_separated_means_a_margin_of_one_on_every_row(container, order, multicla
         assert (np.where(own, scores, -scores) >= 1).all()
     else:
         assert (scores[own] - np.where(own, -np.inf, scores).max(axis=1) >= 1).all()
-    assert rb.AROW(1.0, max_passes=50, **options).fit(X, y).stop_.reason == "passes"
+    assert rb.AROW(r=1.0, max_iter=50, **options).fit(X, y).stop_.reason == "passes"
 
 
 def test_rare_features_move_further_than_common_ones():
@@ -170,6 +170,6 @@ def test_rare_features_move_further_than_common_ones():
     y = rng.integers(0, 2, 400)
     X = np.column_stack([rng.normal(size=(400, 3)), np.zeros(400)])
     X[::100, 3], y[::100] = 1.0, 1
-    model = rb.AROW(order="cyclic", max_passes=1).fit(X, y)
+    model = rb.AROW(order="cyclic", max_iter=1).fit(X, y)
     assert model.variances_[0, 3] > 5 * model.variances_[0, :3].max()
     assert model.coef_[0, 3] > 2 * abs(model.coef_[0, :3]).max()

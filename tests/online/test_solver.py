@@ -19,7 +19,7 @@ from rosenblatt.online.solver import solve
 from rosenblatt.progress import Progress
 
 # The default number of passes grows on sets as small as these.
-perceptron = partial(rb.Perceptron, max_passes=10)
+perceptron = partial(rb.Perceptron, max_iter=10)
 SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 XOR = np.array([0, 1, 1, 0])
 
@@ -52,7 +52,7 @@ def head_margins(model: Any, X: Any, y: Any) -> Any:
 @pytest.mark.parametrize("k", [2, 3])
 def test_separated_means_no_row_at_or_under_the_margin(order: str, k: int) -> None:
     X, y = separable(k=k)
-    model = perceptron(order=order, margin=2.0, max_passes=None, random_state=0).fit(X, y)
+    model = perceptron(order=order, margin=2.0, max_iter=None, random_state=0).fit(X, y)
     assert model.stop_.separated
     assert str(len(X)) in model.stop_.sentence
     if k == 2:
@@ -67,14 +67,14 @@ def test_separated_means_no_row_at_or_under_the_margin(order: str, k: int) -> No
 @pytest.mark.parametrize("update", ["batch", "batch-mean"])
 def test_a_batch_run_ends_when_no_row_asks(update: str) -> None:
     X, y = separable()
-    model = perceptron(update=update, max_passes=None).fit(X, y)
+    model = perceptron(update=update, max_iter=None).fit(X, y)
     assert model.stop_.separated
     np.testing.assert_array_equal(model.predict(X), y)
 
 
 def test_the_clean_pass_is_counted_and_is_the_last() -> None:
     X, y = separable()
-    model = perceptron(order="cyclic", max_passes=None).fit(X, y)
+    model = perceptron(order="cyclic", max_iter=None).fit(X, y)
     assert model.log_.durations.tolist() == [model.n_iter_ * len(y)]
     assert model.log_.times.max() < (model.n_iter_ - 1) * len(y)
     assert model.log_.times.max() >= (model.n_iter_ - 2) * len(y)
@@ -84,18 +84,18 @@ def test_the_clean_pass_is_counted_and_is_the_last() -> None:
 @pytest.mark.parametrize("passes", [1, 4])
 def test_passes_run_out(passes: int) -> None:
     X, y = noise()
-    model = perceptron(max_passes=passes, random_state=0).fit(X, y)
+    model = perceptron(max_iter=passes, random_state=0).fit(X, y)
     last = int((model.log_.times >= (passes - 1) * len(y)).sum())
     assert model.stop_.reason == "passes"
     assert model.n_iter_ == passes
-    assert f"max_passes={passes}" in model.stop_.sentence
+    assert f"max_iter={passes}" in model.stop_.sentence
     assert f"{last} updates" in model.stop_.sentence
 
 
 def test_one_pass_that_separates_does_not_claim_it_before_a_clean_pass() -> None:
-    model = perceptron(order="cyclic", max_passes=1).fit([[1.0], [-1.0]], [1, 0])
+    model = perceptron(order="cyclic", max_iter=1).fit([[1.0], [-1.0]], [1, 0])
     assert model.stop_.reason == "passes"
-    assert perceptron(order="cyclic", max_passes=3).fit([[1.0], [-1.0]], [1, 0]).stop_.separated
+    assert perceptron(order="cyclic", max_iter=3).fit([[1.0], [-1.0]], [1, 0]).stop_.separated
 
 
 @pytest.mark.parametrize("order", ["cyclic", "mistakes"])
@@ -120,7 +120,7 @@ def test_no_head_makes_more_updates_than_allowed(order: str, n_jobs: int) -> Non
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_norm_passes_its_bound_with_the_last_update_only(update: str, k: int) -> None:
     X, y = noise(k=k)
-    model = perceptron(w_max=4.0, update=update, max_passes=50, random_state=0).fit(X, y)
+    model = perceptron(w_max=4.0, update=update, max_iter=50, random_state=0).fit(X, y)
     assert model.stop_.reason == "norm"
     assert "w_max=4" in model.stop_.sentence
     norms = [np.sqrt(sum(float((part**2).sum()) for part in model.log_.weights_at(t))) for t in range(model.n_updates_ + 1)]
@@ -131,7 +131,7 @@ def test_the_norm_passes_its_bound_with_the_last_update_only(update: str, k: int
 
 def test_every_head_has_its_own_norm() -> None:
     X, y = noise(n=60, k=4)
-    model = perceptron(multiclass="ovr", w_max=4.0, max_passes=50, random_state=0).fit(X, y)
+    model = perceptron(multiclass="ovr", w_max=4.0, max_iter=50, random_state=0).fit(X, y)
     assert model.stop_.heads == ("norm",) * 4
     for run in model.log_.runs():
         norms = [np.sqrt(sum(float((part**2).sum()) for part in run.weights_at(t))) for t in range(len(run) + 1)]
@@ -148,7 +148,7 @@ def test_a_start_beyond_the_bound_does_not_move() -> None:
 
 def test_a_short_step_is_a_stop_of_its_own() -> None:
     X, y = noise()
-    model = perceptron(update="batch-mean", step=lambda k: 1.0 / k**2, tol=0.01, max_passes=None)
+    model = perceptron(update="batch-mean", step=lambda k: 1.0 / k**2, tol=0.01, max_iter=None)
     with pytest.warns(ConvergenceWarning, match="tolerance"):
         model.fit(X, y)
     assert model.stop_.reason == "tolerance"
@@ -164,7 +164,7 @@ def test_a_short_step_is_a_stop_of_its_own() -> None:
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_a_step_of_exactly_zero_proves_that_no_plane_separates(container: Any) -> None:
     with pytest.warns(ConvergenceWarning, match="impossible"):
-        model = perceptron(update="batch", max_passes=None).fit(container(SQUARE), XOR)
+        model = perceptron(update="batch", max_iter=None).fit(container(SQUARE), XOR)
     assert model.stop_.reason == "impossible"
     assert "4 signed rows" in model.stop_.sentence
     assert "no plane" in model.stop_.sentence
@@ -181,18 +181,18 @@ def test_a_step_of_zero_by_weights_or_rounding_claims_no_proof() -> None:
 def test_a_warning_comes_only_where_separation_was_asked_for() -> None:
     X, y = noise()
     with pytest.warns(ConvergenceWarning, match=r"not separated: updates"):
-        perceptron(max_passes=None, max_updates=50).fit(X, y)
-    perceptron(max_passes=2).fit(X, y)
-    perceptron(max_passes=None).fit(*separable())
+        perceptron(max_iter=None, max_updates=50).fit(X, y)
+    perceptron(max_iter=2).fit(X, y)
+    perceptron(max_iter=None).fit(*separable())
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_mistakes_passes_are_as_many_updates_as_rows(k: int) -> None:
     X, y = noise(k=k)
-    model = perceptron(order="mistakes", max_passes=2, random_state=0).fit(X, y)
+    model = perceptron(order="mistakes", max_iter=2, random_state=0).fit(X, y)
     assert (model.n_updates_, model.n_iter_) == (60, 2)
     assert model.stop_.reason == "passes"
-    assert "max_passes=2" in model.stop_.sentence
+    assert "max_iter=2" in model.stop_.sentence
     assert "30 updates" in model.stop_.sentence
 
 
@@ -203,7 +203,7 @@ def test_random_draws_verify_all_rows_before_they_claim_separation() -> None:
     """A row that is rarely drawn: a pass often misses it, and that must not be taken for a clean pass."""
     X = np.concatenate([np.full((40, 1), 1.0), [[2.0]]])
     y = np.concatenate([np.ones(40, int), [0]])
-    models = [perceptron(order="random", max_passes=2, random_state=seed).fit(X, y) for seed in range(20)]
+    models = [perceptron(order="random", max_iter=2, random_state=seed).fit(X, y) for seed in range(20)]
     for model in models:
         wrong = (np.where(y == 1, 1, -1) * model.decision_function(X) <= 0).any()
         assert not (model.stop_.separated and wrong)
@@ -214,7 +214,7 @@ def test_random_one_vs_rest_heads_are_verified_one_by_one() -> None:
     """Of four rows, four draws miss one now and then: a head that was clean on the others is not called separated."""
     X, y = np.eye(4), np.array([0, 1, 2, 2])
     for seed in range(100):
-        model = perceptron(order="random", multiclass="ovr", max_passes=3, random_state=seed).fit(X, y)
+        model = perceptron(order="random", multiclass="ovr", max_iter=3, random_state=seed).fit(X, y)
         right = (head_margins(model, X, y) > 0).all(axis=0)
         for word, fine in zip(model.stop_.heads, right, strict=True):
             assert word != "separated" or fine
@@ -227,7 +227,7 @@ def test_random_one_vs_rest_heads_are_verified_one_by_one() -> None:
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_mistakes_order_draws_misclassified_rows_only(k: int, container: Any) -> None:
     X, y = noise(k=k)
-    model = perceptron(order="mistakes", max_passes=1, random_state=0).fit(container(X), y)
+    model = perceptron(order="mistakes", max_iter=1, random_state=0).fit(container(X), y)
     for t, row in enumerate(model.log_.rows):
         coef, intercept = model.log_.weights_at(t)
         s = coef @ X[row] + intercept
@@ -245,7 +245,7 @@ def test_the_first_mistake_is_drawn_uniformly() -> None:
 
 def test_mistakes_end_when_there_are_none() -> None:
     X, y = separable()
-    model = perceptron(order="mistakes", max_passes=None, random_state=0).fit(X, y)
+    model = perceptron(order="mistakes", max_iter=None, random_state=0).fit(X, y)
     assert model.stop_.separated
     np.testing.assert_array_equal(model.predict(X), y)
 
@@ -270,8 +270,8 @@ def test_heads_of_a_mistakes_run_may_end_for_different_reasons() -> None:
 def test_rows_of_weight_zero_are_as_good_as_not_there(order: str, update: str) -> None:
     X, y = noise()
     c = (np.arange(30) % 3 > 0).astype(float)
-    model = perceptron(order=order, update=update, random_state=0, max_passes=3).fit(X, y, sample_weight=c)
-    few = perceptron(order=order, update=update, random_state=0, max_passes=3).fit(X[c > 0], y[c > 0])
+    model = perceptron(order=order, update=update, random_state=0, max_iter=3).fit(X, y, sample_weight=c)
+    few = perceptron(order=order, update=update, random_state=0, max_iter=3).fit(X[c > 0], y[c > 0])
     np.testing.assert_array_equal(model.coef_, few.coef_)
     np.testing.assert_array_equal(model.log_.rows, np.flatnonzero(c)[few.log_.rows])
     np.testing.assert_array_equal(model.log_.times, few.log_.times)
@@ -282,7 +282,7 @@ def test_separated_speaks_of_the_rows_that_weigh_something() -> None:
     y[0] = 1 - y[0]
     c = np.ones(30)
     c[0] = 0.0
-    model = perceptron(max_passes=None, random_state=0).fit(X, y, sample_weight=c)
+    model = perceptron(max_iter=None, random_state=0).fit(X, y, sample_weight=c)
     assert model.stop_.separated
     assert "29 rows" in model.stop_.sentence
 
@@ -318,7 +318,7 @@ def test_a_watcher_hears_of_every_pass(plan: Plan) -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     heard: list[Progress] = []
-    watched = Plan(update=plan.update, order=plan.order, max_passes=4, watch=heard.append)
+    watched = Plan(update=plan.update, order=plan.order, max_iter=4, watch=heard.append)
     result = solve(problem, PerceptronRule(0.0), watched, zero_state(problem, 2))
     assert [progress.passes for progress in heard] == [1, 2, 3, 4]
     assert heard[-1].updates == result.updates
@@ -327,7 +327,7 @@ def test_a_watcher_hears_of_every_pass(plan: Plan) -> None:
 
 def test_verbose_writes_a_line_per_pass(capsys: pytest.CaptureFixture[str]) -> None:
     X, y = noise()
-    perceptron(verbose=1, max_passes=3).fit(X, y)
+    perceptron(verbose=1, max_iter=3).fit(X, y)
     written = capsys.readouterr()
     assert written.out == ""
     assert written.err.count("\n") == 3
@@ -337,17 +337,17 @@ def test_verbose_writes_a_line_per_pass(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize("options", [{"n_jobs": 2}, {"update": "batch"}])
 def test_verbose_also_speaks_for_heads_that_run_apart(options: Any, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = noise(k=3)
-    perceptron(verbose=1, max_passes=2, multiclass="ovr", **options).fit(X, y)
+    perceptron(verbose=1, max_iter=2, multiclass="ovr", **options).fit(X, y)
     assert "pass 2" in capsys.readouterr().err
 
 
 def test_more_updates_than_the_tape_holds_are_all_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noise(k=3)
-    whole = perceptron(max_passes=3, random_state=0).fit(X, y)
+    whole = perceptron(max_iter=3, random_state=0).fit(X, y)
     monkeypatch.setattr("rosenblatt.online.solver.TAPE", 4)
-    for multiclass in ("argmax", "ovr"):
-        expected = whole if multiclass == "argmax" else None
-        short = perceptron(max_passes=3, random_state=0, multiclass=multiclass).fit(X, y)
+    for multiclass in ("joint", "ovr"):
+        expected = whole if multiclass == "joint" else None
+        short = perceptron(max_iter=3, random_state=0, multiclass=multiclass).fit(X, y)
         if expected is not None:
             assert list(short.log_) == list(expected.log_)
         np.testing.assert_array_equal(short.log_.weights_at(len(short.log_))[0], short.coef_)
@@ -363,10 +363,10 @@ def test_rows_in_many_segments_are_the_same_run(monkeypatch: pytest.MonkeyPatch)
         {"update": "batch"},
         {"order": "mistakes"},
     ]
-    expected = [perceptron(max_passes=2, random_state=0, **options).fit(X, y).coef_ for options in parameters]
+    expected = [perceptron(max_iter=2, random_state=0, **options).fit(X, y).coef_ for options in parameters]
     monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
     monkeypatch.setattr("rosenblatt.online.solver.SHARE", 1)
     for options, coef in zip(parameters, expected, strict=True):
         for n_jobs in (1, 2):
-            model = perceptron(max_passes=2, random_state=0, n_jobs=n_jobs, **options).fit(X, y)
+            model = perceptron(max_iter=2, random_state=0, n_jobs=n_jobs, **options).fit(X, y)
             np.testing.assert_array_equal(model.coef_, coef)

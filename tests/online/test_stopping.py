@@ -11,8 +11,8 @@ from rosenblatt.online.stopping import Stop, together
 
 
 def test_a_stop_reads_as_a_word_and_a_sentence() -> None:
-    stop = Stop("passes", "max_passes=3 used up.")
-    assert str(stop) == "passes: max_passes=3 used up."
+    stop = Stop("passes", "max_iter=3 used up.")
+    assert str(stop) == "passes: max_iter=3 used up."
     assert not stop.separated
     assert Stop("separated", "done.").separated
     assert rb.Stop is Stop

@@ -108,20 +108,20 @@ def test_ovr_rivals_are_the_rest_on_own_rows_and_the_head_on_others() -> None:
 def test_steps_hold_step_size_and_row_weight() -> None:
     X, y = noisy_rows(2)
     c = 1.0 + np.arange(len(y))
-    log = rb.Perceptron(step=lambda k: 1.0 / k, max_passes=2, random_state=0).fit(X, y, sample_weight=c).log_
+    log = rb.Perceptron(step=lambda k: 1.0 / k, max_iter=2, random_state=0).fit(X, y, sample_weight=c).log_
     np.testing.assert_allclose(log.steps, c[log.rows] / np.arange(1, len(log) + 1))
 
 
 def test_times_count_the_rows_visited_before() -> None:
     X, y = noisy_rows(2)
-    log = rb.Perceptron(order="cyclic", max_passes=3).fit(X, y).log_
+    log = rb.Perceptron(order="cyclic", max_iter=3).fit(X, y).log_
     np.testing.assert_array_equal(log.times % len(y), log.rows)
     assert log.durations.tolist() == [3 * len(y)]
 
 
 def test_passes_say_how_many_updates_each_pass_ended_with() -> None:
     X, y = noisy_rows(2)
-    log = rb.Perceptron(order="cyclic", max_passes=4).fit(X, y).log_
+    log = rb.Perceptron(order="cyclic", max_iter=4).fit(X, y).log_
     assert log.passes == [int((log.times < n * len(y)).sum()) for n in range(1, 5)]
 
 
@@ -218,7 +218,7 @@ def test_weights_at_leaves_the_log_as_it_was() -> None:
 
 @pytest.mark.parametrize("update", ["batch", "batch-mean"])
 def test_a_batch_step_is_one_update_of_many_entries(update: str) -> None:
-    model = fitted(2, update=update, max_passes=5)
+    model = fitted(2, update=update, max_iter=5)
     log = model.log_
     assert log.grouped
     assert log.n_updates == model.n_updates_ == len(np.unique(log.times)) == 5
@@ -292,7 +292,7 @@ def test_to_arrow_without_pyarrow_says_what_to_install(monkeypatch: pytest.Monke
         fitted(2).log_.to_arrow()
 
 
-@pytest.mark.parametrize(("options", "kind"), [({"classes": 2}, "binary"), ({"classes": 3}, "argmax")])
+@pytest.mark.parametrize(("options", "kind"), [({"classes": 2}, "binary"), ({"classes": 3}, "joint")])
 def test_repr_names_the_kind_and_the_sizes(options: Any, kind: str) -> None:
     log = fitted(**options).log_
     text = repr(log)
@@ -322,7 +322,7 @@ def test_a_pickled_log_holds_the_touched_rows_and_replays_to_the_bit(run: Any, h
 def test_a_pickle_of_few_updates_is_small_however_many_rows_there_were() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), np.arange(3000) % 2
-    model = rb.Perceptron(max_updates=5, max_passes=1).fit(X, y)
+    model = rb.Perceptron(max_updates=5, max_iter=1).fit(X, y)
     assert len(pickle.dumps(model)) < X.nbytes / 20
 
 
@@ -336,7 +336,7 @@ def test_a_pickle_of_a_pickle_still_replays() -> None:
 
 def test_compact_does_not_depend_on_the_training_rows() -> None:
     X, y = noisy_rows(2)
-    log = rb.Perceptron(max_passes=3, random_state=0).fit(X, y).log_
+    log = rb.Perceptron(max_iter=3, random_state=0).fit(X, y).log_
     compact, before = log.compact(), log.weights_at(len(log))[0]
     X[:] = 0.0
     np.testing.assert_array_equal(compact.weights_at(len(log))[0], before)
@@ -344,7 +344,7 @@ def test_compact_does_not_depend_on_the_training_rows() -> None:
 
 
 @pytest.mark.parametrize("keep", ["last", "average", "vote"])
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_a_pickled_model_gives_the_same_readings(keep: str, multiclass: str) -> None:
     X, _ = noisy_rows(3)
     model = fitted(3, multiclass=multiclass)

@@ -20,13 +20,13 @@ def bytes_held(log: Any) -> int:
     return sum(array.itemsize if array.strides == (0,) else array.nbytes for array in arrays)
 
 
-@pytest.mark.parametrize("name", ["binary", "argmax", "ovr"])
+@pytest.mark.parametrize("name", ["binary", "joint", "ovr"])
 def test_memory_is_proportional_to_updates_not_to_rows_or_features(name: str) -> None:
     options = {key: value for key, value in RUNS[name].items() if key != "classes"}
     k = RUNS[name]["classes"]
     rng = np.random.default_rng(0)
     for n, d, T in [(200, 3, 5), (200, 60, 5), (400, 3, 40)]:
-        model = rb.Perceptron(max_updates=T, max_passes=1, random_state=0, **options).fit(
+        model = rb.Perceptron(max_updates=T, max_iter=1, random_state=0, **options).fit(
             rng.normal(size=(n, d)), np.arange(n) % k
         )
         assert len(model.log_) >= T
@@ -46,16 +46,16 @@ def test_different_steps_are_held_one_by_one() -> None:
 
 def test_the_log_refers_to_the_rows_and_copies_none() -> None:
     X, y = noisy_rows(2)
-    assert np.shares_memory(rb.Perceptron(max_passes=3).fit(X, y).log_.problem.rows.values, X)
+    assert np.shares_memory(rb.Perceptron(max_iter=3).fit(X, y).log_.problem.rows.values, X)
     S = sp.csr_array(X)
-    assert np.shares_memory(rb.Perceptron(max_passes=3).fit(S, y).log_.problem.rows.values, S.data)
+    assert np.shares_memory(rb.Perceptron(max_iter=3).fit(S, y).log_.problem.rows.values, S.data)
 
 
 @pytest.mark.parametrize("keep", ["last", "average", "pocket", "vote"])
 def test_log_false_drops_the_log_and_changes_no_prediction(keep: str) -> None:
     X, y = noisy_rows(2)
-    with_log = rb.Perceptron(keep, max_passes=3, random_state=0).fit(X, y)
-    without = rb.Perceptron(keep, max_passes=3, random_state=0, log=False).fit(X, y)
+    with_log = rb.Perceptron(keep=keep, max_iter=3, random_state=0).fit(X, y)
+    without = rb.Perceptron(keep=keep, max_iter=3, random_state=0, log=False).fit(X, y)
     assert without.log_ is None
     assert not any(isinstance(value, rb.UpdateLog) for value in vars(without._run).values())
     assert without._run.logs == ()
@@ -73,12 +73,12 @@ def test_readings_that_need_the_dropped_log_say_so(keep: str) -> None:
 # --- rows that change under the log ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["binary", "binary-batch", "argmax", "ovr"])
+@pytest.mark.parametrize("name", ["binary", "binary-batch", "joint", "ovr"])
 @pytest.mark.parametrize("change", [2.0, np.nan])
 def test_reading_notices_that_the_rows_were_changed(name: str, change: float) -> None:
     options = {key: value for key, value in RUNS[name].items() if key != "classes"}
     X, y = noisy_rows(RUNS[name]["classes"])
-    model = rb.Perceptron(max_passes=2, random_state=0, **options).fit(X, y)
+    model = rb.Perceptron(max_iter=2, random_state=0, **options).fit(X, y)
     predicted = model.predict(X.copy())
     original = X.copy()
     X[model.log_.rows[0]] *= change
@@ -90,7 +90,7 @@ def test_reading_notices_that_the_rows_were_changed(name: str, change: float) ->
 def test_reading_notices_changed_values_of_a_csr_matrix() -> None:
     X, y = noisy_rows(2)
     S = sp.csr_array(X)
-    model = rb.Perceptron(max_passes=3, random_state=0).fit(S, y)
+    model = rb.Perceptron(max_iter=3, random_state=0).fit(S, y)
     S.data[:] += 1.0
     with pytest.raises(ValueError, match="X was changed after fit"):
         model.reading("vote")
@@ -98,7 +98,7 @@ def test_reading_notices_changed_values_of_a_csr_matrix() -> None:
 
 def test_rows_put_back_as_they_were_are_fine_again() -> None:
     X, y = noisy_rows(2)
-    model = rb.Perceptron(max_passes=3, random_state=0).fit(X, y)
+    model = rb.Perceptron(max_iter=3, random_state=0).fit(X, y)
     X *= 2.0
     with pytest.raises(ValueError, match="changed"):
         model.reading("vote")

@@ -46,7 +46,7 @@ def run(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
     if isinstance(options.get("init"), str) and options["init"] == "array":
         options["init"] = 3.0 * rng.normal(size=(heads, X.shape[1] + 1))
     weights = rng.integers(0, 4, len(y)) * 0.5 if options.pop("weights", False) else None
-    return rb.Perceptron(**{"max_passes": None, "random_state": 0} | options).fit(X, y, weights)
+    return rb.Perceptron(**{"max_iter": None, "random_state": 0} | options).fit(X, y, weights)
 
 
 def naive(log: Any, margin: float, planes: Any) -> tuple[Any, list[float], list[float], list[float]]:
@@ -130,7 +130,7 @@ def test_another_constant_has_a_margin_of_its_own() -> None:
 @pytest.mark.parametrize("update", ["online", "batch"])
 def test_long_runs_hold_but_for_rounding(dtype: Any, update: str) -> None:
     X, y = apart(120, 3, 2, 0.01, 3)
-    report = run((X + 4.0).astype(dtype), y, {"update": update, "max_passes": 300}).convergence_
+    report = run((X + 4.0).astype(dtype), y, {"update": update, "max_iter": 300}).convergence_
     assert report.mistakes > 500
     assert report.holds
 
@@ -166,7 +166,7 @@ def test_a_broken_log_does_not_hold() -> None:
 
 def test_inseparable_rows_have_the_first_inequality_only() -> None:
     X, y = load_iris(return_X_y=True)
-    report = rb.Perceptron(max_passes=20, random_state=0).fit(X, y == 1).convergence_
+    report = rb.Perceptron(max_iter=20, random_state=0).fit(X, y == 1).convergence_
     assert isinstance(report.certificate, rb.Inseparable)
     assert (report.alignments, report.alignment_bound, report.gamma, report.mistake_bound) == (None, None, None, None)
     assert report.holds
@@ -176,7 +176,7 @@ def test_inseparable_rows_have_the_first_inequality_only() -> None:
 
 def test_one_vs_rest_has_a_report_for_each_class() -> None:
     X, y = load_iris(return_X_y=True)
-    model = rb.Perceptron(multiclass="ovr", max_passes=20, random_state=0).fit(X, y)
+    model = rb.Perceptron(multiclass="ovr", max_iter=20, random_state=0).fit(X, y)
     reports = model.convergence_
     assert [report.gamma is not None for report in reports] == [True, False, False]
     assert all(report.holds for report in reports)
@@ -187,13 +187,13 @@ def test_one_vs_rest_has_a_report_for_each_class() -> None:
 def test_classes_without_weight_are_rivals_still() -> None:
     X, y = apart(90, 3, 4, 0.3, 6)
     weights = (y != 2).astype(float)
-    model = rb.Perceptron(max_passes=None, random_state=0).fit(X, y, weights)
+    model = rb.Perceptron(max_iter=None, random_state=0).fit(X, y, weights)
     report = model.convergence_
     assert model.log_.others.max() <= 3
     assert not report.widest
     assert report.holds
     assert report.mistakes <= report.mistake_bound.upper
-    two = rb.Perceptron(max_passes=None, random_state=0).fit(X, y, (y < 2).astype(float))
+    two = rb.Perceptron(max_iter=None, random_state=0).fit(X, y, (y < 2).astype(float))
     assert two.convergence_.holds
     assert two.convergence_.gamma > 0
 
@@ -213,7 +213,7 @@ def test_a_run_without_a_mistake_is_a_report_too() -> None:
 @pytest.mark.parametrize("size", [1e-200, 1e-100, 1e100])
 def test_huge_and_tiny_rows_end_in_a_report(size: float) -> None:
     X, y = apart(20, 2, 2, 0.4, 8)
-    model = rb.Perceptron(max_passes=50, fit_intercept=False, random_state=0).fit(X * size, y)
+    model = rb.Perceptron(max_iter=50, fit_intercept=False, random_state=0).fit(X * size, y)
     assert model.convergence_.holds
 
 
@@ -284,7 +284,7 @@ def test_the_plot_has_both_inequalities() -> None:
     with pytest.raises(ValueError, match="two matplotlib axes"):
         report.plot(left)
     X, y = load_iris(return_X_y=True)
-    _, empty = rb.Perceptron(max_passes=3).fit(X, y).convergence_.plot()
+    _, empty = rb.Perceptron(max_iter=3).fit(X, y).convergence_.plot()
     assert "no plane" in empty.texts[0].get_text()
     pyplot.close("all")
 

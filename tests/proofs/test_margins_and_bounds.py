@@ -30,7 +30,7 @@ MODELS = {
     "sklearn Perceptron": SklearnPerceptron(random_state=0),
     "RidgeClassifier": RidgeClassifier(),
     "Perceptron": rb.Perceptron(random_state=0, intercept_scaling=0.5),
-    "ovr": rb.Perceptron("average", multiclass="ovr", random_state=0),
+    "ovr": rb.Perceptron(keep="average", multiclass="ovr", random_state=0),
     "no intercept": rb.Perceptron(random_state=0, fit_intercept=False, intercept_scaling=7.0),
     "PassiveAggressive": rb.PassiveAggressive(random_state=0),
     "SoftMargin": rb.SoftMargin(),
@@ -158,7 +158,7 @@ def test_models_without_a_plane_for_each_class_are_refused() -> None:
     with pytest.raises(ValueError, match="has no coef_"):
         rb.margin(SVC().fit(IRIS, SPECIES), IRIS, SPECIES)
     with pytest.raises(ValueError, match=r"reading\('average'\)"):
-        rb.margin(rb.Perceptron("vote").fit(IRIS, SPECIES), IRIS, SPECIES)
+        rb.margin(rb.Perceptron(keep="vote").fit(IRIS, SPECIES), IRIS, SPECIES)
     with pytest.raises(ValueError, match=r"does not know: 3, 'x'; it knows \[0, 1, 2\]"):
         rb.margin(rb.Perceptron().fit(IRIS, SPECIES), IRIS[:3], np.array([0, 3, "x"], object))
     binary = rb.Perceptron().fit(IRIS, SPECIES == 0)
@@ -179,7 +179,7 @@ def test_no_run_makes_more_updates_than_the_bound(classes: int, b: float, rho: f
     assert bound.lower <= bound.upper < bound.lower * (1 + 1e-8)
     most = 0
     for seed, order in enumerate(["cyclic", "permuted", "random", "mistakes"]):
-        model = rb.Perceptron(margin=b, step=rho, order=order, max_passes=None, random_state=seed).fit(X, y)
+        model = rb.Perceptron(margin=b, step=rho, order=order, max_iter=None, random_state=seed).fit(X, y)
         most = max(most, model.n_updates_)
         by_model = rb.mistake_bound(X, y, model, update_margin=b, step=rho)
         assert bound.lower <= by_model.upper
@@ -196,7 +196,7 @@ def test_without_an_intercept_the_bound_is_of_rows_as_they_are() -> None:
 
 def test_the_bound_scales_with_intercept_scaling_of_the_model() -> None:
     X, y = apart(60, 3, 2, 0.4, 2)
-    model = rb.Perceptron(intercept_scaling=0.2, max_passes=None, random_state=0).fit(X, y)
+    model = rb.Perceptron(intercept_scaling=0.2, max_iter=None, random_state=0).fit(X, y)
     bound = rb.mistake_bound(X, y, model)
     expected = (rb.radius(X, intercept_scaling=0.2) / rb.margin(model, X, y)) ** 2
     assert bound.upper == pytest.approx(expected, rel=1e-10)
@@ -223,7 +223,7 @@ def test_one_pass_over_inseparable_rows_keeps_freund_and_schapires_bound(classes
     teacher = rb.LinearMSE().fit(X, y)
     assert rb.margin(teacher, X, y) < 0
     bound = rb.mistake_bound(X, y, teacher, update_margin=b)
-    runs = [rb.Perceptron(margin=b, max_passes=1, random_state=seed).fit(X, y) for seed in range(5)]
+    runs = [rb.Perceptron(margin=b, max_iter=1, random_state=seed).fit(X, y) for seed in range(5)]
     assert max(model.n_updates_ for model in runs) <= bound.upper < len(y)
     # The best gamma of a grid is not better than ours.
     R = math.hypot(rb.radius(X), math.sqrt(b * (2 if classes == 2 else 1)))
@@ -234,7 +234,7 @@ def test_one_pass_over_inseparable_rows_keeps_freund_and_schapires_bound(classes
 
 def test_a_hopeless_plane_bounds_one_pass_by_the_number_of_rows() -> None:
     X, y = apart(50, 3, 2, 0.4, 5)
-    model = rb.Perceptron(max_passes=None).fit(X, y)
+    model = rb.Perceptron(max_iter=None).fit(X, y)
     assert rb.mistake_bound(X, y, (-model.coef_, -model.intercept_)) == (0.0, 50.0)
 
 

@@ -79,7 +79,7 @@ def test_several_classes_that_planes_do_separate() -> None:
         assert len(certificate.geometric.planes) == len(set(y.tolist()))
         assert max(certificate.geometric.gap, certificate.augmented.gap) <= 1e-9
         assert rb.verify(certificate, X, y)
-        model = rb.Perceptron(max_passes=None, order="cyclic").fit(X, y) if certificate.mistake_bound.upper < 1e6 else None
+        model = rb.Perceptron(max_iter=None, order="cyclic").fit(X, y) if certificate.mistake_bound.upper < 1e6 else None
         assert model is None or model.n_updates_ <= certificate.mistake_bound.upper
 
 

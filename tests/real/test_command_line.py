@@ -51,7 +51,7 @@ def test_messages_as_a_bag_of_words(tmp_path):
 
 
 def test_news20_spambase_and_digits(tmp_path):
-    news = rosenblatt("train", data_file("libsvm/news20.bz2"), "--max-passes", 5, "-o", tmp_path / "m", "--json").json
+    news = rosenblatt("train", data_file("libsvm/news20.bz2"), "--max-iter", 5, "-o", tmp_path / "m", "--json").json
     assert len(news["classes"]) == 20
     assert news["test"]["error"] <= 0.25
     spam = rosenblatt("train", data_file("uci/spambase.data"), "-o", tmp_path / "m", "--json").json
@@ -91,7 +91,7 @@ def test_stream_of_a9a_has_the_bits_of_memory(tmp_path):
     os.symlink(data_file("libsvm/a9a"), folder / "a9a")
     for way in ((), ("--stream",)):
         target = tmp_path / f"m{len(way)}"
-        passes = ("--order", "cyclic", "--max-passes", 3)
+        passes = ("--order", "cyclic", "--max-iter", 3)
         assert rosenblatt("train", folder / "a9a", *passes, *way, "-o", target).code == 0
     mine, streamed = rb.load(tmp_path / "m0"), rb.load(tmp_path / "m1")
     np.testing.assert_array_equal(mine.coef, streamed.coef)

@@ -35,7 +35,7 @@ def mushrooms() -> tuple[Any, Any]:
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_the_conditions_of_the_optimum_hold_and_no_plane_is_wider(data: Any, container: Any) -> None:
     X, y = data()
-    model = rb.MaxMargin(1e-12).fit(container(X), y)
+    model = rb.MaxMargin(tol=1e-12).fit(container(X), y)
     signs = np.where(y == model.classes_[1], 1, -1)
     assert model.gap_ <= 1e-12
     canonical = signs * (X @ model.coef_[0] + model.intercept_[0])
@@ -55,7 +55,7 @@ def test_the_conditions_of_the_optimum_hold_and_no_plane_is_wider(data: Any, con
 @pytest.mark.parametrize("data", [setosa, mushrooms])
 def test_libsvm_finds_the_same(data: Any) -> None:
     X, y = data()
-    model, peer = rb.MaxMargin(1e-12).fit(X, y), SVC(kernel="linear", C=1e10, tol=1e-8).fit(X, y)
+    model, peer = rb.MaxMargin(tol=1e-12).fit(X, y), SVC(kernel="linear", C=1e10, tol=1e-8).fit(X, y)
     assert np.linalg.norm(model.coef_) == pytest.approx(np.linalg.norm(peer.coef_), rel=1e-6)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-5)
     # Mushrooms are rows of zeros and ones, and many more lie on the margin than hold it: any of those may.
@@ -69,7 +69,7 @@ def test_libsvm_finds_the_same(data: Any) -> None:
 def test_libsvm_stops_short_of_sonars_margin_with_the_same_support_vectors() -> None:
     """At tol=1e-8 its plane has rows inside the margin still; scaled until they are outside, it is narrower than ours."""
     X, y = sonar()
-    model, peer = rb.MaxMargin(1e-12).fit(X, y), SVC(kernel="linear", C=1e10, tol=1e-8).fit(X, y)
+    model, peer = rb.MaxMargin(tol=1e-12).fit(X, y), SVC(kernel="linear", C=1e10, tol=1e-8).fit(X, y)
     assert model.support_.tolist() == sorted(peer.support_.tolist())
     signs = np.where(y == model.classes_[1], 1, -1)
     scores = X @ peer.coef_[0]
@@ -82,7 +82,7 @@ def test_sonar_has_the_margin_that_others_found() -> None:
     X, y = sonar()
     one = np.ones((len(X), 1))
     for rows, margin in (((X - X.mean(axis=0)) / X.std(axis=0), 0.0195706371), (X, 0.00107931339)):
-        model = rb.MaxMargin(1e-10, fit_intercept=False).fit(np.hstack([rows, one]), y)
+        model = rb.MaxMargin(tol=1e-10, fit_intercept=False).fit(np.hstack([rows, one]), y)
         assert model.margin_ == pytest.approx(margin, rel=3e-9)
         assert model.gap_ <= 1e-10
 

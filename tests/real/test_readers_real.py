@@ -69,5 +69,5 @@ def test_scaled_features_are_learned_from(name, options, accuracy):
     X = X.to_scipy() if isinstance(X, Sparse) else X
     order = np.random.default_rng(0).permutation(len(y))
     held, rest = order[: len(y) // 5], order[len(y) // 5 :]
-    model = rb.Perceptron("average", random_state=0).fit(X[rest], y[rest])
+    model = rb.Perceptron(keep="average", random_state=0).fit(X[rest], y[rest])
     assert model.score(X[held], y[held]) > accuracy

@@ -45,8 +45,8 @@ def test_a_stream_is_the_whole(name):
 )
 def test_the_nonlinear_minimum_is_one_and_beats_single_steps(name, activation):
     X, y = libsvm(name)
-    model = rb.NonlinearMSE(activation).fit(X, y)
+    model = rb.NonlinearMSE(activation=activation).fit(X, y)
     assert model.stop_.reason == "solved"
     assert model.gradient_norm_ <= 1e-6
-    assert model.loss_ <= rb.NonlinearMSE(activation, solver="online", random_state=0).fit(X, y).loss_
+    assert model.loss_ <= rb.NonlinearMSE(activation=activation, solver="online", random_state=0).fit(X, y).loss_
     assert model.score(X, y) >= rb.LinearMSE().fit(X, y).score(X, y) - 0.01

@@ -59,7 +59,7 @@ def test_the_optimum_of_libsvm_and_its_support_vectors(name: str) -> None:
 def test_the_conditions_of_the_optimum(name: str, C: float) -> None:
     """0 < a < C: on the margin. a = 0: beyond it. a = C: inside it. w = sum a y x, sum a y = 0."""
     X, y = load(name)
-    model = rb.SoftMargin(C, tol=1e-9).fit(X, y)
+    model = rb.SoftMargin(C=C, tol=1e-9).fit(X, y)
     signs = np.where(y == np.max(y), 1.0, -1.0)
     a = np.zeros(len(y))
     a[model.support_] = model.multipliers_
@@ -77,7 +77,7 @@ def test_the_conditions_of_the_optimum(name: str, C: float) -> None:
 @pytest.mark.parametrize("name", ["heart_scale", "breast-cancer_scale", "a9a", "w8a"])
 def test_the_optimum_of_liblinear(name: str, loss: str) -> None:
     X, y = load(name)
-    model = rb.SoftMargin(0.1, loss, intercept="penalized", tol=1e-9).fit(X, y)
+    model = rb.SoftMargin(C=0.1, loss=loss, penalize_intercept=True, tol=1e-9).fit(X, y)
     svc = LinearSVC(C=0.1, loss=loss, tol=1e-8, max_iter=200_000, random_state=0).fit(X, y)
     slack = np.maximum(0, 1 - margins(X, y, svc.coef_[0], svc.intercept_[0]))
     square = svc.coef_[0] @ svc.coef_[0] + svc.intercept_[0] ** 2

@@ -20,6 +20,6 @@ def rows(n: int = 60, d: int = 4, k: int = 2, seed: int = 0, spread: float = 1.6
 
 def story(estimator: Any = None, n: int = 60, d: int = 4, k: int = 2, **more: Any) -> Story:
     X, y = rows(n + 20, d, k)
-    estimator = rb.Perceptron(random_state=0, max_passes=6) if estimator is None else estimator
+    estimator = rb.Perceptron(random_state=0, max_iter=6) if estimator is None else estimator
     estimator.fit(X[:n], y[:n])
     return Story(**{"title": "A run", "estimator": estimator, "X": X[:n], "y": y[:n], "X_test": X[n:], "y_test": y[n:]} | more)

@@ -18,7 +18,7 @@ from rosenblatt.reporting.story import Facts, Story
 
 
 def short_run(**parameters):
-    return rb.Perceptron(random_state=0, max_passes=3, **parameters)
+    return rb.Perceptron(random_state=0, max_iter=3, **parameters)
 
 
 def told(X, y, model=None, **more):

@@ -23,11 +23,11 @@ from rosenblatt.reporting.story import Facts, Story
 from rosenblatt.reporting.svg import svg
 
 MODELS = {
-    "online": lambda: rb.Perceptron(random_state=0, max_passes=6),
-    "batch": lambda: rb.Perceptron(update="batch", max_passes=6),
-    "ovr": lambda: rb.Perceptron(random_state=0, max_passes=6, multiclass="ovr"),
-    "mistakes": lambda: rb.Perceptron(order="mistakes", random_state=0, max_passes=2),
-    "pa": lambda: rb.PassiveAggressive(random_state=0, max_passes=3),
+    "online": lambda: rb.Perceptron(random_state=0, max_iter=6),
+    "batch": lambda: rb.Perceptron(update="batch", max_iter=6),
+    "ovr": lambda: rb.Perceptron(random_state=0, max_iter=6, multiclass="ovr"),
+    "mistakes": lambda: rb.Perceptron(order="mistakes", random_state=0, max_iter=2),
+    "pa": lambda: rb.PassiveAggressive(random_state=0, max_iter=3),
 }
 
 
@@ -59,10 +59,10 @@ def test_the_learning_curve_has_the_errors_of_the_weights_at_each_time(name, k):
             assert curve.last[n, s] * len(y) == pytest.approx(wrong(X, y, coef, intercept, s == 0))
 
 
-@pytest.mark.parametrize("multiclass", ["argmax", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_average_so_far_ends_as_the_average_that_is_kept(k, multiclass):
-    told = story(rb.Perceptron(keep="average", random_state=0, max_passes=4, multiclass=multiclass), k=k)
+    told = story(rb.Perceptron(keep="average", random_state=0, max_iter=4, multiclass=multiclass), k=k)
     curve = learning_curve(Facts(told))
     model = told.estimator
     assert curve.average[-1, 0] * 60 == pytest.approx(wrong(told.X, told.y, model.coef_, model.intercept_, True))
@@ -70,7 +70,7 @@ def test_the_average_so_far_ends_as_the_average_that_is_kept(k, multiclass):
 
 
 def test_the_average_so_far_is_the_mean_of_the_weights_after_each_row():
-    told = story(rb.Perceptron(keep="average", random_state=0, max_passes=2))
+    told = story(rb.Perceptron(keep="average", random_state=0, max_iter=2))
     curve, log = learning_curve(Facts(told)), told.estimator.log_
     births = log.times
     for n in (10, 20, len(curve.visits) - 1):
@@ -90,7 +90,7 @@ def test_errors_per_pass_are_those_of_the_weights_at_its_end(name, k):
 
 
 def test_the_pocket_is_marked_where_it_was_found():
-    told = story(rb.Perceptron(keep="pocket", random_state=0, max_passes=6))
+    told = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=6))
     log, found = told.estimator.log_, find_pocket(Facts(told))
     errors = [wrong(told.X, told.y, *log.weights_at(t), True) for t in range(log.n_updates + 1)]
     assert (found.errors, found.update) == (min(errors), int(np.argmin(errors)))
@@ -109,8 +109,8 @@ def test_where_the_pocket_is_dear_to_find_its_errors_are_marked(monkeypatch):
     import rosenblatt.reporting.figures.passes as passes
 
     monkeypatch.setattr(passes, "MAX_POCKET_WORK", 0.0)
-    told = story(rb.Perceptron(keep="pocket", random_state=0, max_passes=6))
-    chart, kept = draw(told, "passes"), told.estimator.pocket_errors_
+    told = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=6))
+    chart, (kept,) = draw(told, "passes"), told.estimator.pocket_errors_
     assert [mark.y for mark in chart.marks if isinstance(mark, Rule)] == [kept]
     assert f"the fewest errors, {kept:.0f}." in chart.caption
     assert f"pocket: {kept:.0f} errors" in svg(chart)
@@ -294,7 +294,7 @@ def test_what_a_story_has_not_is_said():
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_votes_are_drawn_by_their_average_and_judged_by_themselves(k):
-    told = story(rb.Perceptron(keep="vote", random_state=0, max_passes=4), k=k)
+    told = story(rb.Perceptron(keep="vote", random_state=0, max_iter=4), k=k)
     assert "average" in draw(told, "plane").caption
     assert "average" in draw(told, "features").caption
     right = int((told.estimator.predict(told.X_test) == told.y_test).sum())

@@ -58,7 +58,7 @@ def read(page):
 def certified():
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     y = [0, 0, 0, 1]
-    model = rb.Perceptron(max_passes=None, random_state=0).fit(X, y)
+    model = rb.Perceptron(max_iter=None, random_state=0).fit(X, y)
     return Story("and", model, X=X, y=y, certificate=rb.certify(X, y))
 
 
@@ -66,14 +66,14 @@ STORIES = {
     "two": lambda: story(),
     "three": lambda: story(k=3),
     "flat": lambda: story(d=2, k=3),
-    "average": lambda: story(rb.Perceptron(keep="average", random_state=0, max_passes=5)),
-    "vote": lambda: story(rb.Perceptron(keep="vote", random_state=0, max_passes=5)),
-    "pocket": lambda: story(rb.Perceptron(keep="pocket", random_state=0, max_passes=5)),
-    "batch": lambda: story(rb.Perceptron(update="batch", max_passes=5)),
-    "no log": lambda: story(rb.Perceptron(log=False, random_state=0, max_passes=5)),
+    "average": lambda: story(rb.Perceptron(keep="average", random_state=0, max_iter=5)),
+    "vote": lambda: story(rb.Perceptron(keep="vote", random_state=0, max_iter=5)),
+    "pocket": lambda: story(rb.Perceptron(keep="pocket", random_state=0, max_iter=5)),
+    "batch": lambda: story(rb.Perceptron(update="batch", max_iter=5)),
+    "no log": lambda: story(rb.Perceptron(log=False, random_state=0, max_iter=5)),
     "direct": lambda: story(rb.LinearMSE()),
     "pairs": lambda: story(rb.SoftMargin(multiclass="ovo"), k=3),
-    "many": lambda: story(rb.Perceptron(random_state=0, max_passes=1), k=15, n=60),
+    "many": lambda: story(rb.Perceptron(random_state=0, max_iter=1), k=15, n=60),
     "no rows": lambda: story(X=None, y=None),
     "nothing but weights": lambda: story(X=None, y=None, X_test=None, y_test=None),
     "certified": certified,
@@ -147,13 +147,13 @@ def test_the_certificate_is_told_with_the_bound_of_the_run():
 )
 def test_no_bound_is_told_of_a_run_it_does_not_hold_for(changed):
     told = certified()
-    model = rb.Perceptron(max_passes=50, random_state=0, **changed).fit(told.X, told.y)
+    model = rb.Perceptron(max_iter=50, random_state=0, **changed).fit(told.X, told.y)
     assert run_bound(Story("and", model, X=told.X, y=told.y, certificate=told.certificate)) is None
 
 
 def test_an_update_margin_widens_the_bound():
     told = certified()
-    model = rb.Perceptron(max_passes=None, random_state=0, margin=1.0).fit(told.X, told.y)
+    model = rb.Perceptron(max_iter=None, random_state=0, margin=1.0).fit(told.X, told.y)
     with_margin = Story("and", model, X=told.X, y=told.y, certificate=told.certificate)
     bound = rb.mistake_bound(told.X, told.y, update_margin=1.0)
     assert bound.lower <= run_bound(with_margin) <= bound.upper
@@ -163,7 +163,7 @@ def test_an_update_margin_widens_the_bound():
 @pytest.mark.parametrize("which", FIGURES)
 def test_text_stays_inside_its_picture(which, width):
     chart = draw(
-        story(rb.Perceptron(keep="average", random_state=0, max_passes=3), d=20, k=3, feature_names=["a long name " * 5] * 20),
+        story(rb.Perceptron(keep="average", random_state=0, max_iter=3), d=20, k=3, feature_names=["a long name " * 5] * 20),
         which,
     )
     for text in ElementTree.fromstring(svg(chart, width)).iter("{http://www.w3.org/2000/svg}text"):
@@ -179,7 +179,7 @@ def test_text_stays_inside_its_picture(which, width):
 def test_every_plot_can_be_a_picture(which, tmp_path):
     pytest.importorskip("matplotlib")
     names = ["$a$ b", "c_{", "x", "y"]  # which matplotlib would read as formulas
-    told = story(rb.Perceptron(keep="pocket", random_state=0, max_passes=5), k=3, feature_names=names, class_names=names[:3])
+    told = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=5), k=3, feature_names=names, class_names=names[:3])
     save_chart(draw(told, which), tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

@@ -40,7 +40,7 @@ def played(run: dict[str, Any], points: Any, labels: Any) -> Any:
         for row, step, other in zip(rows[first:last], steps[first:last], others[first:last], strict=True):
             if run["scheme"] == "binary":
                 w[0] += step * (1 if own[row] == 1 else -1) * P[row]
-            elif run["scheme"] == "argmax":
+            elif run["scheme"] == "joint":
                 w[own[row]] += step * P[row]
                 w[other] -= step * P[row]
             else:

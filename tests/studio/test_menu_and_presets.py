@@ -62,13 +62,13 @@ def test_a_fitted_model_finds_its_algorithm_and_is_shown_without_a_fit(monkeypat
         assert ALGORITHMS[found].name == algorithm.name
         words = {key: value for key, value in algorithm.parameters.items() if isinstance(value, str)}
         assert words.items() <= ALGORITHMS[found].options.items(), name
-    assert knobs_set(rb.Perceptron(margin=0.5, max_updates=30, order="cyclic", max_passes=None)) == {
+    assert knobs_set(rb.Perceptron(margin=0.5, max_updates=30, order="cyclic", max_iter=None)) == {
         "margin": 0.5, "max_updates": 30,
     }  # fmt: skip
     assert knobs_set(rb.Perceptron())["max_updates"] == 10_000
     settled = knobs_set(rb.Perceptron(margin="auto").fit([[0.0], [1.0], [2.0]], [0, 1, 0]))
     assert settled["margin"] == pytest.approx(8 / 3)  # the mean squared length of (1, x)
-    assert settled["max_passes"] == 1000
+    assert settled["max_iter"] == 1000
     preset = PRESETS["three"]
     X, y = np.array(preset.points), np.array(["red", "green", "blue"])[list(preset.labels)]
     fits = [rb.Perceptron(keep="pocket", random_state=0).fit(X, y), rb.SoftMargin().fit(X, y)]

@@ -23,13 +23,15 @@ from rosenblatt.studio.request import RequestError
 
 @pytest.mark.parametrize("keep", ["last", "pocket", "average", "vote"])
 def test_a_model_shows_the_very_run_that_it_made(shown: Any, keep: str) -> None:
-    model = rb.Perceptron(keep, max_passes=3, margin=0.5, step=0.5, random_state=7, init="sum", intercept_scaling=0.5).fit(X, Y)
+    model = rb.Perceptron(keep=keep, max_iter=3, margin=0.5, step=0.5, random_state=7, init="sum", intercept_scaling=0.5).fit(
+        X, Y
+    )
     page = shown(model.show())
     (first,) = page["recordings"]
     assert page["note"].startswith("This run has intercept_scaling=0.5; no knob says so")
     assert (page["state"]["t"], page["state"]["seed"]) == ("end", 7)
     assert page["state"]["runs"][0]["algorithm"] == {"last": "perceptron"}.get(keep, keep)
-    assert page["state"]["runs"][0]["knobs"].items() >= {"max_passes": 3, "margin": 0.5, "step": 0.5, "init": "sum"}.items()
+    assert page["state"]["runs"][0]["knobs"].items() >= {"max_iter": 3, "margin": 0.5, "step": 0.5, "init": "sum"}.items()
     assert first["request"]["knobs"].items() >= page["state"]["runs"][0]["knobs"].items()
     assert first["run"]["updates"] == model.n_updates_
     last = model.reading("last")
@@ -40,13 +42,13 @@ def test_a_model_shows_the_very_run_that_it_made(shown: Any, keep: str) -> None:
 
 
 def test_the_text_of_a_shown_run_makes_it_again(shown: Any) -> None:
-    given = {"max_passes": 3, "init": np.array([0.5, 1.0, -2.0]), "random_state": 5, "intercept_scaling": 0.5}
-    model = rb.Perceptron("average", **given).fit(X, Y)
+    given = {"max_iter": 3, "init": np.array([0.5, 1.0, -2.0]), "random_state": 5, "intercept_scaling": 0.5}
+    model = rb.Perceptron(keep="average", **given).fit(X, Y)
     names: dict[str, Any] = {"print": lambda *_: None}
     exec(shown(model.show())["recordings"][0]["run"]["code"], names)
     assert names["model"].coef_.tolist() == model.coef_.tolist()
     assert names["model"].keep == "average"
-    stepped = rb.Perceptron(step=lambda k: 1.0 / k, max_passes=2, random_state=0).fit(X, Y)
+    stepped = rb.Perceptron(step=lambda k: 1.0 / k, max_iter=2, random_state=0).fit(X, Y)
     assert shown(stepped.show())["recordings"][0]["run"]["code"] == ""
 
 
@@ -65,7 +67,7 @@ BY_CLASS = {"<b>": 1.0, "a": 4.0}
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_the_text_of_a_weighted_run_carries_its_weights(shown: Any, keep: str, by_class: Any, weights: Any) -> None:
     mixed = np.where(np.arange(40) % 5 == 0, "a", Y)
-    model = rb.Perceptron(keep, class_weight=by_class, max_passes=3, random_state=5).fit(X, mixed, sample_weight=weights)
+    model = rb.Perceptron(keep=keep, class_weight=by_class, max_iter=3, random_state=5).fit(X, mixed, sample_weight=weights)
     page = shown(model.show())
     assert made_by(page["recordings"][0]["run"]["code"]).coef_.tolist() == model.coef_.tolist()
     assert (page["note"] is not None) == (by_class is not None or weights is not None)
@@ -73,9 +75,9 @@ def test_the_text_of_a_weighted_run_carries_its_weights(shown: Any, keep: str, b
 
 
 def test_text_of_a_run_that_was_drawn_says_so(shown: Any) -> None:
-    page = shown(rb.Perceptron(max_passes=3).fit(X, Y).show())
+    page = shown(rb.Perceptron(max_iter=3).fit(X, Y).show())
     assert "# random_state was None" in page["recordings"][0]["run"]["code"]
-    model = rb.Perceptron(max_passes=3, order="cyclic").fit(X, Y)
+    model = rb.Perceptron(max_iter=3, order="cyclic").fit(X, Y)
     code = shown(model.show())["recordings"][0]["run"]["code"]
     assert "random_state" not in code
     assert made_by(code).coef_.tolist() == model.coef_.tolist()
@@ -94,7 +96,7 @@ def test_a_model_that_cannot_be_made_again_has_no_text(shown: Any, model: Any) -
 
 
 def test_a_run_that_went_on_from_another_has_no_text(shown: Any) -> None:
-    model = rb.Perceptron(warm_start=True, max_passes=1, order="cyclic").fit(3.0 * X, Y).fit(X, Y[::-1])
+    model = rb.Perceptron(warm_start=True, max_iter=1, order="cyclic").fit(3.0 * X, Y).fit(X, Y[::-1])
     told = shown(model.show())["recordings"][0]["run"]
     assert told["code"] == ""
     assert np.any(unpacked(told["start"]))
@@ -102,7 +104,7 @@ def test_a_run_that_went_on_from_another_has_no_text(shown: Any) -> None:
 
 @pytest.mark.parametrize("keep", ["last", "average"])
 def test_a_model_that_came_in_chunks_shows_its_plane(shown: Any, keep: str) -> None:
-    model = rb.Perceptron(keep).partial_fit(X[:20:2], Y[:20:2], classes=["<b>", "a"]).partial_fit(X, Y)
+    model = rb.Perceptron(keep=keep).partial_fit(X[:20:2], Y[:20:2], classes=["<b>", "a"]).partial_fit(X, Y)
     page = shown(model.show(X, Y))
     told = page["recordings"][0]["run"]
     assert unpacked(told["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
@@ -110,14 +112,17 @@ def test_a_model_that_came_in_chunks_shows_its_plane(shown: Any, keep: str) -> N
 
 
 def test_a_vote_without_its_run_says_so(shown: Any) -> None:
-    for vote in (rb.Perceptron("vote").partial_fit(X, Y, classes=["<b>", "a"]), rb.Perceptron("vote", log=False).fit(X, Y)):
+    for vote in (
+        rb.Perceptron(keep="vote").partial_fit(X, Y, classes=["<b>", "a"]),
+        rb.Perceptron(keep="vote", log=False).fit(X, Y),
+    ):
         with pytest.raises(RequestError, match="has not kept its log: use fit, with log=True"):
             vote.show(X, Y)
 
 
 def test_classes_that_are_numbers_go_by_their_places(shown: Any) -> None:
     labels = np.arange(40) % 3 + 3
-    model = rb.Perceptron(max_passes=2, random_state=0).fit(X, labels)
+    model = rb.Perceptron(max_iter=2, random_state=0).fit(X, labels)
     (first,) = shown(model.show())["recordings"]
     assert first["run"]["classes"] == [0, 1, 2]
     assert first["request"]["labels"] == (labels - 3).tolist()
@@ -138,10 +143,10 @@ WAYS = {
     "soft": (rb.SoftMargin(C=3.0), "C = 3"),
     "soft, weighted classes": (rb.SoftMargin(class_weight=BY_CLASS), "C = 1"),
     "widest": (rb.MaxMargin(inseparable="soft"), "not separable: points may cross"),
-    "linear": (rb.LinearMSE(ridge=0.5), "ridge = 0.5"),
+    "linear": (rb.LinearMSE(alpha=0.5), "ridge = 0.5"),
     "nonlinear": (rb.NonlinearMSE(), "step"),
-    "arow": (rb.AROW(random_state=3, max_passes=4), "pass 4"),
-    "arow, cyclic": (rb.AROW(order="cyclic", max_passes=2), "pass 2, row 40"),
+    "arow": (rb.AROW(random_state=3, max_iter=4), "pass 4"),
+    "arow, cyclic": (rb.AROW(order="cyclic", max_iter=2), "pass 2, row 40"),
 }
 
 
@@ -160,14 +165,14 @@ def test_a_model_that_was_solved_shows_the_way_there(shown: Any, way: str) -> No
 
 
 def test_one_that_draws_its_rows_shows_where_it_ended(shown: Any) -> None:
-    page = shown(rb.AROW(max_passes=2).fit(X, Y).show(X, Y))
+    page = shown(rb.AROW(max_iter=2).fit(X, Y).show(X, Y))
     assert page["recordings"][0]["run"]["updates"] == 0
     assert "random_state=None" in page["note"]
 
 
 def test_a_model_of_many_columns_runs_again_on_two_and_says_so(shown: Any) -> None:
     wide = np.column_stack([X, X @ [1.0, 2.0], np.arange(40.0)])
-    model = rb.Perceptron(max_passes=5, random_state=0).fit(wide, Y)
+    model = rb.Perceptron(max_iter=5, random_state=0).fit(wide, Y)
     page = shown(model.show())
     assert page["note"].startswith("Shown here: the first two principal components of 4 columns")
     assert page["note"].endswith("The run is a new one, on these points.")
@@ -178,7 +183,7 @@ def test_a_model_of_many_columns_runs_again_on_two_and_says_so(shown: Any) -> No
 
 
 def test_what_the_page_has_no_knobs_for_is_left_out(shown: Any) -> None:
-    model = rb.Perceptron(step=1e7, class_weight="balanced", max_passes=2, random_state=np.random.RandomState(1)).fit(X, Y)
+    model = rb.Perceptron(step=1e7, class_weight="balanced", max_iter=2, random_state=np.random.RandomState(1)).fit(X, Y)
     page = shown(model.show())
     assert page["state"]["runs"][0]["knobs"].keys() & {"step", "class_weight"} == set()
     assert page["state"]["seed"] == 0
@@ -187,7 +192,7 @@ def test_what_the_page_has_no_knobs_for_is_left_out(shown: Any) -> None:
 
 def test_runs_too_long_or_sparse_to_be_played_are_made_again(shown: Any) -> None:
     mixed = np.arange(40) % 2
-    long = rb.Perceptron(max_passes=1000, random_state=0).fit(X, mixed)
+    long = rb.Perceptron(max_iter=1000, random_state=0).fit(X, mixed)
     assert long.n_updates_ > 10_000
     page = shown(long.show())
     assert page["recordings"][0]["run"]["updates"] == 10_000
@@ -200,12 +205,12 @@ def test_runs_too_long_or_sparse_to_be_played_are_made_again(shown: Any) -> None
 
 
 def test_a_new_run_says_what_it_is_without(shown: Any) -> None:
-    rows, given = sp.csr_array(X), {"max_passes": 2, "random_state": 0}
+    rows, given = sp.csr_array(X), {"max_iter": 2, "random_state": 0}
     model = rb.Perceptron(class_weight="balanced", step=1e7, max_updates=50_000, margin=0.5, **given).fit(rows, Y)
     page = shown(model.show())
     assert page["note"] == "The run is a new one, on these points, and without class_weight='balanced', step=10000000.0."
     knobs = page["recordings"][0]["request"]["knobs"]
-    assert (knobs["max_updates"], knobs["max_passes"], knobs["margin"]) == (10_000, 2, 0.5)
+    assert (knobs["max_updates"], knobs["max_iter"], knobs["margin"]) == (10_000, 2, 0.5)
     note = shown(rb.Perceptron(step=lambda k: 1.0 / k, init=np.ones(3), **given).fit(rows, Y).show())["note"]
     assert note.endswith("and without step=a function.")
     note = shown(rb.Perceptron(**given).fit(rows, Y, sample_weight=WEIGHTS).show())["note"]
@@ -213,7 +218,7 @@ def test_a_new_run_says_what_it_is_without(shown: Any) -> None:
 
 
 def test_a_model_that_came_from_a_pickle_needs_its_rows(shown: Any) -> None:
-    model = pickle.loads(pickle.dumps(rb.Perceptron(max_passes=2, random_state=0).fit(X, Y)))
+    model = pickle.loads(pickle.dumps(rb.Perceptron(max_iter=2, random_state=0).fit(X, Y)))
     with pytest.raises(ValueError, match="has not kept the rows"):
         model.show()
     (first,) = shown(model.show(X, Y))["recordings"]
@@ -221,7 +226,7 @@ def test_a_model_that_came_from_a_pickle_needs_its_rows(shown: Any) -> None:
 
 
 def test_a_model_shows_only_what_it_was_fitted_on(shown: Any) -> None:
-    model = rb.Perceptron(max_passes=2, random_state=0).fit(X, Y)
+    model = rb.Perceptron(max_iter=2, random_state=0).fit(X, Y)
     for rows, labels in ((X[:-1], Y[:-1]), (np.column_stack([X, X]), Y), (X, np.arange(40) % 3)):
         with pytest.raises(ValueError, match="fitted on"):
             model.show(rows, labels)
@@ -236,13 +241,15 @@ def test_a_model_shows_only_what_it_was_fitted_on(shown: Any) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer-singer"])
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer_singer"])
 def test_a_machine_knows_its_rows(k: int, multiclass: str) -> None:
     labels = np.arange(40) % k
     places = X + 8.0 * np.column_stack([labels == 1, labels == 2])
-    machines: list[Any] = [rb.SoftMargin(multiclass=multiclass, intercept=each) for each in ("free", "penalized", "none")]
+    machines: list[Any] = [
+        rb.SoftMargin(multiclass=multiclass, **each) for each in ({}, {"penalize_intercept": True}, {"fit_intercept": False})
+    ]
     machines = (
-        machines[:1] if multiclass == "crammer-singer" else [*machines, rb.MaxMargin(multiclass=multiclass, inseparable="soft")]
+        machines[:1] if multiclass == "crammer_singer" else [*machines, rb.MaxMargin(multiclass=multiclass, inseparable="soft")]
     )
     for machine in machines:
         machine.fit(places, labels)
@@ -278,7 +285,7 @@ def test_a_start_that_was_given_is_a_knob(shown: Any, fit_intercept: bool) -> No
 
 
 def test_a_long_batch_run_is_played_as_it_was(shown: Any) -> None:
-    model = rb.Perceptron(order="cyclic", update="batch", step=1e-3, margin=10.0, max_updates=900, max_passes=2000).fit(X, Y)
+    model = rb.Perceptron(order="cyclic", update="batch", step=1e-3, margin=10.0, max_updates=900, max_iter=2000).fit(X, Y)
     assert len(model.log_) > 10_000
     page = shown(model.show())
     assert (page["note"], page["recordings"][0]["run"]["updates"]) == (None, model.n_updates_)

@@ -241,7 +241,7 @@ def test_how_wrong_each_reading_is_stands_over_the_plane(visit: Callable[..., Vi
 def test_the_width_of_the_margin_is_told(visit: Callable[..., Visit], algorithm: str, words: str) -> None:
     tab = visit({"runs": [{"algorithm": algorithm, "knobs": {}}]})
     X, y = np.array(PRESETS["separable"].points), np.array(PRESETS["separable"].labels)
-    made = {"soft-margin": rb.SoftMargin(), "perceptron": rb.Perceptron(order="cyclic", max_passes=None)}
+    made = {"soft-margin": rb.SoftMargin(), "perceptron": rb.Perceptron(order="cyclic", max_iter=None)}
     model = made[algorithm].fit(X, y)
     length = np.linalg.norm(model.coef_)
     expected = 1 / length if algorithm == "soft-margin" else (model.decision_function(X) * (2 * y - 1)).min() / length

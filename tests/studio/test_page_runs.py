@@ -54,7 +54,7 @@ def carried_out(code: str) -> dict[str, Any]:
 
 def test_the_page_tells_the_log_of_the_perceptron(visit: Callable[..., Visit]) -> None:
     X, y = data_of("three")
-    model = rb.Perceptron(order="cyclic", max_passes=None, max_updates=1000).fit(X, y)
+    model = rb.Perceptron(order="cyclic", max_iter=None, max_updates=1000).fit(X, y)
     tab = visit({"data": {"preset": "three"}, "t": 0})
     assert tab.length == model.n_updates_
     for t, row in enumerate(model.log_.rows[:12], 1):
@@ -76,7 +76,7 @@ def test_points_that_change_are_computed_anew_and_the_answer_is_what_is_played(
     assert request["points"][:-1] == X.tolist()
     assert request["labels"] == [*y.tolist(), 1]
     X, y = np.array(request["points"]), np.array(request["labels"])
-    model = rb.Perceptron(order="cyclic", max_passes=None, max_updates=200).fit(X, y)
+    model = rb.Perceptron(order="cyclic", max_iter=None, max_updates=200).fit(X, y)
     log = model.log_
     assert played["log"]["rows"] == log.rows.tolist()
     assert played["log"]["steps"] == log.steps.tolist()
@@ -105,7 +105,7 @@ def test_replayed_weights_are_those_of_python(tab: Visit, preset: str, degree: i
 
 @pytest.mark.parametrize(
     ("preset", "degree", "multiclass"),
-    [("nearly", 1, "argmax"), ("moons", 2, "argmax"), ("three", 1, "argmax"), ("six", 1, "ovr"), ("three", 2, "ovr")],
+    [("nearly", 1, "joint"), ("moons", 2, "joint"), ("three", 1, "joint"), ("six", 1, "ovr"), ("three", 2, "ovr")],
 )
 def test_readings_are_those_of_python(tab: Visit, preset: str, degree: int, multiclass: str) -> None:
     X, y = data_of(preset)
@@ -125,7 +125,7 @@ def test_readings_are_those_of_python(tab: Visit, preset: str, degree: int, mult
     share = np.array(shares)[:, some].T
     if made["scheme"] == "binary":
         vote = vote[:, None]
-    if made["scheme"] != "argmax":  # from -1 to 1
+    if made["scheme"] != "joint":  # from -1 to 1
         share = 2 * share - 1
     # A knot on a plane may be heard on either side of it, by rounding.
     assert (abs(share - vote).max(axis=1) < 1e-9).mean() > 0.98

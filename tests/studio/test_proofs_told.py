@@ -79,7 +79,7 @@ def test_only_a_perceptron_that_is_one_run_has_the_convergence_proof() -> None:
 def test_planes_through_the_origin_have_proofs_of_their_own() -> None:
     points, labels = [[1, 1], [2, 2]], [0, 1]
     assert prove({"points": points, "labels": labels})["verdict"] == "separable"
-    for asking in ({"knobs": {"fit_intercept": False}}, {"algorithm": "soft-margin", "knobs": {"intercept": "none"}}):
+    for asking in ({"knobs": {"fit_intercept": False}}, {"algorithm": "soft-margin", "knobs": {"fit_intercept": False}}):
         assert prove({"points": points, "labels": labels, **asking})["verdict"] == "inseparable"
 
 

@@ -19,15 +19,15 @@ from rosenblatt.studio.request import asked
 
 TURNED: dict[str, dict[str, Any]] = {
     "perceptron": {"schedule": "1/k", "step": 0.3, "order": "random", "w_max": 50.0, "margin": 0.1},
-    "pocket": {"schedule": "1/sqrt(k)", "fit_intercept": False, "max_passes": 7},
+    "pocket": {"schedule": "1/sqrt(k)", "fit_intercept": False, "max_iter": 7},
     "average": {"init": "sum", "order": "permuted"},
     "vote": {"init": "given", "start": [0.5, -1.0, 1e-3, *[0.25] * 7], "vote_count": "survivals"},
     "margin": {"init": "given", "start": [0.5, -1.0, 1e-3, *[0.25] * 7], "fit_intercept": False},
     "batch": {"tol": 0.5},
     "nonlinear-mse-online": {"step": 0.05, "schedule": "1/k"},
-    "soft-margin": {"C": 3.0, "intercept": "penalized", "loss": "squared_hinge"},
-    "ridge": {"ridge": 2.5},
-    "arow": {"r": 0.3, "order": "permuted", "max_passes": 3},
+    "soft-margin": {"C": 3.0, "penalize_intercept": True, "loss": "squared_hinge"},
+    "alpha": {"alpha": 2.5},
+    "arow": {"r": 0.3, "order": "permuted", "max_iter": 3},
 }
 
 
@@ -53,6 +53,6 @@ def test_the_code_makes_the_same_run(algorithm: str) -> None:
 
 def test_the_code_says_only_what_is_not_said_anyway() -> None:
     code = run(request("perceptron", "lecture", max_updates=1000))["code"]
-    assert 'rb.Perceptron(order="cyclic", max_passes=None, max_updates=1000, random_state=3).fit(X, y)' in code
+    assert 'rb.Perceptron(order="cyclic", max_iter=None, max_updates=1000, random_state=3).fit(X, y)' in code
     assert "x1" not in code
     assert "[2.0, 1.0], [3.0, 0.0], [2.0, 2.0], [-2.0, 0.0]" in code

@@ -131,7 +131,7 @@ def test_the_loss_is_the_sum_over_the_rows(algorithm: str, preset: str) -> None:
             scores = P @ weights[t].T
             if told["scheme"] == "binary":
                 margins = [scores[:, 0] * (2 * codes - 1)]
-            elif told["scheme"] == "argmax":
+            elif told["scheme"] == "joint":
                 margins = [np.array([s[c] - np.delete(s, c).max() for s, c in zip(scores, codes, strict=True)])]
             elif told["scheme"] == "rest":
                 margins = [scores[:, h] * np.where(codes == h, 1, -1) for h in range(scores.shape[1])]
@@ -148,7 +148,7 @@ def test_what_is_minimised_ends_at_what_the_model_says_it_is() -> None:
         ("soft-margin", {"C": 7.0}, lambda model: model.objective_),
         ("soft-margin", {"C": 0.5, "loss": "squared_hinge"}, lambda model: model.objective_),
         ("nonlinear-mse", {}, lambda model: model.loss_),
-        ("ridge", {"ridge": 0.0}, lambda model: model.mse_ * 80),
+        ("alpha", {"alpha": 0.0}, lambda model: model.mse_ * 80),
     ):
         asking = request(algorithm, "nearly", **knobs)
         loss = numbers(run(asking)["curves"]["loss"])
@@ -178,7 +178,7 @@ def test_averages_are_sent_in_as_many_bytes_as_hold_them(size: float) -> None:
 def test_a_row_on_the_plane_is_wrong() -> None:
     """Of two classes and of more, also where no log has counted it: weights of zeros get nothing right."""
     X = np.array([[1.0, 2.0], [-1.0, 1.0], [0.0, 3.0]])
-    for scheme, heads, codes in (("binary", 1, [0, 1, 1]), ("argmax", 3, [0, 1, 2]), ("rest", 3, [0, 1, 2])):
+    for scheme, heads, codes in (("binary", 1, [0, 1, 1]), ("joint", 3, [0, 1, 2]), ("rest", 3, [0, 1, 2])):
         data = Data(X, np.array(codes), max(codes) + 1, scheme, 1.0)
         errors, _ = judged(np.zeros((1, heads, 3)), data, Goal("none", np.abs))
         assert errors.tolist() == [3]

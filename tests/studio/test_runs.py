@@ -66,8 +66,8 @@ def obeys(told: dict[str, Any], asking: dict[str, Any]) -> None:
     assert told["classes"] == classes
     assert told["algorithm"] == asking["algorithm"]
     assert told["title"] == ALGORITHMS[asking["algorithm"]].title
-    assert told["scheme"] in (("binary",) if k == 2 else ("argmax", "rest", "pairs"))
-    assert {"binary": 1, "argmax": k, "rest": k, "pairs": k * (k - 1) // 2}[told["scheme"]] == H
+    assert told["scheme"] in (("binary",) if k == 2 else ("joint", "rest", "pairs"))
+    assert {"binary": 1, "joint": k, "rest": k, "pairs": k * (k - 1) // 2}[told["scheme"]] == H
     assert (told["pairs"] is not None) == (told["scheme"] == "pairs")
     assert len(told["features"]["names"]) == width - 1
     assert len(numbers(told["start"])) == H * width
@@ -156,7 +156,7 @@ def test_a_path_ends_where_nothing_may_cross_any_more() -> None:
 
 def test_arow_is_shown_row_by_row_and_pass_by_pass() -> None:
     for order, fewest in (("cyclic", 100), ("permuted", 5)):
-        told = run(request("arow", "moons", order=order, max_passes=6))
+        told = run(request("arow", "moons", order=order, max_iter=6))
         assert told["updates"] > fewest or order == "permuted"
         assert told["frames"]["titles"][0] == "start"
         assert told["frames"]["titles"][-1].startswith("pass 6")

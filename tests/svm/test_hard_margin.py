@@ -49,7 +49,7 @@ def test_the_estimator_says_who_it_was() -> None:
     assert model.solver_ == "dual-coordinates"
     assert model.stop_.reason == "tolerance"
     assert model.score(X, y) == 1.0
-    assert rb.SoftMargin(np.inf, tol=1e-4).fit(X, y).margin_ == pytest.approx(model.margin_, rel=1e-3)
+    assert rb.SoftMargin(C=np.inf, tol=1e-4).fit(X, y).margin_ == pytest.approx(model.margin_, rel=1e-3)
 
 
 def test_opposite_twins_are_named_at_once() -> None:

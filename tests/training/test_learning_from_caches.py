@@ -16,26 +16,26 @@ from rosenblatt.training.out_of_core import confusion_from_cache, fit_from_cache
 
 KINDS = [("dense", "float64"), ("dense", "float32"), ("csr", "float64"), ("csr", "float32")]
 MODELS = {
-    "last": rb.Perceptron(order="cyclic", max_passes=4),
-    "average": rb.Perceptron("average", order="cyclic", max_passes=4),
-    "one-vs-rest": rb.Perceptron("average", order="cyclic", multiclass="ovr", max_passes=4),
-    "margin": rb.Perceptron("average", margin="auto", order="cyclic", max_passes=3, step=0.5),
-    "no intercept": rb.Perceptron("average", order="cyclic", max_passes=3, fit_intercept=False, w_max=3.0),
-    "batch": rb.Perceptron("average", update="batch", order="cyclic", max_passes=5),
-    "batch-mean": rb.Perceptron(update="batch-mean", margin=0.5, tol=1e-3, multiclass="ovr", max_passes=5, order="cyclic"),
-    "weights": rb.Perceptron("average", order="cyclic", class_weight="balanced", max_passes=3),
-    "some weights": rb.Perceptron("average", update="batch-mean", class_weight={1: 2.5}, max_passes=3, order="cyclic"),
-    "threads": rb.Perceptron("average", order="cyclic", multiclass="ovr", n_jobs=2, max_passes=3),
-    "passive-aggressive": rb.PassiveAggressive(keep="average", order="cyclic", max_passes=3),
-    "arow": rb.AROW(multiclass="ovr", order="cyclic", max_passes=3),
-    "arow, permuted": rb.AROW(max_passes=3, random_state=3, class_weight="balanced"),
-    "permuted": rb.Perceptron(order="permuted", max_passes=3, random_state=3),
-    "permuted average": rb.Perceptron("average", order="permuted", max_passes=3, random_state=3, log=False),
-    "random": rb.PassiveAggressive(order="random", max_passes=3, random_state=3),
-    "nonlinear": rb.NonlinearMSE(solver="online", keep="average", order="cyclic", max_passes=3),
-    "nonlinear batch": rb.NonlinearMSE(solver="batch-mean", order="cyclic", max_passes=3),
+    "last": rb.Perceptron(order="cyclic", max_iter=4),
+    "average": rb.Perceptron(keep="average", order="cyclic", max_iter=4),
+    "one-vs-rest": rb.Perceptron(keep="average", order="cyclic", multiclass="ovr", max_iter=4),
+    "margin": rb.Perceptron(keep="average", margin="auto", order="cyclic", max_iter=3, step=0.5),
+    "no intercept": rb.Perceptron(keep="average", order="cyclic", max_iter=3, fit_intercept=False, w_max=3.0),
+    "batch": rb.Perceptron(keep="average", update="batch", order="cyclic", max_iter=5),
+    "batch-mean": rb.Perceptron(update="batch-mean", margin=0.5, tol=1e-3, multiclass="ovr", max_iter=5, order="cyclic"),
+    "weights": rb.Perceptron(keep="average", order="cyclic", class_weight="balanced", max_iter=3),
+    "some weights": rb.Perceptron(keep="average", update="batch-mean", class_weight={1: 2.5}, max_iter=3, order="cyclic"),
+    "threads": rb.Perceptron(keep="average", order="cyclic", multiclass="ovr", n_jobs=2, max_iter=3),
+    "passive-aggressive": rb.PassiveAggressive(keep="average", order="cyclic", max_iter=3),
+    "arow": rb.AROW(multiclass="ovr", order="cyclic", max_iter=3),
+    "arow, permuted": rb.AROW(max_iter=3, random_state=3, class_weight="balanced"),
+    "permuted": rb.Perceptron(order="permuted", max_iter=3, random_state=3),
+    "permuted average": rb.Perceptron(keep="average", order="permuted", max_iter=3, random_state=3, log=False),
+    "random": rb.PassiveAggressive(keep="last", order="random", max_iter=3, random_state=3),
+    "nonlinear": rb.NonlinearMSE(solver="online", keep="average", order="cyclic", max_iter=3),
+    "nonlinear batch": rb.NonlinearMSE(solver="batch-mean", order="cyclic", max_iter=3),
     "least squares": rb.LinearMSE(),
-    "weighted squares": rb.LinearMSE(ridge=0.1, class_weight="balanced"),
+    "weighted squares": rb.LinearMSE(alpha=0.1, class_weight="balanced"),
 }
 
 
@@ -86,7 +86,7 @@ def test_neither_chunks_nor_stretches_change_a_bit(
 ) -> None:
     X, y = noisy(3)
     X = contained(X, kind, "float64")
-    model = rb.Perceptron("average", order=order, max_passes=3, random_state=0, log=False)
+    model = rb.Perceptron(keep="average", order=order, max_iter=3, random_state=0, log=False)
     expected = clone(model).fit(X, y)
     for size, stretch in ((1, 1), (7, 300), (1000, 10**9)):
         monkeypatch.setattr(caches_module, "STRETCH", stretch)
@@ -97,7 +97,7 @@ def test_neither_chunks_nor_stretches_change_a_bit(
 def test_sparse_averages_in_cyclic_order_do_not_depend_on_the_log(tmp_path: Path, log: bool) -> None:
     X, y = noisy(2, n=60)
     X = contained(X, "csr", "float64")
-    model = rb.Perceptron("average", order="cyclic", max_passes=50, log=log).fit(X, y)
+    model = rb.Perceptron(keep="average", order="cyclic", max_iter=50, log=log).fit(X, y)
     assert model.n_updates_ > len(y), "rows that moved the weights often could be summed in another order"
     assert_same_bits(model, fit_from_cache(clone(model), cached(tmp_path / "cache", X, y)))
 
@@ -106,9 +106,9 @@ def test_labels_are_those_of_memory(tmp_path: Path) -> None:
     X, y = noisy(3)
     for number, labels in enumerate((["b", "a", "long"], [5, -3, 2], [0.0, 2.0, -3.0], [True, False, True])):
         named = np.array(labels)[y]
-        model = rb.Perceptron(order="cyclic", max_passes=2).fit(X, named)
+        model = rb.Perceptron(order="cyclic", max_iter=2).fit(X, named)
         cache = cached(tmp_path / str(number), X, named)
-        assert_same_bits(model, fit_from_cache(rb.Perceptron(order="cyclic", max_passes=2), cache))
+        assert_same_bits(model, fit_from_cache(rb.Perceptron(order="cyclic", max_iter=2), cache))
         known, counts = confusion_from_cache(model.predict, cache, model.classes_)
         np.testing.assert_array_equal(known, model.classes_)
         expected = [[int(((named == a) & (model.predict(X) == b)).sum()) for b in known] for a in known]
@@ -128,15 +128,15 @@ def test_labels_that_the_model_does_not_know_are_counted_as_errors(tmp_path: Pat
 def test_a_warm_start_goes_on(tmp_path: Path) -> None:
     X, y = noisy()
     cache = cached(tmp_path / "cache", X, y)
-    model = rb.Perceptron(order="cyclic", max_passes=2, warm_start=True)
+    model = rb.Perceptron(order="cyclic", max_iter=2, warm_start=True)
     assert_same_bits(clone(model).fit(X, y).fit(X, y), fit_from_cache(fit_from_cache(clone(model), cache), cache))
 
 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (rb.Perceptron("pocket"), "keep='pocket'.*use keep='average'"),
-        (rb.Perceptron("vote"), "keep='vote'.*use keep='average'"),
+        (rb.Perceptron(keep="pocket"), "keep='pocket'.*use keep='average'"),
+        (rb.Perceptron(keep="vote"), "keep='vote'.*use keep='average'"),
         (rb.Perceptron(order="mistakes"), "order='mistakes'.*use order='cyclic'"),
         (rb.Perceptron(certify=True), "certify=True"),
         (rb.Perceptron(init="sum"), "init='sum'.*use init='zeros'"),
@@ -144,7 +144,7 @@ def test_a_warm_start_goes_on(tmp_path: Path) -> None:
         (rb.MaxMargin(), "MaxMargin.*leave out --stream"),
         (rb.SoftMargin(), "SoftMargin.*leave out --stream"),
         (rb.Perceptron(class_weight={0: 0.0}), "class_weight gives class 0 no weight"),
-        (rb.Perceptron(max_passes=0), "max_passes must be at least 1"),
+        (rb.Perceptron(max_iter=0), "max_iter must be at least 1"),
     ],
 )
 def test_what_cannot_stream_is_refused_with_what_to_do_instead(tmp_path: Path, model: Any, words: str) -> None:
@@ -177,6 +177,6 @@ def test_weights_out_of_range_are_told_as_in_memory(tmp_path: Path, kind: str) -
     told = []
     for fit in (lambda model: model.fit(X, y), lambda model: fit_from_cache(model, cached(tmp_path / "cache", X, y))):
         with pytest.raises(ValueError, match="left the range") as error:
-            fit(rb.Perceptron(order="cyclic", step=1e10, max_passes=2))
+            fit(rb.Perceptron(order="cyclic", step=1e10, max_iter=2))
         told.append(str(error.value))
     assert told[0] == told[1]

@@ -29,9 +29,9 @@ def highest():
 
 big, small = (Cache.open(path) for path in sys.argv[1:3])
 models = [
-    rb.Perceptron("average", order="cyclic", max_passes=2),
-    rb.Perceptron(update="batch", max_passes=1, order="cyclic"),
-    rb.Perceptron(margin="auto", multiclass="ovr", order="cyclic", max_passes=1, class_weight="balanced"),
+    rb.Perceptron(keep="average", order="cyclic", max_iter=2),
+    rb.Perceptron(update="batch", max_iter=1, order="cyclic"),
+    rb.Perceptron(margin="auto", multiclass="ovr", order="cyclic", max_iter=1, class_weight="balanced"),
     *([] if big.shape[1] > 100 else [rb.LinearMSE()]),
 ]
 for model in models:  # compiles what is needed

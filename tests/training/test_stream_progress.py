@@ -20,11 +20,11 @@ def test_a_pass_is_told_in_stretches_and_as_a_whole(tmp_path: Path, monkeypatch:
     X, y = noisy()
     cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
     with watching(heard.append):
-        model = fit_from_cache(rb.Perceptron(order="cyclic", update=update, max_passes=3), cache)
+        model = fit_from_cache(rb.Perceptron(order="cyclic", update=update, max_iter=3), cache)
     ends = [progress for progress in heard if progress.ended_pass]
     assert [progress.passes for progress in ends] == [1, 2, 3]
     assert ends[-1].updates == model.n_updates_ == sum(progress.last for progress in ends)
-    assert {(progress.rows, progress.max_passes) for progress in heard} == {(len(y), 3)}
+    assert {(progress.rows, progress.max_iter) for progress in heard} == {(len(y), 3)}
     within = [progress for progress in heard if progress.passes == 1 and not progress.ended_pass]
     assert len(within) >= 2
     assert sorted({progress.visited for progress in within}) == [progress.visited for progress in within]
@@ -38,7 +38,7 @@ def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
     X[y == 0, 0] = 50.0
     cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
     with watching(heard.append):
-        model = fit_from_cache(rb.Perceptron(order="cyclic", multiclass="ovr", max_passes=20), cache)
+        model = fit_from_cache(rb.Perceptron(order="cyclic", multiclass="ovr", max_iter=20), cache)
     assert "separated" in model.stop_.heads
     assert heard[-1].updates == model.n_updates_
     assert [progress.updates for progress in heard] == sorted(progress.updates for progress in heard)
@@ -47,9 +47,9 @@ def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "model",
     [
-        rb.Perceptron(multiclass="ovr", n_jobs=2, max_passes=2),
+        rb.Perceptron(multiclass="ovr", n_jobs=2, max_iter=2),
         rb.SoftMargin(n_jobs=2, tol=0.1),
-        rb.SoftMargin(multiclass="crammer-singer", tol=0.1),
+        rb.SoftMargin(multiclass="crammer_singer", tol=0.1),
         rb.MaxMargin(inseparable="soft"),
         rb.NonlinearMSE(),
     ],
@@ -72,14 +72,14 @@ def test_verbose_still_writes_one_line_per_pass(
     X, y = noisy()
     heard: list[Progress] = []
     with watching(heard.append):
-        fit_from_cache(rb.Perceptron(order="cyclic", max_passes=3, verbose=1), cached(tmp_path / "cache", X, y))
+        fit_from_cache(rb.Perceptron(order="cyclic", max_iter=3, verbose=1), cached(tmp_path / "cache", X, y))
     assert capsys.readouterr().err.count("\n") == 3
     assert len(heard) > 3
 
 
 def test_what_a_watcher_raises_ends_the_fit_and_leaves_nothing() -> None:
     X, y = noisy()
-    model = rb.Perceptron(max_passes=3)
+    model = rb.Perceptron(max_iter=3)
 
     def enough(progress: Progress) -> None:
         raise KeyboardInterrupt

@@ -89,7 +89,7 @@ class _Bar:
             words += f", {progress.updates:,} updates, {progress.last:,} {self.moved} in this pass"
         if progress.gap is not None:
             words = f"step {progress.passes}, gap {progress.gap:.2g}"
-        self._bar.update(self._task, completed=done, total=progress.max_passes, words=progress.text or words)
+        self._bar.update(self._task, completed=done, total=progress.max_iter, words=progress.text or words)
 
     def _open(self) -> None:
         from rich.console import Console

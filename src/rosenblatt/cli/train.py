@@ -60,7 +60,7 @@ def command(data: str, model: str | None, output: str | None, report: str | None
       rosenblatt train adult.data --missing mean --report adult.html
       rosenblatt train sms_spam.tsv --label 0 -o spam.safetensors
       rosenblatt train example:iris --algorithm soft-margin --C 10 --cv 5
-      rosenblatt train huge.svm.gz --stream --max-passes 3
+      rosenblatt train huge.svm.gz --stream --max-iter 3
     """
 
     if model is not None and output is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Argmax, Binary, Rest
+from ..kernels.linear.schemes import Binary, Joint, Rest
 from .cache_format import NAME, CacheError, Header, bytes_per_row, read_header
 from .cache_writer import remove_cache
 from .problem import Pages, Problem, Rows, read_only, rows_as_matrix
@@ -147,7 +147,7 @@ class Cache:
     # --- for kernels ---------------------------------------------------------------------------------------------------
 
     def problem(
-        self, *, multiclass: str = "argmax", x0: float = 1.0, order: str = "cyclic", class_weights: Any = None
+        self, *, multiclass: str = "joint", x0: float = 1.0, order: str = "cyclic", class_weights: Any = None
     ) -> Problem:
         """What `make_problem` makes of rows in memory; `class_weights`: one for each class, greater than 0."""
         weights = np.zeros(0) if class_weights is None else self._row_weights(np.asarray(class_weights, np.float64))
@@ -155,8 +155,8 @@ class Cache:
         labels: Any
         if k == 2:
             labels = Binary(self._parts["signs"].array, read_only(weights))
-        elif multiclass == "argmax":
-            labels = Argmax(self.codes, read_only(weights))
+        elif multiclass == "joint":
+            labels = Joint(self.codes, read_only(weights))
         else:
             labels = Rest(self.codes, read_only(np.arange(k, dtype=np.int32)), read_only(weights))
         pages = Pages(self._neighbours, min(self._neighbours, SCATTERED.get(order, 1)), self.drop)

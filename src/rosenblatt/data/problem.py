@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Argmax, Binary, Rest, State
+from ..kernels.linear.schemes import Binary, Joint, Rest, State
 
 Rows = Dense | CSR
 
@@ -29,7 +29,7 @@ class Problem:
     """Rows, what their labels ask for, and the constant x_0 put before every row (0: no intercept)."""
 
     rows: Rows
-    labels: Any  # Binary, Argmax or Rest
+    labels: Any  # Binary, Joint or Rest
     x0: float
     visited: Any | None = None  # the rows that weigh something; None: all of them
     pages: Pages | None = field(default=None, compare=False)  # None: the rows are in memory
@@ -67,7 +67,7 @@ class Problem:
 
 
 def make_problem(
-    X: Any, codes: Any, n_classes: int, *, multiclass: str = "argmax", weights: Any = None, x0: float = 1.0
+    X: Any, codes: Any, n_classes: int, *, multiclass: str = "joint", weights: Any = None, x0: float = 1.0
 ) -> Problem:
     """A problem from a C-ordered float array or a CSR matrix and class codes 0..k-1; two classes make it binary."""
     c = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
@@ -76,8 +76,8 @@ def make_problem(
     labels: Any
     if n_classes == 2:
         labels = Binary(read_only(_signs(codes == 1)), read_only(c))
-    elif multiclass == "argmax":
-        labels = Argmax(read_only(codes), read_only(c))
+    elif multiclass == "joint":
+        labels = Joint(read_only(codes), read_only(c))
     else:
         labels = Rest(read_only(codes), read_only(np.arange(n_classes, dtype=np.int32)), read_only(c))
     return Problem(make_rows(X), labels, float(x0), visited)

@@ -20,7 +20,7 @@ from ..validation import count, flag, number, one_of
 from .base import FLOATS, SweepingClassifier, check_n_jobs_and_verbose, seed_of
 from .online import report
 
-# max_passes="auto"
+# max_iter="auto"
 PASSES = 10
 ORDERS = ("cyclic", "permuted", "random")
 
@@ -42,9 +42,9 @@ class AROW(SweepingClassifier):
     ----------
     r : greater than 0; the larger, the smaller the steps and the slower the variances shrink. A row's weight divides it, see
         `class_weight`.
-    max_passes : a whole number, or "auto": 10. The first pass does most of the work, and five do nearly all of it.
+    max_iter : a whole number, or "auto": 10. The first pass does most of the work, and five do nearly all of it.
     order : "cyclic", "permuted" (a fresh order each pass) or "random" (drawn with replacement).
-    multiclass : "argmax": the heads against each other, a row moves that of its class and that of the best rival. "ovr": one
+    multiclass : "joint": the heads against each other, a row moves that of its class and that of the best rival. "ovr": one
         head for each class, against the rest; measured, it is better on text and worse on few dense features.
     fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which; its weight has a variance
         as any other.
@@ -85,11 +85,11 @@ class AROW(SweepingClassifier):
 
     def __init__(
         self,
-        r: float = 1.0,
         *,
-        max_passes: int | str = "auto",
+        r: float = 1.0,
+        max_iter: int | str = "auto",
         order: str = "permuted",
-        multiclass: str = "argmax",
+        multiclass: str = "joint",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
@@ -99,7 +99,7 @@ class AROW(SweepingClassifier):
         verbose: int = 0,
     ) -> None:
         self.r = r
-        self.max_passes = max_passes
+        self.max_iter = max_iter
         self.order = order
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
@@ -163,18 +163,18 @@ class AROW(SweepingClassifier):
     def _check_parameters(self) -> None:
         number("r", self.r)
         one_of("order", self.order, ORDERS)
-        one_of("multiclass", self.multiclass, ("ovr", "argmax"))
+        one_of("multiclass", self.multiclass, ("ovr", "joint"))
         number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start"):
             flag(name, getattr(self, name))
-        if isinstance(self.max_passes, str):
-            one_of("max_passes", self.max_passes, ("auto",), "a whole number")
+        if isinstance(self.max_iter, str):
+            one_of("max_iter", self.max_iter, ("auto",), "a whole number")
         else:
-            count("max_passes", self.max_passes)
+            count("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self)
 
     def _joint(self, classes: Any) -> bool:
-        return self.multiclass == "argmax" and len(classes) > 2
+        return self.multiclass == "joint" and len(classes) > 2
 
     def _nothing(self, problem: Problem, classes: Any) -> Belief:
         return no_belief(len(classes), problem.n_features, self._joint(classes))
@@ -192,12 +192,12 @@ class AROW(SweepingClassifier):
         return Belief(before.weights, before.bias, before.variances, before.bias_variances, start.counts)
 
     def _passes(self) -> int:
-        return PASSES if isinstance(self.max_passes, str) else int(self.max_passes)
+        return PASSES if isinstance(self.max_iter, str) else int(self.max_iter)
 
     def _plan(self, order: str, passes: int) -> Plan:
         watch = together(report if self.verbose else None, watcher())
         return Plan(
-            order=order, max_passes=passes, seed=seed_of(self.random_state), n_jobs=effective_n_jobs(self.n_jobs), watch=watch
+            order=order, max_iter=passes, seed=seed_of(self.random_state), n_jobs=effective_n_jobs(self.n_jobs), watch=watch
         )
 
     def _believe(self, problem: Problem, start: Belief, plan: Plan) -> Believed:

@@ -38,18 +38,18 @@ class _Stream:
 class LinearMSE(LinearClassifier):
     """Linear least squares on targets -1 and +1, exact also where columns depend on each other.
 
-    Problem    min sum_n c_n (t_n - <w, p_n>)^2 + ridge |w|^2, where p = (x_0, x) and the ridge leaves the bias alone. With
-               ridge = 0 and dependent columns, the shortest of all minima, the bias counted: w = pinv(P) t.
+    Problem    min sum_n c_n (t_n - <w, p_n>)^2 + alpha |w|^2, where p = (x_0, x) and the penalty leaves the bias alone. With
+               alpha = 0 and dependent columns, the shortest of all minima, the bias counted: w = pinv(P) t.
                With k > 2 classes one w for each, t = +1 on its own rows and -1 on the others.
     Guarantee  `solver_` says how it was solved, `stop_` how well; squares of X are only summed where that is safe. A weight of
                2 is a row given twice. `partial_fit` over all chunks is `fit` on the whole.
     Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996); the rest in `direct/least_squares.py`.
 
-    With ridge > 0 it is scikit-learn's RidgeClassifier(alpha=ridge).
+    With alpha > 0 it is scikit-learn's RidgeClassifier(alpha=alpha).
 
     Parameters
     ----------
-    ridge : a number >= 0, what the squared length of w (without the bias) costs.
+    alpha : a number >= 0, what the squared length of w (without the bias) costs.
     fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which. It matters only where
         the minimum is not unique.
     tol : of the iterations where rows are sparse and both rows and columns are many: the residual, or its gradient, relative
@@ -62,7 +62,7 @@ class LinearMSE(LinearClassifier):
     coef_, intercept_ : of shape (1, d) and (1,) for two classes, (k, d) and (k,) for more; always float64.
     classes_ : the labels, sorted. A tie is predicted as the smaller one.
     mse_ : mean squared error over the training rows (by their weights) and classes.
-    rank_ : columns of the augmented rows that do not depend on others, to working precision (with a ridge: that were used);
+    rank_ : columns of the augmented rows that do not depend on others, to working precision (with alpha > 0: that were used);
         None where "lsmr" did not look.
     solver_ : "normal", "qr", "svd", "rows", "rows-svd" or "lsmr", see `direct/least_squares.py`.
     stop_ : the same in a sentence.
@@ -84,14 +84,14 @@ class LinearMSE(LinearClassifier):
 
     def __init__(
         self,
-        ridge: float = 0.0,
         *,
+        alpha: float = 0.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         tol: float = 1e-10,
         class_weight: Any = None,
     ) -> None:
-        self.ridge = ridge
+        self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.tol = tol
@@ -121,7 +121,7 @@ class LinearMSE(LinearClassifier):
         if problem.visited is not None:
             check_finite()  # a weight of 0 times infinity is neither
         try:
-            found = least_squares(problem, float(self.ridge), float(self.tol))
+            found = least_squares(problem, float(self.alpha), float(self.tol))
         except SquaresOutOfRangeError:
             check_finite()
             raise
@@ -181,10 +181,10 @@ class LinearMSE(LinearClassifier):
             heads = 1 if k <= 2 else k
             return Fitted(np.zeros((heads, d)), np.zeros(heads), 1.0, 0, "none", Stop("chunk", why))
         R = np.delete(R, d + 1, axis=1) if k == 2 else R
-        return checked(from_triangle(R, d, problem.x0, float(self.ridge), rows))
+        return checked(from_triangle(R, d, problem.x0, float(self.alpha), rows))
 
     def _check_parameters(self) -> None:
-        number("ridge", self.ridge, or_equal=True)
+        number("alpha", self.alpha, or_equal=True)
         number("intercept_scaling", self.intercept_scaling)
         number("tol", self.tol)
         flag("fit_intercept", self.fit_intercept)

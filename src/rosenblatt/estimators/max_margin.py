@@ -68,8 +68,8 @@ class MaxMargin(MarginClassifier):
     --------
     >>> import rosenblatt as rb
     >>> model = rb.MaxMargin().fit([[0, 0], [1, 0], [3, 4], [4, 4]], [0, 0, 1, 1])
-    >>> round(model.margin_, 6), model.support_.tolist()
-    (2.236068, [1, 2])
+    >>> model.margin_.round(6).tolist(), model.support_[0].tolist()
+    ([2.236068], [1, 2])
     >>> try:
     ...     rb.MaxMargin().fit([[0], [1], [2]], [0, 1, 0])
     ... except rb.NotSeparable as proof:
@@ -79,8 +79,8 @@ class MaxMargin(MarginClassifier):
 
     def __init__(
         self,
-        tol: float = 1e-6,
         *,
+        tol: float = 1e-6,
         fit_intercept: bool = True,
         multiclass: str = "ovr",
         inseparable: str = "raise",
@@ -154,14 +154,14 @@ class MaxMargin(MarginClassifier):
             row[slice(None) if head.problem.visited is None else head.problem.visited] = plane.canonical
         self.coef_ = np.array([plane.coef for plane in planes])
         self.intercept_ = np.array([plane.bias for plane in planes])
-        each: dict[str, list[Any]] = {
+        each = {
             "support_": [plane.support for plane in planes],
             "multipliers_": [plane.multipliers for plane in planes],
-            "margin_": [plane.margin for plane in planes],
-            "gap_": [plane.gap for plane in planes],
-            "canonical_": list(canonical),
+            "margin_": np.array([plane.margin for plane in planes]),
+            "gap_": np.array([plane.gap for plane in planes]),
+            "canonical_": canonical,
             "proof_": [proof for _, _, proof, _ in found],
-            "n_iter_": [plane.steps for plane in planes],
+            "n_iter_": max(plane.steps for plane in planes),
         }
         self._set_each(machines[0].problem.rows, each)
         self.solver_ = " and ".join(sorted({solver for *_, solver in found}))

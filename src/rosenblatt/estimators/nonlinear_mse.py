@@ -22,7 +22,7 @@ from ..validation import count, number, one_of
 from .online import OnlineClassifier
 
 SOLVERS = ("minimum", "online", "batch", "batch-mean")
-# max_passes="auto" where all rows are looked at for each step.
+# max_iter="auto" where all rows are looked at for each step.
 ITERATIONS = 1000
 # step="auto" of online runs, as a share of the longest step that is safe for a mean row: of 0.01 to 2, never far from the best
 # on six sets, raw and scaled, noisy and separable, wide and sparse.
@@ -51,7 +51,7 @@ class NonlinearMSE(OnlineClassifier):
         Not used by "minimum".
     tol : minimum: the largest partial derivative of E, over the column's largest value and sum_n c_n; batch: the length of a
         step. Online runs end with their passes.
-    max_passes : passes, steps or iterations at most. "auto": 1000; for online runs as in `Perceptron`.
+    max_iter : passes, steps or iterations at most. "auto": 1000; for online runs as in `Perceptron`.
     keep, order, max_updates, vote_count, log : of online and batch runs, as in `Perceptron`; nearly every row moves the weights
         at every visit, so that votes and pockets are long.
     fit_intercept, intercept_scaling, class_weight, warm_start, random_state, n_jobs, verbose : as in `Perceptron`.
@@ -81,14 +81,14 @@ class NonlinearMSE(OnlineClassifier):
 
     def __init__(
         self,
-        activation: str = "tanh",
         *,
+        activation: str = "tanh",
         solver: str = "minimum",
         step: Step | str = "auto",
         tol: float = 1e-6,
         keep: str = "last",
         order: str = "permuted",
-        max_passes: int | str = "auto",
+        max_iter: int | str = "auto",
         max_updates: int | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -106,7 +106,7 @@ class NonlinearMSE(OnlineClassifier):
         self.tol = tol
         self.keep = keep
         self.order = order
-        self.max_passes = max_passes
+        self.max_iter = max_iter
         self.max_updates = max_updates
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -133,8 +133,8 @@ class NonlinearMSE(OnlineClassifier):
 
     def _plan(self, problem: Problem, keep_log: bool) -> Plan:
         plan = super()._plan(problem, keep_log)
-        if self.max_passes == "auto" and self.solver != "online":
-            plan = replace(plan, max_passes=ITERATIONS)
+        if self.max_iter == "auto" and self.solver != "online":
+            plan = replace(plan, max_iter=ITERATIONS)
         if not isinstance(self.step, str):
             return replace(plan, step=self.step)
         if not hasattr(self, "_auto"):
@@ -165,10 +165,8 @@ class NonlinearMSE(OnlineClassifier):
             one_of("step", self.step, ("auto",), "a number greater than 0 or a callable")
         elif not callable(self.step):
             number("step", self.step)
-        if self.max_passes is None:
-            raise ValueError(
-                "max_passes must be 'auto' or a whole number, got None: every row moves the weights at every visit"
-            )
+        if self.max_iter is None:
+            raise ValueError("max_iter must be 'auto' or a whole number, got None: every row moves the weights at every visit")
         if self.max_updates is not None:
             count("max_updates", self.max_updates)
         if self.solver == "minimum" and self.keep != "last":
@@ -177,7 +175,7 @@ class NonlinearMSE(OnlineClassifier):
     def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
         if self.solver != "minimum":
             return super()._solve(problem, plan, start, sums)
-        state, most = zero_state(problem, len(start.bias), np.float64), plan.max_passes or ITERATIONS
+        state, most = zero_state(problem, len(start.bias), np.float64), plan.max_iter or ITERATIONS
         heads = as_heads(start.w, problem.rows).astype(np.float64)
         try:
             found = minimum(problem, self._rule(problem), float(self.tol), most, heads, start.bias, plan.n_jobs)

@@ -99,7 +99,7 @@ def _from_array(init: Any, heads: Any, start: State, fit_intercept: bool) -> Non
 # ---
 
 READINGS = ("last", "pocket", "average", "vote")
-# max_passes="auto", measured in docs/defaults.md: PASSES, on small sets as many as visit SMALL rows.
+# max_iter="auto", measured in docs/defaults.md: PASSES, on small sets as many as visit SMALL rows.
 PASSES = 10
 SMALL = 10_000
 
@@ -180,7 +180,7 @@ class OnlineClassifier(SweepingClassifier):
         if proofs is not None:
             result.stops = proofs.attached(result.stops)
         proved = result.stop.reason == "impossible" and result.stop.certificate is not None
-        endless = self.max_passes is None or (proofs is not None and plan.max_passes is None)
+        endless = self.max_iter is None or (proofs is not None and plan.max_iter is None)
         if endless and not (result.stop.separated or proved):
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=4)
         self._classes_fixed = True
@@ -247,22 +247,22 @@ class OnlineClassifier(SweepingClassifier):
 
     def _check_parameters(self) -> None:
         one_of("keep", self.keep, READINGS)
-        one_of("multiclass", self.multiclass, ("argmax", "ovr"))
+        one_of("multiclass", self.multiclass, ("joint", "ovr"))
         one_of("vote_count", self.vote_count, ("lifetime", "survivals"))
         number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start", "log"):
             flag(name, getattr(self, name))
-        if isinstance(self.max_passes, str):
-            one_of("max_passes", self.max_passes, ("auto",), "a whole number or None")
-        elif self.max_passes is not None:
-            count("max_passes", self.max_passes)
+        if isinstance(self.max_iter, str):
+            one_of("max_iter", self.max_iter, ("auto",), "a whole number or None")
+        elif self.max_iter is not None:
+            count("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self)
         self._check_own_parameters()
 
     def _plan(self, problem: Problem, keep_log: bool) -> Plan:
         options = self._plan_options()
         return Plan(
-            max_passes=self._passes(problem, options) if self.max_passes == "auto" else self.max_passes,
+            max_iter=self._passes(problem, options) if self.max_iter == "auto" else self.max_iter,
             seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
@@ -330,7 +330,7 @@ class OnlineClassifier(SweepingClassifier):
             heads = np.concatenate([heads_of(state.w, run.dense) for state in states])
             bias = np.concatenate([state.bias for state in states])
             errors = [found.errors for found in pockets]
-            return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": errors[0] if len(errors) == 1 else errors}
+            return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": np.array(errors)}
         state = run.average() if keep == "average" else run.state
         return {"coef_": np.array(heads_of(state.w, run.dense)), "intercept_": state.bias * x0}
 

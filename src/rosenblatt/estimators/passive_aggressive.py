@@ -20,14 +20,14 @@ class PassiveAggressive(OnlineClassifier):
     Reference  Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, JMLR 7 (2006).
 
     Coming from scikit-learn's PassiveAggressiveClassifier: loss="hinge" is variant="PA-I", "squared_hinge" is "PA-II",
-    average=True is keep="average", max_iter is max_passes, shuffle=False is order="cyclic". Rows are augmented here, so their
+    average=True is keep="average", max_iter is max_iter, shuffle=False is order="cyclic". Rows are augmented here, so their
     squared length counts x_0^2 as well; with fit_intercept=False the weights are the same.
 
     Parameters
     ----------
     C : aggressiveness, greater than 0; not used by "PA". A row's weight scales it; with "PA", weights under 1 shorten steps.
     variant : "PA", "PA-I" or "PA-II".
-    max_passes : as in `Perceptron`. None asks for a margin of 1 on every row, which is often reached only in the limit: give
+    max_iter : as in `Perceptron`. None asks for a margin of 1 on every row, which is often reached only in the limit: give
         max_updates with it.
     keep, order, max_updates, multiclass, fit_intercept, intercept_scaling, vote_count, class_weight, warm_start, log,
     random_state, n_jobs, verbose : as in `Perceptron`.
@@ -42,14 +42,14 @@ class PassiveAggressive(OnlineClassifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         variant: str = "PA-I",
-        *,
-        keep: str = "last",
+        keep: str = "average",
         order: str = "permuted",
-        max_passes: int | str | None = "auto",
+        max_iter: int | str | None = "auto",
         max_updates: int | None = None,
-        multiclass: str = "argmax",
+        multiclass: str = "joint",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         vote_count: str = "lifetime",
@@ -64,7 +64,7 @@ class PassiveAggressive(OnlineClassifier):
         self.variant = variant
         self.keep = keep
         self.order = order
-        self.max_passes = max_passes
+        self.max_iter = max_iter
         self.max_updates = max_updates
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept

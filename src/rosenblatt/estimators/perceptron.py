@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.problem import Problem, mean_sqnorm
-from ..kernels.linear.schemes import Argmax, Rest, State
+from ..kernels.linear.schemes import Joint, Rest, State
 from ..online.config import Plan, Result
 from ..online.rules.perceptron import PerceptronRule
 from ..online.schedules import Step
@@ -46,12 +46,12 @@ class Perceptron(OnlineClassifier):
     order : "cyclic"; "permuted": a fresh order each pass; "random": drawn with replacement; "mistakes": each update takes a
         row drawn uniformly from all that are misclassified (a pass is then as many updates as there are rows). Batch updates
         take all rows at once and have no order.
-    max_passes : passes over the rows; None: until they are separated or another stop fires. "auto": 10, and on less than a
+    max_iter : passes over the rows; None: until they are separated or another stop fires. "auto": 10, and on less than a
         thousand rows as many as visit 10,000 (1,000 at most), as measured in `docs/defaults.md`; None with `certify`.
     max_updates : updates (of each one-vs-rest run).
     w_max : stop when the norm of the weights, weight 0 included, passes it.
     tol : batch only: stop after a step shorter than this. That is not the same as having separated the rows.
-    multiclass : "argmax": one joint run of k weight vectors; "ovr": each class against the rest.
+    multiclass : "joint": one joint run of k weight vectors; "ovr": each class against the rest.
     fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which.
         On sparse rows of length 1 the constant 1 is large; try 0.1.
     vote_count : "lifetime": a hypothesis is born with one vote; "survivals": with none, one for each row it gets right.
@@ -61,7 +61,7 @@ class Perceptron(OnlineClassifier):
     certify : True: run until the rows are separated *or it is proved that no plane separates them*. What is not separated
         after 100 passes (looks at all rows, where each update takes one) is handed to `rb.certify`, once. No plane: the run
         stops as "impossible". A plane: it goes on, and ends after (R^2 + 2 margin/rho)/gamma^2 updates at the latest; where
-        the margin is tiny that may be long, so that `max_passes` or `max_updates` may still be wanted. Runs that end without
+        the margin is tiny that may be long, so that `max_iter` or `max_updates` may still be wanted. Runs that end without
         having asked are certified at their end. The proof is of the rows that weigh something, and of planes that separate
         them at all, whatever `margin` is; steps that get ever shorter may still never find one.
     random_state : seed of the orders.
@@ -86,25 +86,25 @@ class Perceptron(OnlineClassifier):
     Examples
     --------
     >>> import rosenblatt as rb
-    >>> model = rb.Perceptron(order="cyclic", max_passes=None).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
+    >>> model = rb.Perceptron(order="cyclic", max_iter=None).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
     >>> model.stop_.reason, model.n_updates_, model.predict([[1, 1]]).tolist()
     ('separated', 18, [1])
     """
 
     def __init__(
         self,
-        keep: str = "last",
         *,
+        keep: str = "last",
         update: str = "online",
         margin: float | str = 0.0,
         step: Step = 1.0,
         init: Any = "zeros",
         order: str = "permuted",
-        max_passes: int | str | None = "auto",
+        max_iter: int | str | None = "auto",
         max_updates: int | None = None,
         w_max: float | None = None,
         tol: float | None = None,
-        multiclass: str = "argmax",
+        multiclass: str = "joint",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         vote_count: str = "lifetime",
@@ -122,7 +122,7 @@ class Perceptron(OnlineClassifier):
         self.step = step
         self.init = init
         self.order = order
-        self.max_passes = max_passes
+        self.max_iter = max_iter
         self.max_updates = max_updates
         self.w_max = w_max
         self.tol = tol
@@ -182,7 +182,7 @@ class Perceptron(OnlineClassifier):
         share = None  # 2b/rho, where updates are bounded by (R^2 + 2b/rho)/gamma^2
         from_zero = not (start.w.any() or start.bias.any()) and problem.x0 in (0.0, 1.0)
         if from_zero and self.update == "online" and not callable(self.step) and not problem.labels.weights.size:
-            share = self._rule(problem).margin / float(self.step) * (1.0 if isinstance(problem.labels, Argmax) else 2.0)
+            share = self._rule(problem).margin / float(self.step) * (1.0 if isinstance(problem.labels, Joint) else 2.0)
         from ..proofs.run_proofs import Proofs
 
         return Proofs(problem, classes, self._looks(problem), share, bool(self.verbose))

@@ -10,6 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
+from ..array_types import FloatArray
 from ..data.labels import classes_and_codes
 from ..data.problem import Rows, make_rows, rows_width
 from ..kernels.linear.blocks import lengths
@@ -42,16 +43,16 @@ class SoftMargin(MarginClassifier):
                `tol`, or says in `stop_` and by a warning how far it got.
     Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
-    Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)` is
-    `SoftMargin(C, loss=loss, intercept="penalized")`, `LinearSVC(multi_class="crammer_singer")` is
-    `SoftMargin(multiclass="crammer-singer", intercept="penalized")`. `tol` means something else there.
+    Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)` is
+    `SoftMargin(C=C, loss=loss, penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
+    `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`. `tol` means something else there.
 
     Parameters
     ----------
     C : what a unit of slack costs, greater than 0; infinity makes it the hard-margin machine, see `MaxMargin`. A row's weight
         scales its C.
     loss : "hinge" or "squared_hinge".
-    multiclass : "ovr", one class against the rest; "ovo", each against each; "crammer-singer", all at once (hinge only):
+    multiclass : "ovr", one class against the rest; "ovo", each against each; "crammer_singer", all at once (hinge only):
         min 1/2 sum_m |w_m|^2 + C sum_i xi_i, s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others.
         With two classes that is the plane of 2 C, and the attributes are that plane's.
     intercept : "free", as in the textbook; "penalized", one more weight that costs as the others do, as in LIBLINEAR; "none".
@@ -87,33 +88,33 @@ class SoftMargin(MarginClassifier):
     --------
     >>> import rosenblatt as rb
     >>> model = rb.SoftMargin(C=1.0, tol=1e-9).fit([[0, 0], [0, 2], [2, 0], [2, 2]], [0, 0, 0, 1])
-    >>> model.coef_.round(6).tolist(), model.intercept_.round(6).tolist(), model.support_.tolist()
+    >>> model.coef_.round(6).tolist(), model.intercept_.round(6).tolist(), model.support_[0].tolist()
     ([[1.0, 1.0]], [-3.0], [1, 2, 3])
-    >>> bool(model.gap_ <= 1e-9)
+    >>> bool(model.gap_[0] <= 1e-9)
     True
     """
 
-    objective_: Any
-    dual_gap_: Any
+    objective_: FloatArray
+    dual_gap_: FloatArray
     _solutions: list[Any]
     _scheme: str
 
     @property
-    def slack_(self) -> Any:
+    def slack_(self) -> FloatArray:
         """xi_i = max(0, 1 - canonical distance) for every row."""
         if "canonical_" not in self.__dict__:
             raise AttributeError("SoftMargin has slack_ after fit")
-        several = isinstance(self.canonical_, list)
-        slack = [np.maximum(0.0, 1.0 - canonical) for canonical in (self.canonical_ if several else [self.canonical_])]
-        return slack if several else slack[0]
+        slack: FloatArray = np.maximum(0.0, 1.0 - self.canonical_)
+        return slack
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         loss: str = "hinge",
-        *,
         multiclass: str = "ovr",
-        intercept: str = "free",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
         intercept_scaling: float = 1.0,
         tol: float = 1e-3,
         max_iter: int | str = "auto",
@@ -127,7 +128,8 @@ class SoftMargin(MarginClassifier):
         self.C = C
         self.loss = loss
         self.multiclass = multiclass
-        self.intercept = intercept
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
         self.intercept_scaling = intercept_scaling
         self.tol = tol
         self.max_iter = max_iter
@@ -159,10 +161,10 @@ class SoftMargin(MarginClassifier):
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
         # All classes at once are, with two of them, w_1 = -w_0 = w/2: the machine of two classes with twice the C.
-        share = 2.0 if self.multiclass == "crammer-singer" and len(classes) == 2 else 1.0
+        share = 2.0 if self.multiclass == "crammer_singer" and len(classes) == 2 else 1.0
         costs = np.broadcast_to(share, len(codes)) if weights is None else share * weights
-        x0 = {"free": 1.0, "penalized": float(self.intercept_scaling), "none": 0.0}[self.intercept]
-        if self.multiclass == "crammer-singer" and len(classes) > 2:
+        x0 = 0.0 if not self.fit_intercept else float(self.intercept_scaling) if self.penalize_intercept else 1.0
+        if self.multiclass == "crammer_singer" and len(classes) > 2:
             self._fit_together(rows, codes, classes, self.C * costs, x0)
             return self
         problems = heads(rows, codes, len(classes), self.multiclass, weights=weights, x0=x0)
@@ -178,7 +180,7 @@ class SoftMargin(MarginClassifier):
                 head = problems[h]
                 return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))
             answer = solve_machine(machines[h], self.solver, effort, before[h] if before else None)
-            if answer[0].gap > self.tol and self.loss == "hinge" and self.intercept != "penalized" and self.C > LARGE:
+            if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > LARGE:
                 return unless_hard(problems[h].problem, machines[h], effort, answer)
             return answer
 
@@ -192,19 +194,19 @@ class SoftMargin(MarginClassifier):
         before = self._before(classes, rows_width(rows))
         watch = _count if self.verbose else None
         found = solve_crammer_singer(
-            rows, codes, len(classes), costs, x0=x0, free=self.intercept == "free", tol=float(self.tol),
+            rows, codes, len(classes), costs, x0=x0, free=self._free, tol=float(self.tol),
             max_iter=self._most(len(codes)), seed=seed_of(self.random_state), start=before[0] if before else None, watch=watch,
         )  # fmt: skip
         support = np.flatnonzero(found.multipliers.any(axis=1))
-        each: dict[str, list[Any]] = {
+        each = {
             "support_": [support],
             "multipliers_": [found.multipliers[support]],
-            "canonical_": [lead_over_rivals(rows, codes, found.W, found.bias)],
-            "margin_": [margin_of(found.W * np.sqrt(2.0))],
-            "gap_": [found.gap],
-            "dual_gap_": [found.primal - found.dual],
-            "objective_": [found.primal],
-            "n_iter_": [found.n_iter],
+            "canonical_": lead_over_rivals(rows, codes, found.W, found.bias)[None],
+            "margin_": np.array([margin_of(found.W * np.sqrt(2.0))]),
+            "gap_": np.array([found.gap]),
+            "dual_gap_": np.array([found.primal - found.dual]),
+            "objective_": np.array([found.primal]),
+            "n_iter_": found.n_iter,
         }
         self._set_each(rows, each)
         self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
@@ -220,6 +222,15 @@ class SoftMargin(MarginClassifier):
             row = int(np.flatnonzero(~np.isfinite(squares))[0])
             raise ValueError(f"the squared length of row {row} is over the largest float: scale the features")
 
+    @property
+    def _free(self) -> bool:
+        """Whether there is an intercept that costs nothing."""
+        return bool(self.fit_intercept) and not self.penalize_intercept
+
+    @property
+    def _penalized(self) -> bool:
+        return bool(self.fit_intercept) and bool(self.penalize_intercept)
+
     def _machine(self, head: Head, weights: Any) -> Machine:
         problem = head.problem
         # Where all rows cost the same, one number stands for all.
@@ -227,8 +238,8 @@ class SoftMargin(MarginClassifier):
         if problem.visited is not None:
             costs = np.zeros(len(weights))
             costs[problem.visited] = self.C * weights[problem.visited]
-        squared, free = self.loss == "squared_hinge", self.intercept == "free"
-        return Machine(problem.rows, problem.labels.signs, costs, squared, problem.x0, free)
+        squared = self.loss == "squared_hinge"
+        return Machine(problem.rows, problem.labels.signs, costs, squared, problem.x0, self._free)
 
     def _before(self, classes: Any, width: int) -> list[Any] | None:
         """The solutions that a warm start goes on from."""
@@ -242,15 +253,15 @@ class SoftMargin(MarginClassifier):
         return self._solutions if self._scheme == self.multiclass else None
 
     def _set(self, rows: Rows, found: list[Solution], steps: list[int], solvers: list[str]) -> None:
-        each: dict[str, list[Any]] = {
+        each = {
             "support_": [np.flatnonzero(solution.multipliers) for solution in found],
             "multipliers_": [solution.multipliers[np.flatnonzero(solution.multipliers)] for solution in found],
-            "canonical_": [solution.margins for solution in found],
-            "margin_": [margin_of(solution.w) for solution in found],
-            "gap_": [solution.gap for solution in found],
-            "dual_gap_": [max(0.0, solution.primal - solution.dual) for solution in found],
-            "objective_": [solution.primal for solution in found],
-            "n_iter_": steps,
+            "canonical_": found[0].margins[None] if len(found) == 1 else np.stack([solution.margins for solution in found]),
+            "margin_": np.array([margin_of(solution.w) for solution in found]),
+            "gap_": np.array([solution.gap for solution in found]),
+            "dual_gap_": np.array([max(0.0, solution.primal - solution.dual) for solution in found]),
+            "objective_": np.array([solution.primal for solution in found]),
+            "n_iter_": max(steps),
         }
         self._set_each(rows, each)
         self.coef_ = np.array([solution.w for solution in found])
@@ -264,7 +275,7 @@ class SoftMargin(MarginClassifier):
         """Passes or steps at most."""
         if not isinstance(self.max_iter, str):
             return int(self.max_iter)
-        least = ITERATIONS * (TOGETHER if self.multiclass == "crammer-singer" else 1)
+        least = ITERATIONS * (TOGETHER if self.multiclass == "crammer_singer" else 1)
         return max(least, min(VISITS // n, MOST))
 
     def _stop(self, gap: float, steps: int, most: int) -> Stop:
@@ -284,8 +295,9 @@ class SoftMargin(MarginClassifier):
     def _check_parameters(self) -> None:
         number("C", self.C, most=float("inf"))
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
-        one_of("multiclass", self.multiclass, ("ovr", "ovo", "crammer-singer"))
-        one_of("intercept", self.intercept, ("free", "penalized", "none"))
+        one_of("multiclass", self.multiclass, ("ovr", "ovo", "crammer_singer"))
+        flag("fit_intercept", self.fit_intercept)
+        flag("penalize_intercept", self.penalize_intercept)
         one_of("solver", self.solver, ("auto", *SOLVERS))
         number("intercept_scaling", self.intercept_scaling)
         number("tol", self.tol)
@@ -297,10 +309,10 @@ class SoftMargin(MarginClassifier):
         check_n_jobs_and_verbose(self)
         if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):
             raise ValueError(f"solver={self.solver!r} is not for loss={self.loss!r}")
-        if np.inf == self.C and (self.intercept == "penalized" or self.multiclass == "crammer-singer"):
-            raise ValueError("C=inf is the hard margin: its intercept is 'free' or 'none', and its multiclass 'ovr' or 'ovo'")
-        if self.multiclass == "crammer-singer" and self.loss != "hinge":
-            raise ValueError(f"multiclass='crammer-singer' has the hinge only, got loss={self.loss!r}")
+        if np.inf == self.C and (self._penalized or self.multiclass == "crammer_singer"):
+            raise ValueError("C=inf is the hard margin, which needs penalize_intercept=False and multiclass='ovr' or 'ovo'")
+        if self.multiclass == "crammer_singer" and self.loss != "hinge":
+            raise ValueError(f"multiclass='crammer_singer' has the hinge only, got loss={self.loss!r}")
 
 
 def _report(steps: int, gap: float) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Rows, rows_as_matrix, take_rows
 from ..online.stopping import Stop
 from ..scores import votes_of_pairs
@@ -13,16 +14,18 @@ from .base import LinearClassifier
 
 
 class MarginClassifier(LinearClassifier):
-    """Base of the estimators that are made of support vectors. With more than two classes each attribute but `coef_` and
-    `intercept_` is a list with an entry for each machine."""
+    """Base of the estimators that are made of support vectors.
+
+    Several classes are several binary problems. Attributes have one entry per binary problem, also when there is one.
+    """
 
     multiclass: str
-    support_: Any
-    multipliers_: Any
-    margin_: Any
-    gap_: Any
-    canonical_: Any
-    n_iter_: Any
+    support_: list[IntArray]
+    multipliers_: list[FloatArray]
+    margin_: FloatArray
+    gap_: FloatArray
+    canonical_: FloatArray
+    n_iter_: int
     solver_: str
     stop_: Stop
 
@@ -32,8 +35,7 @@ class MarginClassifier(LinearClassifier):
         if "_support_rows" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has support_vectors_ after fit")
         rows, places = self._support_rows
-        vectors = [rows_as_matrix(take_rows(rows, place), 0, len(place)) for place in places]
-        return vectors if isinstance(self.support_, list) else vectors[0]
+        return [rows_as_matrix(take_rows(rows, place), 0, len(place)) for place in places]
 
     def __getstate__(self) -> Any:
         """A saved model holds its support vectors, not all of X."""
@@ -44,12 +46,10 @@ class MarginClassifier(LinearClassifier):
             state["_support_rows"] = take_rows(rows, every), [np.searchsorted(every, place) for place in places]
         return state
 
-    def _set_each(self, rows: Rows, each: dict[str, list[Any]]) -> None:
+    def _set_each(self, rows: Rows, each: dict[str, Any]) -> None:
         """Attributes of each machine, and the rows its support vectors are among."""
-        places = each["support_"]
-        several = len(places) > 1
-        self.__dict__.update({name: values if several else values[0] for name, values in each.items()})
-        self._support_rows = (rows, places)
+        self.__dict__.update(each)
+        self._support_rows = (rows, each["support_"])
 
     def _scores(self, X: Any) -> Any:
         scores = super()._scores(X)

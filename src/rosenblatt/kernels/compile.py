@@ -54,6 +54,12 @@ class _Cache(FunctionCache):
 
     _impl_class = _Impl
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        # Numba unpickles an index before it compares stamps, which fails where a class has since been renamed. It compares
+        # versions before that.
+        self._cache_file._version += f" {digest_of_sources()}"
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         with contextlib.suppress(OSError):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]

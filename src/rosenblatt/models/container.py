@@ -1,7 +1,7 @@
 """One safetensors file with arrays and JSON metadata, and a SHA-256 over all of it.
 
 The file is what the safetensors library writes: 8 bytes of header length, a JSON header, the arrays. The header's
-`__metadata__` has one name, `rosenblatt`, whose text is JSON again and begins `{"format":1,"sha256":"...`. The digest is that
+`__metadata__` has one name, `rosenblatt`, whose text is JSON again and begins `{"format":2,"sha256":"...`. The digest is that
 of the whole file with these 64 digits as zeros, so that no byte can change unseen; safetensors itself checks none. Nothing of
 a file is believed before its size, its header and its digest are in order; docs/model-files.md has the format in full.
 """
@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = 1
+from .format_1 import upgrade
+
+FORMAT = 2
 MOST_BYTES = 4 << 30  # of a file
 MOST_HEADER = 64 << 20  # of its header: names, metadata
 MOST_TENSORS = 100_000
@@ -159,7 +161,7 @@ def unpack(raw: bytearray | memoryview) -> Parts:
     require(version is not None, "is damaged: its metadata do not begin with their format")
     assert version is not None
     require(int(version[1]) <= FORMAT, f"was written by a newer Rosenblatt, in format {version[1]}, or is damaged")
-    require(int(version[1]) == FORMAT, f"is damaged: there is no format {version[1]}")
+    require(int(version[1]) >= 1, f"is damaged: there is no format {version[1]}")
     _check_seal(raw, length)
     told = strict_json(text, "metadata")
     require(isinstance(told, dict), "is damaged: its metadata are no object")
@@ -168,6 +170,8 @@ def unpack(raw: bytearray | memoryview) -> Parts:
         require(arrays[name].ndim == 2, f"says that {name} is transposed, which is not a matrix")
         arrays[name] = arrays[name].T
     del told["format"], told["sha256"]
+    if int(version[1]) == 1:
+        upgrade(told, arrays)
     return told, arrays
 
 

@@ -196,8 +196,8 @@ def _groups(arrays: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for name, array in arrays.items():
         first = name.split(".", 1)[0]
         require(first in groups, f"has an array {name} that no model has")
-        # Multipliers of tiny rows may be infinite; nothing is predicted from them.
-        loose = array.dtype.kind != "f" or name.startswith("fitted.multipliers_")
+        # Multipliers of tiny rows may be infinite, as may the margin of w = 0; nothing is predicted from them.
+        loose = array.dtype.kind != "f" or name.startswith(("fitted.multipliers_", "fitted.margin_"))
         require(loose or all_finite(array), f"has numbers in {name} that are not finite")
         groups[first][name] = array
     return groups

@@ -40,7 +40,7 @@ def restore_belief(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any])
     require(told["variances"].shape == coef.shape, "has variances of another shape than its weights")
     require(told["bias"].shape == told["bias_variances"].shape == (len(coef),), "has beliefs about another bias")
     require((told["variances"] >= 0).all() and (told["bias_variances"] >= 0).all(), "has variances under 0")
-    counts, joint = told["counts"], len(coef) > 1 and estimator.multiclass == "argmax"
+    counts, joint = told["counts"], len(coef) > 1 and estimator.multiclass == "joint"
     require(counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),), "has other counts of updates")
     require((counts >= 0).all(), "has fewer updates than none")
     estimator._belief = Belief(coef.copy(), told["bias"], told["variances"], told["bias_variances"], counts)
@@ -66,12 +66,10 @@ def restore_solutions(estimator: Any, meta: dict[str, Any], arrays: dict[str, An
     from ..svm.crammer_singer import CrammerSinger
     from ..svm.problem import Solution
 
-    several = len(meta["each"]) > 1
     solutions: list[Any] = []
     for h, told in enumerate(meta["each"]):
         n, primal, dual = told["rows"], float(told["primal"]), float(told["dual"])
-        support = estimator.support_[h] if several else estimator.support_
-        found = estimator.multipliers_[h] if several else estimator.multipliers_
+        support, found = estimator.support_[h], estimator.multipliers_[h]
         require(type(n) is int and 0 < n < 1 << 31 and len(support) == len(found), "has machines that do not fit together")
         inside = support.dtype.kind == "i" and support.ndim == 1 and (support >= 0).all() and (support < n).all()
         require(inside and found.dtype == np.float64 and all_finite(found), "has machines with rows that are not there")
@@ -261,9 +259,8 @@ def _more(estimator: Any, named: bool, arrays: dict[str, Any]) -> dict[str, Any]
         "fitted": {name: encode(fitted[name], f"fitted.{name}", arrays) for name in there},
         "certificate": encode(estimator.stop_.certificate, "", {}),
     }
-    proofs = fitted.get("proof_")
-    if "proof_" in fitted and not any(proofs if isinstance(proofs, list) else [proofs]):
-        more["fitted"]["proof_"] = encode(proofs, "", {})  # there is none
+    if "proof_" in fitted and not any(fitted["proof_"]):
+        more["fitted"]["proof_"] = encode(fitted["proof_"], "", {})  # there is none
     if kind.online:
         more["fixed"] = bool(fitted["_classes_fixed"])
         more["run"], kept = run_to_parts(estimator._run, estimator.keep, fitted.get("coef_"))

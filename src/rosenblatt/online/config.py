@@ -21,7 +21,7 @@ class Plan:
     update: str = "online"
     order: str = "permuted"
     step: Step = 1.0
-    max_passes: int | None = 10
+    max_iter: int | None = 10
     max_updates: int | None = None
     w_max: float | None = None
     tol: float | None = None

@@ -50,7 +50,7 @@ class Run:
             self.check_rows()
         if votes:
             self.check_logged("vote")
-        plan = replace(plan, order="cyclic", max_passes=1, since=self.seen, keep_log=votes)
+        plan = replace(plan, order="cyclic", max_iter=1, since=self.seen, keep_log=votes)
         state = self._laid_out(self.state, problem, classes)
         sums = self._laid_out(self._sums(), problem, classes) if keep == "average" else None
         result = solve(problem, rule, plan, state, sums)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..data.problem import as_heads, copy_state, read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
-from ..kernels.linear.walks import count_errors, count_errors_argmax, count_wrong
+from ..kernels.linear.walks import count_errors, count_errors_joint, count_wrong
 from ..parallel import in_order, one_blas_thread
 from .update_log import UpdateLog
 from .walks import Rooms, products, walk_through
@@ -164,7 +164,7 @@ class _Walkers:
         truth = np.ascontiguousarray((self.labels.signs if binary else self.labels.codes)[rows])
         scores, bias, found = self.walk.scores_and_products(X, self.rooms.mine)
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(self.walk))
-        (count_errors if binary else count_errors_argmax)(found, self.walk.moves, truth, weights, scores, bias, errors)
+        (count_errors if binary else count_errors_joint)(found, self.walk.moves, truth, weights, scores, bias, errors)
         return errors[alive]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.problem import copy_state, zero_sums
 from ..kernels.linear.schemes import State
-from ..kernels.linear.walks import count_votes, count_votes_argmax
+from ..kernels.linear.walks import count_votes, count_votes_joint
 from ..parallel import in_order, one_blas_thread
 from .update_log import UpdateLog, make_moves
 from .walks import Rooms, Walk, walk_through
@@ -88,7 +88,7 @@ class Vote:
         def count(start: int) -> Any:
             scores, bias, products = self.walk.scores_and_products(X[start : start + size], rooms.mine)
             votes = np.zeros_like(scores)
-            (count_votes if k == 1 else count_votes_argmax)(products, self.walk.moves, self.ballots, scores, bias, votes)
+            (count_votes if k == 1 else count_votes_joint)(products, self.walk.moves, self.ballots, scores, bias, votes)
             return votes
 
         with one_blas_thread():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.problem import Problem, as_heads, copy_state, pick_heads, read_only
-from ..kernels.linear.schemes import Argmax, Rest, State, Tape
+from ..kernels.linear.schemes import Joint, Rest, State, Tape
 from ..progress import Progress
 from .config import Plan, Result
 from .schedules import Steps
@@ -83,7 +83,7 @@ class Underway:
             self.put_back()
         counts = self.state.counts
         made, last, rows = int(counts.sum()), int((counts - before).sum()), self.problem.n_visited
-        plan.watch(Progress(passes, made, last, plan.heads, visited, rows, plan.max_passes))
+        plan.watch(Progress(passes, made, last, plan.heads, visited, rows, plan.max_iter))
 
     def retire_at_limit(self) -> None:
         self.put_back()
@@ -111,7 +111,7 @@ class Underway:
     def retire_after(self, passes: int, before: Any) -> None:
         for h in list(self.heads):
             last = int(self.state.counts[h] - before[h])
-            self.retire([h], "passes", f"max_passes={passes} used up; the last pass still made {last} updates.")
+            self.retire([h], "passes", f"max_iter={passes} used up; the last pass still made {last} updates.")
 
     def retire(self, heads: list[int], reason: str, sentence: str, certificate: Any = None) -> None:
         if not heads:
@@ -146,7 +146,7 @@ class Underway:
 
     def _true_norms(self) -> Any:
         heads = np.column_stack([as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias])
-        if isinstance(self.problem.labels, Argmax):
+        if isinstance(self.problem.labels, Joint):
             heads = heads.reshape(1, -1)
         return _norms(heads)
 

@@ -123,10 +123,10 @@ def _believe(problem: Problem, rule: Any, plan: Plan, belief: Belief) -> Believe
             if plan.order != "random" or _all_right(problem, rule, state, int(h)):
                 ended[h] = True
                 stops[h] = Stop("separated", f"pass {passes} found all {problem.n_visited} rows at a margin of 1 or more.")
-        if ended.all() or passes == plan.max_passes:
+        if ended.all() or passes == plan.max_iter:
             break
     for h in np.flatnonzero(~ended):
-        stops[h] = Stop("passes", f"max_passes={passes} used up; the last pass still made {last[h]} updates.")
+        stops[h] = Stop("passes", f"max_iter={passes} used up; the last pass still made {last[h]} updates.")
     return Believed(_put_back(problem, state, spread), stops, passes)
 
 
@@ -157,7 +157,7 @@ def _all_right(problem: Problem, rule: Any, state: State, h: int) -> bool:
 def _tell(problem: Problem, plan: Plan, state: State, before: Any, passes: int, visited: int) -> None:
     if plan.watch is not None and visited < problem.n_visited:
         made, last = int(state.counts.sum()), int((state.counts - before).sum())
-        plan.watch(Progress(passes, made, last, plan.heads, visited, problem.n_visited, plan.max_passes))
+        plan.watch(Progress(passes, made, last, plan.heads, visited, problem.n_visited, plan.max_iter))
 
 
 def _laid_out(problem: Problem, belief: Belief) -> tuple[State, Spread]:

@@ -103,7 +103,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
             visited_all = f"pass {passes} visited all {problem.n_visited} rows without an update."
             run.retire(clean, _clean(rule), looked if plan.order == "random" else visited_all)
         run.retire_judged(passes)
-        if plan.max_passes is not None and passes >= plan.max_passes:
+        if plan.max_iter is not None and passes >= plan.max_iter:
             run.retire_after(passes, before)
         if not run.heads:
             return run.result(passes)
@@ -175,7 +175,7 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
             )
         run.retire_at_limit()
         run.retire_at_norm()
-        if plan.max_passes is not None and done >= plan.max_passes:
+        if plan.max_iter is not None and done >= plan.max_iter:
             run.retire_after(done, before)
         if k % rate == 0:
             run.end_pass(done, before)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
-from ..kernels.linear.schemes import Argmax, Binary, Rest, State
+from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.sweeps import add, add_steps, trail
 
 
@@ -27,7 +27,7 @@ class Entries(NamedTuple):
     rows: Any
     steps: Any
     times: Any  # counted from `since`
-    others: Any  # Argmax: the rival class; Rest: the head; Binary: zeros
+    others: Any  # Joint: the rival class; Rest: the head; Binary: zeros
     since: int
 
     @property
@@ -125,7 +125,7 @@ class UpdateLog:
         labels, rows, others = self.problem.labels, self.local_rows, self.others
         if isinstance(labels, Binary):
             return read_only((labels.signs[rows] < 0).astype(np.int32))
-        if isinstance(labels, Argmax):
+        if isinstance(labels, Joint):
             return others
         own = labels.heads[others] == labels.codes[rows]
         return read_only(np.where(own, np.int32(-1), labels.heads[others]))

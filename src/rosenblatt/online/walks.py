@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.problem import as_heads, rows_as_matrix, take_rows
-from ..kernels.linear.schemes import Argmax, Binary, State
+from ..kernels.linear.schemes import Binary, Joint, State
 from ..kernels.linear.walks import Moves
 from .update_log import UpdateLog
 
@@ -76,7 +76,7 @@ def _online_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Moves]:
     labels, n = log.problem.labels, len(entries)
     coefs = log.steps[stretch] * (labels.signs[entries] if isinstance(labels, Binary) else 1.0)
     plus, minus = np.zeros(n, np.int32), np.full(n, -1, np.int32)
-    if isinstance(labels, Argmax):
+    if isinstance(labels, Joint):
         plus, minus = labels.codes[entries], log.others[stretch]
     coefs = np.asarray(coefs, np.float64)
     moves = Moves(where.astype(np.int64), coefs, coefs * log.problem.x0**2, plus, minus, np.ones(n, bool))

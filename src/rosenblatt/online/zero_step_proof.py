@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data.problem import Problem
 from ..kernels.linear.rows import Dense
-from ..kernels.linear.schemes import Argmax, Tape
+from ..kernels.linear.schemes import Joint, Tape
 
 
 def why_stuck(problem: Problem, asked: Tape) -> tuple[str, str]:
@@ -33,7 +33,7 @@ def _sum_is_exactly_zero(problem: Problem, asked: Tape) -> bool:
 def _signs(problem: Problem, asked: Tape) -> Any:
     """For each plane, +1, -1 or 0 for each row that asks."""
     labels = problem.labels
-    if not isinstance(labels, Argmax):
+    if not isinstance(labels, Joint):
         return [labels.signs[asked.rows]]
     own = labels.codes[asked.rows]
     return ((own == c).astype(np.int8) - (asked.others == c).astype(np.int8) for c in np.union1d(own, asked.others))

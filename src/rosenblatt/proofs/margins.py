@@ -292,7 +292,7 @@ def mistake_bound(
     >>> bound = rb.mistake_bound(X, y)
     >>> round(bound.lower, 6), round(bound.upper, 6)
     (51.0, 51.0)
-    >>> rb.Perceptron(max_passes=None).fit(X, y).n_updates_ <= bound.upper
+    >>> rb.Perceptron(max_iter=None).fit(X, y).n_updates_ <= bound.upper
     True
     """
     flag("fit_intercept", fit_intercept)

@@ -73,7 +73,7 @@ def run_bound(story: Story) -> float | None:
         and not model.warm_start
         and model.intercept_scaling == 1.0
         and bool(model.fit_intercept) == certificate.about.intercept
-        and (model.multiclass == "argmax" or len(model.classes_) == 2)
+        and (model.multiclass == "joint" or len(model.classes_) == 2)
     )
     if not plain:
         return None

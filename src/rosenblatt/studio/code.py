@@ -57,7 +57,7 @@ def _source(value: Any) -> str:
 
 SAID = (
     (r"max_updates=(\d+) updates were made", lambda found: f"{int(found[1]):,} updates were made, as many as allowed"),
-    (r"max_passes=(\d+) used up", lambda found: f"{int(found[1]):,} passes were made, as many as allowed"),
+    (r"max_iter=(\d+) used up", lambda found: f"{int(found[1]):,} passes were made, as many as allowed"),
     (r"\bover w_max=", lambda found: "over the largest allowed, "),
     (r"\brow(s?)\b", lambda found: f"point{found[1]}"),
 )

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.problem import as_heads
-from ..kernels.linear.schemes import Argmax, Binary, Rest
+from ..kernels.linear.schemes import Binary, Joint, Rest
 from ..losses import HINGE, LINEAR_MSE, LOGISTIC_MSE, NONLINEAR_MSE, SQUARED_HINGE
 from ..online.pocket import every_error
 from ..online.update_log import UpdateLog
@@ -58,8 +58,8 @@ def _soft(model: Any) -> Goal:
 
 
 def _squares(model: Any) -> Goal:
-    ridge = f" + {model.ridge:g}|w|²" if model.ridge else ""
-    return Goal(f"squared error, Σ (1 − m)²{ridge}", LINEAR_MSE.value, 1.0, float(model.ridge))
+    ridge = f" + {model.alpha:g}|w|²" if model.alpha else ""
+    return Goal(f"squared error, Σ (1 − m)²{ridge}", LINEAR_MSE.value, 1.0, float(model.alpha))
 
 
 def _through(model: Any) -> Goal:
@@ -127,7 +127,7 @@ def _moved(log: UpdateLog, steps: Any) -> Any:
     update = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
     if isinstance(labels, Binary):
         moves = [(np.zeros(len(rows), np.int64), steps * labels.signs[rows])]
-    elif isinstance(labels, Argmax):
+    elif isinstance(labels, Joint):
         moves = [(labels.codes[rows], steps), (log.others, -steps)]
     else:
         moves = [(log.others, steps * np.where(labels.heads[log.others] == labels.codes[rows], 1.0, -1.0))]
@@ -269,7 +269,7 @@ def _leads(scores: Any, data: Data) -> Any:
 
 def _signs(data: Data) -> Any | None:
     """+1 or -1 for each head and row, 0 where a row is of neither class of a pair; None: margins are leads."""
-    if data.scheme in ("binary", "argmax"):
+    if data.scheme in ("binary", "joint"):
         return None
     if data.scheme == "rest":
         return np.where(np.arange(data.n_classes)[:, None] == data.codes, 1.0, -1.0)

@@ -126,9 +126,9 @@ def parameters_of(request: Asked) -> tuple[dict[str, Any], dict[str, str]]:
     if knobs.get("init") == "given":
         knobs["init"] = _start(request, start)
         texts["init"] = f"np.array({knobs['init'].tolist()!r})"
-    if knobs.get("max_passes", 0) is None and own["max_passes"] == "auto" and request.choice.name == "NonlinearMSE":
+    if knobs.get("max_iter", 0) is None and own["max_iter"] == "auto" and request.choice.name == "NonlinearMSE":
         # Its runs have no end of their own; a pass that moves nothing ends them, so that updates limit passes.
-        knobs["max_passes"] = knobs.get("max_updates", "auto")
+        knobs["max_iter"] = knobs.get("max_updates", "auto")
     if "random_state" in own:
         knobs["random_state"] = request.seed
     return dict(request.choice.parameters) | knobs, texts
@@ -150,9 +150,9 @@ def _fit_within(request: Asked) -> Fit:
     parameters, texts = parameters_of(request)
     looks = max(1, int(MOST_WORK / (request.rows.shape[0] * (1 + request.rows.shape[1]) * request.n_classes)))
     limits: dict[str, Any] = {}
-    if isinstance(wanted := parameters.get("max_passes", 0), int | None) and (wanted is None or wanted > looks):
-        limits["max_passes"] = looks
-    if parameters.get("multiclass") == "crammer-singer" and request.n_classes > 2:
+    if isinstance(wanted := parameters.get("max_iter", 0), int | None) and (wanted is None or wanted > looks):
+        limits["max_iter"] = looks
+    if parameters.get("multiclass") == "crammer_singer" and request.n_classes > 2:
         limits["max_iter"] = max(LEAST_PASSES, MOST_LOOKS // len(request.labels))
     if request.choice.online:
         limits["max_updates"] = _first_limit(request, parameters, looks)
@@ -166,7 +166,7 @@ def _fit_within(request: Asked) -> Fit:
         parameters["inseparable"] = model.inseparable
     # What did not end the run is as it was asked for.
     held = {name: value for name, value in limits.items() if value != parameters.get(name) and _ended_by(model, name)}
-    return Fit(model, parameters | held, texts, _why_cut(held))
+    return Fit(model, parameters | held, texts, _why_cut(held, request.choice.online))
 
 
 def _fit_or_cross(request: Asked, parameters: dict[str, Any]) -> Any:
@@ -212,15 +212,15 @@ def _affordable(log: UpdateLog, limit: int) -> int:
 
 
 def _ended_by(model: Any, name: str) -> bool:
-    reason = "steps" if name == "max_iter" else name.removeprefix("max_")
-    return reason == model.stop_.reason or reason in model.stop_.heads
+    reasons = {"passes", "steps"} if name == "max_iter" else {name.removeprefix("max_")}
+    return not reasons.isdisjoint({model.stop_.reason, *model.stop_.heads})
 
 
-def _why_cut(held: dict[str, int]) -> str | None:
+def _why_cut(held: dict[str, int], online: bool) -> str | None:
     if not held:
         return None
     name, most = next(iter(held.items()))
-    if name == "max_iter":
+    if name == "max_iter" and not online:
         return f"The solver was cut after {most:,} passes, before it had reached its tolerance."
     what = plural(most, "update") if name == "max_updates" else f"{most:,} passes"
     return f"The run was cut after {what}: more would be too long to play on so many points."

@@ -82,7 +82,7 @@ KNOBS = {
             default=1000, low=1, high=MOST_UPDATES, log=True, whole=True, where=_sweeps,
         ),
         Knob(
-            "max_passes", "passes", "The run ends after so many passes over the rows; empty: no limit.",
+            "max_iter", "passes", "The run ends after so many passes over the rows; empty: no limit.",
             low=1, high=10_000, log=True, whole=True, optional=True,
         ),
         Knob(
@@ -105,20 +105,17 @@ KNOBS = {
             "loss", "loss", "What a row inside the margin costs.", kind="choice", default="hinge",
             choices=(("hinge", "hinge"), ("squared_hinge", "squared hinge")),
         ),
-        Knob("ridge", "ridge", "What the squared length of the weights costs.", default=0.0, low=0.0, high=100.0),
+        Knob("alpha", "alpha", "What the squared length of the weights costs.", default=0.0, low=0.0, high=100.0),
         Knob(
             "multiclass", "several classes",
             "How more than two classes are told apart: all in one run; each against the rest; each pair, by votes.",
-            kind="choice", default="argmax",
+            kind="choice", default="joint",
             choices=(
-                ("argmax", "together"), ("ovr", "against the rest"), ("ovo", "in pairs"), ("crammer-singer", "Crammer-Singer"),
+                ("joint", "together"), ("ovr", "against the rest"), ("ovo", "in pairs"), ("crammer_singer", "Crammer-Singer"),
             ),
         ),
         Knob("fit_intercept", "intercept", "Whether the plane may leave the origin.", kind="flag", default=True),
-        Knob(
-            "intercept", "intercept", "Whether the plane may leave the origin, and whether that costs.",
-            kind="choice", default="free", choices=(("free", "free"), ("penalized", "penalized"), ("none", "none")),
-        ),
+        Knob("penalize_intercept", "penalize intercept", "Whether the intercept counts in |w|.", kind="flag", default=False),
         Knob(
             "vote_count", "what a vote weighs", "The rows that a hypothesis met; with or without the one it was born on.",
             kind="choice", default="lifetime", choices=(("lifetime", "lifetime"), ("survivals", "survivals")),
@@ -129,7 +126,7 @@ KNOBS = {
 PSEUDO = {"schedule": "step", "start": "init"}  # knobs that are no parameters, and the parameters they go with
 
 # What differs from estimator to estimator.
-_JOINT_OR_REST = ("argmax", "ovr")
+_JOINT_OR_REST = ("joint", "ovr")
 _OTHERWISE: dict[str, dict[str, dict[str, Any]]] = {
     "Perceptron": {"multiclass": {"choices": _JOINT_OR_REST}},
     "PassiveAggressive": {
@@ -139,14 +136,14 @@ _OTHERWISE: dict[str, dict[str, dict[str, Any]]] = {
     "AROW": {
         "multiclass": {"choices": _JOINT_OR_REST},
         "order": {"choices": ("cyclic", "permuted", "random")},
-        "max_passes": {"default": 10, "high": 100, "optional": False, "help": "Passes over the rows."},
+        "max_iter": {"default": 10, "high": 100, "optional": False, "help": "Passes over the rows."},
     },
     "MaxMargin": {
         "multiclass": {"choices": ("ovr", "ovo"), "default": "ovr"},
         "tol": {"default": 1e-6, "optional": False, "high": 0.1, "help": "The gap that may be left to the widest margin."},
     },
     "SoftMargin": {
-        "multiclass": {"choices": ("ovr", "ovo", "crammer-singer"), "default": "ovr"},
+        "multiclass": {"choices": ("ovr", "ovo", "crammer_singer"), "default": "ovr"},
         "tol": {"default": 1e-3, "optional": False, "high": 0.1, "help": "The gap that may be left to the minimum."},
     },
     "NonlinearMSE": {
@@ -156,7 +153,7 @@ _OTHERWISE: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 # Parameters that nobody would turn: the tolerance of a solver that has no need of it.
-_HIDDEN = {"LinearMSE": ("tol",)}
+_HIDDEN = {"LinearMSE": ("tol",), "MaxMargin": ("max_iter",), "SoftMargin": ("max_iter",)}
 
 
 def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:

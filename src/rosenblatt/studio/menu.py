@@ -113,7 +113,7 @@ def _settled(model: Any, name: str, value: Any) -> Any:
         ended = getattr(model, "stop_", None)
         if name == "margin":
             return getattr(model, "_margin_used", value)
-        if name == "max_passes" and ended is not None and ended.reason == "passes":
+        if name == "max_iter" and ended is not None and ended.reason == "passes":
             return model.n_iter_
     return value
 

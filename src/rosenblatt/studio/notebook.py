@@ -24,7 +24,7 @@ from .page_data import opened, page_data, requests_of
 from .proof import proof_of
 from .recording import record
 from .request import Asked, RequestError, asked
-from .solver_paths import each_of, path_of
+from .solver_paths import path_of
 from .table import Flat, flat
 
 # --- What would make a fitted model again from its rows: whether it was fitted on these, and with which weights.
@@ -116,10 +116,10 @@ def _at_their_margins(model: Any, X: Any, codes: Any) -> bool:
     """Whether rows are as far from the planes as the machines say, where a model has such."""
     if not hasattr(model, "canonical_"):
         return True
-    known, k = np.array(each_of(model.canonical_)), len(model.classes_)
+    known, k = model.canonical_, len(model.classes_)
     if known.shape[1] != len(codes):
         return False
-    scheme = "binary" if k == 2 else {"ovo": "pairs", "crammer-singer": "argmax"}.get(model.multiclass, "rest")
+    scheme = "binary" if k == 2 else {"ovo": "pairs", "crammer_singer": "joint"}.get(model.multiclass, "rest")
     weights = np.column_stack([model.intercept_, model.coef_])
     margins, counted = margins_of(weights, Data(X, codes, k, scheme, 1.0))
     counted = counted & np.isfinite(known)
@@ -131,7 +131,7 @@ def _at_their_margins(model: Any, X: Any, codes: Any) -> bool:
 
 AGAIN = "The run is a new one, on these points."
 # Parameters that do not change where a run leads, or that are spoken of otherwise.
-ELSE = ("log", "n_jobs", "verbose", "random_state", "max_updates", "max_passes", "certify", "inseparable", "max_iter")
+ELSE = ("log", "n_jobs", "verbose", "random_state", "max_updates", "max_iter", "certify", "inseparable")
 WEIGHTED = "Its rows were weighted; errors, loss and proof count each as one here."
 ELSEWHERE = (
     "It is shown where it ended: a fit on these rows, each counted once, ends elsewhere. "

@@ -44,7 +44,7 @@ _NOTHING: dict[str, Any] = {
 
 
 def _intercept(wanted: Asked) -> bool:
-    return bool(wanted.knobs.get("fit_intercept", True)) and wanted.knobs.get("intercept") != "none"
+    return bool(wanted.knobs.get("fit_intercept", True))
 
 
 def _sentence(certificate: Certificate) -> str:

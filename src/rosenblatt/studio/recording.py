@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..catalog import ALGORITHMS
-from ..kernels.linear.schemes import Argmax, Rest
+from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import ballots, births
 from ..online.update_log import UpdateLog
 from ..reporting.story import evenly
@@ -221,13 +221,13 @@ def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
     if k == 2:
         return "binary"
     if log is not None:
-        return "argmax" if isinstance(log.problem.labels, Argmax) else "rest"
-    return {"argmax": "argmax", "crammer-singer": "argmax", "ovo": "pairs"}.get(getattr(model, "multiclass", "ovr"), "rest")
+        return "joint" if isinstance(log.problem.labels, Joint) else "rest"
+    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(getattr(model, "multiclass", "ovr"), "rest")
 
 
 def _x0(model: Any) -> float:
     """Of a model that was solved: `intercept_` is weight 0, and the constant before it 1."""
-    return float(getattr(model, "fit_intercept", getattr(model, "intercept", "none") != "none"))
+    return float(getattr(model, "fit_intercept", False))
 
 
 def _class_codes(classes: Any) -> list[int]:

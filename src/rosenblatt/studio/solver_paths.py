@@ -25,14 +25,9 @@ from .request import Asked, RequestError
 # --- What a margin machine says of itself: the street, who holds it, who is inside, and how exactly that is known.
 
 
-def each_of(value: Any) -> list[Any]:
-    """One entry for each machine."""
-    return value if isinstance(value, list) else [value]
-
-
 def support_of(model: Any) -> list[int]:
     """The rows that hold a plane, of any machine."""
-    found: list[int] = np.unique(np.concatenate(each_of(model.support_))).tolist()
+    found: list[int] = np.unique(np.concatenate(model.support_)).tolist()
     return found
 
 
@@ -41,16 +36,16 @@ def margin_machine(model: Any) -> dict[str, Any] | None:
     row's largest slack, the sum of their objectives, and the widest gap."""
     if not hasattr(model, "support_"):
         return None
-    canonical = np.array(each_of(model.canonical_))
+    canonical = model.canonical_
     with np.errstate(invalid="ignore"):
         slack = np.nan_to_num(np.maximum(0.0, 1.0 - canonical), nan=0.0, posinf=0.0).max(axis=0)
-    objective = sum(each_of(model.objective_)) if hasattr(model, "objective_") else 0.5 * float(np.square(model.coef_).sum())
+    objective = float(model.objective_.sum()) if hasattr(model, "objective_") else 0.5 * float(np.square(model.coef_).sum())
     return {
-        "margin": finite(min(each_of(model.margin_))),
+        "margin": finite(float(model.margin_.min())),
         "support": support_of(model),
         "slack": slack.tolist(),
         "objective": finite(objective),
-        "gap": finite(max(each_of(model.gap_))),
+        "gap": finite(float(model.gap_.max())),
     }
 
 
@@ -96,14 +91,14 @@ def _framed(steps: list[Step], zeros: str | None = None) -> Frames:
         return Frames(np.concatenate([np.zeros_like(weights[:1]), weights]), [zeros, *titles])
     if not hasattr(steps[-1][0], "support_"):
         return Frames(weights, titles)
-    margins = [float(min(each_of(model.margin_))) for model, _ in steps]
+    margins = [float(model.margin_.min()) for model, _ in steps]
     return Frames(weights, titles, [support_of(model) for model, _ in steps], margins)
 
 
 def _affordable(wanted: Asked) -> int:
     rows, columns = wanted.rows.shape
     k, scheme = wanted.n_classes, wanted.knobs.get("multiclass")
-    machines = 1 if k == 2 or scheme in ("argmax", "crammer-singer") else k * (k - 1) // 2 if scheme == "ovo" else k
+    machines = 1 if k == 2 or scheme in ("joint", "crammer_singer") else k * (k - 1) // 2 if scheme == "ovo" else k
     return int(np.clip(min(WORK / (rows * k * columns**2), MACHINES / machines), 4, FRAMES))
 
 
@@ -131,23 +126,23 @@ def _soft_margin(found: Fit, wanted: Asked) -> Frames:
 
 def _max_margin(found: Fit, wanted: Asked) -> Frames:
     model = found.model
-    largest = max(float(np.max(each, initial=0.0)) for each in each_of(model.multipliers_))
+    largest = max(float(np.max(each, initial=0.0)) for each in model.multipliers_)
     if not 1e-100 < largest < 1e100:
         return one_frame(model)
     intercept = "free" if model.fit_intercept else "none"
     before = _soft(wanted, _ladder(1e-4 * largest, largest, wanted), intercept=intercept, multiclass=model.multiclass)
-    hard = all(proof is None for proof in each_of(model.proof_))
+    hard = all(proof is None for proof in model.proof_)
     crossed = "not separable: points may cross" if wanted.n_classes == 2 else "not separable one by one: points may cross"
     return _framed([*before, (model, "widest margin" if hard else crossed)])
 
 
 def _linear_mse(found: Fit, wanted: Asked) -> Frames:
-    chosen, total = float(found.model.ridge), float(np.square(wanted.rows).sum())
+    chosen, total = float(found.model.alpha), float(np.square(wanted.rows).sum())
     if not 0.0 < total < np.inf or chosen >= 10.0 * total:
         return one_frame(found.model)
     ridges = _ladder(max(chosen, 1e-5 * total), 10.0 * total, wanted)[:0:-1]
     make = wanted.choice.make
-    models = [fit_quietly(make(**found.parameters | {"ridge": r}), wanted.rows, wanted.labels) for r in ridges]
+    models = [fit_quietly(make(**found.parameters | {"alpha": r}), wanted.rows, wanted.labels) for r in ridges]
     steps = [(model, f"ridge = {ridge:.3g}") for model, ridge in zip(models, ridges, strict=True)]
     return _framed([*steps, (found.model, f"ridge = {chosen:g}")])
 
@@ -185,7 +180,7 @@ def _stretches(found: Fit, wanted: Asked, passes: int) -> list[tuple[Any, Any, s
 def _shorter(found: Fit, wanted: Asked, counts: Any, what: str) -> list[Step]:
     """The same run, ended earlier."""
     models = [
-        fit_quietly(wanted.choice.make(**found.parameters | {"max_passes": int(p)}), wanted.rows, wanted.labels) for p in counts
+        fit_quietly(wanted.choice.make(**found.parameters | {"max_iter": int(p)}), wanted.rows, wanted.labels) for p in counts
     ]
     return [(model, f"{what} {p}") for model, p in zip(models, counts, strict=True)]
 

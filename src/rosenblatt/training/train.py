@@ -227,7 +227,7 @@ def training_margin(estimator: LinearClassifier, prepared: Prepared) -> float | 
     """Return the geometric margin of the worst training row: negative if it is misclassified, None if it is undefined."""
     if "coef_" not in estimator.__dict__ or not np.any(estimator.coef_):
         return None
-    if getattr(estimator, "multiclass", "argmax") == "ovo" and len(prepared.classes) > 2:
+    if getattr(estimator, "multiclass", "joint") == "ovo" and len(prepared.classes) > 2:
         return None
     from ..proofs.margins import margin
 
@@ -245,8 +245,7 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
     from ..certificates.statements import Inseparable
     from ..proofs.certify import certify
 
-    given = request.parameters
-    fit_intercept = bool(given.get("fit_intercept", True)) and given.get("intercept") != "none"
+    fit_intercept = bool(request.parameters.get("fit_intercept", True))
     certificate = certify(X, prepared.y, fit_intercept, None if request.certify else QUICK_PROOF_SECONDS)
     if certificate.verdict == "undecided" and not request.certify:
         return None

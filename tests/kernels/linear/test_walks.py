@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rosenblatt.kernels.linear.walks import Moves, count_errors_argmax, count_votes, count_votes_argmax, count_wrong, make_move
+from rosenblatt.kernels.linear.walks import Moves, count_errors_joint, count_votes, count_votes_joint, count_wrong, make_move
 
 D, M = 3, 11
 
@@ -60,11 +60,11 @@ def test_count_wrong_counts_rows_at_or_under_zero_however_rough_the_products(wei
 
 @weighted
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_count_errors_argmax_counts_rows_a_rival_equals_or_beats(weights: Any, k: int) -> None:
+def test_count_errors_joint_counts_rows_a_rival_equals_or_beats(weights: Any, k: int) -> None:
     start, vectors, moves, rows, hypotheses = walk(k)
     codes = (np.arange(M) % k).astype(np.int32)
     errors = np.zeros(len(hypotheses))
-    count_errors_argmax(vectors @ rows.T, moves, codes, weights, start @ rows.T, np.zeros(k), errors)
+    count_errors_joint(vectors @ rows.T, moves, codes, weights, start @ rows.T, np.zeros(k), errors)
     c = weights if weights.size else np.ones(M)
     for found, W in zip(errors, hypotheses, strict=True):
         scores = rows @ W.T
@@ -85,11 +85,11 @@ def test_count_votes_gives_every_hypothesis_its_ballots(seed: int) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_count_votes_argmax_gives_the_ballots_to_the_best_head(k: int) -> None:
+def test_count_votes_joint_gives_the_ballots_to_the_best_head(k: int) -> None:
     start, vectors, moves, rows, hypotheses = walk(k)
     ballots = np.arange(len(hypotheses)) % 3 * 1.5
     votes, expected = np.zeros((k, M)), np.zeros((k, M))
-    count_votes_argmax(vectors @ rows.T, moves, ballots, start @ rows.T, np.zeros(k), votes)
+    count_votes_joint(vectors @ rows.T, moves, ballots, start @ rows.T, np.zeros(k), votes)
     for ballot, W in zip(ballots, hypotheses, strict=True):
         expected[(rows @ W.T).argmax(axis=1), np.arange(M)] += ballot
     np.testing.assert_allclose(votes, expected)
@@ -112,19 +112,19 @@ def test_a_row_on_the_plane_is_an_error_of_both_signs_and_a_vote_for_the_smaller
 def test_equal_heads_are_an_error_and_a_vote_for_the_first() -> None:
     products, scores = np.zeros((1, 3)), np.zeros((3, 3))
     errors, votes = np.zeros(1), np.zeros((3, 3))
-    count_errors_argmax(products, still(), np.arange(3, dtype=np.int32), np.zeros(0), scores.copy(), np.zeros(3), errors)
-    count_votes_argmax(products, still(), np.ones(1), scores.copy(), np.zeros(3), votes)
+    count_errors_joint(products, still(), np.arange(3, dtype=np.int32), np.zeros(0), scores.copy(), np.zeros(3), errors)
+    count_votes_joint(products, still(), np.ones(1), scores.copy(), np.zeros(3), votes)
     assert errors.tolist() == [3.0]
     np.testing.assert_array_equal(votes, [[1.0] * 3, [0.0] * 3, [0.0] * 3])
 
 
 def test_a_move_that_completes_nothing_is_not_counted() -> None:
     errors = np.zeros(0)
-    count_errors_argmax(
+    count_errors_joint(
         np.ones((1, 2)), still(ends=False), np.zeros(2, np.int32), np.zeros(0), np.zeros((2, 2)), np.zeros(2), errors
     )
     votes = np.zeros((2, 2))
-    count_votes_argmax(np.ones((1, 2)), still(ends=False), np.zeros(0), np.zeros((2, 2)), np.zeros(2), votes)
+    count_votes_joint(np.ones((1, 2)), still(ends=False), np.zeros(0), np.zeros((2, 2)), np.zeros(2), votes)
     assert not votes.any()
 
 

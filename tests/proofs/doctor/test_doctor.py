@@ -49,7 +49,7 @@ def test_separable_rows_have_margin_radius_and_bound_in_the_sentence() -> None:
     assert verdict.evidence["easy"]  # 5 rows, fewer than twice 2 columns and an intercept
     assert "Cover" in verdict.sentence
     assert not found.of("degree")
-    assert "Perceptron(max_passes=None)" in found.findings[-1].sentence
+    assert "Perceptron(max_iter=None)" in found.findings[-1].sentence
 
 
 def test_a_tiny_margin_is_slow_and_not_stuck() -> None:

@@ -8,10 +8,10 @@ import { expand } from "../../../src/rosenblatt/studio/page/model/recording.js";
 import { blobs, drawn, recorded } from "./runs.js";
 
 const BOX = [-1.3, 1.1, -0.9, 1.2];
-/** @type {["binary" | "argmax" | "rest", number][]} */
-const RUNS = [["binary", 1], ["binary", 2], ["argmax", 1], ["argmax", 2], ["rest", 1], ["rest", 2]];
+/** @type {["binary" | "joint" | "rest", number][]} */
+const RUNS = [["binary", 1], ["binary", 2], ["joint", 1], ["joint", 2], ["rest", 1], ["rest", 2]];
 
-/** @param {"binary" | "argmax" | "rest"} scheme @param {number} degree @param {number} seed */
+/** @param {"binary" | "joint" | "rest"} scheme @param {number} degree @param {number} seed */
 function voted(scheme, degree, seed) {
   /** @type {[number, number][]} */
   const centres = scheme === "binary" ? [[-0.2, 0], [0.2, 0.1]] : [[-0.4, 0], [0.4, 0], [0, 0.5], [0.1, -0.4]];
@@ -37,7 +37,7 @@ function asked(recording, t, x, y) {
     for (let h = 0; h < heads; h++) {
       const votes = ballots[run.scheme === "rest" ? n * heads + h : n];
       all[h] += votes;
-      if (run.scheme === "argmax" ? recording.judge(w, row, 0) === h : recording.score(w, h, row) > 0) yes[h] += votes;
+      if (run.scheme === "joint" ? recording.judge(w, row, 0) === h : recording.score(w, h, row) > 0) yes[h] += votes;
     }
   }
   return yes.map((votes, h) => votes / (all[h] || 1));
@@ -62,7 +62,7 @@ for (const [scheme, degree] of RUNS) {
 
 test("equal and flat planes: the smaller label, everywhere", () => {
   const { points, labels } = blobs(9, [[-0.4, 0], [0.4, 0], [0, 0.5]], 0.1, 2);
-  const recording = recorded(points, labels, { scheme: "argmax", most: 4 });
+  const recording = recorded(points, labels, { scheme: "joint", most: 4 });
   recording.ballots = Float64Array.from([3, 0, 0, 0, 0]); // the weights of zeros
   const ballot = new Ballot(recording, BOX);
   ballot.count(0, 1e6);

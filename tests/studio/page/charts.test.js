@@ -121,7 +121,7 @@ test("the proof's curves keep to their bounds and say so", () => {
 
 test("of several classes the halved norm is shown, as the bound has it", () => {
   const three = blobs(30, [[0, 1], [1, -0.5], [-1, -0.5]], 0.3, 4);
-  const joint = recorded(three.points, three.labels, { scheme: "argmax" });
+  const joint = recorded(three.points, three.labels, { scheme: "joint" });
   const proof = proofOf(run, Array.from(run.at(run.length)));
   const halved = Array.from({ length: joint.length + 1 }, (_, t) => joint.at(t).reduce((sum, v) => sum + v * v, 0) / 2);
   const convergence = /** @type {any} */ ({ ...proof.convergence, norms: f64(halved) });

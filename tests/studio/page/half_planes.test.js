@@ -43,7 +43,7 @@ function nearestLine(planes, x, y) {
   return least;
 }
 
-for (const [scheme, centres] of [["binary", 2], ["argmax", 3], ["rest", 3], ["pairs", 3]]) {
+for (const [scheme, centres] of [["binary", 2], ["joint", 3], ["rest", 3], ["pairs", 3]]) {
   test(`${scheme}: inside the polygon exactly where all rows are right`, () => {
     let [inside, outside] = [0, 0];
     for (let seed = 0; seed < 60; seed++) {
@@ -70,7 +70,7 @@ for (const [scheme, centres] of [["binary", 2], ["argmax", 3], ["rest", 3], ["pa
         w[slice.head * recording.width + y] = v;
         const right = allRight(recording, w, slice.head, margin);
         assert.equal(holds(polygon, u, v), right, `seed ${seed}, point ${u} ${v}`);
-        if (scheme === "argmax" && right && stuck === 0 && margin === 0) {
+        if (scheme === "joint" && right && stuck === 0 && margin === 0) {
           for (let row = 0; row < recording.count; row++) {
             assert.equal(recording.judge(w, recording.rows, row), recording.codes[row]);
           }
@@ -85,7 +85,7 @@ for (const [scheme, centres] of [["binary", 2], ["argmax", 3], ["rest", 3], ["pa
 
 test("rows that are wrong between two other classes are counted", () => {
   const { points, labels } = blobs(60, APART, 1.6, 4);
-  const recording = recorded(points, labels, { scheme: "argmax", most: 40 });
+  const recording = recorded(points, labels, { scheme: "joint", most: 40 });
   const { stuck } = halfPlanes(recording, recording.length, { x: 1, y: 2, head: 0 });
   const w = recording.at(recording.length);
   const lost = recording.codes.filter((own, row) => {

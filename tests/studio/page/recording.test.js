@@ -6,7 +6,7 @@ import { blobs, recorded, solved } from "./runs.js";
 const three = blobs(30, [[0, 1], [1, -0.5], [-1, -0.5]], 0.9, 4);
 
 test("among equal scores the smaller class is chosen, and on the plane the first", () => {
-  const joint = recorded(three.points, three.labels, { scheme: "argmax", most: 3 });
+  const joint = recorded(three.points, three.labels, { scheme: "joint", most: 3 });
   assert.equal(joint.judge(new Float64Array(9), joint.rows, 5), 0);
   const two = recorded([[0, 0], [1, 1]], [0, 1], { most: 0 });
   assert.equal(two.judge(new Float64Array(3), two.rows, 1), 0);

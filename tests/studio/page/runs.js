@@ -52,7 +52,7 @@ export function blobs(count, centres, spread, seed) {
 
 /**
  * @param {[number, number][]} points @param {number[]} labels
- * @param {{scheme?: "binary" | "argmax" | "rest", degree?: number, most?: number, margin?: number, step?: number,
+ * @param {{scheme?: "binary" | "joint" | "rest", degree?: number, most?: number, margin?: number, step?: number,
  *   start?: number[]}} [knobs]
  */
 export function perceptronRun(points, labels, knobs = {}) {

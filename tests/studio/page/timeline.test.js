@@ -7,7 +7,7 @@ import { PALETTE } from "./palette.js";
 import { blobs, recorded, solved } from "./runs.js";
 
 const { points, labels } = blobs(50, [[-0.3, -0.2], [0.3, 0.2], [0, 0.6]], 0.9, 5);
-const run = recorded(points, labels, { scheme: "argmax", most: 333 });
+const run = recorded(points, labels, { scheme: "joint", most: 333 });
 
 test("each update is in one column, under the class of its row", () => {
   for (const [length, columns] of [[run.length, 40], [run.length, 1], [run.length, 900], [2 * run.length, 100]]) {
@@ -21,7 +21,7 @@ test("each update is in one column, under the class of its row", () => {
 });
 
 test("a batch counts all its rows, and the fullest column is the highest", () => {
-  const batch = recorded(points, labels, { scheme: "argmax", most: 6 });
+  const batch = recorded(points, labels, { scheme: "joint", most: 6 });
   batch.edges = Int32Array.of(0, 4, 6); // two updates, of four rows and of two
   batch.length = 2;
   const { counts, most } = binned(batch, 2, 3);

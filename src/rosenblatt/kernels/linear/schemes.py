@@ -5,7 +5,7 @@ makes one of them. Every sweep, replay and average is a loop over these two.
 
     scheme   the row asks for a move when            the move
     Binary   y <w, p> <= margin                      w += tau y p
-    Argmax   <w_l, p> - max_z <w_z, p> <= margin     w_l += tau p, w_z -= tau p   (z: the smallest label among equals)
+    Joint   <w_l, p> - max_z <w_z, p> <= margin     w_l += tau p, w_z -= tau p   (z: the smallest label among equals)
     Rest     y_h <w_h, p> <= margin, each head h     w_h += tau y_h p             (y_h = +1 where h is the row's label)
 
 p is the augmented row (x_0, x); `bias` holds weight 0 of each head in float64, so that a score is <w, x> + x_0 bias.
@@ -27,7 +27,7 @@ class Binary(NamedTuple):
     weights: Any  # float64, one for each row, or none at all where every row weighs 1
 
 
-class Argmax(NamedTuple):
+class Joint(NamedTuple):
     codes: Any  # int32, 0..k-1 for each row
     weights: Any
 
@@ -41,7 +41,7 @@ class Rest(NamedTuple):
 class State(NamedTuple):
     """The weights on their way, and what is counted along: one entry per head that runs on its own."""
 
-    w: Any  # Binary: d. Argmax, Rest: k x d (dense) or d x k (CSR)
+    w: Any  # Binary: d. Joint, Rest: k x d (dense) or d x k (CSR)
     bias: Any  # float64, one per weight vector
     counts: Any  # int64, updates made so far
     sqnorms: Any  # float64, the squared norm of the augmented weights; kept current where w_max is set
@@ -55,7 +55,7 @@ class Tape(NamedTuple):
     rows: Any  # int64
     steps: Any  # float64, tau > 0
     times: Any  # int64, position of the row within this call
-    others: Any  # int32, Argmax: the rival; Rest: the head; Binary: unused
+    others: Any  # int32, Joint: the rival; Rest: the head; Binary: unused
     margins: Any  # float64, the margin that asked for the move
 
 
@@ -129,7 +129,7 @@ def _(labels: Any, other: Any) -> Any:
     return 0
 
 
-@judge.of(Argmax)
+@judge.of(Joint)
 def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
     scores, label, rival = state.scores, labels.codes[i], -1
     dots(rows, i, state.w, scores)
@@ -145,7 +145,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
     return write(tape, used, i, rival, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
 
 
-@move.of(Argmax)
+@move.of(Joint)
 def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
     label = labels.codes[i]
     axpy_head(rows, i, tau, w, label)
@@ -154,12 +154,12 @@ def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bia
     bias[other] -= tau * x0
 
 
-@length.of(Argmax)
+@length.of(Joint)
 def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
     return 2.0 * (sqnorm(rows, i) + x0 * x0)
 
 
-@head_of.of(Argmax)
+@head_of.of(Joint)
 def _(labels: Any, other: Any) -> Any:
     return 0
 
@@ -202,5 +202,5 @@ def _weight(labels: Any, i: Any) -> Any:
     return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
 
 
-for _scheme in (Binary, Argmax, Rest):
+for _scheme in (Binary, Joint, Rest):
     weight_of.of(_scheme)(_weight)

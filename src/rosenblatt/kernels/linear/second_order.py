@@ -14,7 +14,7 @@ import numpy as np
 from ..compile import REORDER, inlined, kernel, operation
 from .rows import CSR, Dense, ask, dot, dots, prefetch, span
 from .rules import gain
-from .schemes import Argmax, Binary, Rest, weight_of
+from .schemes import Binary, Joint, Rest, weight_of
 from .sweeps import DONE, OVERFLOW
 
 
@@ -150,7 +150,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any
     return True
 
 
-@adapt.of(Argmax)
+@adapt.of(Joint)
 def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any:
     scores, label, rival = state.scores, labels.codes[i], -1
     dots(rows, i, state.w, scores)

@@ -68,7 +68,7 @@ def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: An
 
 
 @kernel
-def count_errors_argmax(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
+def count_errors_joint(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
     """errors[n] += what the rows weigh that hypothesis n of an argmax walk gets wrong; a row that a rival equals is wrong."""
     k, m, n = scores.shape[0], codes.shape[0], 0
     for s in range(moves.coefs.shape[0]):
@@ -103,7 +103,7 @@ def count_votes(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any,
 
 
 @kernel
-def count_votes_argmax(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
+def count_votes_joint(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
     """votes[h] += the ballots of the hypotheses whose best head is h, the first among equals."""
     k, m, n = scores.shape[0], scores.shape[1], 0
     for s in range(moves.coefs.shape[0]):

@@ -285,7 +285,7 @@ def _when_separable(evidence: dict[str, Any], certificate: Separable, scaler: st
     if after is not None and after * GAIN < bound:
         bound, before, tools = after, f"{scaler}, then ", [scaler]
     if bound <= PATIENT:
-        return f"{before}Perceptron(max_passes=None), which stops by itself within {updates(bound)}", [*tools, "Perceptron"]
+        return f"{before}Perceptron(max_iter=None), which stops by itself within {updates(bound)}", [*tools, "Perceptron"]
     return f"{before}MaxMargin, which solves for the widest margin instead of waiting for mistakes to end", [
         *tools,
         "MaxMargin",
@@ -300,7 +300,7 @@ def _when_not(evidence: dict[str, Any], degrees: list[dict[str, Any]], scaler: s
         yield f"look at {them}, whether the {'labels are' if len(wrong) > 1 else 'label is'} right", ["labels"]
     won = next((found for found in degrees if found["verdict"] == "separable"), None)
     if won is not None:
-        learner = "Perceptron(max_passes=None)" if won["bound"] <= PATIENT else "MaxMargin"
+        learner = "Perceptron(max_iter=None)" if won["bound"] <= PATIENT else "MaxMargin"
         if "duplicates" in evidence:
             learner = "SoftMargin"
         first = "StandardScaler" if any(won["shifts"]) else "MaxAbsScaler"

@@ -96,17 +96,23 @@ def passes(facts: Facts) -> Chart | None:
     titles = [f"pass {n}: {plural(e, 'error')} at its end" for n, e in zip(seen.numbers, errors, strict=True)]
     dots = len(errors) <= MAX_PASSES_WITH_BARS
     marks.append(Line(seen.numbers.tolist(), errors.tolist(), "training", label, dots=dots, titles=titles))
-    kept = getattr(facts.story.estimator, "pocket_errors_", None)
+    kept = _pocket_errors(facts)
     if found is not None:
         marks.append(Marker(found.place, found.errors, f"pocket: {plural(found.errors, 'error')}", "test"))
-    elif isinstance(kept, int | float):
-        marks.append(Rule(y=float(kept), text=f"pocket: {plural(kept, 'error')}", tone="test"))
+    elif kept is not None:
+        marks.append(Rule(y=kept, text=f"pocket: {plural(kept, 'error')}", tone="test"))
     tops = [errors.max(), *(float(max(mark.top)) for mark in marks if isinstance(mark, Bars))]
     x = nice_axis("pass", 0.0, float(seen.numbers[-1]), whole=True)
     x = Axis(x.label, x.low, x.high + 0.02 * x.high, tuple(tick for tick in x.ticks if tick[0] > 0))
     y_label = "rows" if isinstance(marks[0], Bars) else "training errors"
     y = nice_axis(y_label, 0.0, max(1.0, 1.06 * float(max(tops))), whole=True)
     return Chart("passes", "Training errors, pass by pass", _caption(facts, seen, errors, found, kept), tuple(marks), x, y)
+
+
+def _pocket_errors(facts: Facts) -> float | None:
+    """Return the errors of the estimator's pocket, if it has one for all classes together."""
+    kept = getattr(facts.story.estimator, "pocket_errors_", None)
+    return float(kept[0]) if kept is not None and len(kept) == 1 else None
 
 
 def _update_bars(seen: Passes, errors: FloatArray) -> Iterator[Bars]:
@@ -133,7 +139,7 @@ def _caption(facts: Facts, seen: Passes, errors: FloatArray, found: PocketPositi
             f" {what} found at update {count(found.update)} with {plural(found.errors, 'error')},"
             f" in pass {count(inside)} of {count(last)}."
         )
-    elif isinstance(pocket_errors, int | float):
+    elif pocket_errors is not None:
         caption += f" The pocket contains the weights with the fewest errors, {count(pocket_errors)}."
     if keep == "average" and facts.has_rows:
         wrong = int((facts.predicted != facts.codes).sum())

@@ -386,6 +386,6 @@ function stillTrue(before, now) {
   if (!before?.proof) return null;
   const was = before.request;
   const same = was.points === now.points && was.labels === now.labels && was.degree === now.degree && was.scaled === now.scaled;
-  const through = ["fit_intercept", "intercept"].every((name) => was.knobs[name] === now.knobs[name]); // the origin, or not
+  const through = was.knobs.fit_intercept === now.knobs.fit_intercept; // the origin, or not
   return same && through ? { ...before.proof, convergence: null } : null;
 }

@@ -35,7 +35,7 @@ export function halfPlanes(recording, t, slice, margin = 0) {
   const { x, y, head } = slice;
   const w = recording.at(t);
   const planes = new Float64Array(3 * count);
-  const joint = run.scheme === "argmax";
+  const joint = run.scheme === "joint";
   let stuck = 0;
   for (let n = 0; n < count; n++) {
     const sign = joint ? (codes[n] === head ? 1 : -1) : sideOf(run, codes[n], head);

@@ -9,7 +9,7 @@
  *   pocket: {t: number[], errors: number[], heads?: {t: number[], errors: number[]}[]} | null}} Curves
  * @typedef {{margin: number | null, support: number[], slack: number[] | null, objective: number | null,
  *   gap: number | null}} Machine
- * @typedef {{algorithm: string, title: string, scheme: "binary" | "argmax" | "rest" | "pairs", heads: number,
+ * @typedef {{algorithm: string, title: string, scheme: "binary" | "joint" | "rest" | "pairs", heads: number,
  *   classes: number[], features: Features, start: Packed, log: Log | null, frames: Frames | null, updates: number,
  *   pairs: number[][] | null, cut: string | null, curves: Curves, average: {at: Packed, weights: Packed} | null,
  *   ballots: Packed | null, readings: Record<string, number>, margin_machine: Machine | null,
@@ -115,7 +115,7 @@ export class Recording {
     const own = this.codes[this.moved[entry]];
     const other = this.others[entry];
     if (this.run.scheme === "binary") return [[0, own === 1 ? 1 : -1]];
-    if (this.run.scheme === "argmax") return [[own, 1], [other, -1]];
+    if (this.run.scheme === "joint") return [[own, 1], [other, -1]];
     return [[other, own === other ? 1 : -1]];
   }
 
