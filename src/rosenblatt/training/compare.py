@@ -109,13 +109,13 @@ def _run(request: Request, prepared: Prepared, name: str, watch: Watch | None) -
     if prepared.codes_test is not None and prepared.X_test is not None:
         predicted = predict_codes(estimator, prepared.X_test)
         test, right = Confusion.of(prepared.codes_test, predicted, n_classes), predicted == prepared.codes_test
-    passes, stop = getattr(estimator, "n_iter_", None), getattr(estimator, "stop_", None)
+    stop = getattr(estimator, "stop_", None)
     return Entry(
         name,
         train,
         test,
         margin=training_margin(estimator, prepared),
-        passes=passes if isinstance(passes, int) else None,
+        passes=getattr(estimator, "n_iter_", None),
         updates=getattr(estimator, "n_updates_", None),
         stop="" if stop is None else stop.reason,
         seconds=seconds,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..reporting.terminal import sparkline
@@ -59,7 +58,7 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
         ("features", count(outcome.recipe.width)),
         ("classes", count(len(outcome.classes))),
         ("algorithm", _title(outcome)),
-        ("passes", count(passes) if isinstance(passes, int) else ""),
+        ("passes", "" if passes is None else count(passes)),
         ("updates", count(updates) if updates else ""),
         ("training error", percent(outcome.train.error, 2)),
     ]
@@ -86,8 +85,8 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "parameters": {name: _plain(value) for name, value in estimator.get_params().items()},
         "stop": None if stop is None else {"reason": stop.reason, "sentence": stop.sentence},
-        "passes": _whole(getattr(estimator, "n_iter_", None)),
-        "updates": _whole(getattr(estimator, "n_updates_", None)),
+        "passes": getattr(estimator, "n_iter_", None),
+        "updates": getattr(estimator, "n_updates_", None),
         "updates_possible": outcome.bound,
         "updates_per_pass": [each.new_updates for each in outcome.history],
         "training": outcome.train.to_dict(),
@@ -136,7 +135,7 @@ def _stop(stop: Stop) -> str:
 def _work(outcome: Outcome) -> str:
     passes, updates = getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None)
     parts = []
-    if isinstance(passes, int):
+    if passes is not None:
         parts.append(plural(passes, "pass", "passes"))
     if updates is not None:
         bound = outcome.bound
@@ -165,13 +164,6 @@ def _margin(margin: float, errors: int) -> str:
     if errors == 0:
         return "none (a row lies on the plane)"
     return f"none ({plural(errors, 'row')} misclassified, the worst by {short(abs(margin))})"
-
-
-# --- Plain values
-
-
-def _whole(value: int | Iterable[int] | None) -> int | list[int] | None:
-    return value if value is None or isinstance(value, int) else [int(each) for each in value]
 
 
 def _plain(value: object) -> str | int | float | bool | None:
