@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..catalog import ALGORITHMS
+from ..estimators.base import TrainingSet, row_weights
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import ballots, births
 from ..online.update_log import UpdateLog
@@ -118,7 +119,9 @@ def _whole(model: Any, rows: Any, labels: Any) -> UpdateLog | None:
     log: UpdateLog | None = getattr(model, "log_", None)
     if log is None or not log.is_compact:
         return log
-    problem = model._problem(rows, np.searchsorted(model.classes_, np.asarray(labels)), model.classes_, None)
+    codes = np.searchsorted(model.classes_, np.asarray(labels))
+    weights = row_weights(None, model.class_weight, rows, codes, model.classes_)
+    problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model.multiclass, model._x0)
     moved = np.unique(log.rows)
     if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().problem.matrix())):
         raise RequestError("these are not the rows that the model was fitted on")

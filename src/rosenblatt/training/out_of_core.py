@@ -76,9 +76,9 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
     if reason is not None:
         raise ValueError(reason)
     learner: Any = estimator
-    with learner._unharmed():
+    with learner._unchanged_on_error():
         learner._check_parameters()
-        learner._check_two(cache.classes)
+        learner._check_two_classes(cache.classes)
         if isinstance(learner, LinearMSE):
             _check_least_squares_shape(cache)
         problem = cache.problem(
