@@ -83,7 +83,7 @@ def test_an_export_of_a_file_begins_with_its_rows(tmp_path: Path, small: None) -
         (["example:nothing"], "there is no example 'nothing'"),
         (["--export", "/proc/page.html"], "/proc/page.html: cannot be written"),
         (["--host", "0.0.0.0"], "other machines"),
-        (["--host", "no.such.host.invalid"], "there is no host"),
+        (["--host", "no.such.host.invalid"], "unknown host"),
         (["--port", "65536"], "65536"),
         (["--port", "x"], "'x'"),
     ],

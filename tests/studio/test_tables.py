@@ -83,7 +83,7 @@ def test_the_column_of_labels_is_told_and_may_be_said() -> None:
     [
         (None, "cannot tell which column"),
         ("none", "there is no column 'none'"),
-        ("p", "nothing to tell apart"),
+        ("p", "at least two classes are needed"),
         ("q", "quantities"),
     ],
 )

@@ -23,14 +23,14 @@ import sys, re
 from pathlib import Path
 import rosenblatt as rb
 from rosenblatt.data.cache import Cache
-from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
+from rosenblatt.training.out_of_core import confusion_from_cache, fit_from_cache
 
 def highest():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) >> 10
 
 big, small = (Cache.open(path) for path in sys.argv[1:3])
 models = [
-    rb.Perceptron("average", order="cyclic", max_iter=2),
+    rb.Perceptron(keep="average", order="cyclic", max_iter=2),
     rb.Perceptron(update="batch", max_iter=1, order="cyclic"),
     rb.Perceptron(margin="auto", multiclass="ovr", order="cyclic", max_iter=1, class_weight="balanced"),
     *([] if big.shape[1] > 100 else [rb.LinearMSE()]),

@@ -91,7 +91,8 @@ class _Conversion:
 
     def write(self, file: Any) -> None:
         from ..data.table import Table
-        from ..training.train import Request, learn_recipe
+        from ..training.preparation import learn_recipe
+        from ..training.request import Request
 
         numbers = self.target in ("svmlight", "npz")
         first = next(self.pieces())
@@ -126,9 +127,9 @@ class _Conversion:
         import numpy as np
 
         from ..data.table import as_text, typed_labels
-        from ..training.train import labelled
+        from ..training.preparation import require_labels
 
-        seen = {str(label) for data in self.pieces() for label in np.unique(as_text(labelled(data).labels)).tolist()}
+        seen = {str(label) for data in self.pieces() for label in np.unique(as_text(require_labels(data).labels)).tolist()}
         return np.unique(typed_labels(np.array(sorted(seen), object)))
 
     def _svmlight(self, file: Any, recipe: Recipe | None) -> None:
@@ -182,7 +183,8 @@ class _Conversion:
     def _means(self) -> dict[str, float]:
         """Of the columns of numbers."""
 
-        from ..training.train import Request, learn_recipe
+        from ..training.preparation import learn_recipe
+        from ..training.request import Request
 
         recipe = learn_recipe(Request(data=self.path, options=self.options, scale="none"), self.pieces())
         means = recipe.numbers.means

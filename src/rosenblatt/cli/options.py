@@ -123,8 +123,9 @@ class Whole(NamedTuple):
 def rows_and_labels(path: str, options: Options, degree: int = 1) -> Whole:
     from ..data.readers.read import read
     from ..data.table import typed_labels
-    from ..training.train import Request, as_matrix, labelled, learn_recipe
+    from ..training.preparation import as_matrix, learn_recipe, require_labels
+    from ..training.request import Request
 
-    data = labelled(read(path, options))
+    data = require_labels(read(path, options))
     recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
     return Whole(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))

@@ -85,8 +85,8 @@ def run(
     as_json: bool,
 ) -> None:  # fmt: skip
     from ..models.files import save
-    from ..training.summary import as_dict, summary
-    from ..training.train import Request
+    from ..training.request import Request
+    from ..training.summary import as_dict, summarize
 
     if stream:
         with without_pandas():
@@ -130,7 +130,7 @@ def run(
     if as_json:
         print_json(as_dict(outcome) | {"written": written})
     else:
-        say([*summary(outcome), *written.items()])
+        say([*summarize(outcome), *written.items()])
 
 
 def model_of(outcome: Outcome) -> Model:
@@ -182,7 +182,7 @@ def _figure(plot: str) -> tuple[str, str]:
 
 def story_of(outcome: Outcome, command: str = "") -> Story:
     from ..reporting.story import Story
-    from ..training.summary import facts
+    from ..training.summary import list_facts
 
     prepared = outcome.prepared
     rows: dict[str, Any] = {}
@@ -197,7 +197,7 @@ def story_of(outcome: Outcome, command: str = "") -> Story:
     return Story(
         title=Path(outcome.request.data.removeprefix("example:")).name,
         estimator=outcome.estimator,
-        summary=facts(outcome),
+        summary=list_facts(outcome),
         feature_names=outcome.recipe.feature_names,
         class_names=[str(label) for label in outcome.classes.tolist()],
         certificate=outcome.certificate,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
 from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Joint, Binary, Rest
+from ..kernels.linear.schemes import Binary, Joint, Rest
 from .cache_format import HEADER_NAME, CacheError, Header, bytes_per_row, read_header
 from .cache_writer import remove_cache
 from .csr import CSRMatrix

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix
 from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Joint, Binary, Rest, State
+from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from .csr import CSRMatrix
 
 Rows = Dense | CSR

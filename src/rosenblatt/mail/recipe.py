@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.table import Data, DataError, Sparse
+from ..data.csr import CSRMatrix
+from ..data.table import Data, DataError
 from ..models.container import require
 from .features import VERSION, columns_of
 from .message.parse import parse
@@ -62,7 +63,7 @@ class MailRecipe:
     def notes(self) -> tuple[str, ...]:
         return (f"Raw mails: their words and n-grams were hashed into 2^{self.bits} columns.",)
 
-    def rows(self, X: Any) -> Sparse:
+    def rows(self, X: Any) -> CSRMatrix:
         """The rows of raw mails, given as bytes or as text, which is encoded in UTF-8."""
         if isinstance(X, Data):
             raise DataError(X.source, "this model is a mail filter and reads raw mails; use `rosenblatt mail classify`")
@@ -75,7 +76,7 @@ class MailRecipe:
         lengths = np.array([len(each) for each in columns], np.int64)
         values = np.repeat(1.0 / np.sqrt(np.maximum(lengths, 1)), lengths)
         indices = np.concatenate([*columns, np.zeros(0, np.uint32)]).astype(np.int32)
-        return Sparse(values, indices, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), self.width)
+        return CSRMatrix(values, indices, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), self.width)
 
     def strangers(self, X: Any) -> int:
         return 0

@@ -25,7 +25,7 @@ from ..data.table import Data, DataError, Table, typed_labels
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
 from ..reporting.text import plural
-from ..training.train import check_classes, labelled
+from ..training.preparation import check_classes, require_labels
 from .arrays import packed
 from .request import MOST_CLASSES, MOST_POINTS, RequestError
 
@@ -143,7 +143,7 @@ def table_of(data: Data, name: str) -> dict[str, Any]:
 
 
 def _table_of(data: Data, name: str) -> dict[str, Any]:
-    labels = typed_labels(labelled(data).labels)
+    labels = typed_labels(require_labels(data).labels)
     names, codes, notes = _classes(data, labels)
     rows = sample(codes)
     if len(rows) < len(codes):

@@ -368,7 +368,7 @@ def test_a_stop_finishes_what_was_begun() -> None:
 
 
 def test_who_comes_in_the_last_moment_is_answered_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.serving.sockets.SETTLE", 0.6)
+    monkeypatch.setattr("rosenblatt.serving.sockets.SETTLE_S", 0.6)
     with serving(Plain(), http_port=0) as (addresses, server):
         server.stop()
         time.sleep(0.3)  # nobody is let in any more, and the system still accepts

@@ -264,7 +264,7 @@ def test_a_socket_in_the_file_system_is_private_and_goes_with_the_server(tmp_pat
             client.connect(str(path))
             client.sendall(b"PING SPAMC/1.5\r\n\r\n")
             assert all_of(client) == b"SPAMD/1.5 0 PONG\r\n"
-        with pytest.raises(ServeError, match="another server is there"):
+        with pytest.raises(ServeError, match="another server is listening"):
             listen_at(path)
     assert not path.exists()
 
@@ -275,7 +275,7 @@ def test_a_socket_of_a_dead_server_is_replaced_and_a_file_is_not(tmp_path: Path)
     assert path.exists()
     listen_at(path).close()
     (tmp_path / "file").write_text("precious")
-    with pytest.raises(ServeError, match="no socket"):
+    with pytest.raises(ServeError, match="not a socket"):
         listen_at(tmp_path / "file")
     with pytest.raises(ServeError, match="no such file"):
         listen_at(tmp_path / "none" / "x")
@@ -293,7 +293,7 @@ def test_which_hosts_are_this_machine(host: str, local: bool) -> None:
     [
         ({"host": "0.0.0.0"}, "the spamd protocol has no passwords"),
         ({"port": None}, "nothing to serve"),
-        ({"host": "no.such.host.invalid"}, "no host"),
+        ({"host": "no.such.host.invalid"}, "unknown host"),
         ({"host": "0.0.0.0", "port": None, "http_port": 0}, "needs a token"),
         ({"http_port": 0, "token": "short"}, "16 or more"),
         ({"socket_mode": 0o1777}, "socket_mode must be"),

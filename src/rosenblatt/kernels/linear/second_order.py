@@ -17,7 +17,7 @@ import numpy as np
 from ..compile import REORDER, inlined, kernel, operation
 from .rows import CSR, Dense, ask, dot, dots, prefetch, span
 from .rules import gain, target
-from .schemes import Joint, Binary, Rest, weight_of
+from .schemes import Binary, Joint, Rest, weight_of
 from .sweeps import DONE, OVERFLOW
 
 

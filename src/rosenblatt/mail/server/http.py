@@ -175,7 +175,7 @@ class Api:
         request.state.error = error.detail
         if error.status_code >= 500:
             self._journal.warn(error.detail)
-        return await self._bodies.refused(request, error, self._limits.message_bytes)
+        return await self._bodies.refuse(request, error, self._limits.message_bytes)
 
     async def _in_time(self, work: Awaitable[Any]) -> Any:
         try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...certificates.statements import Certificate, Inseparable, Separable
-from ...reporting.text import list_some
+from ...reporting.text import join_and
 from .findings import Finding, update_count
 
 MAX_UPDATES_TO_WAIT = 1e7  # take seconds, not hours
@@ -45,7 +45,7 @@ def _if_not_separable(evidence: dict[str, Any], degrees: list[dict[str, Any]], s
     if "duplicates" in evidence:
         yield "check the labels of the duplicates, or add a feature in which they differ", ["labels"]
     elif wrong := _suspicious_rows(evidence.get("errors", {})):
-        rows = list_some([row + 1 for row in wrong])
+        rows = join_and([row + 1 for row in wrong], limit=5)
         yield f"check the {f'labels of rows {rows}' if len(wrong) > 1 else f'label of row {rows}'}", ["labels"]
     won = next((found for found in degrees if found["verdict"] == "separable"), None)
     if won is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...certificates.statements import Certificate, Separable
-from ...reporting.text import list_some, plural, short
+from ...reporting.text import join_and, plural, short
 from ..inputs import LabeledRows
 from .columns import Columns, lengths
 from .duplicates import Duplicates
@@ -45,7 +45,7 @@ def duplicate_rows(found: Duplicates, given: LabeledRows) -> Iterator[Finding]:
     if not found.groups:
         return
     n_rows, forced = sum(len(group) for group in found.groups), len(found.outvoted)
-    examples = [f"rows {list_some([row + 1 for row in group], 4)}" for group in found.groups[:3]]
+    examples = [f"rows {join_and([row + 1 for row in group], limit=4)}" for group in found.groups[:3]]
     if len(found.groups) > 3:
         examples.append(f"{len(found.groups) - 3:,} more")
     groups = "in one group" if len(found.groups) == 1 else f"in {len(found.groups):,} groups"
@@ -73,7 +73,7 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
         if ratio >= MIN_SCALE_RATIO:
             yield _scales(columns, name, large, small, ratio, possible)
     if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.least == 0)))):
-        listed = list_some([name.short(c) for c in constant.tolist()])
+        listed = join_and([name.short(c) for c in constant.tolist()], limit=5)
         start, them = (f"Column {listed} has", "it") if len(constant) == 1 else (f"Columns {listed} have", "them")
         sentence = f"{start} the same value in every row and cannot separate classes: remove {them}."
         yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.least[constant].tolist()})
@@ -114,7 +114,7 @@ def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]
     order = long[np.argsort(-sizes[long], kind="stable")]
     rest = float(np.delete(sizes, long).max())
     longest, others, middle = (float(np.ldexp(size, exponent)) for size in (sizes[order[0]], rest, median))
-    rows = f"Row {order[0] + 1} is" if len(long) == 1 else f"Rows {list_some((order + 1).tolist(), 3)} are"
+    rows = f"Row {order[0] + 1} is" if len(long) == 1 else f"Rows {join_and((order + 1).tolist(), limit=3)} are"
     sentence = f"{rows} over {MIN_LENGTH_RATIO:.0f} times as long as the median row: {short(longest)} against {short(middle)}"
     evidence = {"rows": order.tolist(), "longest": longest, "median": middle, "longest_of_the_others": others}
     if isinstance(certificate, Separable):

@@ -9,7 +9,7 @@ import numpy as np
 from ...array_types import IntArray
 from ...certificates.statements import Certificate, Inseparable, Separable, describe_ceilings, describe_clash
 from ...data.polynomials import count_monomials
-from ...reporting.text import list_some, plural, short
+from ...reporting.text import join_and, plural, short
 from ..minimum_errors.minimum_errors import MinimumErrors
 from .duplicates import Deduplicated
 from .findings import Finding, update_count
@@ -78,7 +78,7 @@ def _cover_note(certificate: Separable) -> str:
 def without_duplicates(found: Deduplicated, classes: list[Any]) -> Finding:
     """Whether the rows are separable once every point has one label."""
     certificate, n, left_out = found.certificate, len(found.kept), found.left_out
-    removed = f"({plural(len(left_out), 'row')} removed: {list_some([row + 1 for row in left_out])})"
+    removed = f"({plural(len(left_out), 'row')} removed: {join_and([row + 1 for row in left_out], limit=5)})"
     start = f"With one label per point {removed}, the other {plural(n, 'row')}"
     evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": found.whose}
     evidence["verdict"] = None if certificate is None else certificate.verdict
@@ -151,7 +151,7 @@ def errors(
     else:
         sentence = f"The best plane found{start}; no lower bound is known."
     if 0 < fewest <= MAX_ERRORS_LISTED:
-        sentence += f" Misclassified: {'row' if fewest == 1 else 'rows'} {list_some([row + 1 for row in wrong])}."
+        sentence += f" Misclassified: {'row' if fewest == 1 else 'rows'} {join_and([row + 1 for row in wrong], limit=5)}."
     evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(found.how)}
     evidence |= {"coef": np.asarray(found.coef).ravel().tolist(), "intercept": float(np.asarray(found.intercept).ravel()[0])}
     return Finding("errors", sentence, evidence)

@@ -144,7 +144,7 @@ class App:
         return await self._watched(refuse)(request)
 
     async def _refused(self, request: Request, error: HTTPException, said: dict[str, Any] | None = None) -> Response:
-        return await self._bodies.refused(request, error, self._limits.table_bytes, said)
+        return await self._bodies.refuse(request, error, self._limits.table_bytes, said)
 
 
 def _hinted(files: Mapping[str, bytes]) -> str:
