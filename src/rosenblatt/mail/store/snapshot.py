@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...models.atomic_file import STALE, SUFFIX, write_atomically
+from ...models.atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomically
 from ...models.container import ModelError, pack, read, require
 from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now
@@ -111,7 +111,7 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
 
 def also(path: Path, there: Path) -> bool:
     """Let a file be another one that is there, which takes no room; whether that could be done."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
     try:
         os.link(there, temporary)
         temporary.replace(path)
@@ -129,7 +129,7 @@ def remove(path: Path) -> None:
 
 def remove_abandoned(home: Path) -> None:
     """Bases that a killed process had begun: each has a name of its own, so that no later write finds them."""
-    for path in home.glob(f".base-*{SUFFIX}"):
+    for path in home.glob(f".base-*{TEMPORARY_SUFFIX}"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE:
+            if time.time() - path.stat().st_mtime > STALE_AFTER_S:
                 path.unlink()
