@@ -211,7 +211,7 @@ def test_a_function_is_replaced_by_its_description(path):
     assert "lambda" in repr(loaded.step)
     with pytest.raises(ValueError, match=r"random_state must be .*an object of type RandomState"):
         loaded.fit(X, y)
-    with pytest.raises(ValueError, match="the model file does not contain the function .*: set the parameter with set_params"):
+    with pytest.raises(ValueError, match=r"the model file does not contain the function .*: set the parameter with set_params"):
         loaded.set_params(random_state=0).fit(X, y)
     loaded.set_params(step=1.0).fit(X, y)
 
