@@ -12,7 +12,7 @@ import importlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 if TYPE_CHECKING:
     from .estimators.base import LinearClassifier
@@ -321,7 +321,7 @@ def command_line_options() -> dict[str, Option]:
     return options
 
 
-def is_estimator(thing: Any) -> bool:
+def is_estimator(thing: object) -> TypeGuard[LinearClassifier]:
     """Return whether something is an estimator of the catalog, without importing any."""
     entry = ESTIMATORS.get(type(thing).__name__)
     return entry is not None and type(thing).__module__ == entry.module

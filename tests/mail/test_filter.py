@@ -367,7 +367,7 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
             model.estimator()
         from rosenblatt.models.exports.formula import ExportError, formula_of
 
-        with pytest.raises(ExportError, match="a mail filter reads raw mails, which SQL has no room for"):
+        with pytest.raises(ExportError, match="SQL export does not support mail filters"):
             formula_of(model, "SQL")
         named = {reason.name: reason.weight for side in found.top(5) for reason in side}
         from rosenblatt.cli.show import heaviest

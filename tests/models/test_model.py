@@ -1,4 +1,4 @@
-"""`Model`: a fitted classifier without scikit-learn scores as the estimator did, and remembers where it comes from."""
+"""`Model`: a fitted classifier without scikit-learn scores as the estimator did, and keeps its provenance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_model_comes_back_as_a_model(path):
     assert_same(estimator, loaded.estimator(), X)
 
 
-def test_a_model_for_prediction_only_is_small_and_says_so(path):
+def test_a_model_for_prediction_only_is_small(path):
     estimator = trained("average", 4)
     rb.save(estimator, path)
     whole = path.stat().st_size
@@ -45,7 +45,7 @@ def test_a_model_for_prediction_only_is_small_and_says_so(path):
         loaded.estimator()
 
 
-def test_any_file_can_be_had_as_a_model(path):
+def test_every_file_loads_as_a_model(path):
     for name in ("perceptron", "vote", "soft-margin"):
         estimator = trained(name, 4)
         rb.save(estimator, path)
@@ -105,13 +105,13 @@ def test_sparse_rows_that_overflow_keep_their_sign(path):
     assert np.isfinite(load_model(path).scores(own)).all()
 
 
-def test_rows_that_cannot_be_scored_are_refused_in_a_sentence():
+def test_rows_that_cannot_be_scored_are_refused():
     model = model_of(trained("perceptron"))
     for X, words in (
-        (np.zeros((2, 4)), "X has 4 columns, and the model was trained on 5"),
+        (np.zeros((2, 4)), "X has 4 columns, but the model was trained on 5"),
         (np.zeros(5), "must have rows and columns"),
-        (np.full((2, 5), np.nan), "not finite"),
-        (CSRMatrix(np.array([np.inf]), np.zeros(1, np.int32), np.array([0, 1]), 5), "not finite"),
+        (np.full((2, 5), np.nan), "contains NaN or infinity"),
+        (CSRMatrix(np.array([np.inf]), np.zeros(1, np.int32), np.array([0, 1]), 5), "contains NaN or infinity"),
     ):
         with pytest.raises(ValueError, match=words):
             model.predict(X)
@@ -143,5 +143,5 @@ def test_a_recipe_goes_with_the_model(path, monkeypatch):
     assert np.array_equal(again.predict(X), model.predict(X))
     assert again.feature_names == ("a", "b", "c", "d", "e")
     monkeypatch.setattr(Halves, "width", 4)
-    with pytest.raises(ValueError, match="a recipe for 4 features, and weights for 5"):
+    with pytest.raises(ValueError, match="the recipe makes 4 features, but the weights have 5"):
         files.from_parts(meta, arrays, lambda meta, arrays: Halves(arrays["factors"]))

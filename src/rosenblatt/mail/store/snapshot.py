@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...models.atomic_file import STALE, SUFFIX, write_atomically
+from ...models.atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomically
 from ...models.container import ModelError, pack, read, require
 from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now
@@ -116,7 +116,7 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
 
 def replace_by_link(path: Path, there: Path) -> bool:
     """Replace a file by a hard link to another, which takes no space; returns whether that worked."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
     try:
         os.link(there, temporary)
         temporary.replace(path)
@@ -134,7 +134,7 @@ def remove(path: Path) -> None:
 
 def remove_abandoned(home: Path) -> None:
     """Remove unfinished bases of killed processes; each has its own name, so that no later write replaces them."""
-    for path in home.glob(f".base-*{SUFFIX}"):
+    for path in home.glob(f".base-*{TEMPORARY_SUFFIX}"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE:
+            if time.time() - path.stat().st_mtime > STALE_AFTER_S:
                 path.unlink()
