@@ -10,8 +10,9 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS, Algorithm
-from rosenblatt.studio.menu import PRESETS, algorithm_of, knobs_set, menu
+from rosenblatt.studio.menu import algorithm_of, knobs_set, menu
 from rosenblatt.studio.page_data import page_data
+from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import record, run
 from rosenblatt.studio.request import Features, RequestError
 
@@ -123,8 +124,8 @@ def test_presets_are_small_round_and_inside_their_boxes() -> None:
         np.testing.assert_array_equal(points, points.round(3))
         x0, x1, y0, y1 = preset.box
         assert ((points > [x0, y0]) & (points < [x1, y1])).all()
-        assert preset.told()["degree"] == {"xor": 2, "rings": 2, "moons": 3}.get(preset.name, 1)
-        assert len(preset.told()["names"]) == len(set(preset.labels))
+        assert preset.to_json()["degree"] == {"xor": 2, "rings": 2, "moons": 3}.get(preset.name, 1)
+        assert len(preset.to_json()["names"]) == len(set(preset.labels))
 
 
 def margin_of(name: str, degree: int = 1) -> float:

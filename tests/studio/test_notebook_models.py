@@ -13,7 +13,7 @@ from notebooks import X, Y, ending
 
 import rosenblatt as rb
 import rosenblatt.studio
-from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.arrays import unpack
 from rosenblatt.studio.notebook import check_rows
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import RequestError
@@ -38,7 +38,7 @@ def test_a_model_shows_the_very_run_that_it_made(shown: Any, keep: str) -> None:
     assert ending(first)[0, 1:] == pytest.approx(last.coef_[0])
     assert 0.5 * ending(first)[0, 0] == pytest.approx(last.intercept_[0])
     assert shown(model.show(X, Y))["recordings"][0]["run"]["log"] == first["run"]["log"]
-    assert len(unpacked(first["proof"]["convergence"]["norms"])) == model.n_updates_ + 1
+    assert len(unpack(first["proof"]["convergence"]["norms"])) == model.n_updates_ + 1
 
 
 def test_the_text_of_a_shown_run_makes_it_again(shown: Any) -> None:
@@ -92,14 +92,14 @@ def test_a_model_that_cannot_be_made_again_has_no_text(shown: Any, model: Any) -
     told = page["recordings"][0]["run"]
     assert (told["code"], told["updates"]) == ("", 0)
     assert "a fit on these rows, each counted once, ends elsewhere" in page["note"]
-    assert unpacked(told["frames"]["weights"])[-3:] == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert unpack(told["frames"]["weights"])[-3:] == pytest.approx([model.intercept_[0], *model.coef_[0]])
 
 
 def test_a_run_that_went_on_from_another_has_no_text(shown: Any) -> None:
     model = rb.Perceptron(warm_start=True, max_iter=1, order="cyclic").fit(3.0 * X, Y).fit(X, Y[::-1])
     told = shown(model.show())["recordings"][0]["run"]
     assert told["code"] == ""
-    assert np.any(unpacked(told["start"]))
+    assert np.any(unpack(told["start"]))
 
 
 @pytest.mark.parametrize("keep", ["last", "average"])
@@ -107,7 +107,7 @@ def test_a_model_that_came_in_chunks_shows_its_plane(shown: Any, keep: str) -> N
     model = rb.Perceptron(keep=keep).partial_fit(X[:20:2], Y[:20:2], classes=["<b>", "a"]).partial_fit(X, Y)
     page = shown(model.show(X, Y))
     told = page["recordings"][0]["run"]
-    assert unpacked(told["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert unpack(told["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
     assert (told["updates"], told["code"]) == (0, "")
 
 
@@ -135,7 +135,7 @@ def test_a_model_that_was_solved_shows_where_it_ended(shown: Any, model: Any) ->
     with pytest.raises(ValueError, match=r"has not kept the rows.*show\(X, y\)"):
         model.show()
     (first,) = shown(model.show(X, Y))["recordings"]
-    weights = unpacked(first["run"]["frames"]["weights"]).reshape(-1, 3)
+    weights = unpack(first["run"]["frames"]["weights"]).reshape(-1, 3)
     assert weights[-1] == pytest.approx([model.intercept_[0], *model.coef_[0]])
 
 
@@ -158,7 +158,7 @@ def test_a_model_that_was_solved_shows_the_way_there(shown: Any, way: str) -> No
     told = shown(model.show(X, mixed))["recordings"][0]["run"]
     assert told["updates"] > 2
     assert told["frames"]["titles"][-1].startswith(end)
-    weights = unpacked(told["frames"]["weights"]).reshape(-1, 3)
+    weights = unpack(told["frames"]["weights"]).reshape(-1, 3)
     assert weights[-1] == pytest.approx([model.intercept_[0], *model.coef_[0]])
     assert np.ptp(weights, axis=0).all()
     assert made_by(told["code"]).coef_ == pytest.approx(model.coef_)

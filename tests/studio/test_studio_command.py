@@ -184,7 +184,7 @@ def test_it_prints_its_address_answers_and_ends_cleanly(process: Any, which: sig
 ENDLESS = """
 import time
 from rosenblatt.studio import answers
-answers.COMPUTED["/api/run"] = lambda request: time.sleep(120)
+answers.HANDLERS["/api/run"] = lambda request: time.sleep(120)
 from rosenblatt.cli import main
 main(["studio", "--no-browser", "--port", "0"])
 """

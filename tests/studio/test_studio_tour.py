@@ -17,11 +17,11 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.studio import tour
-from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.arrays import unpack
 from rosenblatt.studio.page_data import page_data, requests_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import learned
+from rosenblatt.studio.request import features_of_points
 
 pytestmark = pytest.mark.once
 
@@ -35,16 +35,16 @@ class Played:
     def __init__(self, request):
         self.request, self.run = request, run(request)
         self.points, self.labels = np.array(request["points"]), np.array(request["labels"])
-        rows = learned(self.points, request["degree"], request["scaled"]).rows(self.points)
+        rows = features_of_points(self.points, request["degree"], request["scaled"]).rows(self.points)
         self.P = np.column_stack([np.full(len(rows), self.run["features"]["x0"]), rows])
         self.y = np.where(self.labels == self.labels.max(), 1.0, -1.0)
         self.end = self.run["updates"]
 
     def w(self, t):
         if frames := self.run["frames"]:
-            return unpacked(frames["weights"]).reshape(self.end + 1, -1)[t]
-        rows = unpacked(self.run["log"]["rows"])[: t % (self.end + 1)]
-        return unpacked(self.run["start"]) + (self.y[rows, None] * self.P[rows]).sum(axis=0)
+            return unpack(frames["weights"]).reshape(self.end + 1, -1)[t]
+        rows = unpack(self.run["log"]["rows"])[: t % (self.end + 1)]
+        return unpack(self.run["start"]) + (self.y[rows, None] * self.P[rows]).sum(axis=0)
 
     def m(self, t):
         """y w.x of all points."""
@@ -55,7 +55,7 @@ class Played:
 
     def cause(self, t):
         """The point of update t."""
-        return int(unpacked(self.run["log"]["rows"])[t - 1])
+        return int(unpack(self.run["log"]["rows"])[t - 1])
 
     def distance(self):
         """Of the nearest point from the last plane."""
@@ -168,8 +168,8 @@ def pocket():
 
 def average_and_vote():
     (it,) = played("Averaging and voting")
-    lives, weights = unpacked(it.run["ballots"]), np.array([it.w(t) for t in range(it.end + 1)])
-    mean = unpacked(it.run["average"]["weights"]).reshape(-1, 3)[-1]
+    lives, weights = unpack(it.run["ballots"]), np.array([it.w(t) for t in range(it.end + 1)])
+    mean = unpack(it.run["average"]["weights"]).reshape(-1, 3)[-1]
     np.testing.assert_allclose(mean, lives @ weights / lives.sum(), rtol=1e-6)
     voted = np.sign(np.where(weights @ it.P.T > 0, 1, -1).T @ lives)
     wrong = it.run["readings"]
@@ -231,7 +231,7 @@ def classes():
     assert joint.run["stop"]["reason"] == "separated"
     for label in range(6):
         assert isinstance(rb.certify(rest.points, rest.labels == label), rb.Inseparable)
-    (each,) = set(Counter(unpacked(rest.run["log"]["others"]).tolist()).values())
+    (each,) = set(Counter(unpack(rest.run["log"]["others"]).tolist()).values())
     for position in (0, 1):
         three = of_preset("three", position, title).run
         assert (three["readings"]["last"], three["stop"]["reason"]) == (0, "separated")

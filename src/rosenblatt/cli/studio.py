@@ -65,10 +65,10 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
     with listening(given["host"], given["port"]) as sockets:  # before the work, since a port may be taken
         with _told("loading compiled code; the first time after an update takes a while ..."):
             from ..studio.export import page_files
-            from ..studio.page_data import opened
+            from ..studio.page_data import open_page
             from ..studio.server.server import Server, serve
 
-            server = Server(page_files(), opened("server", _table(data, options), state), sockets, warn=note)
+            server = Server(page_files(), open_page("server", _table(data, options), state), sockets, warn=note)
         where = url_of(sockets)
 
         def ready() -> None:

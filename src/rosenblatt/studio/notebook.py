@@ -17,15 +17,15 @@ from ..svm.not_separable import NotSeparable
 from .code import code_of
 from .curves import Data, margins_of
 from .export import bundle, page_files
-from .fitting import MOST_ENTRIES, Fit, fit_quietly, parameters_of
-from .knobs import MOST_UPDATES, is_batch
+from .fitting import MAX_LOG_ENTRIES, Fit, fit_quietly, parameters_of
+from .knobs import MAX_UPDATES, is_batch
 from .menu import algorithm_of, knobs_set
-from .page_data import opened, page_data, requests_of
+from .page_data import open_page, page_data, requests_of
 from .proof import proof_of
 from .recording import record
-from .request import Asked, RequestError, asked
+from .request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
-from .table import Flat, flat
+from .table import PlaneData, to_plane
 
 # --- What would make a fitted model again from its rows: whether it was fitted on these, and with which weights.
 
@@ -34,7 +34,7 @@ CLOSE, MARGINS_CLOSE = 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
-class Remade:
+class Rebuilt:
     """parameters : the model's own, of classes that are numbered
     weights : of the rows, beside those of their classes; None: they were fitted without
     again : whether a fit with both leads to the same; None: it cannot be told, since every fit draws other rows
@@ -45,7 +45,7 @@ class Remade:
     again: bool | None
 
 
-def remade(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> Remade:
+def rebuild(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> Rebuilt:
     """X, codes : the rows that a model was fitted on, and the places of their classes among its own."""
     given = dict(model.get_params(deep=False))
     if isinstance(each := given.get("class_weight"), dict):
@@ -57,17 +57,17 @@ def remade(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> Remade:
         if np.array_equal(weights, own):
             weights = None
         elif log is not None and log.is_compact:  # those of the other rows are gone
-            return Remade(given, None, False)
+            return Rebuilt(given, None, False)
         else:
             given["class_weight"] = None
     if given.get("random_state", 0) is None and _draws(given):
-        return Remade(given, weights, False if model.stop_.reason == "chunk" else None)
+        return Rebuilt(given, weights, False if model.stop_.reason == "chunk" else None)
     quiet = {name: value for name, value in (("verbose", 0), ("warm_start", False), ("log", True)) if name in given}
     try:
         found = fit_quietly(type(model)(**given | quiet), X, codes, weights)
     except (RequestError, NotSeparable):
-        return Remade(given, weights, False)
-    return Remade(given, weights, _same(model, log, found))
+        return Rebuilt(given, weights, False)
+    return Rebuilt(given, weights, _same(model, log, found))
 
 
 def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> None:
@@ -144,11 +144,11 @@ def studio(
     X: Any, y: Any, *, algorithm: str = "perceptron", columns: Any = None, degree: int = 1, seed: int = 0, **knobs: Any
 ) -> Any:
     """`rb.studio`, which has its parameters."""
-    shown = flat(X, y, columns)
+    shown = to_plane(X, y, columns)
     plain = {name: _plain(value) for name, value in knobs.items()}
     runs = [{"algorithm": algorithm, "knobs": plain}]
     state = {"data": shown.data, "degree": _plain(degree), "seed": _plain(seed), "runs": runs}
-    return _widget(opened("notebook", state=state), shown.note)
+    return _widget(open_page("notebook", state=state), shown.note)
 
 
 def _plain(value: Any) -> Any:
@@ -163,7 +163,7 @@ def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> An
         X, y = _rows_of(model)
     elif X is None or y is None:
         raise ValueError("X and y go together: give both, or neither")
-    shown = flat(X, y, columns)
+    shown = to_plane(X, y, columns)
     log = getattr(model, "log_", None)
     _check(model, log, X, y)
     state = {
@@ -173,11 +173,11 @@ def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> An
         "t": "end",
     }
     if columns is not None or not _as_it_was(model, log, shown, X):
-        page = opened("notebook", state=state)
+        page = open_page("notebook", state=state)
         return _widget(page, f"{shown.note or ''} {_anew(model, page['recordings'][0])}".strip())
     page = page_data("notebook", state=state)
     request = requests_of(page, state)[0]
-    wanted, made = asked(request), remade(model, log, shown.points, shown.codes)
+    wanted, made = parse_request(request), rebuild(model, log, shown.points, shown.codes)
     frames = path_of(Fit(model, made.parameters, {}), wanted) if log is None and made.again else None
     run = record(model, shown.points, model.classes_[shown.codes], frames=frames, code=_code(wanted, model, made))
     run["classes"] = list(range(len(model.classes_)))  # as the points have them
@@ -193,7 +193,7 @@ def _widget(page: dict[str, Any], note: str | None) -> Any:
 
 def _anew(model: Any, recording: dict[str, Any]) -> str:
     """That a run is a new one, and what else it does not share with the model's."""
-    wanted, run = asked(recording["request"]), recording["run"]
+    wanted, run = parse_request(recording["request"]), recording["run"]
     other = _without_knobs(model, wanted)
     log: UpdateLog | None = getattr(model, "log_", None)
     if getattr(model, "class_weight", None) is None and is_weighted(model, log):
@@ -206,7 +206,7 @@ def _anew(model: Any, recording: dict[str, Any]) -> str:
     return said
 
 
-def _without_knobs(model: Any, wanted: Asked) -> list[str]:
+def _without_knobs(model: Any, wanted: RunRequest) -> list[str]:
     """The parameters of a model that the page's knobs do not have or do not reach."""
     new = wanted.choice.options | parameters_of(wanted)[0]
     given = {name: value for name, value in model.get_params(deep=False).items() if name not in ELSE}
@@ -227,7 +227,7 @@ def _short(value: Any) -> str:
     return "a function" if callable(value) else text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _about(model: Any, log: UpdateLog | None, made: Remade, wanted: Asked) -> str | None:
+def _about(model: Any, log: UpdateLog | None, made: Rebuilt, wanted: RunRequest) -> str | None:
     """What a picture of a model leaves out."""
     said = [WEIGHTED] if is_weighted(model, log) else []
     if other := [each for each in _without_knobs(model, wanted) if not each.startswith("class_weight=")]:
@@ -259,9 +259,9 @@ def _rows_of(model: Any) -> tuple[Any, Any]:
     return log.problem.matrix(), model.classes_[codes]
 
 
-def _as_it_was(model: Any, log: UpdateLog | None, shown: Flat, X: Any) -> bool:
+def _as_it_was(model: Any, log: UpdateLog | None, shown: PlaneData, X: Any) -> bool:
     """Whether a run can be played on its own rows."""
-    short = log is None or (log.n_updates <= MOST_UPDATES and len(log) <= MOST_ENTRIES)
+    short = log is None or (log.n_updates <= MAX_UPDATES and len(log) <= MAX_LOG_ENTRIES)
     playable = short and (log is None or isinstance(log.problem.rows, Dense))
     return model.n_features_in_ == 2 and len(shown.codes) == (X.shape[0] if hasattr(X, "shape") else len(X)) and playable
 
@@ -271,14 +271,14 @@ def _knobs(model: Any) -> dict[str, Any]:
     found, name = {}, algorithm_of(model)
     for knob, value in knobs_set(model).items():
         try:
-            asked({"points": [[0, 0], [1, 1]], "labels": [0, 1], "algorithm": name, "knobs": {knob: value}})
+            parse_request({"points": [[0, 0], [1, 1]], "labels": [0, 1], "algorithm": name, "knobs": {knob: value}})
             found[knob] = value
         except RequestError:
             continue
     return found
 
 
-def _code(request: Asked, model: Any, made: Remade) -> str:
+def _code(request: RunRequest, model: Any, made: Rebuilt) -> str:
     """The text that makes a model's run; none where one of its parameters has none, or where it would make another."""
     given = made.parameters
     arrays = {name: f"np.array({value.tolist()!r})" for name, value in given.items() if isinstance(value, np.ndarray)}
