@@ -202,7 +202,7 @@ def test_a_proof_that_is_interrupted_leaves_no_trace(monkeypatch: pytest.MonkeyP
 def test_bad_input_is_refused_before_the_proof() -> None:
     with pytest.raises(TypeError, match="certify must be True or False, got 'yes'"):
         rb.Perceptron(certify="yes").fit(IRIS, NAMES)
-    with pytest.raises(ValueError, match="certify=True is about all rows"):
+    with pytest.raises(ValueError, match="certify=True needs all rows"):
         rb.Perceptron(certify=True).partial_fit(IRIS, NAMES)
     X = IRIS.copy()
     X[149, 0] = np.nan

@@ -82,7 +82,7 @@ def test_a_fitted_model_finds_its_algorithm_and_is_shown_without_a_fit(monkeypat
         assert told["readings"]["pocket" if told["log"] else "last"] == (model.predict(X) != y).sum()
         json.dumps(told, allow_nan=False)
     wide = rb.LinearMSE().fit([[0, 0, 1], [1, 1, 0]], [0, 1])
-    with pytest.raises(RequestError, match="two columns, and this one has 3"):
+    with pytest.raises(RequestError, match="two columns; this one has 3"):
         record(wide, [[0, 0], [1, 1]], [0, 1])
 
 
@@ -95,7 +95,7 @@ def test_models_with_weights_and_without_their_rows_are_shown_too() -> None:
     assert told["curves"]["pocket"]["errors"][-1] == told["readings"]["pocket"]
     thawed = pickle.loads(pickle.dumps(heavy))  # whose log has only the rows that moved the weights
     assert record(thawed, X, y)["log"] == told["log"]
-    with pytest.raises(RequestError, match="not the rows that the model was fitted on"):
+    with pytest.raises(RequestError, match="X is not what the model was fitted on"):
         record(thawed, X[::-1], y[::-1])
     for model in (rb.Perceptron(log=False).fit(X, y), rb.Perceptron().partial_fit(X, y)):
         told = record(model, X, y)

@@ -26,7 +26,7 @@ TURNED: dict[str, dict[str, Any]] = {
     "batch": {"tol": 0.5},
     "nonlinear-mse-online": {"step": 0.05, "schedule": "1/k"},
     "soft-margin": {"C": 3.0, "penalize_intercept": True, "loss": "squared_hinge"},
-    "alpha": {"alpha": 2.5},
+    "ridge": {"alpha": 2.5},
     "arow": {"r": 0.3, "order": "permuted", "max_iter": 3},
 }
 

@@ -148,7 +148,7 @@ def test_what_is_minimised_ends_at_what_the_model_says_it_is() -> None:
         ("soft-margin", {"C": 7.0}, lambda model: model.objective_),
         ("soft-margin", {"C": 0.5, "loss": "squared_hinge"}, lambda model: model.objective_),
         ("nonlinear-mse", {}, lambda model: model.loss_),
-        ("alpha", {"alpha": 0.0}, lambda model: model.mse_ * 80),
+        ("ridge", {"alpha": 0.0}, lambda model: model.mse_ * 80),
     ):
         asking = request(algorithm, "nearly", **knobs)
         loss = numbers(run(asking)["curves"]["loss"])
@@ -198,6 +198,6 @@ def test_curves_have_every_improvement_of_the_pocket_where_they_are_thinned(monk
 
 def test_of_several_machines_the_narrowest_margin_and_the_widest_gap_are_told() -> None:
     model = rb.SoftMargin(multiclass="ovr").fit(*load_iris(return_X_y=True))
-    model.gap_ = [0.1, 0.3, 0.2]
+    model.gap_ = np.array([0.1, 0.3, 0.2])
     told = describe_margin(model)
     assert (told["gap"], told["margin"]) == (0.3, min(model.margin_))

@@ -31,7 +31,7 @@ MODELS = {
     "arow, permuted": rb.AROW(max_iter=3, random_state=3, class_weight="balanced"),
     "permuted": rb.Perceptron(order="permuted", max_iter=3, random_state=3),
     "permuted average": rb.Perceptron(keep="average", order="permuted", max_iter=3, random_state=3, log=False),
-    "random": rb.PassiveAggressive(order="random", max_iter=3, random_state=3),
+    "random": rb.PassiveAggressive(keep="last", order="random", max_iter=3, random_state=3),
     "nonlinear": rb.NonlinearMSE(solver="online", keep="average", order="cyclic", max_iter=3),
     "nonlinear batch": rb.NonlinearMSE(solver="batch-mean", order="cyclic", max_iter=3),
     "least squares": rb.LinearMSE(),

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..array_types import FloatArray
 from ..catalog import ALGORITHMS
+from ..estimators.base import TrainingSet, row_weights
 from ..estimators.online import OnlineClassifier
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import ballots, births
@@ -134,7 +135,9 @@ def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | No
     log = model.log_ if isinstance(model, OnlineClassifier) else None
     if log is None or not log.is_compact:
         return log
-    problem = model._problem(rows, np.searchsorted(model.classes_, np.asarray(labels)), model.classes_, None)
+    codes = np.searchsorted(model.classes_, np.asarray(labels))
+    weights = row_weights(None, model.class_weight, rows, codes, model.classes_)
+    problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model.multiclass, model._x0)
     moved = np.unique(log.rows)
     if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().problem.matrix())):
         raise RequestError("X is not what the model was fitted on")

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..certificates.statements import Certificate, Inseparable, Separable
-from ..estimators.base import LinearClassifier, SweepingClassifier
+from ..estimators.arow import AROW
+from ..estimators.base import LinearClassifier
+from ..estimators.online import OnlineClassifier
 from ..estimators.perceptron import Perceptron
 from ..estimators.svm_base import MarginClassifier
 from ..proofs.convergence import Convergence
@@ -52,7 +54,7 @@ def stop_clause(model: LinearClassifier, reason: str) -> str:
         case "separated":
             return f"every point is on the right side{_required_margin(model)}"
         case "passes" | "steps":
-            sweeps = isinstance(model, SweepingClassifier) and limits.get("solver") != "minimum"
+            sweeps = isinstance(model, OnlineClassifier | AROW) and limits.get("solver") != "minimum"
             unit = ("pass", "passes") if sweeps else ("iteration",)
             count = vars(model).get("n_iter_")
             return (

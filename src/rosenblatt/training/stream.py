@@ -76,9 +76,9 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
     reason = refused(estimator)
     if reason is not None:
         raise ValueError(reason)
-    with estimator._unharmed():
+    with estimator._unchanged_on_error():
         estimator._check_parameters()
-        estimator._check_two(cache.classes)
+        estimator._check_two_classes(cache.classes)
         if isinstance(estimator, LinearMSE):
             _check_shape(cache)
         weights = None
