@@ -102,8 +102,8 @@ def rule():
     np.testing.assert_array_equal(new, old - x)
     sums = " + ".join(f"{each:g}" for each in old * x)
     return [
-        f"weights were {as_vector(old)}", f"ringed point {i + 1} is x = {as_vector(x)}", f"score was {sums} = {old @ x:g}", "below 0",
-        f"gives {as_vector(new)}",
+        f"weights were {as_vector(old)}", f"ringed point {i + 1} is x = {as_vector(x)}", f"score was {sums} = {old @ x:g}",
+        "below 0", f"gives {as_vector(new)}",
     ]  # fmt: skip
 
 

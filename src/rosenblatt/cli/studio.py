@@ -29,11 +29,11 @@ NOTICE_AFTER_S = 1.0  # a slow step is announced after this time
 @click.option("-a", "--algorithm", type=click.Choice(list(ALGORITHMS)), metavar="NAME",
               help=f"The first algorithm: {', '.join(ALGORITHMS)}.")  # fmt: skip
 @click.option(
-    "--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="A parameter of it, for example margin=0.5 or w_max=none."
+    "--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="A parameter of it, such as margin=0.5 or w_max=none."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="The port; 0 for any free one.  [default: 8531, or the next free one]"
+    "--port", type=click.IntRange(0, 65535), help="The port; 0: any free one.  [default: 8531, or the next free one]"
 )
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @click.option("--export", "exported", metavar="FILE.html", help="Write the page to a file that works offline, and exit.")
