@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from visiting import Visit
 
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 # A real drop of a real file, as far as a script can make one.
