@@ -44,9 +44,9 @@ BAD = {
     "junk.arrow": (b"ARROW1" + bytes(100), []),
     "junk.svm.gz": (b"\x1f\x8b" + bytes(50), []),
     "junk.svm.zst": (b"\x28\xb5\x2f\xfd" + bytes(50), []),
-    "cut.svm.gz": (gzip.compress(GOOD * 100)[:-20], ["cut off"]),
-    "cut.svm.bz2": (bz2.compress(GOOD * 100)[:-20], ["cut off"]),
-    "cut.svm.xz": (lzma.compress(GOOD * 100)[:-20], ["cut off"]),
+    "cut.svm.gz": (gzip.compress(GOOD * 100)[:-20], ["truncated"]),
+    "cut.svm.bz2": (bz2.compress(GOOD * 100)[:-20], ["truncated"]),
+    "cut.svm.xz": (lzma.compress(GOOD * 100)[:-20], ["truncated"]),
     "broken.jsonl": (b'{"a": 1, "label": 0}\n{"a": 1, "lab\n', ["line 2"]),
     "one_class.svm": (b"1 1:1\n1 1:2\n", ["nothing to tell apart"]),
     "only_names.csv": (b"a,b,label\n", []),
@@ -94,7 +94,7 @@ def test_what_looks_odd_but_is_not_wrong(tmp_path, name):
 
 def test_what_is_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for path, word in (("absent.svm", "no such file"), (".", "folder")):
+    for path, word in (("absent.svm", "file not found"), (".", "folder")):
         found = rosenblatt("train", path)
         assert found.code == 2
         assert word in found.err or "directory" in found.err, found.err

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.kernels.compile import COMPILED
 
-ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
+ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.logged}
 
 SCHEMES = {"binary": (2, "joint"), "joint": (4, "joint"), "ovr": (4, "ovr")}
 
@@ -44,8 +44,10 @@ def pack(request):
 
 @pytest.fixture(params=ONLINE)
 def make(request, scheme):
-    algorithm = ONLINE[request.param]
+    return maker(ONLINE[request.param], scheme)
 
+
+def maker(algorithm, scheme):
     def make(**parameters):
         few = 1 if algorithm.parameters.get("order") == "mistakes" else 4
         many = {"multiclass": SCHEMES[scheme][1]} if "multiclass" in algorithm.make().get_params() else {}

@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS
 
-ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
-DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.online and name != "arow"}
+ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.logged}
+DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.logged and name != "arow"}
 
 # A batch step adds all rows at once, so a weight of 2 is a row given twice. For all others it is not.
 ORDER_DEPENDENT = {

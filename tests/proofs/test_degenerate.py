@@ -1,4 +1,4 @@
-"""Geometry in which a tolerance would guess: decided exactly, in every container, within bounds that are close."""
+"""Degenerate geometry, where a tolerance would guess, is decided exactly, in every container and with close bounds."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_a_time_limit_is_kept(classes: int, sparse: bool) -> None:
     assert rb.verify(certificate, X, y)
     if isinstance(certificate, rb.Undecided):
         assert 0 < certificate.augmented.upper < np.inf
-        assert "no separator with a geometric margin above" in str(certificate)
+        assert "a geometric margin above" in str(certificate)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -1,4 +1,4 @@
-"""Verdicts against the truth by enumeration: whole numbers, so that hulls touch and points coincide; floats of all sizes."""
+"""Verdicts compared with enumeration: integers, so that hulls touch and points coincide, and floats of all sizes."""
 
 from __future__ import annotations
 

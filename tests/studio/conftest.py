@@ -13,7 +13,7 @@ from studio_serving import QUICK, Studio, studio
 from visiting import FINGERPRINT, OPENED, Visit
 
 from rosenblatt.studio.export import page_files
-from rosenblatt.studio.page_data import opened
+from rosenblatt.studio.page_data import open_page
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def there() -> Iterator[Studio]:
 
 @pytest.fixture(scope="session")
 def page_server() -> Iterator[Studio]:
-    with studio(page_files(), opened("server")) as found:
+    with studio(page_files(), open_page("server")) as found:
         yield found
 
 

@@ -10,7 +10,7 @@ import pytest
 from visiting import FRAMES_LATER, Visit
 
 from browsing import CONTRASTS
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"

@@ -74,7 +74,7 @@ def test_an_export_of_a_file_begins_with_its_rows(tmp_path: Path, small: None) -
         (["--export", "page.txt"], "ends with .html"),
         (["--export", "none/page.html"], "there is no folder none"),
         (["--algorithm", "perceptrom"], "'perceptrom'"),
-        (["--set", "margin", "--export", "page.html"], "--set wants a knob and its value"),
+        (["--set", "margin", "--export", "page.html"], "--set needs KNOB=VALUE"),
         (["--set", "margni=1", "--export", "page.html"], "margni"),
         (["--set", "margin=wide", "--export", "page.html"], "margin must be a number"),
         (["--set", "start=[1,2", "--export", "page.html"], "start must be"),
@@ -83,7 +83,7 @@ def test_an_export_of_a_file_begins_with_its_rows(tmp_path: Path, small: None) -
         (["example:nothing"], "there is no example 'nothing'"),
         (["--export", "/proc/page.html"], "/proc/page.html: cannot be written"),
         (["--host", "0.0.0.0"], "other machines"),
-        (["--host", "no.such.host.invalid"], "there is no host"),
+        (["--host", "no.such.host.invalid"], "unknown host"),
         (["--port", "65536"], "65536"),
         (["--port", "x"], "'x'"),
     ],
@@ -189,7 +189,7 @@ def endless(request):
     sys.stderr.write("computing\\n")
     sys.stderr.flush()
     time.sleep(120)
-answers.COMPUTED["/api/run"] = endless
+answers.HANDLERS["/api/run"] = endless
 from rosenblatt.cli import main
 main(["studio", "--no-browser", "--port", "0"])
 """

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rosenblatt.mail.server import Addresses, Server
-from rosenblatt.mail.store.unlearning import Unlearned
+from rosenblatt.mail.store.changes import Unlearned
 from rosenblatt.mail.verdict import Calibration, Reason, Verdict
 
 SPAM = b"Subject: pills\r\nFrom: a@b.example\r\n\r\nbuy pills pills pills now\r\n"
@@ -59,7 +59,7 @@ class Plain:
         score = sum(reason.weight for reason in self._found(raw))
         return Verdict(self.calibration.label(score), score, self.calibration.probability(score))
 
-    def telling(self, raw: bytes, n: int) -> list[Reason]:
+    def explain_words(self, raw: bytes, n: int) -> list[Reason]:
         return sorted(self._found(raw), key=lambda reason: -abs(reason.weight))[:n]
 
     def label_of(self, raw: bytes) -> bool | None:

@@ -100,7 +100,7 @@ def test_health_and_metrics(server: Any) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "headers", "status", "sentence"),
     [
-        ("/v1/classify", b"", {}, 400, "no mail"),
+        ("/v1/classify", b"", {}, 400, "must be a mail"),
         ("/v1/classify?reasons=many", SPAM, {}, 400, "reasons must be"),
         ("/v1/classify?reasons=101", SPAM, {}, 400, "reasons must be"),
         ("/v1/classify", SPAM, {"Content-Type": "text/plain"}, 415, "Content-Type must be"),
@@ -113,7 +113,7 @@ def test_health_and_metrics(server: Any) -> None:
         ("/v1/nothing", SPAM, {}, 404, "Not Found"),
         ("/v1/classify/", SPAM, {}, 404, "Not Found"),
         ("/healthz", SPAM, {}, 405, "Method Not Allowed"),
-        ("/v1/classify", SPAM, {"Host": "evil.example"}, 403, "localhost only"),
+        ("/v1/classify", SPAM, {"Host": "evil.example"}, 403, "must name localhost"),
     ],
 )
 def test_a_wrong_request_hears_why(server: Any, path: str, body: Any, headers: Any, status: int, sentence: str) -> None:
@@ -313,7 +313,7 @@ def test_what_the_server_cannot_do_is_told_once_a_minute_and_by_health() -> None
 def test_metrics_are_told_also_where_the_filter_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     spam_filter = Plain()
     with serving(spam_filter, http_port=0) as (addresses, _):
-        monkeypatch.setattr("rosenblatt.mail.server.http.PATIENCE", 0.1)
+        monkeypatch.setattr("rosenblatt.mail.server.http.STATS_TIMEOUT_S", 0.1)
         for trouble in (lambda: time.sleep(0.5), lambda: 1 / 0):
             monkeypatch.setattr(spam_filter, "stats", trouble)
             status, text, _ = call(addresses, "GET", "/metrics")
@@ -329,7 +329,7 @@ def test_the_log_tells_the_size_of_mails_that_were_read() -> None:
         assert lines.pop().endswith(f" ms, {len(SPAM)} bytes")
         refused = [
             ("/v1/classify?reasons=x", {}, ", reasons must be a whole number from 0 to 100"),
-            ("/v1/classify", {"Host": "evil.example"}, ", and the Host header names another"),
+            ("/v1/classify", {"Host": "evil.example"}, ", the Host header must name localhost"),
             ("/v1/nothing", {}, ", Not Found"),
         ]
         for path, headers, why in refused:
@@ -368,7 +368,7 @@ def test_a_stop_finishes_what_was_begun() -> None:
 
 
 def test_who_comes_in_the_last_moment_is_answered_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.serving.sockets.SETTLE", 0.6)
+    monkeypatch.setattr("rosenblatt.serving.sockets.SETTLE_S", 0.6)
     with serving(Plain(), http_port=0) as (addresses, server):
         server.stop()
         time.sleep(0.3)  # nobody is let in any more, and the system still accepts
@@ -384,5 +384,5 @@ def test_without_starlette_the_other_side_still_works(monkeypatch: pytest.Monkey
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "starlette" else there(name, *rest))
     with serving(Plain(), http_port=0) as (addresses, _):
         assert addresses.http is None
-        assert addresses.notes == ("HTTP is off, since starlette and uvicorn are not here: pip install 'rosenblatt[serve]'",)
+        assert addresses.notes == ("HTTP is off: starlette and uvicorn are not installed (pip install 'rosenblatt[serve]')",)
         assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")

@@ -176,7 +176,7 @@ def test_answers_are_those_of_the_filter(tmp_path: Path) -> None:
 
 
 def test_what_others_teach_is_known_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH", 0.05)
+    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.05)
     ours = Filter.open(tmp_path / "f", create=True, settings={"bits": 16})
     with ours, Filter.open(tmp_path / "f") as other, serving(ours) as (addresses, _):
         before = ask(addresses, request("CHECK", SPAM))
@@ -185,7 +185,7 @@ def test_what_others_teach_is_known_soon(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH", 0.3)
+    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.3)
     ours = Filter.open(tmp_path / "f", create=True, settings={"bits": 16})
     with ours, Filter.open(tmp_path / "f") as other, serving(ours) as (addresses, _):
         learn(addresses, HAM, False)
@@ -198,21 +198,21 @@ def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Pat
 
 
 def test_a_home_that_is_gone_or_may_only_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH", 0.05)
+    monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.05)
     warnings: list[str] = []
     with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
         with serving(spam_filter, warn=warnings.append) as (addresses, _):
             assert b"DidSet" in learn(addresses, SPAM, True)
             (tmp_path / "f").rename(tmp_path / "elsewhere")
             soon(lambda: warnings)
-            assert b"was moved away" in learn(addresses, HAM, False)
+            assert b"was moved or removed" in learn(addresses, HAM, False)
             (tmp_path / "elsewhere").rename(tmp_path / "f")
-        assert [told for told in warnings if "moved away" in told] == warnings[:1]
+        assert [told for told in warnings if "was moved" in told] == warnings[:1]
         spam_filter.store.log.read_only = True
         warnings.clear()
         with serving(spam_filter, warn=warnings.append) as (addresses, _):
             (told,) = warnings  # before anybody asks
-            assert told.startswith("nothing can be learnt or changed here")
+            assert told.startswith("cannot be changed")
             assert b"Spam: " in ask(addresses, request("CHECK", SPAM))
         spam_filter.store.log.read_only = False
 
@@ -233,7 +233,7 @@ def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Pat
         spam_filter.compact()
         with serving(spam_filter) as (addresses, _):
             said = ask(addresses, request("TELL", SPAM, "Remove: local"))
-            assert said.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this message cannot be taken back")
+            assert said.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this message cannot be unlearned")
             spam_filter.learn([(UNSURE, True)])
             assert forget_at_once(addresses, [SPAM, UNSURE, HAM, b"A: b\n\nnew"]) == [69, 0, 69, 0]
             assert spam_filter.label_of(UNSURE) is None

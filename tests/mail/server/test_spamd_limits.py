@@ -67,7 +67,7 @@ def test_too_many_at_once_are_refused_politely() -> None:
 
 
 def test_beyond_those_that_are_told_connections_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.spamd.TOLD", 1)
+    monkeypatch.setattr("rosenblatt.mail.server.spamd.EXTRA_CONNECTIONS", 1)
     limits = Limits(connections=1, stop_seconds=0.1)
     with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as told:
         begun.sendall(b"CHECK")
@@ -82,7 +82,7 @@ def test_what_comes_after_the_mail_is_noticed_late_as_well() -> None:
         client.sendall(request("PROCESS", SPAM))
         time.sleep(0.1)
         client.sendall(b"and more of the mail")
-        assert all_of(client).startswith(b"SPAMD/1.5 65 EX_DATAERR: there are more bytes")
+        assert all_of(client).startswith(b"SPAMD/1.5 65 EX_DATAERR: the mail has more bytes")
 
 
 def test_an_answer_that_takes_too_long_is_not_waited_for() -> None:
@@ -264,7 +264,7 @@ def test_a_socket_in_the_file_system_is_private_and_goes_with_the_server(tmp_pat
             client.connect(str(path))
             client.sendall(b"PING SPAMC/1.5\r\n\r\n")
             assert all_of(client) == b"SPAMD/1.5 0 PONG\r\n"
-        with pytest.raises(ServeError, match="another server is there"):
+        with pytest.raises(ServeError, match="another server is listening"):
             listen_at(path)
     assert not path.exists()
 
@@ -275,7 +275,7 @@ def test_a_socket_of_a_dead_server_is_replaced_and_a_file_is_not(tmp_path: Path)
     assert path.exists()
     listen_at(path).close()
     (tmp_path / "file").write_text("precious")
-    with pytest.raises(ServeError, match="no socket"):
+    with pytest.raises(ServeError, match="not a socket"):
         listen_at(tmp_path / "file")
     with pytest.raises(ServeError, match="no such file"):
         listen_at(tmp_path / "none" / "x")
@@ -291,9 +291,9 @@ def test_which_hosts_are_this_machine(host: str, local: bool) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"host": "0.0.0.0"}, "spamd's protocol has no passwords"),
+        ({"host": "0.0.0.0"}, "the spamd protocol has no passwords"),
         ({"port": None}, "nothing to serve"),
-        ({"host": "no.such.host.invalid"}, "no host"),
+        ({"host": "no.such.host.invalid"}, "unknown host"),
         ({"host": "0.0.0.0", "port": None, "http_port": 0}, "needs a token"),
         ({"http_port": 0, "token": "short"}, "16 or more"),
         ({"socket_mode": 0o1777}, "socket_mode must be"),

@@ -49,20 +49,20 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         assert go.wait(20)
         return {"number": request["number"]}
 
-    monkeypatch.setitem(answers.COMPUTED, "/api/run", wait)
+    monkeypatch.setitem(answers.HANDLERS, "/api/run", wait)
     yield begun, go, calls
     go.set()
 
 
 def test_two_runs_at_a_time_a_few_wait_and_more_are_told_so(slow: Any) -> None:
     begun, go, calls = slow
-    with studio(at_once=2, waiting=2) as there:
+    with studio(workers=2, queue=2) as there:
         found: list[Any] = []
         asking = [threading.Thread(target=lambda n=n: found.append(there.post("/api/run", {"number": n}))) for n in range(4)]
         for thread in asking:
             thread.start()
         assert all(begun.acquire(timeout=10) for _ in range(2))
-        soon(lambda: there.server.app.desk.there == 4)
+        soon(lambda: there.server.app.pool.n_pending == 4)
         refused = there.post("/api/run", {"number": 9})
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert there.call("GET", "/").status == 200  # the page is served all the while
@@ -75,7 +75,7 @@ def test_two_runs_at_a_time_a_few_wait_and_more_are_told_so(slow: Any) -> None:
 
 def test_who_left_while_waiting_is_not_computed_for(slow: Any) -> None:
     begun, go, calls = slow
-    with studio(at_once=1, waiting=4) as there:
+    with studio(workers=1, queue=4) as there:
         first = threading.Thread(target=there.post, args=("/api/run", {"number": 0}))
         first.start()
         assert begun.acquire(timeout=10)
@@ -94,7 +94,7 @@ def test_who_left_while_waiting_is_not_computed_for(slow: Any) -> None:
 
 def test_a_run_that_takes_too_long_is_given_up_and_keeps_its_place_until_it_ends(slow: Any) -> None:
     _, go, _ = slow
-    with studio(at_once=1, waiting=1, handle_seconds=0.3) as there:
+    with studio(workers=1, queue=1, handle_seconds=0.3) as there:
         for number in range(2):
             status, said, _ = there.post("/api/run", {"number": number})
             assert (status, said["error"]) == (503, "the run took longer than 0.3 seconds")
@@ -103,8 +103,8 @@ def test_a_run_that_takes_too_long_is_given_up_and_keeps_its_place_until_it_ends
 
 
 def test_a_fault_of_ours_is_said_so_and_told_to_who_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(answers.COMPUTED, "/api/run", lambda request: {"x": request["none"]})
-    monkeypatch.setitem(answers.COMPUTED, "/api/proof", lambda request: {"x": float("nan")})
+    monkeypatch.setitem(answers.HANDLERS, "/api/run", lambda request: {"x": request["none"]})
+    monkeypatch.setitem(answers.HANDLERS, "/api/proof", lambda request: {"x": float("nan")})
     with studio() as there:
         assert there.post("/api/run", {})[:2] == (500, {"error": "a fault of ours: KeyError: 'none'"})
         assert there.post("/api/proof", {}).status == 500
