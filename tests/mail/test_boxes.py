@@ -225,7 +225,7 @@ def test_compressed_files_are_unpacked_and_damaged_ones_told(tmp_path):
     found = mails([tmp_path])
     assert [mail.raw[:12] for mail in found] == [b"Subject: x\n\n"]
     assert [os.path.basename(source) for source, _ in found.skipped] == ["b.gz", "c.gz"]
-    assert "cut off" in found.skipped[0][1]
+    assert "truncated" in found.skipped[0][1]
 
 
 def test_what_is_no_file_is_not_opened(tmp_path):
