@@ -167,14 +167,14 @@ def test_proofs_name_the_rows_of_the_file(tmp_path):
     for seed in range(4):
         told = rosenblatt("train", data, "--seed", seed, "-o", tmp_path / "m", "--json").json
         if told["verdict"] == "inseparable" and "the same point" in told["proof"]:
-            assert "rows 7 and 90" in told["proof"]
+            assert "rows 8 and 91" in told["proof"]
 
 
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
         (["x,label"] + [f"{i},{i * 0.37!r}" for i in range(80)], "80 distinct values: these are quantities"),
-        (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column 'b' has no value in any row"),
+        (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column b: all values are missing"),
     ],
 )
 def test_files_that_are_not_for_classes(tmp_path, lines, sentence):

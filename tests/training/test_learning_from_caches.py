@@ -73,7 +73,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str, s
 def test_a_model_from_a_cache_has_the_bits_of_one_from_memory(
     prepared: Any, monkeypatch: pytest.MonkeyPatch, name: str, classes: int, kind: str, dtype: str
 ) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y, cache = prepared[classes, kind, dtype]
     model = clone(MODELS[name]).fit(X, y)
     assert_same_bits(model, fit_from_cache(clone(MODELS[name]), cache))
@@ -89,7 +89,7 @@ def test_neither_chunks_nor_stretches_change_a_bit(
     model = rb.Perceptron(keep="average", order=order, max_iter=3, random_state=0, log=False)
     expected = clone(model).fit(X, y)
     for size, stretch in ((1, 1), (7, 300), (1000, 10**9)):
-        monkeypatch.setattr(caches_module, "STRETCH", stretch)
+        monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", stretch)
         assert_same_bits(expected, fit_from_cache(clone(model), cached(tmp_path / "cache", X, y, size)))
 
 

@@ -16,7 +16,7 @@ from rosenblatt.training.out_of_core import fit_from_cache
 
 @pytest.mark.parametrize("update", ["online", "batch"])
 def test_progress_is_reported_within_and_after_each_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 3000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 3000)
     X, y = noisy()
     cache, seen = cached(tmp_path / "cache", X, y), list[Progress]()
     with watching(seen.append):
@@ -33,7 +33,7 @@ def test_progress_is_reported_within_and_after_each_pass(tmp_path: Path, monkeyp
 
 
 def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y = noisy(3)
     X[y == 0, 0] = 50.0
     cache, seen = cached(tmp_path / "cache", X, y), list[Progress]()
@@ -68,7 +68,7 @@ def test_every_iterative_fit_reports_progress_while_a_callback_is_set(model: Any
 def test_verbose_still_writes_one_line_per_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y = noisy()
     seen: list[Progress] = []
     with watching(seen.append):

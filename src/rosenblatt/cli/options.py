@@ -66,9 +66,9 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     )
     recipe = model.recipe
     if recipe is None:
-        return options_of(given, wanted=model.names) if model.names else options_of(given, width=model.n_features)
+        return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
     given.update(text=recipe.text, categorical=recipe.categorical)
-    return options_of(given, wanted=recipe.wanted)
+    return options_of(given, required=recipe.required, numeric=recipe.number_names)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -16,7 +16,7 @@ from .. import __version__
 from ..catalog import ALGORITHMS
 from .console import Failure, bar, check_picture, check_writable, print_json, say
 from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
-from .parameters import parameters, taken
+from .parameters import parameters, pop_parameters
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -70,7 +70,7 @@ def command(data: str, model: str | None, output: str | None, report: str | None
         raise click.UsageError("--cache needs the name of a folder")
     if cache and not stream:
         raise click.UsageError("--cache is where --stream keeps its rows: give --stream too")
-    options, said = options_of(given), taken(given)
+    options, said = options_of(given), pop_parameters(given)
     run(
         dict(data=data, options=options, parameters=said, **given),
         output=model or output, stream=stream, cache=cache, report=report, plots=plot, as_json=wants_json,
@@ -92,9 +92,9 @@ def run(
         with without_pandas():
             from ..estimators import base, online  # noqa: F401  which load scikit-learn
     if cache is not None:
-        from ..data.cache_writer import check_place
+        from ..data.cache_writer import check_cache_path
 
-        check_place(Path(cache))
+        check_cache_path(Path(cache))
     request = Request(**asked)
     target = _target(request.data, output)
     figures = [_figure(plot) for plot in plots]

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Separable, as_float
+from ..certificates.exact_numbers import as_float
+from ..certificates.statements import Separable
 from ..kernels.linear.schemes import Rest
 from .story import Story
 from .svg_elements import escape_text

@@ -139,7 +139,7 @@ def confusion_from_cache(
     known = cache.classes if labels is None else np.union1d(np.asarray(labels), cache.classes)
     own, k = np.searchsorted(known, cache.classes), len(known)
     counts = np.zeros(k * k, np.int64)
-    for start, stop in cache.stretches(part=4):  # a quarter, since scores and copies in `predict` take memory, too
+    for start, stop in cache.row_ranges(fraction=4):  # a quarter, since scores and copies in `predict` take memory, too
         given = np.asarray(predict(cache.chunk(start, stop)))
         places = np.minimum(np.searchsorted(known, given), k - 1)
         unknown = given[known[places] != given].tolist()

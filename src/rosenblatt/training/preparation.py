@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..data.csr import CSRMatrix
 from ..data.labels import codes_of
 from ..data.read_options import Options
 from ..data.readers.read import digest as digest_of
-from ..data.readers.read import is_example, opened, read
-from ..data.table import Data, DataError, Sparse, as_text, typed_labels
+from ..data.readers.read import is_example, open_source, read
+from ..data.table import Data, DataError, as_text, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..reporting.text import count
 from .request import Request
@@ -49,7 +50,7 @@ class Prepared:
 
 def read_with_digest(request: Request) -> tuple[Data, str | None]:
     """Read the training file; return its rows and its SHA-256, which built-in examples lack."""
-    with opened(request.data) as source:
+    with open_source(request.data) as source:
         data = require_labels(read(source, request.options))
         return data, None if is_example(source) else digest_of(source)
 
@@ -128,7 +129,10 @@ def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
 def options_for_recipe(recipe: Recipe, options: Options, label: str | None) -> Options:
     """Return the options to read another file for a recipe: the same columns, of the same kinds, and the labels if present."""
     label = options.label if label is None else label
-    return replace(options, label=label, text=recipe.text, categorical=recipe.categorical, wanted=recipe.wanted)
+    return replace(
+        options, label=label, text=recipe.text, categorical=recipe.categorical, required=recipe.required,
+        numeric=recipe.number_names,
+    )  # fmt: skip
 
 
 def describe_provenance(request: Request, data: Data, digest: str | None, rows: int) -> dict[str, Any]:
@@ -144,9 +148,9 @@ def describe_provenance(request: Request, data: Data, digest: str | None, rows: 
     }
 
 
-def as_matrix(rows: FloatArray | Sparse) -> Matrix:
+def as_matrix(rows: FloatArray | CSRMatrix) -> Matrix:
     """Return rows as estimators take them: an array or a SciPy CSR array."""
-    if isinstance(rows, Sparse):
+    if isinstance(rows, CSRMatrix):
         matrix: Matrix = rows.to_scipy()
         return matrix
     return rows

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array_types import Array, BoolArray, Matrix
-from ..data.cache import Cache, key_of, reusable
+from ..data.cache import Cache, cache_key, open_if_current
 from ..data.cache_writer import CacheWriter, temporary_caches
+from ..data.csr import CSRMatrix
 from ..data.labels import codes_of
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
-from ..data.table import Data, Sparse, as_text, typed_labels
+from ..data.table import Data, as_text, typed_labels
 from ..estimators.base import LinearClassifier
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, Watch
@@ -130,13 +131,13 @@ def _open_caches(
 ) -> Caches:
     """Open the caches of a request, or write them if there are none for it."""
     tested = request.test is not None or request.holdout_share is not None
-    reading = {**asdict(request.options), "test": request.test and key_of(request.test)}
-    key = key_of(request.data, reading, request.degree, request.scale, request.holdout_share, request.seed, 1)
+    reading = {**asdict(request.options), "test": request.test and cache_key(request.test)}
+    key = cache_key(request.data, reading, request.degree, request.scale, request.holdout_share, request.seed, 1)
     if cache_path is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))
     else:
         train, test = Path(cache_path), Path(f"{cache_path}.test")
-        found, held_out = reusable(train, key), reusable(test, key) if tested else None
+        found, held_out = open_if_current(train, key), open_if_current(test, key) if tested else None
         if found is not None and (held_out is not None or not tested):
             return _reopened(found, held_out)
     return _build_caches(request, train, test if tested else None, key, watch)
@@ -200,7 +201,7 @@ class _FeatureWriter:
     def write(self, data: Data) -> None:
         features = self._recipe.rows(data)
         if self._writer is None:
-            self._sparse = isinstance(features, Sparse)
+            self._sparse = isinstance(features, CSRMatrix)
             self._writer = self._stack.enter_context(CacheWriter(self._path, sparse=self._sparse, key=self._key))
         self._writer.append(features, codes_of(data, self._classes))
 

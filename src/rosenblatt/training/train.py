@@ -268,7 +268,7 @@ def update_bound(outcome: Outcome) -> float | None:
         return None
     certificate = outcome.certificate
     if certificate is not None and certificate.verdict == "separable" and parameters["margin"] == 0.0:
-        upper = float(certificate.mistake_bound.upper)  # type: ignore[union-attr]
+        upper = float(certificate.mistake_bound.upper)
         return upper if parameters["intercept_scaling"] == 1.0 and math.isfinite(upper) else None
     if outcome.margin is None or outcome.margin <= 0.0:
         return None
