@@ -167,7 +167,7 @@ def test_proofs_name_the_rows_of_the_file(tmp_path):
     for seed in range(4):
         told = rosenblatt("train", data, "--seed", seed, "-o", tmp_path / "m", "--json").json
         if told["verdict"] == "inseparable" and "the same point" in told["proof"]:
-            assert "rows 7 and 90" in told["proof"]
+            assert "rows 8 and 91" in told["proof"]
 
 
 @pytest.mark.parametrize(
