@@ -71,7 +71,7 @@ raw = Path(sys.argv[1]).read_bytes()
 start = time.process_time()
 message = parse(raw)
 assert time.process_time() - start < 1.0
-held = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())  # ru_maxrss has that of whoever started it
+held = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())  # ru_maxrss is inherited
 assert int(held[1]) < 256 * 1024
 print(len(raw), message.body[:5].decode(), message.attachments.decode())
 """

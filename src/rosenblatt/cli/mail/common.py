@@ -17,6 +17,7 @@ from ..console import Failure, note
 if TYPE_CHECKING:
     from ...mail.filter import Filter
 
+Watch = Callable[[Progress], object] | None
 MAX_SKIPPED_LINES = 20  # skipped files that are listed
 
 
@@ -54,9 +55,7 @@ class Reading:
     only_mails : skip explicitly named files that do not look like mails.
     """
 
-    def __init__(
-        self, paths: Iterable[str], watch: Callable[[Progress], object] | None = None, only_mails: bool = False
-    ) -> None:
+    def __init__(self, paths: Iterable[str], watch: Watch = None, only_mails: bool = False) -> None:
         self.paths, self.watch, self.only_mails = list(paths), watch, only_mails
         self.seen = 0
         self.skipped: list[tuple[str, str]] = []
