@@ -51,6 +51,11 @@ class Settings:
     features : int, default=1
         The version of the features; set by the filter.
 
+    See Also
+    --------
+    Filter.open : Open a filter with settings.
+    Filter.change : Change settings.
+
     Examples
     --------
     >>> from rosenblatt.mail import Settings
