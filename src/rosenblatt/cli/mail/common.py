@@ -120,8 +120,7 @@ class Sides(click.Command):
         ctx.allow_extra_args = True
         super().parse_args(ctx, repeated)
         if ctx.args and not ctx.resilient_parsing:
-            command = ctx.command_path.partition(" ")[2]
-            raise click.UsageError(f"say which kind it is: {command} --spam PATH or --ham PATH", ctx)
+            raise click.UsageError(f"say which kind it is: mail {ctx.info_name} --spam PATH or --ham PATH", ctx)
         return ctx.args
 
 
