@@ -1,4 +1,4 @@
-"""A file that cannot be used is one line on standard error: its name, the line, the column; exit code 2, nothing written."""
+"""A bad file is one line on standard error with its name, line and column; exit code 2; no file is written."""
 
 from __future__ import annotations
 
@@ -82,16 +82,18 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", list(ODD))
-def test_what_looks_odd_but_is_not_wrong(tmp_path, name):
+def test_unusual_but_valid_files(tmp_path, name):
     plain = tmp_path / ("plain.svm" if ".svm" in name else "plain.csv")
     plain.write_bytes(GOOD if ".svm" in name else TABLE)
     (tmp_path / name).write_bytes(ODD[name])
-    told = [rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json for path in (plain, tmp_path / name)]
-    assert told[0]["training"] == told[1]["training"]
-    assert told[0]["updates"] == told[1]["updates"]
+    result = [
+        rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json for path in (plain, tmp_path / name)
+    ]
+    assert result[0]["training"] == result[1]["training"]
+    assert result[0]["updates"] == result[1]["updates"]
 
 
-def test_what_is_no_file(tmp_path, monkeypatch):
+def test_missing_files_and_folders(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for path, word in (("absent.svm", "no such file"), (".", "folder")):
         found = rosenblatt("train", path)

@@ -42,12 +42,12 @@ def files(tmp_path_factory):
 def test_same_bits_as_in_memory(files, tmp_path, monkeypatch, name, options, algorithm):
     monkeypatch.setattr("rosenblatt.training.stream.CHUNK", 5000)  # several chunks
     passes = () if algorithm == "linear-mse" else CYCLIC if algorithm != "batch" else CYCLIC[2:]
-    told = {}
+    result = {}
     for way in ("memory", "stream"):
         more = ("--stream",) if way == "stream" else ()
         found = rosenblatt("train", files / name, "-a", algorithm, *passes, *options, *more, "-o", tmp_path / way, "--json")
         assert found.code == 0, found.err
-        told[way] = found.json
+        result[way] = found.json
     mine, streamed = rb.load(tmp_path / "memory"), rb.load(tmp_path / "stream")
     assert mine.recipe == streamed.recipe
     if algorithm == "linear-mse":
@@ -56,7 +56,7 @@ def test_same_bits_as_in_memory(files, tmp_path, monkeypatch, name, options, alg
         np.testing.assert_array_equal(mine.coef, streamed.coef)
         np.testing.assert_array_equal(mine.intercept, streamed.intercept)
     for part in ("training", "test", "updates", "stop"):
-        assert told["memory"][part] == told["stream"][part]
+        assert result["memory"][part] == result["stream"][part]
     left = {path.name for path in files.iterdir()}
     assert left == {"rows.svm.gz", "table.csv"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...reporting.text import percent, plural
-from ..console import note, out, print_json, say
+from ..console import note, out, print_fields, print_json
 from ..options import as_json
 from .common import Reading, home, no_mail, opened
 
@@ -66,7 +66,7 @@ def explain(spam_filter: Any, path: str, count: int, single: bool, as_json: bool
         ("verdict", f"{found.label}, {_likely(found.probability)} likely to be spam"),
         ("score", f"{found.score:+.3f} (spam from {cuts.spam_from:+.3f}, ham to {cuts.ham_to:+.3f})"),
     ]
-    say(lines)
+    print_fields(lines)
     rows = [(reason.name, reason.weight) for reason in reasons]
     if rows:
         click.echo()
@@ -84,7 +84,7 @@ def show(spam_filter: Any, count: int, as_json: bool) -> None:
         print_json({**has, "settings": asdict(has["settings"]), "calibration": calibration._asdict(), **told})
         return
     folded = f", {plural(has['folded'], 'text')} no longer in the log" if has["folded"] else ""
-    say([
+    print_fields([
         ("filter", has["home"]),
         ("learnt", f"{has['spam']:,} spam and {has['ham']:,} ham{folded}"),
         ("thresholds", f"spam from a score of {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),
