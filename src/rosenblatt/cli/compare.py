@@ -104,6 +104,8 @@ def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[
     """The cells of one algorithm; the best value of each column is emphasized."""
     from rich.text import Text
 
+    from ..reporting.text import count, percent, short
+
     def cell(text: str, emphasized: bool = False) -> Text:
         return Text(text, style="bold green" if emphasized else "")
 
@@ -112,18 +114,18 @@ def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[
     cells = [
         cell("*" if best else "", True),
         cell(entry.algorithm, best),
-        cell(f"{train.error:.2%}", train.errors == marks["train"]),
-        cell("") if test is None else cell(f"{test.error:.2%}", test.errors == marks["test"]),
+        cell(percent(train.error, decimals=2), train.errors == marks["train"]),
+        cell("") if test is None else cell(percent(test.error, decimals=2), test.errors == marks["test"]),
     ]
     if wide:
-        cells.append(cell("" if test is None else "{:.1%} - {:.1%}".format(*test.interval)))
+        cells.append(cell("" if test is None else " - ".join(percent(end, decimals=1) for end in test.interval)))
     return [
         *cells,
         cell(
-            "" if margin is None else f"{margin:.3g}" if margin > 0.0 else "none",
+            "" if margin is None else short(margin) if margin > 0.0 else "none",
             margin is not None and 0.0 < margin == marks["margin"],
         ),
-        cell(f"{entry.updates:,}" if entry.updates else ""),
+        cell(count(entry.updates) if entry.updates else ""),
         cell(f"{entry.seconds:.3f} s"),
         cell(entry.stop),
     ]

@@ -55,6 +55,7 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
       rosenblatt convert adult.data adult.parquet --missing mean
       rosenblatt convert example:digits - --to csv | head
     """
+    from ..reporting.text import plural
     from .console import check_writable, note, print_json
 
     if out != "-":
@@ -65,7 +66,8 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
     if as_json:
         print_json({"rows": rows, "columns": columns, "format": target, "written": out})
     else:
-        note(f"{rows:,} rows, {columns:,} columns -> {'standard output' if out == '-' else out} ({target})")
+        size = f"{plural(rows, 'row')}, {plural(columns, 'column')}"
+        note(f"{size} -> {'standard output' if out == '-' else out} ({target})")
 
 
 def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int, int, str]:
@@ -152,9 +154,8 @@ class _Conversion:
         classes = self._classes()
         named = classes.dtype.kind not in "iuf"
         if named:
-            note(
-                "labels are written as numbers: " + ", ".join(f"{code} = {name}" for code, name in enumerate(classes.tolist()))
-            )
+            listed = ", ".join(f"{code} = {name}" for code, name in enumerate(classes.tolist()))
+            note(f"labels are written as numbers: {listed}")
         for data in self._counted_chunks():
             codes = codes_of(data, classes)
             write_svmlight(file, recipe.rows(data), codes if named else classes[codes], zero_based=self.options.zero_based)

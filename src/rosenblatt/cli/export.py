@@ -36,7 +36,8 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
     from ..models.atomic_file import write_atomically
     from ..models.exports.export import LANGUAGES, export
     from ..models.files import load_model
-    from .console import check_writable
+    from ..reporting.text import plural
+    from .console import check_writable, note
 
     language = _language(flags, output)
     if language == "onnx" and output is None and sys.stdout.isatty():
@@ -47,7 +48,7 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
         return
     check_writable(output, model, ending=LANGUAGES[language])
     write_atomically(output, content)
-    click.echo(f"{output}: {len(content):,} bytes", err=True)
+    note(f"{output}: {plural(len(content), 'byte')}")
 
 
 def _language(flags: dict[str, bool], output: str | None) -> Language:

@@ -90,7 +90,7 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     work = [f"{count(contents[key])} {key}" for key in ("passes", "updates") if isinstance(contents[key], int)]
     if work:
         fields.append(("work", ", ".join(work)))
-    fields += [("features", sentence) for sentence in contents["preprocessing"]]
+    fields += [("preprocessing", sentence) for sentence in contents["preprocessing"]]
     fields += [(name.replace("_", " "), _provenance_text(value)) for name, value in contents["provenance"].items()]
     return fields
 
