@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
+from effort import amount
 from rosenblatt.models.atomic_file import TEMPORARY_SUFFIX, WriteError, write_atomically
 from rosenblatt.models.model import Model
 
@@ -198,16 +199,17 @@ def test_stale_temporaries_are_removed_and_others_are_not(tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_two_hundred_times_the_old_or_the_new_model_is_there(tmp_path):
+def test_killed_many_times_the_old_or_the_new_model_is_there(tmp_path):
     if not hasattr(os, "fork"):
         pytest.skip("no fork here")
-    command = [sys.executable, str(HERE / "killed_while_saving.py"), str(tmp_path), "200"]
+    kills = amount(50, 200)
+    command = [sys.executable, str(HERE / "killed_while_saving.py"), str(tmp_path), str(kills)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert len(lines) == 200
+    assert len(lines) == kills
     assert {line[0] for line in lines} == {"1", "2"}
-    assert int(lines[-1][1]) > 20, "too few kills hit a save"
+    assert int(lines[-1][1]) > kills // 10, "too few kills hit a save"
     for path in tmp_path.glob(f".*{TEMPORARY_SUFFIX}"):
         os.utime(path, (time.time() - 3600,) * 2)
     rb.save(small(), tmp_path / "model.safetensors")

@@ -53,13 +53,13 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
       rosenblatt compare spambase.data
       rosenblatt compare a9a --test a9a.t --algorithms average,pa-1,soft-margin
     """
-    from ..training.compare import chosen, compare, prepared_for, verdict
-    from ..training.train import Request
+    from ..training.compare import choose_algorithms, choose_winner, compare, prepare_comparison
+    from ..training.request import Request
     from .console import bar, note, out, print_json
 
     request = Request(data=data, options=options_of(given), **given)
-    prepared = prepared_for(request)
-    names, skipped = chosen(prepared, algorithms)
+    prepared = prepare_comparison(request)
+    names, skipped = choose_algorithms(prepared, algorithms)
     if not as_json:
         for sentence in prepared.notes:
             note(sentence)
@@ -67,17 +67,18 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
             note(f"skipped, because every update takes a full scan: {', '.join(skipped)} (include with --algorithms)")
     with bar("comparing") as watch:
         entries = list(compare(request, prepared, names, lambda name: watch))
-    winner, why = verdict(entries)
+    verdict = choose_winner(entries)
+    winner = verdict.winner
     if as_json:
         listed = [entry.to_dict() for entry in entries]
-        print_json({"entries": listed, "winner": winner and winner.algorithm, "why": why})
+        print_json({"entries": listed, "winner": winner and winner.algorithm, "why": verdict.sentence})
         return
     console = out()
     console.print(comparison_table(entries, winner, console.width))
     for entry in entries:
         if entry.failed:
             console.print(f"   {entry.algorithm}: {entry.failed}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"\n{why}.", markup=False, soft_wrap=True)
+    console.print(f"\n{verdict.sentence}", markup=False, soft_wrap=True)
 
 
 def comparison_table(entries: list[Entry], winner: Entry | None, width: int = 120) -> Table:
@@ -95,7 +96,7 @@ def comparison_table(entries: list[Entry], winner: Entry | None, width: int = 12
     for column in table.columns[2:-1]:
         column.justify = "right"
     marks = best_marks(entries)
-    for entry in sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.merit):
+    for entry in sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.rank_key):
         table.add_row(*_cells(entry, entry is winner, marks, wide))
     return table
 

@@ -200,9 +200,9 @@ def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> N
 
 def check_picture(path: str) -> None:
     """Raise a `Failure` if figures cannot be written in the format of `path`."""
-    from ..reporting.page import ENDINGS
+    from ..reporting.page import EXTENSIONS
 
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise Failure(f"{path}: a figure is written as {', '.join(ENDINGS)}, according to its file name")
+    if Path(path).suffix.lower() not in EXTENSIONS:
+        raise Failure(f"{path}: a figure is written as {', '.join(EXTENSIONS)}, according to its file name")
     if not path.lower().endswith(".svg") and find_spec("matplotlib") is None:
         raise Failure(f"{path}: PNG and PDF need matplotlib: pip install 'rosenblatt[plot]'; .svg works without it")

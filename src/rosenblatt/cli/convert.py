@@ -16,9 +16,9 @@ from .console import Failure
 from .options import about_data, as_json, data_argument, options_of
 
 if TYPE_CHECKING:
-    from ..array_types import Array, FloatArray
+    from ..array_types import Array
     from ..data.read_options import Options
-    from ..data.table import Data, Sparse
+    from ..data.table import Data
     from ..preprocessing.recipe import Recipe
 
 OUTPUT_FORMATS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz")
@@ -73,10 +73,10 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
 def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int, int, str]:
     """Convert a file; returns the number of rows and columns and the format."""
     from ..data.readers.read import EXTENSIONS, chunks, read
-    from ..data.readers.sources import format_of
+    from ..data.readers.sources import extension_of
     from ..models.atomic_file import write_atomically
 
-    target = to or (EXTENSIONS | {"csv": "csv"}).get(format_of(out), "")
+    target = to or (EXTENSIONS | {"csv": "csv"}).get(extension_of(out), "")
     if target not in OUTPUT_FORMATS:
         raise Failure(f"{out}: cannot tell the output format; use --to: {', '.join(OUTPUT_FORMATS)}")
     piped = read(path, options) if path == "-" else None
@@ -126,7 +126,8 @@ class _Conversion:
 
     def _recipe(self) -> Recipe:
         """The recipe that encodes the columns as numbers, without scaling."""
-        from ..training.train import Request, learn_recipe
+        from ..training.preparation import learn_recipe
+        from ..training.request import Request
 
         return learn_recipe(Request(data=self.path, options=self.options, scale="none"), self.read_chunks())
 
@@ -140,9 +141,9 @@ class _Conversion:
         import numpy as np
 
         from ..data.table import as_text, typed_labels
-        from ..training.train import labelled
+        from ..training.preparation import require_labels
 
-        seen = {str(label) for data in self.read_chunks() for label in np.unique(as_text(labelled(data).labels)).tolist()}
+        seen = {str(label) for data in self.read_chunks() for label in np.unique(as_text(require_labels(data).labels)).tolist()}
         return np.unique(typed_labels(np.array(sorted(seen), object)))
 
     def _write_svmlight(self, file: Any, recipe: Recipe | None) -> None:
@@ -199,7 +200,8 @@ class _Conversion:
 
     def _tables(self, recipe: Recipe | None) -> Iterator[TableChunk]:
         """The chunks as columns: those of the file, or the features that the recipe makes of them."""
-        from ..data.table import Sparse, Table
+        from ..data.csr import CSRMatrix
+        from ..data.table import Table
 
         # A header of numbers would be read as a row.
         names = () if recipe is None else tuple(f"x{name}" if name.isdigit() else name for name in recipe.feature_names)
@@ -212,7 +214,7 @@ class _Conversion:
                 yield TableChunk(data.features.names, [_filled(*pair, means) for pair in pairs], label, data.labels)
                 continue
             rows = recipe.rows(data)
-            yield TableChunk(names, list((_dense(rows) if isinstance(rows, Sparse) else rows).T), label, data.labels)
+            yield TableChunk(names, list((rows.toarray() if isinstance(rows, CSRMatrix) else rows).T), label, data.labels)
 
     def _means(self) -> dict[str, float]:
         """Means of the numeric columns."""
@@ -241,22 +243,9 @@ def _filled(name: str, column: Array, means: dict[str, float]) -> Array:
 def _joined(parts: list[Any], width: int) -> Any:
     import numpy as np
 
-    from ..data.table import Sparse
+    from ..data.csr import CSRMatrix, vstack
 
-    if not isinstance(parts[0], Sparse):
-        return np.concatenate(parts)
-    ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])
-    indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends, strict=False))])
-    values, indices = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "indices"))
-    return Sparse(values, indices, indptr, width)
-
-
-def _dense(rows: Sparse) -> FloatArray:
-    import numpy as np
-
-    full = np.zeros(rows.shape)
-    full[np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.indices] = rows.values
-    return full
+    return vstack(parts, width) if isinstance(parts[0], CSRMatrix) else np.concatenate(parts)
 
 
 def _write_compressed(file: IO[bytes], name: str, write: Callable[[Any], None]) -> None:

@@ -48,8 +48,9 @@ def command(seed: int, output: str | None) -> None:
     """
     from rich.panel import Panel
 
-    from ..training.summary import summary
-    from ..training.train import Request, train
+    from ..training.request import Request
+    from ..training.summary import summarize
+    from ..training.train import train
     from .console import bar, out, print_fields
 
     console = out()
@@ -58,7 +59,7 @@ def command(seed: int, output: str | None) -> None:
     request = Request(data=DATA, seed=seed)
     with bar("training") as watch:
         outcome = train(request, watch)
-    print_fields(summary(outcome))
+    print_fields(summarize(outcome))
 
     _heading(console, "2. One run, four readings", "model.reading('pocket')")
     console.print(_readings_table(outcome))
@@ -85,7 +86,7 @@ def _readings_table(outcome: Outcome) -> Table:
     """The errors of the four readings of one run."""
     from rich.table import Table
 
-    from ..training.train import predicted
+    from ..training.train import predict_codes
 
     prepared, model = outcome.prepared, outcome.estimator
     assert prepared is not None
@@ -93,7 +94,9 @@ def _readings_table(outcome: Outcome) -> Table:
     table = Table(*columns, box=None, header_style="bold", padding=(0, 2, 0, 0))
     readings: dict[str, Any] = {keep: model.reading(keep) for keep in READINGS}
     parts = [(prepared.X, prepared.codes), (prepared.X_test, prepared.codes_test)]
-    errors = {keep: [int((predicted(reading, X) != codes).sum()) for X, codes in parts] for keep, reading in readings.items()}
+    errors = {
+        keep: [int((predict_codes(reading, X) != codes).sum()) for X, codes in parts] for keep, reading in readings.items()
+    }
     fewest = min(test for _, test in errors.values())
     for keep, (training, test) in errors.items():
         table.add_row(keep, READINGS[keep], str(training), str(test), style="bold green" if test == fewest else "")
@@ -114,16 +117,16 @@ def _prove(console: Console) -> None:
 
 
 def _compare(console: Console, outcome: Outcome) -> None:
-    from ..training.compare import compare, verdict
+    from ..training.compare import choose_winner, compare
     from .compare import comparison_table
     from .console import bar
 
     assert outcome.prepared is not None
     with bar("comparing") as watch:
         entries = list(compare(outcome.request, outcome.prepared, list(COMPARED_ALGORITHMS), lambda name: watch))
-    winner, why = verdict(entries)
-    console.print(comparison_table(entries, winner, console.width))
-    console.print(f"{why}.", markup=False, soft_wrap=True)
+    verdict = choose_winner(entries)
+    console.print(comparison_table(entries, verdict.winner, console.width))
+    console.print(verdict.sentence, markup=False, soft_wrap=True)
 
 
 def _report(console: Console, outcome: Outcome, output: str | None) -> None:

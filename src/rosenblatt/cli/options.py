@@ -62,9 +62,9 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     given.update({name: stored[name] for name in ("label", "missing", "zero_based") if name in stored and name not in explicit})
     recipe = model.recipe
     if recipe is None:
-        return options_of(given, wanted=model.names) if model.names else options_of(given, width=model.n_features)
+        return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
     given.update(text=recipe.text, categorical=recipe.categorical)
-    return options_of(given, wanted=recipe.wanted)
+    return options_of(given, required=recipe.required, numeric=recipe.number_names)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -89,8 +89,9 @@ def read_labeled_rows(path: str, options: Options, degree: int = 1) -> LabeledRo
     """Read a whole file; its columns are encoded but not scaled."""
     from ..data.readers.read import read
     from ..data.table import typed_labels
-    from ..training.train import Request, as_matrix, labelled, learn_recipe
+    from ..training.preparation import as_matrix, learn_recipe, require_labels
+    from ..training.request import Request
 
-    data = labelled(read(path, options))
+    data = require_labels(read(path, options))
     recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
     return LabeledRows(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))

@@ -92,7 +92,7 @@ class Prediction:
                 except DataError:  # labels that the model does not have
                     comparable = False
             rows += chunk.n_rows
-            unknown = max(unknown, 0 if model.recipe is None else model.recipe.strangers(chunk))
+            unknown = max(unknown, 0 if model.recipe is None else model.recipe.count_unknown_columns(chunk))
         if unknown:
             note(f"ignored {plural(unknown, 'column')} of {source} that the model does not use")
         if comparable and rows:

@@ -17,13 +17,14 @@ from .. import __version__
 from ..catalog import ALGORITHMS
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
 from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
-from .parameters import parameters, taken
+from .parameters import parameters, pop_parameters
 
 if TYPE_CHECKING:
     from ..models.model import Model
     from ..reporting.charts import Chart
     from ..reporting.story import Story
-    from ..training.train import Outcome, Request
+    from ..training.request import Request
+    from ..training.train import Outcome
 
 COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 
@@ -82,9 +83,9 @@ def command(
     if cache and not stream:
         raise click.UsageError("--cache is used by --stream only: add --stream")
     _prepare_stream(stream, cache)
-    from ..training.train import Request
+    from ..training.request import Request
 
-    options, chosen = options_of(given), taken(given)
+    options, chosen = options_of(given), pop_parameters(given)
     request = Request(data=data, options=options, parameters=chosen, **given)
     outputs = Outputs.plan(request, model or output, report, plot)
     with bar("training", _update_noun(request)) as watch:
@@ -97,12 +98,12 @@ def command(
 
             outcome = train(request, watch)
     written = outputs.write(outcome)
-    from ..training.summary import as_dict, summary
+    from ..training.summary import as_dict, summarize
 
     if as_json:
         print_json(as_dict(outcome) | {"written": written})
     else:
-        print_fields([*summary(outcome), *written.items()])
+        print_fields([*summarize(outcome), *written.items()])
 
 
 def _prepare_stream(stream: bool, cache: str | None) -> None:
@@ -110,9 +111,9 @@ def _prepare_stream(stream: bool, cache: str | None) -> None:
         with without_pandas():
             from ..estimators import base, online  # noqa: F401  import scikit-learn
     if cache is not None:
-        from ..data.cache_writer import check_place
+        from ..data.cache_writer import check_cache_path
 
-        check_place(Path(cache))
+        check_cache_path(Path(cache))
 
 
 def _update_noun(request: Request) -> str:
@@ -234,7 +235,7 @@ def _draw(outcome: Outcome, name: str) -> Chart:
 def _story(outcome: Outcome, command: str = "") -> Story:
     """The input of a report."""
     from ..reporting.story import Story
-    from ..training.summary import facts
+    from ..training.summary import list_facts
 
     prepared = outcome.prepared
     rows: dict[str, Any] = {}
@@ -249,7 +250,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
     return Story(
         title=Path(outcome.request.data.removeprefix("example:")).name,
         estimator=outcome.estimator,
-        summary=facts(outcome),
+        summary=list_facts(outcome),
         feature_names=outcome.recipe.feature_names,
         class_names=[str(label) for label in outcome.classes.tolist()],
         certificate=outcome.certificate,

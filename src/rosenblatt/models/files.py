@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..array_types import Array, MatrixLike
+from ..catalog import ESTIMATORS, is_estimator
 from ..online.stopping import Stop
 from .atomic_file import write_atomically
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read, require
 from .model import Model, provenance_now, provenance_of_data
-from .state import KINDS, estimator_of, is_estimator, model_of
+from .state import estimator_of, model_of
 from .values import decode, decode_classes, encode, encode_classes
 from .votes import StoredVote, votes_from_parts, votes_to_parts
 
@@ -178,7 +179,7 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
 def from_parts(meta: Meta, arrays: Arrays, load_recipe: LoadRecipe | None = None) -> Model:
     """Check every part of a file and return the model."""
     require(set(meta) == _KEYS, "the metadata have missing or unknown keys")
-    require(meta["object"] in ("estimator", "model") and meta["kind"] in KINDS, "unknown kind of model")
+    require(meta["object"] in ("estimator", "model") and meta["kind"] in ESTIMATORS, "unknown kind of model")
     groups = _group_arrays(arrays)
     classes = decode_classes(meta["classes"], groups["classes"])
     coef, intercept = groups["coef"].get("coef"), groups["intercept"].get("intercept")
@@ -274,7 +275,7 @@ def _recipe(meta: Any, arrays: Arrays, load_recipe: LoadRecipe | None) -> Any:
         from importlib import import_module
 
         mail = meta.get("kind") == "mail"
-        home, name = ("mail.store.state", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
+        home, name = ("mail.recipe", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
         load_recipe = getattr(import_module(f"rosenblatt.{home}"), name).from_parts
     assert load_recipe is not None
     return load_recipe(meta, {name.removeprefix("recipe."): array for name, array in arrays.items()})

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, MatrixLike
-from ..data.table import Data, DataError, Sparse, Table
+from ..data.csr import CSRMatrix
+from ..data.table import Data, DataError, Table
 from ..online.stopping import Stop
-from ..preprocessing.sparse import SparseRows
 from ..reporting.text import plural
 from ..scores import linear_scores, votes_of_pairs, winners
 from .container import Parts, all_finite
@@ -116,7 +116,7 @@ class Model:
         """Names of the features, or None if they have no names."""
         return self.names if self.recipe is None else self.recipe.feature_names
 
-    def scores(self, X: MatrixLike | Data | Table | Sparse) -> FloatArray:
+    def scores(self, X: MatrixLike | Data | Table | CSRMatrix) -> FloatArray:
         """Score rows.
 
         Parameters
@@ -142,7 +142,7 @@ class Model:
             scores = votes_of_pairs(scores, len(self.classes))
         return scores
 
-    def predict(self, X: MatrixLike | Data | Table | Sparse) -> Array:
+    def predict(self, X: MatrixLike | Data | Table | CSRMatrix) -> Array:
         """Predict the class of each row; ties go to the smaller label.
 
         Parameters
@@ -217,8 +217,8 @@ class Model:
         if not isinstance(X, Data):
             return X
         features = X.features
-        if isinstance(features, Sparse):
-            return features.cut(self.n_features)
+        if isinstance(features, CSRMatrix):
+            return features.with_width(self.n_features)
         if not isinstance(features, Table):
             return features
         known = self.names is not None and set(self.names) <= set(features.names)
@@ -232,10 +232,10 @@ class Model:
     def _score_input(self, X: Any) -> Any:
         """Check width and values, and return rows that the scoring functions accept."""
         rows: Any
-        if isinstance(X, Sparse):
+        if isinstance(X, CSRMatrix):
             if X.width < self.n_features:
-                X = replace(X, width=self.n_features)  # sparse files do not state their width; missing columns are zero
-            rows, values = (SparseRows(X) if self.coef is not None else X.to_scipy()), X.values
+                X = replace(X, width=self.n_features)  # a file does not say how many columns it has; those it has not are zero
+            rows, values = (X if self.coef is not None else X.to_scipy()), X.values
         elif hasattr(X, "tocsr"):
             rows = X.tocsr()
             values = rows.data

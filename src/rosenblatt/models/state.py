@@ -5,14 +5,13 @@ A file does not hold anything that describes every training row: the log, `canon
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..array_types import Array, MatrixLike
+from ..catalog import ESTIMATORS, is_estimator
 from .batch_state import encode_moments, restore_moments, restore_solutions, solutions_to_parts
 from .container import Arrays, Meta, require
 from .model import Model, provenance_now, provenance_of_data
@@ -22,36 +21,6 @@ from .votes import store_vote
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from ..estimators.base import LinearClassifier
-
-
-@dataclass(frozen=True)
-class Kind:
-    home: str  # module of the estimator
-    attributes: tuple[str, ...]  # fitted attributes in addition to those of all models
-    online: bool = False
-
-
-KINDS = {
-    "AROW": Kind("arow", ()),
-    "LinearMSE": Kind("linear_mse", ("mse_", "rank_", "solver_")),
-    "MaxMargin": Kind("max_margin", ("support_", "multipliers_", "margin_", "gap_", "solver_")),
-    "NonlinearMSE": Kind("nonlinear_mse", ("loss_", "gradient_norm_", "saturated_", "_auto", "pocket_errors_"), online=True),
-    "PassiveAggressive": Kind("passive_aggressive", ("pocket_errors_",), online=True),
-    "Perceptron": Kind("perceptron", ("pocket_errors_", "_margin_used", "certificate_"), online=True),
-    "SoftMargin": Kind(
-        "soft_margin", ("support_", "multipliers_", "margin_", "gap_", "dual_gap_", "objective_", "solver_", "_scheme")
-    ),
-}
-
-
-def class_of(kind: str) -> Any:
-    return getattr(importlib.import_module(f"..estimators.{KINDS[kind].home}", __package__), kind)
-
-
-def is_estimator(thing: object) -> TypeGuard[LinearClassifier]:
-    return type(thing).__name__ in KINDS and type(thing).__module__.startswith("rosenblatt.estimators.")
 
 
 # --- estimator -> model ----------------------------------------------------------------------------------------------------
@@ -145,7 +114,7 @@ def _as_python(value: Any) -> Any:
 
 def _encode_state(estimator: Any, named: bool, arrays: Arrays) -> Meta:
     """Encode the fitted attributes and the running state; arrays are added to `arrays`."""
-    fitted, kind = vars(estimator), KINDS[type(estimator).__name__]
+    fitted, kind = vars(estimator), ESTIMATORS[type(estimator).__name__]
     present = [name for name in kind.attributes if name in fitted]
     meta: Meta = {
         "named": named,
@@ -177,7 +146,7 @@ def estimator_of(model: Model) -> Any:
     if model.more is None or "filter" in model.more[0]:
         raise ValueError(f"this {model.kind} model was saved for prediction only and cannot become an estimator")
     meta, arrays = model.more
-    estimator = class_of(model.kind)(**model.parameters)
+    estimator: Any = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
     attributes: dict[str, Any] = {"classes_": model.classes, "stop_": model.stop, "n_features_in_": model.n_features}
     if model.coef is not None:
         attributes.update(coef_=model.coef, intercept_=model.intercept)
@@ -193,7 +162,7 @@ def estimator_of(model: Model) -> Any:
 
 
 def _restore_state(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
-    kind, fitted = KINDS[model.kind], vars(estimator)
+    kind, fitted = ESTIMATORS[model.kind], vars(estimator)
     for name, encoded in meta["fitted"].items():
         require(name in kind.attributes or name == "proof_", f"{model.kind} has no attribute {name!r:.40}")
         fitted[name] = decode(encoded, arrays)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kitchen import NAMES, Recipe, a_model, category, rows, with_recipe, words
 
 import rosenblatt as rb
-from rosenblatt.data.table import Sparse
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.models.exports.c import _quoted as quoted_in_c
 from rosenblatt.models.exports.c import to_c
 from rosenblatt.models.exports.export import LANGUAGES, export
@@ -27,7 +27,6 @@ from rosenblatt.models.exports.json import to_json
 from rosenblatt.models.exports.onnx import to_onnx
 from rosenblatt.models.exports.sql import identifier, literal, to_sql
 from rosenblatt.models.state import model_of
-from rosenblatt.preprocessing.sparse import SparseRows
 from rosenblatt.scores import linear_scores
 
 pytestmark = pytest.mark.once
@@ -163,8 +162,8 @@ def test_c_scores_and_labels_are_ours(model, tmp_path):
 
 def test_c_sums_in_the_documented_order_to_the_bit(tmp_path):
     model, (X, _) = a_model(4), rows(4)
-    every = Sparse(X.ravel(), np.tile(np.arange(5, dtype=np.int32), len(X)), np.arange(0, X.size + 1, 5), 5)
-    wanted = linear_scores(SparseRows(every), model.coef, model.intercept)
+    every = CSRMatrix(X.ravel(), np.tile(np.arange(5, dtype=np.int32), len(X)), np.arange(0, X.size + 1, 5), 5)
+    wanted = linear_scores(every, model.coef, model.intercept)
     assert np.array_equal(run_c(to_c(model), X, 4, tmp_path)[0], wanted)
 
 
