@@ -174,7 +174,7 @@ def test_proofs_name_the_rows_of_the_file(tmp_path):
     ("lines", "sentence"),
     [
         (["x,label"] + [f"{i},{i * 0.37!r}" for i in range(80)], "80 distinct values: these are quantities"),
-        (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column 'b' has no value in any row"),
+        (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column b: all values are missing"),
     ],
 )
 def test_files_that_are_not_for_classes(tmp_path, lines, sentence):
