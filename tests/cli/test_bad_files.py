@@ -106,9 +106,9 @@ def test_missing_files_and_folders(tmp_path, monkeypatch):
 def test_label_column_that_does_not_exist(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(TABLE)
-    found = rosenblatt("train", "t.csv", "--label", "colour")
+    found = rosenblatt("train", "t.csv", "--label", "color")
     assert found.code == 2
-    assert "'colour'" in found.err
+    assert "'color'" in found.err
     assert "a, b, label" in found.err
 
 

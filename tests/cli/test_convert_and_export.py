@@ -16,7 +16,7 @@ from rosenblatt.data.table import typed_labels
 from rosenblatt.preprocessing.recipe import Recipe
 
 TEXTS = ('"say, hello there world"', "nothing to say here")
-TABLE = 'size,colour,"the ""text""",label\n' + "".join(
+TABLE = 'size,color,"the ""text""",label\n' + "".join(
     f"{i / 7!r},{('red', 'green')[i % 2]},{TEXTS[i % 3 > 0]},{'ab'[i > 9]}\n" for i in range(20)
 )
 
@@ -51,7 +51,7 @@ def test_tables_keep_their_names_and_texts(tmp_path, ending):
     (tmp_path / "t.csv").write_text(TABLE)
     assert rosenblatt("convert", tmp_path / "t.csv", tmp_path / f"out.{ending}").code == 0
     before, after = read(str(tmp_path / "t.csv")), read(str(tmp_path / f"out.{ending}"))
-    assert after.features.names == before.features.names == ("size", "colour", 'the "text"')
+    assert after.features.names == before.features.names == ("size", "color", 'the "text"')
     for mine, other in zip(before.features.columns, after.features.columns, strict=True):
         assert mine.tolist() == other.tolist()
     assert before.labels.tolist() == after.labels.tolist()

@@ -91,7 +91,7 @@ def test_certificates_go_to_a_file_and_back(tmp_path):
 
 def test_names_are_one_hot_in_certificates(tmp_path):
     data, cert = tmp_path / "rows.csv", tmp_path / "c.json"
-    data.write_text("colour,size,label\n" + "".join(f"{c},{s},{c == 'red'}\n" for c in ("red", "blue") for s in range(4)))
+    data.write_text("color,size,label\n" + "".join(f"{c},{s},{c == 'red'}\n" for c in ("red", "blue") for s in range(4)))
     assert rosenblatt("certify", data, "-o", cert).code == 0
     assert rosenblatt("verify", cert, data).code == 0
 

@@ -25,7 +25,7 @@ def files(tmp_path_factory):
         values = rng.standard_normal(6) * 100 + 80 * (columns % 3 == kind)
         lines.append(f"{kind} " + " ".join(f"{c}:{v!r}" for c, v in zip(columns, values.tolist(), strict=True)))
     (folder / "rows.svm.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    cells = ["size,weight,colour,words,label"]
+    cells = ["size,weight,color,words,label"]
     for _ in range(300):
         good = bool(rng.integers(2))
         weight = "" if rng.random() < 0.1 else f"{rng.normal(1000 * good, 500):.3f}"

@@ -95,7 +95,7 @@ def test_scaling_is_reported_stored_and_applied(tmp_path):
     result = rosenblatt("train", data, "-o", target, "--json").json
     assert any("largest absolute values" in note for note in result["notes"])
     assert result["training"]["error"] < 0.1
-    plain = tmp_path / "unlabelled.csv"
+    plain = tmp_path / "unlabeled.csv"
     plain.write_text("large,small\n" + "".join(f"{b!r},{a!r}\n" for a, b in rows.tolist()))
     found = rosenblatt("predict", target, plain).out.split()
     assert np.mean(np.array(found) == labels) > 0.9
