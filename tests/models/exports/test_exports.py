@@ -13,9 +13,9 @@ import subprocess
 
 import numpy as np
 import pytest
+from exported_models import NAMES, Recipe, a_model, category, rows, with_recipe, words
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from exported_models import NAMES, Recipe, a_model, category, rows, with_recipe, words
 
 import rosenblatt as rb
 from rosenblatt.data.csr import CSRMatrix
