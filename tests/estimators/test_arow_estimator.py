@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from inputs import containers, good, refusal
 
 import rosenblatt as rb
-from rosenblatt.progress import watching
+from rosenblatt.progress import progress_callback
 
 
 def same(one: Any, other: Any) -> None:
@@ -229,7 +229,7 @@ def test_what_a_stream_cannot_do_is_refused():
 
 def test_whoever_waits_hears_of_every_pass(capsys):
     told: list[Any] = []
-    with watching(told.append):
+    with progress_callback(told.append):
         model = rb.AROW(max_iter=3, verbose=1, random_state=0).fit(*good())
     assert [progress.passes for progress in told] == [1, 2, 3]
     assert told[-1].updates == model.n_updates_
@@ -246,7 +246,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was():
 
     for n_jobs in (1, 2):
         model.n_jobs = n_jobs
-        with pytest.raises(KeyboardInterrupt), watching(stop):
+        with pytest.raises(KeyboardInterrupt), progress_callback(stop):
             model.fit(X, y)
         assert vars(model) == {**before, "n_jobs": n_jobs}
 

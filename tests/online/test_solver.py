@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
 from rosenblatt.data.problem import make_problem, zero_state, zero_sums
-from rosenblatt.online.config import Plan
+from rosenblatt.online.config import RunConfig
 from rosenblatt.online.rules.perceptron import PerceptronRule
 from rosenblatt.online.solver import solve
 from rosenblatt.progress import Progress
@@ -294,31 +294,31 @@ def test_solve_does_not_touch_where_it_starts() -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     start = zero_state(problem, 2)
-    result = solve(problem, PerceptronRule(0.0), Plan(), start)
+    result = solve(problem, PerceptronRule(0.0), RunConfig(), start)
     assert not start.w.any()
     assert not start.counts.any()
     assert result.updates == result.log.n_updates > 0
-    assert not result.log.start.w.any()
+    assert not result.log._start.w.any()
 
 
 def test_without_a_log_the_sums_of_an_average_are_carried_along() -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     start = zero_state(problem, 2)
-    result = solve(problem, PerceptronRule(0.0), Plan(keep_log=False), start, zero_sums(start))
-    logged = solve(problem, PerceptronRule(0.0), Plan(), start)
+    result = solve(problem, PerceptronRule(0.0), RunConfig(keep_log=False), start, zero_sums(start))
+    logged = solve(problem, PerceptronRule(0.0), RunConfig(), start)
     assert result.log is None
     log = logged.log
     expected = sum(t * tau * (1 if y[i] == 1 else -1) * X[i] for i, tau, t in zip(log.rows, log.steps, log.times, strict=True))
     np.testing.assert_allclose(result.sums.w, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("plan", [Plan(), Plan(order="mistakes"), Plan(update="batch")])
-def test_a_watcher_hears_of_every_pass(plan: Plan) -> None:
+@pytest.mark.parametrize("plan", [RunConfig(), RunConfig(order="mistakes"), RunConfig(update="batch")])
+def test_a_watcher_hears_of_every_pass(plan: RunConfig) -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     heard: list[Progress] = []
-    watched = Plan(update=plan.update, order=plan.order, max_iter=4, watch=heard.append)
+    watched = RunConfig(update=plan.update, order=plan.order, max_iter=4, watch=heard.append)
     result = solve(problem, PerceptronRule(0.0), watched, zero_state(problem, 2))
     assert [progress.passes for progress in heard] == [1, 2, 3, 4]
     assert heard[-1].updates == result.updates
@@ -344,7 +344,7 @@ def test_verbose_also_speaks_for_heads_that_run_apart(options: Any, capsys: pyte
 def test_more_updates_than_the_tape_holds_are_all_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noise(k=3)
     whole = perceptron(max_iter=3, random_state=0).fit(X, y)
-    monkeypatch.setattr("rosenblatt.online.solver.TAPE", 4)
+    monkeypatch.setattr("rosenblatt.online.solver.TAPE_ENTRIES", 4)
     for multiclass in ("joint", "ovr"):
         expected = whole if multiclass == "joint" else None
         short = perceptron(max_iter=3, random_state=0, multiclass=multiclass).fit(X, y)
@@ -364,8 +364,8 @@ def test_rows_in_many_segments_are_the_same_run(monkeypatch: pytest.MonkeyPatch)
         {"order": "mistakes"},
     ]
     expected = [perceptron(max_iter=2, random_state=0, **options).fit(X, y).coef_ for options in parameters]
-    monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
-    monkeypatch.setattr("rosenblatt.online.solver.SHARE", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.WORK_PER_CALL", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.SCAN_WORK_PER_TASK", 1)
     for options, coef in zip(parameters, expected, strict=True):
         for n_jobs in (1, 2):
             model = perceptron(max_iter=2, random_state=0, n_jobs=n_jobs, **options).fit(X, y)

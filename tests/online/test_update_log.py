@@ -190,7 +190,7 @@ def test_a_slice_takes_open_and_negative_ends() -> None:
 @pytest.mark.parametrize("name", ["binary-batch", "argmax-batch", "ovr-batch"])
 def test_a_slice_of_a_batch_log_between_steps_replays_the_same(name: str) -> None:
     log = fitted(**RUNS[name]).log_
-    part = log[int(log.edges[1]) : int(log.edges[3])]
+    part = log[int(log._edges[1]) : int(log._edges[3])]
     assert part.n_updates == 2
     for t in range(3):
         np.testing.assert_array_equal(part.weights_at(t)[0], log.weights_at(t + 1)[0])
@@ -220,7 +220,7 @@ def test_weights_at_leaves_the_log_as_it_was() -> None:
 def test_a_batch_step_is_one_update_of_many_entries(update: str) -> None:
     model = fitted(2, update=update, max_iter=5)
     log = model.log_
-    assert log.grouped
+    assert log._grouped
     assert log.n_updates == model.n_updates_ == len(np.unique(log.times)) == 5
     assert len(log) > log.n_updates
     np.testing.assert_array_equal(log.rows[log.times == 0], np.arange(30))
@@ -233,7 +233,7 @@ def test_batch_mean_steps_are_one_over_the_number_of_rows() -> None:
 
 def test_an_online_update_is_one_entry() -> None:
     model = fitted(3)
-    assert not model.log_.grouped
+    assert not model.log_._grouped
     assert model.log_.n_updates == len(model.log_) == model.n_updates_
 
 

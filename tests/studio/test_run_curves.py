@@ -12,7 +12,7 @@ from test_runs import request
 
 import rosenblatt as rb
 import rosenblatt.studio.curves as curves_module
-from rosenblatt.online.pocket import every_error, pocket
+from rosenblatt.online.pocket import errors_of_every_hypothesis, pocket
 from rosenblatt.studio.curves import Data, Goal, curves_of_log, judged, weights_along
 from rosenblatt.studio.fitting import fitted
 from rosenblatt.studio.recording import _as_short, run
@@ -162,7 +162,7 @@ def test_curves_of_long_runs_are_thinned_but_the_pocket_is_exact(monkeypatch: py
     asking = request("perceptron", "moons")
     told = run(asking)
     at, errors = numbers(told["curves"]["at"]), numbers(told["curves"]["errors"])
-    every = every_error(fitted(asked(asking)).model.log_)
+    every = errors_of_every_hypothesis(fitted(asked(asking)).model.log_)
     assert 10 <= len(at) <= 10 + len(told["curves"]["pocket"]["t"]) < len(every)
     np.testing.assert_array_equal(errors, every[at])
     assert min(told["curves"]["pocket"]["errors"]) == every.min()

@@ -61,7 +61,7 @@ def say(lines: list[tuple[str, str]]) -> None:
 
 @contextmanager
 def bar(what: str, moved: str = "mistakes") -> Iterator[Any]:
-    """A callback for `watching` that draws a bar on standard error, where that is a terminal."""
+    """A callback for `progress_callback` that draws a bar on standard error, where that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

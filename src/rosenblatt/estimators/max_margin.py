@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data.labels import classes_and_codes
-from ..online.stopping import Stop
+from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..svm.hard_margin import widest_margin
 from ..svm.nearest_points import Nearest, nearest_points
@@ -18,7 +18,7 @@ from ..svm.not_separable import NotSeparable
 from ..svm.reductions import Head, heads
 from ..validation import count, flag, number, one_of
 from .base import FLOATS, check_every_class_weighs, check_n_jobs_and_verbose, row_weights
-from .svm_base import MarginClassifier, worst_of
+from .svm_base import MarginClassifier
 
 Machine = tuple[Nearest, Stop, NotSeparable | None, str]
 
@@ -142,7 +142,7 @@ class MaxMargin(MarginClassifier):
                 raise
             found, solver = nearest_points(head.problem, price=1.0, **options), "active set"
             if found.stop.reason == "tolerance":
-                return found, Stop("inseparable", f"{proof}; so rows may cross the plane at a price."), proof, solver
+                return found, Stop("inseparable", f"{proof}; the rows were separated with slack"), proof, solver
             return found, found.stop, proof, solver
         return found, found.stop, None, solver
 
@@ -165,4 +165,4 @@ class MaxMargin(MarginClassifier):
         }
         self._set_each(machines[0].problem.rows, each)
         self.solver_ = " and ".join(sorted({solver for *_, solver in found}))
-        self.stop_ = worst_of([stop for _, stop, *_ in found])
+        self.stop_ = merge_stops([stop for _, stop, *_ in found])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
@@ -20,14 +19,15 @@ from ..data.labels import classes_of_chunk
 from ..data.problem import Problem, as_heads, heads_of, zero_state, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
-from ..online.config import Plan, Result
-from ..online.history import Run, run_after
+from ..online.config import RunConfig, RunResult
+from ..online.history import History, history_of_fit
 from ..online.readings import Vote
 from ..online.run_state import OutOfRangeError
-from ..online.solver import looked_at_all, solve
+from ..online.solver import solve, visited_every_row
 from ..online.stopping import Stop
 from ..online.update_log import UpdateLog
-from ..progress import Progress, together, watcher
+from ..progress import current_callback
+from ..reporting.text import plural
 from ..validation import count, flag, number, one_of
 from .base import FLOATS, SweepingClassifier, check_n_jobs_and_verbose, seed_of
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # --- The weights a run starts from: zeros, the sum of all signed rows, a given array, or where the last run ended.
 
 
-def starting_state(problem: Problem, classes: Any, init: Any, fit_intercept: bool, before: Run | None) -> State:
+def starting_state(problem: Problem, classes: Any, init: Any, fit_intercept: bool, before: History | None) -> State:
     start = zero_state(problem, len(classes))
     heads = as_heads(start.w, problem.rows)
     if before is not None:
@@ -119,7 +119,7 @@ class OnlineClassifier(SweepingClassifier):
     n_updates_: int
     stop_: Stop
     log_: UpdateLog | None
-    _run: Run
+    _run: History
     _votes: list[Vote] | None
 
     # --- what a subclass says ------------------------------------------------------------------------------------------
@@ -130,13 +130,13 @@ class OnlineClassifier(SweepingClassifier):
 
     @abstractmethod
     def _plan_options(self) -> dict[str, Any]:
-        """The fields of `Plan` that only this estimator has parameters for."""
+        """The fields of `RunConfig` that only this estimator has parameters for."""
 
     @abstractmethod
     def _check_own_parameters(self) -> None:
         """Raise on a bad parameter that only this estimator has."""
 
-    def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
+    def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
         return solve(problem, self._rule(problem), plan, start, sums)
 
     def _proofs(self, problem: Problem, classes: Any, start: State) -> Proofs | None:
@@ -169,13 +169,13 @@ class OnlineClassifier(SweepingClassifier):
         plan = self._plan(problem, keep_log)
         if proofs is not None:
             check_finite()
-            plan = replace(plan, judge=proofs.judge)
+            plan = replace(plan, check=proofs.judge)
         try:
             result = self._solve(problem, plan, start, sums)
         except OutOfRangeError:
             check_finite()
             raise
-        if not looked_at_all(problem, plan, result):
+        if not visited_every_row(problem, plan, result):
             check_finite()
         if proofs is not None:
             result.stops = proofs.attached(result.stops)
@@ -184,7 +184,7 @@ class OnlineClassifier(SweepingClassifier):
         if endless and not (result.stop.separated or proved):
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=4)
         self._classes_fixed = True
-        self._set(run_after(problem, classes, result), result.stop, result.passes)
+        self._set(history_of_fit(problem, classes, result), result.stop, result.passes)
         self._forget_proofs()
         if proofs is not None:
             self.certificate_ = proofs.certificates if len(result.stops) > 1 else proofs.certificates[0]
@@ -213,7 +213,7 @@ class OnlineClassifier(SweepingClassifier):
                 raise ValueError(
                     f"{name}={value!r} needs all rows before the first step, and partial_fit has one chunk; use fit"
                 )
-        before: Run | None = getattr(self, "_run", None)
+        before: History | None = getattr(self, "_run", None)
         X, y = self._validated(X, y, FLOATS if before is None else before.state.w.dtype, reset=before is None)
         so_far = (None, False) if before is None else (before.classes, self._classes_fixed)
         known, fixed = classes_of_chunk(y, classes, *so_far)
@@ -222,13 +222,13 @@ class OnlineClassifier(SweepingClassifier):
             before = self._empty_run(problem, known)
         if len(known) < 2:
             run = before.skip(problem.n_visited)
-            stop = Stop("chunk", "only one class has come so far, and there is nothing to tell it from.")
+            stop = Stop("chunk", "only one class has been seen so far")
         elif problem.n_visited == 0:
-            run, stop = before, Stop("chunk", "no row of the chunk weighs anything.")
+            run, stop = before, Stop("chunk", "all rows of the chunk have weight 0")
         else:
             run, result = before.learn(problem, self._rule(problem), self._plan(problem, True), known, self.keep)
             made = int(result.state.counts.sum() - before.state.counts.sum())
-            stop = Stop("chunk", f"the chunk's {problem.n_visited} rows made {made} updates.")
+            stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
         self._classes_fixed = fixed
         self._set(run, stop, 1)
         self._forget_proofs()
@@ -236,12 +236,12 @@ class OnlineClassifier(SweepingClassifier):
         self._look_back(problem)
         return self
 
-    def _empty_run(self, problem: Problem, classes: Any) -> Run:
+    def _empty_run(self, problem: Problem, classes: Any) -> History:
         if len(classes) < 2 and not isinstance(self._init, str):
             raise ValueError("an array as init needs the classes: give classes= in the first call of partial_fit")
         start = starting_state(problem, classes, self._init, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
-        return Run(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
+        return History(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
@@ -259,14 +259,14 @@ class OnlineClassifier(SweepingClassifier):
         check_n_jobs_and_verbose(self)
         self._check_own_parameters()
 
-    def _plan(self, problem: Problem, keep_log: bool) -> Plan:
+    def _plan(self, problem: Problem, keep_log: bool) -> RunConfig:
         options = self._plan_options()
-        return Plan(
+        return RunConfig(
             max_iter=self._passes(problem, options) if self.max_iter == "auto" else self.max_iter,
             seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
-            watch=together(report if self.verbose else None, watcher()),
+            progress=current_callback(bool(self.verbose)),
             **options,
         )
 
@@ -277,7 +277,7 @@ class OnlineClassifier(SweepingClassifier):
         least, visits = (1, SMALL // 10) if dear else (PASSES, SMALL)
         return min(max(least, -(-visits // max(1, problem.n_visited))), 1000)
 
-    def _set(self, run: Run, stop: Stop, passes: int) -> None:
+    def _set(self, run: History, stop: Stop, passes: int) -> None:
         """The fitted attributes."""
         fitted = self._read(run, self.keep)
         for name in ("coef_", "intercept_", "pocket_errors_", "_votes"):
@@ -314,7 +314,7 @@ class OnlineClassifier(SweepingClassifier):
         other.log_ = self.log_
         return other
 
-    def _read(self, run: Run, keep: str) -> dict[str, Any]:
+    def _read(self, run: History, keep: str) -> dict[str, Any]:
         """The attributes that make up a reading."""
         x0 = run.state.x0
         if len(run.classes) < 2:
@@ -349,10 +349,3 @@ class OnlineClassifier(SweepingClassifier):
                 f"a vote has no {name}: it is a majority of many planes; reading('average') gives one plane of the same run"
             )
         return object.__getattribute__(self, name)  # raises what it would have raised
-
-
-def report(progress: Progress) -> None:
-    if not progress.ended_pass:
-        return
-    heads = f"classes {progress.heads[0]} to {progress.heads[-1]}, " if progress.heads else ""
-    sys.stderr.write(f"{heads}pass {progress.passes}: {progress.last} updates, {progress.updates} in all\n")

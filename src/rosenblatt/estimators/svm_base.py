@@ -57,16 +57,6 @@ class MarginClassifier(LinearClassifier):
         return votes_of_pairs(scores, len(self.classes_)) if pairs else scores
 
 
-def worst_of(stops: list[Stop]) -> Stop:
-    """The worst of the machines' stops speaks for all."""
-    worst = max(stops, key=lambda stop: ("tolerance", "inseparable", "rounding", "steps").index(stop.reason))
-    if len(stops) == 1:
-        return worst
-    words = tuple(stop.reason for stop in stops)
-    done = f"{words.count('tolerance')} of {len(stops)} machines reached the tolerance"
-    return Stop(worst.reason, f"{done}; {worst.sentence}", words)
-
-
 def margin_of(w: Any) -> float:
     """1/|w|"""
     length = float(np.linalg.norm(w))

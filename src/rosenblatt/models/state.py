@@ -17,7 +17,7 @@ from .values import decode, encode
 from .votes import ballot_of
 
 if TYPE_CHECKING:
-    from ..online.history import Run
+    from ..online.history import History
 
 
 # --- What AROW believes as arrays, so that `partial_fit` and `warm_start` go on from a file as they would have gone on without
@@ -32,7 +32,7 @@ def belief_to_parts(estimator: Any) -> Parts:
 
 
 def restore_belief(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-    from ..online.second_order import Belief
+    from ..online.second_order import GaussianWeights
 
     coef, told = estimator.coef_, {name.removeprefix("belief."): array for name, array in arrays.items()}
     floats = [coef, *(told[name] for name in ("bias", "variances", "bias_variances"))]
@@ -43,7 +43,7 @@ def restore_belief(estimator: Any, meta: dict[str, Any], arrays: dict[str, Any])
     counts, joint = told["counts"], len(coef) > 1 and estimator.multiclass == "joint"
     require(counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),), "has other counts of updates")
     require((counts >= 0).all(), "has fewer updates than none")
-    estimator._belief = Belief(coef.copy(), told["bias"], told["variances"], told["bias_variances"], counts)
+    estimator._belief = GaussianWeights(coef.copy(), told["bias"], told["variances"], told["bias_variances"], counts)
     estimator.variances_, estimator._classes_fixed = told["variances"].copy(), meta["fixed"] is True
 
 
@@ -97,7 +97,7 @@ def restore_solutions(estimator: Any, meta: dict[str, Any], arrays: dict[str, An
 # Kept are the weights, their counts, the clock and the sums of the average; not the log, which would hold training rows.
 
 
-def run_to_parts(run: Run, keep: str, coef: Any | None) -> Parts:
+def run_to_parts(run: History, keep: str, coef: Any | None) -> Parts:
     """Weights that are the model's own, to the bit, are not stored twice."""
     state, sums = run.state, run.sums
     if keep == "average" and sums is None and len(run.classes) > 1:
@@ -118,9 +118,9 @@ def run_to_parts(run: Run, keep: str, coef: Any | None) -> Parts:
     return meta, {f"run.{name}": array for name, array in arrays.items()}
 
 
-def run_from_parts(meta: dict[str, Any], arrays: dict[str, Any], classes: Any, coef: Any | None, width: int) -> Run:
+def run_from_parts(meta: dict[str, Any], arrays: dict[str, Any], classes: Any, coef: Any | None, width: int) -> History:
     from ..kernels.linear.schemes import State
-    from ..online.history import Run
+    from ..online.history import History
 
     told = {name.removeprefix("run."): array for name, array in arrays.items()}
     dense, k = meta["dense"] is True, len(classes)
@@ -147,7 +147,7 @@ def run_from_parts(meta: dict[str, Any], arrays: dict[str, Any], classes: Any, c
         )
         require(told["sums.w"].dtype == told["sums.bias"].dtype == np.float64, "has a run with other sums")
         sums = State(np.ascontiguousarray(told["sums.w"]), told["sums.bias"], *state[2:])
-    return Run(classes, state, dense, meta["seen"], durations, sums, (), meta["logged"] is True)
+    return History(classes, state, dense, meta["seen"], durations, sums, (), meta["logged"] is True)
 
 
 def _laid_out(coef: Any, dense: bool, k: int) -> Any:

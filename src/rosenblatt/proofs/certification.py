@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates.statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
-from ..svm.exact_separation import Decision, Patience, decide
+from ..svm.exact_separation import Decision, WorkBudget, decide
 from ..svm.signed_rows import SignedRows
 from .exact_margins import column_powers, combination, least_score, longest_row, same, scaled, squared_norm, turned
 from .inputs import Labelled
@@ -45,9 +45,9 @@ class Task(ABC):
         return About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), self.intercept)
 
     @property
-    def patience(self) -> Patience:
+    def patience(self) -> WorkBudget:
         """Without end where the verdict depends on it; a few seconds where only digits of a margin do."""
-        return Patience(math.inf, self.deadline) if self.known is None else Patience(deadline=self.deadline)
+        return WorkBudget(math.inf, self.deadline) if self.known is None else WorkBudget(deadline=self.deadline)
 
     def certificate(self) -> Certificate:
         try:
@@ -77,7 +77,7 @@ class Task(ABC):
     def _decide(self, rows: SignedRows, places: Any, weights: Any, found: Ceiling) -> Decision | None:
         """In fractions: whether hulls meet, or, where a plane was found, which points of theirs are the nearest."""
         apart = isinstance(found, Margin)
-        return decide(rows, places, weights, apart=apart, patience=self.patience.less() if apart else self.patience)
+        return decide(rows, places, weights, apart=apart, budget=self.patience.less() if apart else self.patience)
 
     def _in_even_columns(self) -> Sequence[Plane] | None:
         """Planes that separate, or a clash, where columns are of very different sizes, and floats see only the large ones.

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
 from ..certificates.statements import Plane
-from ..svm.signed_rows import NARROW, SignedRows, same_points
+from ..svm.signed_rows import MAX_DENSE_COLUMNS, SignedRows, same_points
 
 
 class KeslerRows(SignedRows):
@@ -37,7 +37,7 @@ class KeslerRows(SignedRows):
         self.index = np.arange(self.n_rows)
         self.signs, self.free, self.n_sides = np.ones(self.n_rows), False, 1
         self.side = np.zeros(self.n_rows, np.intp)
-        self.centre = np.zeros(self.n_features)
+        self.center = np.zeros(self.n_features)
         self.extent = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), abs(x0))
         self.exponent = -int(np.frexp(self.extent)[1])
         self.near = abs(self.exponent) <= 400
@@ -70,7 +70,7 @@ class KeslerRows(SignedRows):
 
     def take(self, places: Any) -> Any:
         vectors = self._vectors(places, self.exponent)
-        return vectors if self.dense or self.n_features > NARROW else vectors.toarray()
+        return vectors if self.dense or self.n_features > MAX_DENSE_COLUMNS else vectors.toarray()
 
     def _vectors(self, places: Any, exponent: int) -> Any:
         i, rivals = self.pair(np.asarray(places))

@@ -47,11 +47,11 @@ class Trajectory:
 
 def trajectory(log: UpdateLog, direction: tuple[Any, Any] | None) -> Trajectory:
     """Along a binary or joint log, after each update; `direction`: (heads x features, weight 0 of each head)."""
-    state = copy_state(log.start)
+    state = copy_state(log._start)
     norms = np.empty(log.n_updates + 1)
     with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         norms[0] = _squared(state)
-        if log.grouped:
+        if log._grouped:
             _step_by_step(log, state, norms)
         else:
             _block_by_block(log, state, norms)
@@ -65,9 +65,9 @@ def _squared(state: State) -> float:
 
 def _step_by_step(log: UpdateLog, state: State, norms: Any) -> None:
     """A batch step has many rows, and is no shorter to take than to measure."""
-    edges = log.edges
+    edges = log._edges
     for t in range(1, len(norms)):
-        log.advance(state, edges[t - 1 : t + 1])
+        log._advance(state, edges[t - 1 : t + 1])
         norms[t] = _squared(state)
 
 
@@ -75,7 +75,7 @@ def _block_by_block(log: UpdateLog, state: State, norms: Any) -> None:
     for start in range(0, len(log), BLOCK):
         here = slice(start, min(start + BLOCK, len(log)))
         rows, columns = _rows(log, here)
-        heads, signs = as_heads(state.w, log.problem.rows), _signs(log, here)
+        heads, signs = as_heads(state.w, log._problem.rows), _signs(log, here)
         heads = (heads if columns is None else heads[:, columns]).astype(np.float64, copy=False)
         scores = rows @ heads.T + state.x0 * state.bias
         products = rows @ rows.T
@@ -85,25 +85,25 @@ def _block_by_block(log: UpdateLog, state: State, norms: Any) -> None:
         margins = (scores * signs).sum(axis=1) + np.tril(moves, -1) @ taus
         gains = 2.0 * taus * margins + taus**2 * np.diagonal(moves)
         norms[here.start + 1 : here.stop + 1] = norms[here.start] + np.cumsum(gains)
-        log.replay(state, here)
+        log._replay(state, here)
 
 
 def _along(log: UpdateLog, direction: tuple[Any, Any]) -> Any:
     planes, weights_0 = direction
-    start = log.start
-    first = float((as_heads(start.w, log.problem.rows) * planes).sum() + start.bias @ weights_0)
+    start = log._start
+    first = float((as_heads(start.w, log._problem.rows) * planes).sum() + start.bias @ weights_0)
     gains = np.empty(len(log))
     for begin in range(0, len(log), 16 * BLOCK):
         here = slice(begin, min(begin + 16 * BLOCK, len(log)))
         rows, columns = _rows(log, here)
         scores = rows @ (planes if columns is None else planes[:, columns]).T + start.x0 * weights_0
         gains[here] = log.steps[here] * (scores * _signs(log, here)).sum(axis=1)
-    return first + np.concatenate([[0.0], np.cumsum(gains)])[log.edges]
+    return first + np.concatenate([[0.0], np.cumsum(gains)])[log._edges]
 
 
 def _rows(log: UpdateLog, here: slice) -> tuple[Any, Any | None]:
     """The rows of some entries in float64; sparse ones with the columns that they have, in place of all."""
-    taken = take_rows(log.problem.rows, log.local_rows[here])
+    taken = take_rows(log._problem.rows, log._local_rows[here])
     if isinstance(taken, Dense):
         return taken.values.astype(np.float64, copy=False), None
     few = rows_as_matrix(taken, 0, len(taken.indptr) - 1)
@@ -115,12 +115,12 @@ def _rows(log: UpdateLog, here: slice) -> tuple[Any, Any | None]:
 
 def _signs(log: UpdateLog, here: slice) -> Any:
     """Entries x heads: +1 for the row's own head, -1 for its rival; with one head, y."""
-    labels, rows = log.problem.labels, log.local_rows[here]
+    labels, rows = log._problem.labels, log._local_rows[here]
     if isinstance(labels, Binary):
         return labels.signs[rows].astype(np.float64)[:, None]
-    out, each = np.zeros((len(rows), len(log.start.bias))), np.arange(len(rows))
+    out, each = np.zeros((len(rows), len(log._start.bias))), np.arange(len(rows))
     out[each, labels.codes[rows]] = 1.0
-    out[each, log.others[here]] = -1.0
+    out[each, log._others[here]] = -1.0
     return out
 
 
@@ -189,7 +189,7 @@ class Convergence:
 
 def convergence(log: UpdateLog, classes: Any, b: float, certificate: Any = UNKNOWN) -> Convergence:
     """The report of a binary or joint run with update margin b; a certificate of its rows is made where none is given."""
-    problem, half = log.problem, 1.0 if isinstance(log.problem.labels, Binary) else 0.5
+    problem, half = log._problem, 1.0 if isinstance(log._problem.labels, Binary) else 0.5
     if log.is_compact and not _same_space(log, classes, certificate):
         raise AttributeError(
             "convergence_ needs all rows, and a pickled log has only those that moved the weights: ask for it before pickling"
@@ -200,15 +200,15 @@ def convergence(log: UpdateLog, classes: Any, b: float, certificate: Any = UNKNO
         direction, gamma, widest = _widest(log, classes, certificate)
     longest = certificate.radius if widest else float(lengths(_visited(problem, problem.matrix()), problem.x0).max())
     found = trajectory(log, direction)
-    edges, sums = log.edges, np.concatenate([[0.0], np.cumsum(log.steps)])
+    edges, sums = log._edges, np.concatenate([[0.0], np.cumsum(log.steps)])
     with np.errstate(over="ignore", invalid="ignore"):
-        steps = np.add.reduceat(log.steps, edges[:-1]) if log.grouped and len(log) else log.steps
+        steps = np.add.reduceat(log.steps, edges[:-1]) if log._grouped and len(log) else log.steps
         squares = np.concatenate([[0.0], np.cumsum(np.square(steps))])
         bound = found.norms_squared[0] * half + longest * longest * squares + 2.0 * half * b * sums[edges]
     root = math.sqrt(half)
     alignments = None if found.alignments is None else found.alignments * root
     least = None if alignments is None or gamma is None else alignments[0] + gamma * sums[edges]
-    rounding = float(np.finfo(log.start.w.dtype).eps)
+    rounding = float(np.finfo(log._start.w.dtype).eps)
     start = (found.norms_squared[0] * half, None if alignments is None else float(alignments[0]))
     most = _bound(log, certificate, gamma, widest, longest, half * b, start)
     return Convergence(
@@ -219,7 +219,7 @@ def convergence(log: UpdateLog, classes: Any, b: float, certificate: Any = UNKNO
 def _same_space(log: UpdateLog, classes: Any, certificate: Any) -> bool:
     """Whether a certificate speaks of all that the run had before it: rows (1, x) or x, and every class."""
     separable = isinstance(certificate, Separable)
-    return separable and log.problem.x0 in (0.0, 1.0) and len(certificate.about.classes) == len(classes)
+    return separable and log._problem.x0 in (0.0, 1.0) and len(certificate.about.classes) == len(classes)
 
 
 def _visited(problem: Problem, what: Any) -> Any:
@@ -228,7 +228,7 @@ def _visited(problem: Problem, what: Any) -> Any:
 
 def _widest(log: UpdateLog, classes: Any, certificate: Separable) -> tuple[Any, float, bool]:
     """((planes, weights 0), gamma, whether it is the widest) of a unit vector in the space of the run."""
-    d, x0, exact = log.problem.n_features, log.problem.x0, _same_space(log, classes, certificate)
+    d, x0, exact = log._problem.n_features, log._problem.x0, _same_space(log, classes, certificate)
     best: tuple[Any, float] | None = None
     for margin in (certificate.augmented,) if exact else (certificate.augmented, certificate.geometric):
         planes = np.array([plane.coef(d) for plane in margin.planes])
@@ -247,10 +247,10 @@ def _widest(log: UpdateLog, classes: Any, certificate: Separable) -> tuple[Any, 
 
 def _for_all(log: UpdateLog, planes: Any, weights_0: Any) -> tuple[Any, Any]:
     """Weight vectors for every class of a joint run: one none of whose rows weighs anything gets the mean of the others."""
-    k = len(log.start.bias)
+    k = len(log._start.bias)
     if len(planes) == k:
         return planes, weights_0
-    present = np.unique(_visited(log.problem, log.problem.labels.codes))
+    present = np.unique(_visited(log._problem, log._problem.labels.codes))
     if len(planes) == 1:
         planes, weights_0 = np.concatenate([-planes, planes]), np.concatenate([-weights_0, weights_0])
     every, every_0 = np.tile(planes.mean(axis=0), (k, 1)), np.full(k, weights_0.mean())
@@ -259,7 +259,7 @@ def _for_all(log: UpdateLog, planes: Any, weights_0: Any) -> tuple[Any, Any]:
 
 
 def _measured(log: UpdateLog, planes: Any, weights_0: Any) -> float:
-    problem, labels = log.problem, log.problem.labels
+    problem, labels = log._problem, log._problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes.astype(np.intp)
     rows, codes, x0 = _visited(problem, problem.matrix()), _visited(problem, codes), problem.x0 or 1.0
     return float(Hypothesis(planes, weights_0 * x0, x0, None).margins(rows, codes, "augmented").min())
@@ -270,13 +270,13 @@ def _bound(
 ) -> Interval | None:
     """Of all mistakes: T <= [p + sqrt(p^2 + 4 (c^2 - a^2))]/2, p = (G R^2 + 2b/tau)/gamma^2 - 2a, with G rows at once at most,
     a = <w_0, u>/(tau gamma) and c = |w_0|/(tau gamma)."""
-    taus, weights = np.unique(log.steps), log.problem.labels.weights
-    weights = _visited(log.problem, weights) if weights.size else np.ones(1)
+    taus, weights = np.unique(log.steps), log._problem.labels.weights
+    weights = _visited(log._problem, weights) if weights.size else np.ones(1)
     if (weights != weights[0]).any():
         return None
     if gamma is None or start[1] is None or gamma <= 0.0 or len(taus) != 1:
         return None
-    tau, at_once = float(taus[0]), certificate.about.n_rows if log.grouped else 1
+    tau, at_once = float(taus[0]), certificate.about.n_rows if log._grouped else 1
     if widest and start[0] == 0.0 and at_once == 1 and b == 0.0:
         return Interval(*certificate.mistake_bound)
     ratio, a = longest / gamma, start[1] / tau / gamma

@@ -92,7 +92,7 @@ class SeveralClasses(Task):
             quick = self._by_products(rows, False)
             if quick is not None and self._good_enough(quick):
                 return quick
-        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, patience=self.patience, verbose=self.verbose)
+        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, budget=self.patience, verbose=self.verbose)
         decision = end.decision
         if decision is None:
             places, weights = end.weights

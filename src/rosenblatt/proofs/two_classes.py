@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
 from ..data.problem import make_problem
 from ..svm.exact_separation import Decision, twins
-from ..svm.hard_margin import by_coordinates, many_and_sparse
+from ..svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ..svm.nearest_points import approach
 from ..svm.signed_rows import SignedRows
 from .certification import MOST_STEPS, TOL, Clash, Task, shares
@@ -47,7 +47,7 @@ class TwoClasses(Task):
             meeting = twins(rows)
             if meeting is not None:
                 raise Clash(self._pairs(rows, meeting.places, meeting.weights))
-            plane, start = by_coordinates(problem, TOL, self.deadline)
+            plane, start = hard_margin_by_coordinates(problem, TOL, self.deadline)
             if plane is not None:
                 start = np.zeros(problem.n_rows)
                 start[plane.support] = plane.multipliers
@@ -55,7 +55,7 @@ class TwoClasses(Task):
                 found = self._made_exact(rows, places, shares(rows, places, weights), plane.coef, augmented)
                 if self._good_enough(found):
                     return found
-        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, start=start, patience=self.patience, verbose=self.verbose)
+        end = approach(rows, tol=TOL, max_steps=MOST_STEPS, start=start, budget=self.patience, verbose=self.verbose)
         if end.decision is not None:
             return self._decided(rows, end.decision, augmented)
         places, weights = end.weights

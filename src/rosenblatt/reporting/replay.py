@@ -44,7 +44,7 @@ class Judges(NamedTuple):
 
 def affordable(log: UpdateLog, most: int) -> int:
     """How many hypotheses of a run to look at."""
-    return max(12, min(most, VALUES // max(1, log.problem.n_features * len(log.start.bias))))
+    return max(12, min(most, VALUES // max(1, log._problem.n_features * len(log._start.bias))))
 
 
 def judges(X: Any, codes: Any, hypotheses: int, heads: int, ties_are_wrong: bool) -> Judges:
@@ -90,7 +90,7 @@ class Hypotheses:
 def errors_along(log: UpdateLog, updates: Any, visits: Any, sets: list[Judges], average: bool = False) -> tuple[Any, Any]:
     """Errors after `updates` (rising), and, if asked, of the mean of the weights over `visits` rows: hypotheses x sets each."""
     kinds = 2 if average else 1
-    heads, width = len(log.start.bias), log.problem.n_features
+    heads, width = len(log._start.bias), log._problem.n_features
     size = kinds * max(1, HELD // max(1, kinds * heads * width))
     held = Hypotheses(min(size, kinds * len(updates)), heads, width, sp.issparse(sets[0].X))
     found: list[Any] = []
@@ -107,16 +107,16 @@ def errors_along(log: UpdateLog, updates: Any, visits: Any, sets: list[Judges], 
 
 def _along(log: UpdateLog, updates: Any, visits: Any, average: bool) -> Iterator[tuple[Any, Any]]:
     """(weights, intercepts) after each of the updates; with `average`, after each of them the mean so far."""
-    state, sums, edges, rows = copy_state(log.start), zero_sums(log.start), log.edges, log.problem.rows
-    local, others, steps, times = log.local_rows, log.others, log.steps, log.times - log.since
-    ends, at = log.durations - log.since, 0
+    state, sums, edges, rows = copy_state(log._start), zero_sums(log._start), log._edges, log._problem.rows
+    local, others, steps, times = log._local_rows, log._others, log.steps, log.times - log._visited_before
+    ends, at = log.durations - log._visited_before, 0
     for t, visited in zip(updates, visits, strict=True):
         stretch = slice(int(edges[at]), int(edges[t]))
-        log.advance(state, edges[at : t + 1])
+        log._advance(state, edges[at : t + 1])
         at = t
         yield as_heads(state.w, rows), state.bias * state.x0
         if average:
-            make_moves(log.problem, local[stretch], others[stretch], steps[stretch] * times[stretch], sums)
+            make_moves(log._problem, local[stretch], others[stretch], steps[stretch] * times[stretch], sums)
             # One-vs-rest heads that ended before count the rows until then.
             over = np.broadcast_to(1.0 / np.maximum(1, np.minimum(visited, ends)), state.bias.shape)
             mean = as_heads(state.w, rows) - as_heads(sums.w, rows) * over[:, None]

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..data.problem import as_heads
 from ..kernels.linear.schemes import Binary, Joint, Rest
 from ..losses import HINGE, LINEAR_MSE, LOGISTIC_MSE, NONLINEAR_MSE, SQUARED_HINGE
-from ..online.pocket import every_error
+from ..online.pocket import errors_of_every_hypothesis
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
@@ -84,13 +84,13 @@ _GOALS: dict[str, Callable[[Any], Goal]] = {
 
 def augmented(log: UpdateLog) -> Any:
     """The rows (x_0, x)."""
-    X = np.asarray(log.problem.matrix(), np.float64)
-    return np.column_stack([np.full(len(X), log.problem.x0), X])
+    X = np.asarray(log._problem.matrix(), np.float64)
+    return np.column_stack([np.full(len(X), log._problem.x0), X])
 
 
 def start_of(log: UpdateLog) -> Any:
     """heads x (1 + features)."""
-    return np.column_stack([log.start.bias, as_heads(log.start.w, log.problem.rows)]).astype(np.float64)
+    return np.column_stack([log._start.bias, as_heads(log._start.w, log._problem.rows)]).astype(np.float64)
 
 
 def weights_along(log: UpdateLog) -> Any:
@@ -101,10 +101,10 @@ def weights_along(log: UpdateLog) -> Any:
 
 def hypotheses_of(log: UpdateLog, h: int) -> Any:
     """After which updates of a one-vs-rest log head h was another: its start, and each of its own updates."""
-    mine = np.flatnonzero(log.others == h)
-    if log.grouped and len(mine):
+    mine = np.flatnonzero(log._others == h)
+    if log._grouped and len(mine):
         first = mine[np.concatenate([[True], np.diff(log.times[mine]) > 0])]
-        mine = np.searchsorted(log.edges, first, side="right") - 1
+        mine = np.searchsorted(log._edges, first, side="right") - 1
     return np.concatenate([[0], mine + 1])
 
 
@@ -113,9 +113,9 @@ def averages_along(log: UpdateLog, weights: Any, at: Any) -> Any:
 
     A move made after s rows is missing from s of the V visited, so that the mean is w_t - (1/V) sum_s s tau_s y_s x_s.
     """
-    times, edges = log.times - log.since, log.edges
+    times, edges = log.times - log._visited_before, log._edges
     late = np.concatenate([np.zeros((1, *weights.shape[1:])), np.cumsum(_moved(log, log.steps * times), axis=0)])
-    ends = log.durations - log.since
+    ends = log.durations - log._visited_before
     visited = np.append(times[edges[:-1]], ends.max())[at]  # when the next update comes
     over = np.maximum(1, np.minimum(visited[:, None], ends))
     return weights[at] - late[at] / over[:, :, None]
@@ -123,17 +123,18 @@ def averages_along(log: UpdateLog, weights: Any, at: Any) -> Any:
 
 def _moved(log: UpdateLog, steps: Any) -> Any:
     """What each update adds to each head: T x heads x (1 + features)."""
-    labels, rows, heads, edges = log.problem.labels, log.local_rows.astype(np.int64), len(log.start.bias), log.edges
+    labels, rows, heads, edges = log._problem.labels, log._local_rows.astype(np.int64), len(log._start.bias), log._edges
     update = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    moves: list[tuple[Any, Any]]
     if isinstance(labels, Binary):
         moves = [(np.zeros(len(rows), np.int64), steps * labels.signs[rows])]
     elif isinstance(labels, Joint):
-        moves = [(labels.codes[rows], steps), (log.others, -steps)]
+        moves = [(labels.codes[rows], steps), (log._others, -steps)]
     else:
-        moves = [(log.others, steps * np.where(labels.heads[log.others] == labels.codes[rows], 1.0, -1.0))]
+        moves = [(log._others, steps * np.where(labels.heads[log._others] == labels.codes[rows], 1.0, -1.0))]
     where = np.concatenate([update * heads + head for head, _ in moves])
     coefs = np.concatenate([coef for _, coef in moves])
-    shape = (len(edges) - 1) * heads, log.problem.n_rows
+    shape = (len(edges) - 1) * heads, log._problem.n_rows
     table = sp.csr_array((coefs, (where, np.tile(rows, len(moves)))), shape=shape)
     P = augmented(log)
     return (table @ P).reshape(len(edges) - 1, heads, P.shape[1])
@@ -178,10 +179,10 @@ def curves_of_log(log: UpdateLog, weights: Any, data: Data, goal: Goal) -> Curve
     updates, heads = len(weights) - 1, weights.shape[1]
     scores = len(data.codes) * heads * goal.cost
     some = evenly(updates + 1, max(LEAST_POINTS, int((MOST_SCORES if heads == 1 else MOST_OF_SEVERAL) / scores)))
-    if isinstance(log.problem.labels, Rest):
+    if isinstance(log._problem.labels, Rest):
         pockets = []
         for h, run in enumerate(log.runs()):
-            mine = _improvements(every_error(run))
+            mine = _improvements(errors_of_every_hypothesis(run))
             pockets.append(mine._replace(updates=hypotheses_of(log, h)[mine.updates]))
         at = np.union1d(some, np.concatenate([each.updates for each in pockets]))
         times = np.unique(np.concatenate([each.updates for each in pockets]))
@@ -189,11 +190,11 @@ def curves_of_log(log: UpdateLog, weights: Any, data: Data, goal: Goal) -> Curve
         # What all heads' pockets get wrong together, whenever one of them improved: that may also be more than before.
         together = Pocket(times, judged(held, data, goal)[0])
         return Curves(at, *judged(weights[at], data, goal), together, pockets, held[-1])
-    errors = every_error(log)
+    errors = errors_of_every_hypothesis(log)
     pocket = _improvements(errors)
     at = np.union1d(some, pocket.updates)
     counted, loss = judged(weights[at], data, goal)
-    if log.problem.labels.weights.size:  # the pocket goes by what rows weigh, the curve by how many they are
+    if log._problem.labels.weights.size:  # the pocket goes by what rows weigh, the curve by how many they are
         pocket = pocket._replace(errors=counted[np.searchsorted(at, pocket.updates)])
     else:
         counted = errors[at]  # to the last row, also where rounding decides

@@ -196,8 +196,8 @@ def _next_limit(model: Any, limit: int, parameters: dict[str, Any], looks: int) 
         return most
     if not is_batch(parameters) or not _ended_by(model, "max_updates"):
         return None
-    problem = model.log_.problem
-    at_once = GROWTH * MOST_ENTRIES // (problem.n_rows * len(model.log_.start.bias))  # if all rows ask for every step
+    problem = model.log_._problem
+    at_once = GROWTH * MOST_ENTRIES // (problem.n_rows * len(model.log_._start.bias))  # if all rows ask for every step
     expected = limit * MOST_ENTRIES // max(1, len(model.log_))  # if rows go on asking as they did
     more = min(int(parameters["max_updates"]), looks, max(2 * limit, expected), limit + max(1, at_once))
     return more if more > limit and len(model.log_) < MOST_ENTRIES else None
@@ -205,10 +205,10 @@ def _next_limit(model: Any, limit: int, parameters: dict[str, Any], looks: int) 
 
 def _affordable(log: UpdateLog, limit: int) -> int:
     """Updates (of each one-vs-rest run) that leave no more of a log than can be sent."""
-    if isinstance(log.problem.labels, Rest) and not log.grouped:
-        counts, each = np.bincount(log.others, minlength=len(log.start.bias)), np.arange(1, limit + 1)
+    if isinstance(log._problem.labels, Rest) and not log._grouped:
+        counts, each = np.bincount(log._others, minlength=len(log._start.bias)), np.arange(1, limit + 1)
         return int(np.searchsorted(np.minimum(counts[:, None], each).sum(axis=0), MOST_UPDATES, side="right")) or 1
-    return limit if len(log) <= MOST_ENTRIES else max(1, int(np.searchsorted(log.edges, MOST_ENTRIES, side="right")) - 1)
+    return limit if len(log) <= MOST_ENTRIES else max(1, int(np.searchsorted(log._edges, MOST_ENTRIES, side="right")) - 1)
 
 
 def _ended_by(model: Any, name: str) -> bool:

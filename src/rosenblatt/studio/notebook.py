@@ -50,7 +50,7 @@ def remade(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> Remade:
     given = dict(model.get_params(deep=False))
     if isinstance(each := given.get("class_weight"), dict):
         given["class_weight"] = {at: each.get(label, 1.0) for at, label in enumerate(model.classes_.tolist())}
-    weights = None if log is None else log.problem.labels.weights
+    weights = None if log is None else log._problem.labels.weights
     if weights is not None:
         own = row_weights(None, given["class_weight"], X, codes, np.arange(len(model.classes_)))
         own = np.zeros(0) if own is None else own[np.unique(log.rows)] if log is not None and log.is_compact else own
@@ -79,7 +79,7 @@ def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> None:
 
 def is_weighted(model: Any, log: UpdateLog | None) -> bool:
     """Whether rows are known to count differently."""
-    return getattr(model, "class_weight", None) is not None or (log is not None and bool(log.problem.labels.weights.size))
+    return getattr(model, "class_weight", None) is not None or (log is not None and bool(log._problem.labels.weights.size))
 
 
 def _draws(given: dict[str, Any]) -> bool:
@@ -98,9 +98,9 @@ def _same(model: Any, log: UpdateLog | None, found: Any) -> bool:
 
 
 def _logged(log: UpdateLog, X: Any, codes: Any) -> bool:
-    problem = log.problem
+    problem = log._problem
     if log.is_compact:
-        moved, problem = np.unique(log.rows), log.compact().problem
+        moved, problem = np.unique(log.rows), log.compact()._problem
         if not len(moved):
             return True
         if moved[-1] >= len(codes):
@@ -244,7 +244,9 @@ def _check(model: Any, log: UpdateLog | None, X: Any, y: Any) -> None:
         raise ValueError(f"X has {width} columns, and this {type(model).__name__} was fitted on {model.n_features_in_}")
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     classes, codes = np.unique(y, return_inverse=True)
-    if not np.array_equal(classes, model.classes_) or (log is not None and not log.is_compact and len(y) != log.problem.n_rows):
+    if not np.array_equal(classes, model.classes_) or (
+        log is not None and not log.is_compact and len(y) != log._problem.n_rows
+    ):
         raise ValueError("X and y must be what it was fitted on")
     check_rows(model, log, X, codes)
 
@@ -254,15 +256,15 @@ def _rows_of(model: Any) -> tuple[Any, Any]:
     log: UpdateLog | None = getattr(model, "log_", None)
     if log is None or log.is_compact:
         raise ValueError(f"this {type(model).__name__} has not kept the rows that it was fitted on: show(X, y)")
-    labels = log.problem.labels
+    labels = log._problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
-    return log.problem.matrix(), model.classes_[codes]
+    return log._problem.matrix(), model.classes_[codes]
 
 
 def _as_it_was(model: Any, log: UpdateLog | None, shown: Flat, X: Any) -> bool:
     """Whether a run can be played on its own rows."""
     short = log is None or (log.n_updates <= MOST_UPDATES and len(log) <= MOST_ENTRIES)
-    playable = short and (log is None or isinstance(log.problem.rows, Dense))
+    playable = short and (log is None or isinstance(log._problem.rows, Dense))
     return model.n_features_in_ == 2 and len(shown.codes) == (X.shape[0] if hasattr(X, "shape") else len(X)) and playable
 
 

@@ -89,7 +89,7 @@ def _clash(certificate: Inseparable) -> dict[str, Any]:
 def _converged(model: Any, certificate: Certificate) -> dict[str, Any] | None:
     """The inequalities of the convergence proof along the run; None for one-vs-rest, which is several runs, and where no log
     with all rows was kept."""
-    if model.log_ is None or model.log_.is_compact or isinstance(model.log_.problem.labels, Rest):
+    if model.log_ is None or model.log_.is_compact or isinstance(model.log_._problem.labels, Rest):
         return None
     try:
         return _along(convergence(model.log_, model.classes_, model._margin_used, certificate), certificate)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..catalog import ALGORITHMS
 from ..kernels.linear.schemes import Joint, Rest
-from ..online.readings import ballots, births
+from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
 from ..reporting.story import evenly
 from .arrays import Packed, finite, packed
@@ -87,11 +87,11 @@ def record(
     log = _whole(model, features.rows(points), labels)
     if log is None and "coef_" not in vars(model):
         raise RequestError("a vote is shown with its run, and this one has not kept its log: use fit, with log=True")
-    if log is not None and log.problem.n_rows != len(points):
-        raise RequestError(f"the model was fitted on {log.problem.n_rows:,} rows, and there are {len(points):,} points")
+    if log is not None and log._problem.n_rows != len(points):
+        raise RequestError(f"the model was fitted on {log._problem.n_rows:,} rows, and there are {len(points):,} points")
     k = len(model.classes_)
     scheme = _scheme(model, log, k)
-    x0 = _x0(model) if log is None else log.problem.x0
+    x0 = _x0(model) if log is None else log._problem.x0
     codes = np.searchsorted(model.classes_, np.asarray(labels)).astype(np.intp)
     data = Data(features.rows(points), codes, k, scheme, x0)
     told = _of_log(model, log, data) if log is not None else _of_frames(model, frames or one_frame(model), data)
@@ -120,9 +120,9 @@ def _whole(model: Any, rows: Any, labels: Any) -> UpdateLog | None:
         return log
     problem = model._problem(rows, np.searchsorted(model.classes_, np.asarray(labels)), model.classes_, None)
     moved = np.unique(log.rows)
-    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().problem.matrix())):
+    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact()._problem.matrix())):
         raise RequestError("these are not the rows that the model was fitted on")
-    return log.spread_over(problem)
+    return log._spread_over(problem)
 
 
 def _of_log(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
@@ -137,10 +137,10 @@ def _of_log(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
         "log": {
             "rows": packed(log.rows, "i32"),
             "steps": packed(log.steps, "f64"),
-            "times": packed(log.times - log.since, "i32"),
-            "others": packed(log.others, "i32"),
-            "edges": packed(log.edges, "i32"),
-            "passes": np.searchsorted(log.edges, log.passes).tolist(),
+            "times": packed(log.times - log._visited_before, "i32"),
+            "others": packed(log._others, "i32"),
+            "edges": packed(log._edges, "i32"),
+            "passes": np.searchsorted(log._edges, log.passes).tolist(),
         },
         "frames": None,
         "updates": updates,
@@ -208,11 +208,11 @@ def _errors(model: Any, data: Data) -> int:
 
 def _ballots(model: Any, log: UpdateLog, updates: int) -> Any:
     """The votes of each hypothesis; of one-vs-rest runs (updates + 1) x heads, a head's where it was another than before."""
-    if not isinstance(log.problem.labels, Rest):
-        return ballots(births(log) - log.since, int(log.durations.max()) - log.since, model.vote_count)
-    found = np.zeros((updates + 1, len(log.start.bias)))
+    if not isinstance(log._problem.labels, Rest):
+        return vote_weights(births(log) - log._visited_before, int(log.durations.max()) - log._visited_before, model.vote_count)
+    found = np.zeros((updates + 1, len(log._start.bias)))
     for h, run in enumerate(log.runs()):
-        lives = ballots(births(run) - log.since, int(run.durations[0]) - log.since, model.vote_count)
+        lives = vote_weights(births(run) - log._visited_before, int(run.durations[0]) - log._visited_before, model.vote_count)
         found[hypotheses_of(log, h), h] = lives
     return found
 
@@ -221,7 +221,7 @@ def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
     if k == 2:
         return "binary"
     if log is not None:
-        return "joint" if isinstance(log.problem.labels, Joint) else "rest"
+        return "joint" if isinstance(log._problem.labels, Joint) else "rest"
     return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(getattr(model, "multiclass", "ovr"), "rest")
 
 

@@ -20,7 +20,7 @@ from ..data.readers.read import digest as digest_of
 from ..data.readers.read import is_example, opened, read
 from ..data.table import Data, DataError, Sparse, as_text, typed_labels
 from ..preprocessing.recipe import Recipe
-from ..progress import Progress, watching
+from ..progress import Progress, progress_callback
 from .metrics import Confusion
 from .split import Holdout, folds
 
@@ -268,7 +268,7 @@ def heard(history: list[tuple[int, int, int]], watch: Any) -> Iterator[list[warn
         if watch is not None:
             watch(progress)
 
-    with watching(tell), warnings.catch_warnings(record=True) as warned:
+    with progress_callback(tell), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         yield warned
 

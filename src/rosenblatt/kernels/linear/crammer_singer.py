@@ -1,7 +1,7 @@
 """Passes over the multipliers of the Crammer-Singer machine: one row's k multipliers at a time, solved exactly.
 
 alpha_i^m <= 0 for rivals m, 0 <= alpha_i^y <= C_i for the row's own class y, and a row's multipliers sum to 0. The weights are
-w_m = sum_i alpha_i^m x_i, the biases b_m = centre_m + sigma sum_i alpha_i^m. With G_m = score_m + [m != y], row i adds
+w_m = sum_i alpha_i^m x_i, the biases b_m = center_m + sigma sum_i alpha_i^m. With G_m = score_m + [m != y], row i adds
 C_i max_m (G_m - G_y) + sum_m alpha_i^m G_m >= 0 to the gap between primal and dual.
 """
 
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 class Plane(NamedTuple):
     w: Any  # k x d (dense) or d x k (CSR)
     sums: Any  # sum_i alpha_i^m
-    centre: Any  # the bias is b_m = centre_m + sigma sums_m
+    center: Any  # the bias is b_m = center_m + sigma sums_m
     sigma: float
 
 
@@ -173,7 +173,7 @@ def plan_moves(G: Any, alpha: Any, y: int, best: int, A: float, C: float, room: 
 def improve(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any, room: Any) -> None:
     """Visit the rows in `order`: each takes the multipliers that are best while all others stand still."""
     G, moves, moved, seen, sums, sigma = room.G, room.moves, room.moved, room.seen, plane.sums, plane.sigma
-    n, k, centre = order.shape[0], room.G.shape[0], plane.centre
+    n, k, center = order.shape[0], room.G.shape[0], plane.center
     gap = gain = mass = 0.0
     for p in range(n):
         i = order[p]
@@ -190,7 +190,7 @@ def improve(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any
         best, held = -1, 0.0
         for s in range(n_seen):
             m = seen[s]
-            G[m] += centre[m] + sigma * sums[m] + (0.0 if m == y else 1.0)
+            G[m] += center[m] + sigma * sums[m] + (0.0 if m == y else 1.0)
             held += alpha[m] * G[m]
             if m != y and (best < 0 or G[m] > G[best]):
                 best = m
@@ -203,7 +203,7 @@ def improve(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any
         for s in range(count):
             m = moved[s]
             surprise |= m != y and not live[m]
-            gain -= moves[m] * (G[m] - centre[m] - sigma * sums[m] + 0.5 * task.sqnorms[i] * moves[m])
+            gain -= moves[m] * (G[m] - center[m] - sigma * sums[m] + 0.5 * task.sqnorms[i] * moves[m])
             alpha[m] += moves[m]
             sums[m] += moves[m]
         if count > 0:

@@ -53,8 +53,10 @@ prefetch_once: Any = _instruction(0) if COMPILED else _nothing
 # ---
 
 CACHE_LINE = 64
-ASKED = 1024  # bytes of a row that are asked for; the processor sees by itself that a long row goes on
-FAR = 1 << 20  # bytes of weights that a core's own cache does not hold: those of later nonzeros are fetched in time
+PREFETCH_BYTES = 1024  # bytes of a row that are asked for; the processor sees by itself that a long row goes on
+CACHED_WEIGHTS_BYTES = (
+    1 << 20
+)  # bytes of weights that a core's own cache does not hold: those of later nonzeros are fetched in time
 NONZEROS_AHEAD = 32
 HEADS_AHEAD = 16  # the same where a nonzero meets all heads
 
@@ -149,7 +151,7 @@ def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
 @ask.of(Dense)
 def _(rows: Any, i: Any) -> Any:
     width = rows.values.shape[1] * rows.values.itemsize
-    for offset in range(0, min(width, ASKED), CACHE_LINE):
+    for offset in range(0, min(width, PREFETCH_BYTES), CACHE_LINE):
         prefetch(rows.values, np.int64(i) * width + offset)
 
 
@@ -168,7 +170,7 @@ def _(rows: Any, i: Any, w: Any) -> Any:
     values, indices = rows.values, rows.indices
     start, stop = span(rows, i)
     quads = stop - ((stop - start) & np.uintp(3))
-    far, last = w.shape[0] * w.strides[0] > FAR, np.int64(indices.shape[0]) - 4
+    far, last = w.shape[0] * w.strides[0] > CACHED_WEIGHTS_BYTES, np.int64(indices.shape[0]) - 4
     s0 = s1 = s2 = s3 = 0.0
     for j in range(start, quads, np.uintp(4)):  # four sums, so that no product waits for the one before
         if far:

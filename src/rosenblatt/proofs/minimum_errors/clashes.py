@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from scipy.optimize import LinearConstraint, linprog, milp
 
 from ...data.problem import Problem, rows_as_matrix, take_rows
-from ...svm.exact_separation import Patience
-from ...svm.hard_margin import by_coordinates, many_and_sparse
+from ...svm.exact_separation import WorkBudget
+from ...svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ...svm.nearest_points import approach, nearest_points
 from ...svm.not_separable import NotSeparable
 from ...svm.signed_rows import SignedRows, entries, keys
@@ -315,11 +315,11 @@ def plane_for(problem: Problem, left: Any, deadline: float) -> Plane | None:
     part, start = replace(problem, visited=some), None
     with np.errstate(all="ignore"):
         if many_and_sparse(part):
-            plane, start = by_coordinates(part, HALF, deadline)
+            plane, start = hard_margin_by_coordinates(part, HALF, deadline)
             if plane is not None:
                 return plane_of(problem, plane.coef, plane.bias)
         rows = SignedRows(part)
-        end = approach(rows, tol=HALF, max_steps=FORCED_STEPS, start=start, patience=Patience(deadline=deadline))
+        end = approach(rows, tol=HALF, max_steps=FORCED_STEPS, start=start, budget=WorkBudget(deadline=deadline))
         if end.decision is not None and not end.decision.apart:
             return None
         try:

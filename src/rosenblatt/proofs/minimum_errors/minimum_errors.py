@@ -14,7 +14,7 @@ import numpy as np
 from ...data.problem import Problem, make_problem
 from ...kernels.linear.rows import Dense
 from ...parallel import one_blas_thread
-from ...progress import told
+from ...progress import report_progress
 from ...validation import flag, number
 from ..inputs import labelled
 from .clashes import DEAR, Clash, Clashes, Hitting, plane_for, why
@@ -188,7 +188,7 @@ class _Run:
         return MinimumErrors(plane.errors, lower, optimal, plane.coef, bias, plane.wrong, exact, how, clashes, seconds)
 
     def _tell(self) -> None:
-        told(0, text=f"{self.search.best.errors} errors, at least {self.hitting.lower}")
+        report_progress(0, text=f"{self.search.best.errors} errors, at least {self.hitting.lower}")
         if self.verbose:
             seconds, best, hitting = time.perf_counter() - self.begun, self.search.best.errors, self.hitting
             sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {hitting.lower} by {len(hitting.clashes)} clashes\n")

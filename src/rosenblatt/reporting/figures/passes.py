@@ -38,8 +38,8 @@ def errors_per_pass(facts: Facts) -> Passes | None:
         return _told(facts)
     shown = evenly(len(log.passes), affordable(log, MOST))
     entries = np.asarray(log.passes)[shown]
-    updates = np.searchsorted(log.edges, entries)
-    rows = judges(facts.story.X, facts.codes, len(shown), len(log.start.bias), True)
+    updates = np.searchsorted(log._edges, entries)
+    rows = judges(facts.story.X, facts.codes, len(shown), len(log._start.bias), True)
     errors = errors_along(log, updates, updates, [rows])[0][:, 0]
     return Passes(shown + 1, errors, updates, rows.rows, rows.total)
 
@@ -58,15 +58,15 @@ def _told(facts: Facts) -> Passes | None:
 def find_pocket(facts: Facts) -> Found | None:
     """The pocket of the run, where it is cheap to find."""
     log = getattr(facts.story.estimator, "log_", None)
-    if log is None or log.is_compact or not log.passes or log.problem.labels.weights.size:
+    if log is None or log.is_compact or not log.passes or log._problem.labels.weights.size:
         return None
-    if isinstance(log.problem.labels, Rest) or log.problem.n_rows != facts.story.X.shape[0]:
+    if isinstance(log._problem.labels, Rest) or log._problem.n_rows != facts.story.X.shape[0]:
         return None  # each class has a pocket of its own; or the errors shown are of a sample
-    work = log.n_updates * log.problem.n_rows * min(density(log.problem.matrix()), 200.0) * len(log.start.bias)
+    work = log.n_updates * log._problem.n_rows * min(density(log._problem.matrix()), 200.0) * len(log._start.bias)
     if work > POCKET_WORK:
         return None
     found = pocket(log)
-    entry = int(log.edges[found.update])
+    entry = int(log._edges[found.update])
     ends = [0, *log.passes]
     p = int(np.searchsorted(log.passes, entry))  # how many passes had ended before
     if p == len(log.passes):
