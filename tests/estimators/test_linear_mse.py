@@ -176,7 +176,7 @@ def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monke
     assert "tol=1e-13" in model.stop_.sentence
     np.testing.assert_allclose(planes(model), oracle(X.toarray(), y, c, alpha=alpha), rtol=1e-6, atol=1e-8)
     assert model.mse_ == pytest.approx(error_of(model, X, y, c), abs=1e-12)
-    with pytest.raises(ValueError, match=r"lsmr.*begin with partial_fit"):
+    with pytest.raises(ValueError, match=r"lsmr.*use partial_fit from the start"):
         model.partial_fit(X, y)
 
 

@@ -219,7 +219,7 @@ def test_bad_rows_are_refused() -> None:
         rb.MaxMargin().fit([[0.0], [np.nan]], [0, 1])
     with pytest.raises(ValueError, match="only one class"):
         rb.MaxMargin().fit([[0.0], [1.0]], [1, 1])
-    with pytest.raises(ValueError, match="no row of class 1 has a weight over 0"):
+    with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         rb.MaxMargin().fit([[0.0], [1.0]], [0, 1], sample_weight=[1.0, 0.0])
 
 

@@ -329,7 +329,7 @@ def test_a_bad_parameter_is_named(parameters, words):
 def test_the_minimum_has_no_other_readings():
     X, codes = noisy(20, 3, 2, seed=0)
     model = rb.NonlinearMSE().fit(X, codes)
-    assert "no run of updates" in refusal(lambda: model.reading("average"))
+    assert "has no updates to read" in refusal(lambda: model.reading("average"))
     assert np.array_equal(model.reading("last").coef_, model.coef_)
 
 

@@ -25,12 +25,12 @@ import rosenblatt as rb
         ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge', got 'log'"),
         ({"penalize_intercept": "yes"}, "penalize_intercept must be"),
         ({"multiclass": "all"}, "multiclass must be one of 'ovr', 'ovo', 'crammer_singer', got 'all'"),
-        ({"solver": "newton"}, "solver='newton' is not for loss='hinge'"),
+        ({"solver": "newton"}, "solver='newton' does not solve loss='hinge'"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ({"max_iter": "many"}, "max_iter must be 'auto', or a whole number, got 'many'"),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be greater than 0"),
         ({"C": np.inf, "penalize_intercept": True}, "C=inf is the hard margin"),
-        ({"multiclass": "crammer_singer", "loss": "squared_hinge"}, "has the hinge only, got loss='squared_hinge'"),
+        ({"multiclass": "crammer_singer", "loss": "squared_hinge"}, "needs loss='hinge', got loss='squared_hinge'"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0, got 0"),
         ({"random_state": "x"}, "random_state must be None"),
     ],
@@ -55,14 +55,14 @@ def test_nan_and_infinity_are_refused_and_nothing_is_lost(pack: Any, value: floa
 
 def test_weights_that_leave_one_class_are_refused() -> None:
     X, y = noisy()
-    with pytest.raises(ValueError, match="no row of class 1 has a weight over 0"):
+    with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         rb.SoftMargin().fit(X, y, sample_weight=(y == 0).astype(float))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", ["auto", "dual-coordinates"])
 def test_numbers_too_large_to_square_are_refused_at_once(loss: str, solver: str) -> None:
-    with pytest.raises(ValueError, match="squared length of row 0 is over the largest float"):
+    with pytest.raises(ValueError, match="squared length of row 0 overflows"):
         rb.SoftMargin(loss=loss, solver=solver).fit([[1e200, 1.0], [1.0, -1e200], [3.0, 4.0]], [0, 1, 0])
 
 

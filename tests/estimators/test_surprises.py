@@ -119,7 +119,7 @@ def test_a_start_that_is_no_array_of_numbers_is_refused(init, message):
 
 def test_a_vote_says_why_it_has_no_plane():
     model = rb.Perceptron(keep="vote").fit(X, y)
-    with pytest.raises(AttributeError, match=r"majority of many planes; reading\('average'\)"):
+    with pytest.raises(AttributeError, match=r"majority of many planes: use reading\('average'\)"):
         _ = model.coef_
     assert not hasattr(model, "intercept_")
     with pytest.raises(AttributeError, match="no attribute 'weights'"):

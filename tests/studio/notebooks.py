@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.arrays import unpack
 
 X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[2.0, 0.0], [-2.0, 0.0]], 20, axis=0)
 Y = np.repeat(["<b>", "a"], 20)
@@ -15,8 +15,8 @@ Y = np.repeat(["<b>", "a"], 20)
 def ending(recording: Any) -> Any:
     """The weights that a recorded run leads to, made by its moves alone."""
     told, request = recording["run"], recording["request"]
-    heads, log = told["heads"], {name: unpacked(part) for name, part in told["log"].items() if name != "passes"}
-    w = unpacked(told["start"]).reshape(heads, -1).copy()
+    heads, log = told["heads"], {name: unpack(part) for name, part in told["log"].items() if name != "passes"}
+    w = unpack(told["start"]).reshape(heads, -1).copy()
     rows = np.column_stack([np.full(len(request["points"]), told["features"]["x0"]), request["points"]])
     places = {code: at for at, code in enumerate(told["classes"])}
     for row, step, other in zip(log["rows"], log["steps"], log["others"], strict=True):

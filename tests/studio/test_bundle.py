@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from small_page import FILES, SAID, data_of, needs_node, run_by_node, scripts_of
 
-from rosenblatt.studio.bundler import BundleError, masked, script
+from rosenblatt.studio.bundler import BundleError, bundle_modules, mask_non_code
 from rosenblatt.studio.export import PAGE, bundle, embedded, page_files
 
 TEXTS = {name: content.decode() for name, content in FILES.items()}
@@ -21,7 +21,7 @@ HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "\u2028\u2029",
 
 @needs_node
 def test_the_modules_of_the_small_page_do_the_same_apart_and_together(tmp_path: Path) -> None:
-    assert run_by_node(script(TEXTS, "main.js")) == SAID
+    assert run_by_node(bundle_modules(TEXTS, "main.js")) == SAID
     for name, text in TEXTS.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -33,11 +33,11 @@ def test_the_modules_of_the_small_page_do_the_same_apart_and_together(tmp_path: 
 def test_our_page_can_be_bundled() -> None:
     page = bundle(page_files(), {})
     ((_, code),) = [found for found in scripts_of(page) if 'type="module"' in found[0]]
-    assert not re.search(r"^(?:import|export)\b", masked(code), re.MULTILINE)
+    assert not re.search(r"^(?:import|export)\b", mask_non_code(code), re.MULTILINE)
 
 
 def test_every_module_is_there_once_after_what_it_needs() -> None:
-    code = script(TEXTS, "main.js")
+    code = bundle_modules(TEXTS, "main.js")
     places = [code.index(f"const {name} = (() => {{") for name in ("$model_numbers", "$view_box", "$main")]
     assert places == sorted(places)
     assert code.count("const $model_numbers =") == 1
@@ -106,12 +106,12 @@ def test_what_json_does_not_know_is_refused() -> None:
             'import { none } from "./model/numbers.js";',
             r"main.js imports none from model/numbers.js, which does not",
         ),
-        ("main.js", 'import { a } from "./gone.js";', r"main.js imports gone.js, and there is no such file"),
-        ("main.js", 'import { a } from "../main.js";', r"main.js imports ../main.js, and there is no such file"),
+        ("main.js", 'import { a } from "./gone.js";', r"main.js imports gone.js, which is not a file of the page"),
+        ("main.js", 'import { a } from "../main.js";', r"main.js imports ../main.js, which is not a file of the page"),
         ("main.js", 'const m = await import("./model/numbers.js");', r"main.js, line 1"),
         ("main.js", "const here = import.meta.url;", r"main.js, line 1"),
-        ("main.js", "\nawait fetch();", r"main.js, line 2.*may not wait"),
-        ("main.js", "export const a = await b;", r"may not wait"),
+        ("main.js", "\nawait fetch();", r"main.js, line 2.*await at the top level"),
+        ("main.js", "export const a = await b;", r"await at the top level"),
         ("model/numbers.js", "export default 1;", r"model/numbers.js, line 1.*only export function"),
         ("model/numbers.js", "const a = 1;\nexport { a };", r"model/numbers.js, line 2"),
         ("model/numbers.js", "export let a = 1;", r"model/numbers.js, line 1"),
@@ -121,8 +121,8 @@ def test_what_json_does_not_know_is_refused() -> None:
         ("model/numbers.js", "export const a = 1, b = 2;", r"model/numbers.js, line 1.*one export const for each"),
         ("model/numbers.js", "const s = '</script>';", r"model/numbers.js, line 1.*end the script"),
         ("model/numbers.js", "// <!--", r"model/numbers.js, line 1.*end the script"),
-        ("model/numbers.js", "const $main = 1;", r"the name \$main is taken"),
-        ("view/box.js", 'import { hidden } from "../main.js";', r"in a circle: main.js -> view/box.js -> main.js"),
+        ("model/numbers.js", "const $main = 1;", r"the name \$main is used"),
+        ("view/box.js", 'import { hidden } from "../main.js";', r"circular import: main.js -> view/box.js -> main.js"),
     ],
 )
 def test_what_is_not_our_style_is_refused_by_file_and_line(path: str, source: str, sentence: str) -> None:
@@ -130,16 +130,16 @@ def test_what_is_not_our_style_is_refused_by_file_and_line(path: str, source: st
     if path == "model/numbers.js":
         given["main.js"] = 'import { } from "./model/numbers.js";'
     with pytest.raises(BundleError, match=sentence):
-        script(given, "main.js")
+        bundle_modules(given, "main.js")
 
 
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ((b"style.css", b"other.css"), "other.css, and there is no such file"),
+        ((b"style.css", b"other.css"), "other.css, which is not a file of the page"),
         ((b"main.js", b"other.js"), "index.html imports other.js"),
-        ((b'<script type="module" src="main.js"></script>', b""), "main.js.* once, and has it 0 times"),
-        ((b'<script type="application/json" id="studio"></script>', b""), "studio.* once, and has it 0 times"),
+        ((b'<script type="module" src="main.js"></script>', b""), "main.js.* once, found 0 times"),
+        ((b'<script type="application/json" id="studio"></script>', b""), "studio.* once, found 0 times"),
         ((b'<meta charset="utf-8">', b""), "charset.* once"),
         ((b'href="data:,"', b'href="icon.png"'), "refers to icon.png"),
         ((b"<body>", b'<body><img src="a.png">'), "refers to a.png"),
@@ -177,8 +177,8 @@ def test_a_style_that_loads_or_ends_is_refused(css: str) -> None:
     ],
 )
 def test_masked_code_is_as_long_and_has_code_only(source: str, code: str) -> None:
-    assert masked(source) == code
-    assert len(masked(source)) == len(source)
+    assert mask_non_code(source) == code
+    assert len(mask_non_code(source)) == len(source)
 
 
 def test_only_files_that_a_browser_reads_are_files_of_the_page(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS, Algorithm
-from rosenblatt.studio.menu import PRESETS, algorithm_of, knobs_set, menu
+from rosenblatt.studio.menu import algorithm_of, knobs_set, menu
 from rosenblatt.studio.page_data import page_data
+from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import record, run
 from rosenblatt.studio.request import Features, RequestError
 
@@ -23,7 +24,7 @@ def test_the_menu_has_every_algorithm_and_knobs_that_are_parameters() -> None:
         algorithm = ALGORITHMS[entry["name"]]
         assert entry["title"] == algorithm.title
         assert entry["summary"].endswith(".")
-        assert entry["logged"] == algorithm.online
+        assert entry["logged"] == algorithm.logged
         names = [knob["name"] for knob in entry["knobs"]]
         assert len(names) == len(set(names))
         for knob in entry["knobs"]:
@@ -47,7 +48,8 @@ def test_the_menu_has_every_algorithm_and_knobs_that_are_parameters() -> None:
 
 
 def test_an_algorithm_of_the_registry_appears_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ALGORITHMS, "bold", Algorithm("Bold perceptron", "Perceptron", {"margin": 2.0, "keep": "average"}))
+    bold = Algorithm("Bold perceptron", "Perceptron", "Bold.", {"margin": 2.0, "keep": "average"}, logged=True)
+    monkeypatch.setitem(ALGORITHMS, "bold", bold)
     (entry,) = [entry for entry in menu() if entry["name"] == "bold"]
     assert entry["summary"]
     assert entry["keep"] == "average"
@@ -81,7 +83,7 @@ def test_a_fitted_model_finds_its_algorithm_and_is_shown_without_a_fit(monkeypat
         assert told["readings"]["pocket" if told["log"] else "last"] == (model.predict(X) != y).sum()
         json.dumps(told, allow_nan=False)
     wide = rb.LinearMSE().fit([[0, 0, 1], [1, 1, 0]], [0, 1])
-    with pytest.raises(RequestError, match="two columns, and this one has 3"):
+    with pytest.raises(RequestError, match="two columns; this one has 3"):
         record(wide, [[0, 0], [1, 1]], [0, 1])
 
 
@@ -94,7 +96,7 @@ def test_models_with_weights_and_without_their_rows_are_shown_too() -> None:
     assert told["curves"]["pocket"]["errors"][-1] == told["readings"]["pocket"]
     thawed = pickle.loads(pickle.dumps(heavy))  # whose log has only the rows that moved the weights
     assert record(thawed, X, y)["log"] == told["log"]
-    with pytest.raises(RequestError, match="not the rows that the model was fitted on"):
+    with pytest.raises(RequestError, match="X is not what the model was fitted on"):
         record(thawed, X[::-1], y[::-1])
     for model in (rb.Perceptron(log=False).fit(X, y), rb.Perceptron().partial_fit(X, y)):
         told = record(model, X, y)
@@ -123,8 +125,8 @@ def test_presets_are_small_round_and_inside_their_boxes() -> None:
         np.testing.assert_array_equal(points, points.round(3))
         x0, x1, y0, y1 = preset.box
         assert ((points > [x0, y0]) & (points < [x1, y1])).all()
-        assert preset.told()["degree"] == {"xor": 2, "rings": 2, "moons": 3}.get(preset.name, 1)
-        assert len(preset.told()["names"]) == len(set(preset.labels))
+        assert preset.to_json()["degree"] == {"xor": 2, "rings": 2, "moons": 3}.get(preset.name, 1)
+        assert len(preset.to_json()["names"]) == len(set(preset.labels))
 
 
 def margin_of(name: str, degree: int = 1) -> float:

@@ -111,15 +111,15 @@ def test_python_answers_what_the_page_asks(shown: Any, monkeypatch: pytest.Monke
     ],
 )  # fmt: skip
 def test_a_message_that_makes_no_sense_gets_a_sentence(asked: Any) -> None:
-    said = answers.reply(asked)
+    said = answers.answer_message(asked)
     assert "answer" not in said
     assert said["error"]
     assert "fault" not in said["error"]
 
 
 def test_a_fault_of_ours_in_a_notebook_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(answers.COMPUTED, "/api/run", lambda request: request["none"])
-    assert answers.reply({"id": 1, "path": "/api/run", "body": {}})["error"] == "a fault of ours: KeyError: 'none'"
+    monkeypatch.setitem(answers.HANDLERS, "/api/run", lambda request: request["none"])
+    assert answers.answer_message({"id": 1, "path": "/api/run", "body": {}})["error"] == "internal error: KeyError: 'none'"
 
 
 FAKES = """

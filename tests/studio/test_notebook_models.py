@@ -13,7 +13,7 @@ from notebooks import X, Y, ending
 
 import rosenblatt as rb
 import rosenblatt.studio
-from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.arrays import unpack
 from rosenblatt.studio.notebook import check_rows
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.request import RequestError
@@ -28,7 +28,7 @@ def test_a_model_shows_the_very_run_that_it_made(shown: Any, keep: str) -> None:
     )
     page = shown(model.show())
     (first,) = page["recordings"]
-    assert page["note"].startswith("This run has intercept_scaling=0.5; no knob says so")
+    assert page["note"].startswith("This run has intercept_scaling=0.5; changing a knob")
     assert (page["state"]["t"], page["state"]["seed"]) == ("end", 7)
     assert page["state"]["runs"][0]["algorithm"] == {"last": "perceptron"}.get(keep, keep)
     assert page["state"]["runs"][0]["knobs"].items() >= {"max_iter": 3, "margin": 0.5, "step": 0.5, "init": "sum"}.items()
@@ -38,7 +38,7 @@ def test_a_model_shows_the_very_run_that_it_made(shown: Any, keep: str) -> None:
     assert ending(first)[0, 1:] == pytest.approx(last.coef_[0])
     assert 0.5 * ending(first)[0, 0] == pytest.approx(last.intercept_[0])
     assert shown(model.show(X, Y))["recordings"][0]["run"]["log"] == first["run"]["log"]
-    assert len(unpacked(first["proof"]["convergence"]["norms"])) == model.n_updates_ + 1
+    assert len(unpack(first["proof"]["convergence"]["norms"])) == model.n_updates_ + 1
 
 
 def test_the_text_of_a_shown_run_makes_it_again(shown: Any) -> None:
@@ -71,7 +71,7 @@ def test_the_text_of_a_weighted_run_carries_its_weights(shown: Any, keep: str, b
     page = shown(model.show())
     assert made_by(page["recordings"][0]["run"]["code"]).coef_.tolist() == model.coef_.tolist()
     assert (page["note"] is not None) == (by_class is not None or weights is not None)
-    assert page["note"] is None or "weighted" in page["note"]
+    assert page["note"] is None or "sample weights" in page["note"]
 
 
 def test_text_of_a_run_that_was_drawn_says_so(shown: Any) -> None:
@@ -91,15 +91,15 @@ def test_a_model_that_cannot_be_made_again_has_no_text(shown: Any, model: Any) -
     page = shown(model.fit(X, Y, sample_weight=WEIGHTS).show(X, Y))
     told = page["recordings"][0]["run"]
     assert (told["code"], told["updates"]) == ("", 0)
-    assert "a fit on these rows, each counted once, ends elsewhere" in page["note"]
-    assert unpacked(told["frames"]["weights"])[-3:] == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert "a fit on these points gives other weights" in page["note"]
+    assert unpack(told["frames"]["weights"])[-3:] == pytest.approx([model.intercept_[0], *model.coef_[0]])
 
 
 def test_a_run_that_went_on_from_another_has_no_text(shown: Any) -> None:
     model = rb.Perceptron(warm_start=True, max_iter=1, order="cyclic").fit(3.0 * X, Y).fit(X, Y[::-1])
     told = shown(model.show())["recordings"][0]["run"]
     assert told["code"] == ""
-    assert np.any(unpacked(told["start"]))
+    assert np.any(unpack(told["start"]))
 
 
 @pytest.mark.parametrize("keep", ["last", "average"])
@@ -107,7 +107,7 @@ def test_a_model_that_came_in_chunks_shows_its_plane(shown: Any, keep: str) -> N
     model = rb.Perceptron(keep=keep).partial_fit(X[:20:2], Y[:20:2], classes=["<b>", "a"]).partial_fit(X, Y)
     page = shown(model.show(X, Y))
     told = page["recordings"][0]["run"]
-    assert unpacked(told["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert unpack(told["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
     assert (told["updates"], told["code"]) == (0, "")
 
 
@@ -116,7 +116,7 @@ def test_a_vote_without_its_run_says_so(shown: Any) -> None:
         rb.Perceptron(keep="vote").partial_fit(X, Y, classes=["<b>", "a"]),
         rb.Perceptron(keep="vote", log=False).fit(X, Y),
     ):
-        with pytest.raises(RequestError, match="has not kept its log: use fit, with log=True"):
+        with pytest.raises(RequestError, match="this model has none; fit it with log=True"):
             vote.show(X, Y)
 
 
@@ -132,10 +132,10 @@ def test_classes_that_are_numbers_go_by_their_places(shown: Any) -> None:
 @pytest.mark.parametrize("model", [rb.SoftMargin(C=3.0), rb.LinearMSE(), rb.MaxMargin(inseparable="soft"), rb.NonlinearMSE()])
 def test_a_model_that_was_solved_shows_where_it_ended(shown: Any, model: Any) -> None:
     model.fit(X, Y)
-    with pytest.raises(ValueError, match=r"has not kept the rows.*show\(X, y\)"):
+    with pytest.raises(ValueError, match=r"has not kept its training data.*show\(X, y\)"):
         model.show()
     (first,) = shown(model.show(X, Y))["recordings"]
-    weights = unpacked(first["run"]["frames"]["weights"]).reshape(-1, 3)
+    weights = unpack(first["run"]["frames"]["weights"]).reshape(-1, 3)
     assert weights[-1] == pytest.approx([model.intercept_[0], *model.coef_[0]])
 
 
@@ -158,7 +158,7 @@ def test_a_model_that_was_solved_shows_the_way_there(shown: Any, way: str) -> No
     told = shown(model.show(X, mixed))["recordings"][0]["run"]
     assert told["updates"] > 2
     assert told["frames"]["titles"][-1].startswith(end)
-    weights = unpacked(told["frames"]["weights"]).reshape(-1, 3)
+    weights = unpack(told["frames"]["weights"]).reshape(-1, 3)
     assert weights[-1] == pytest.approx([model.intercept_[0], *model.coef_[0]])
     assert np.ptp(weights, axis=0).all()
     assert made_by(told["code"]).coef_ == pytest.approx(model.coef_)
@@ -175,7 +175,7 @@ def test_a_model_of_many_columns_runs_again_on_two_and_says_so(shown: Any) -> No
     model = rb.Perceptron(max_iter=5, random_state=0).fit(wide, Y)
     page = shown(model.show())
     assert page["note"].startswith("Shown here: the first two principal components of 4 columns")
-    assert page["note"].endswith("The run is a new one, on these points.")
+    assert page["note"].endswith("This is a new run on these points.")
     page = shown(model.show(columns=(3, -4)))
     assert page["state"]["data"]["points"] == wide[:, [3, 0]].tolist()
     assert "the columns 3 and 0 of 4" in page["note"]
@@ -197,29 +197,29 @@ def test_runs_too_long_or_sparse_to_be_played_are_made_again(shown: Any) -> None
     page = shown(long.show())
     assert page["recordings"][0]["run"]["updates"] == 10_000
     assert page["note"] == (
-        "The run is a new one, on these points. It ends after 10,000 updates, where the model made "
-        f"{long.n_updates_:,}: its plane may be a worse one."
+        "This is a new run on these points. It stops after 10,000 updates; the model made "
+        f"{long.n_updates_:,}, so its result may be better."
     )
     page = shown(rb.Perceptron(random_state=0).fit(sp.csr_array(X), Y).show())
-    assert page["note"] == "The run is a new one, on these points."
+    assert page["note"] == "This is a new run on these points."
 
 
 def test_a_new_run_says_what_it_is_without(shown: Any) -> None:
     rows, given = sp.csr_array(X), {"max_iter": 2, "random_state": 0}
     model = rb.Perceptron(class_weight="balanced", step=1e7, max_updates=50_000, margin=0.5, **given).fit(rows, Y)
     page = shown(model.show())
-    assert page["note"] == "The run is a new one, on these points, and without class_weight='balanced', step=10000000.0."
+    assert page["note"] == "This is a new run on these points, without class_weight='balanced', step=10000000.0."
     knobs = page["recordings"][0]["request"]["knobs"]
     assert (knobs["max_updates"], knobs["max_iter"], knobs["margin"]) == (10_000, 2, 0.5)
     note = shown(rb.Perceptron(step=lambda k: 1.0 / k, init=np.ones(3), **given).fit(rows, Y).show())["note"]
-    assert note.endswith("and without step=a function.")
+    assert note.endswith(", without step=a function.")
     note = shown(rb.Perceptron(**given).fit(rows, Y, sample_weight=WEIGHTS).show())["note"]
-    assert note.endswith("and without the weights of the rows.")
+    assert note.endswith(", without the sample weights.")
 
 
 def test_a_model_that_came_from_a_pickle_needs_its_rows(shown: Any) -> None:
     model = pickle.loads(pickle.dumps(rb.Perceptron(max_iter=2, random_state=0).fit(X, Y)))
-    with pytest.raises(ValueError, match="has not kept the rows"):
+    with pytest.raises(ValueError, match="has not kept its training data"):
         model.show()
     (first,) = shown(model.show(X, Y))["recordings"]
     assert ending(first)[0, 1:] == pytest.approx(model.coef_[0])
@@ -232,9 +232,9 @@ def test_a_model_shows_only_what_it_was_fitted_on(shown: Any) -> None:
             model.show(rows, labels)
     for rows, labels in ((X[::-1], Y), (X, Y[::-1]), (X, np.where(Y == "a", "b", Y)), (X + 1e-9, Y)):
         for each in (model, pickle.loads(pickle.dumps(model)), rb.Perceptron(random_state=0).fit(sp.csr_array(X), Y)):
-            with pytest.raises(ValueError, match="X and y must be what it was fitted on"):
+            with pytest.raises(ValueError, match="X and y must be the data that this"):
                 each.show(rows, labels)
-    with pytest.raises(ValueError, match="X and y go together"):
+    with pytest.raises(ValueError, match="pass both X and y"):
         model.show(X)
     with pytest.raises(ValueError, match="not fitted"):
         rb.Perceptron().show(X, Y)
@@ -254,7 +254,7 @@ def test_a_machine_knows_its_rows(k: int, multiclass: str) -> None:
     for machine in machines:
         machine.fit(places, labels)
         for rows, named in ((places[::-1], labels), (places, np.roll(labels, 1)), (places[:-k], labels[:-k])):
-            with pytest.raises(ValueError, match="X and y must be what it was fitted on"):
+            with pytest.raises(ValueError, match="X and y must be the data that this"):
                 machine.show(rows, named)
         check_rows(machine, None, places, labels)
         machine.fit(places.astype(np.float32), labels, *([WEIGHTS] if isinstance(machine, rb.SoftMargin) else []))
@@ -266,7 +266,7 @@ def test_what_no_knob_says_is_told(shown: Any) -> None:
     model = rb.Perceptron(order="cyclic", margin=500.0, step=lambda k: 1 / k, intercept_scaling=0.5, max_updates=40).fit(X, Y)
     note = shown(model.show())["note"]
     assert "intercept_scaling=0.5, margin=500.0, step=a function;" in note
-    assert "no knob says so" in note
+    assert "changing a knob" in note
     plain = rb.Perceptron(order="cyclic", margin=0.5, max_updates=40).fit(X, Y)
     assert shown(plain.show())["note"] is None
 

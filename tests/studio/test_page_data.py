@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from visiting import Visit
 
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 # A real drop of a real file, as far as a script can make one.
@@ -89,7 +89,7 @@ REFUSED = [
     ("one.csv", "a,b,kind\n1,2,x\n2,3,x\n", "nothing to tell apart"),
     ("torn.csv", "a,b,kind\n1,2,x\n2,3,x,7,8\n", "torn.csv"),
     ("words.csv", "a,class\nthis,x\nthat,y\n", "no column of numbers"),
-    ("plain.csv", "a,b\nthis,x\nthat,y\n", "not clear which column is the labels: choose it"),
+    ("plain.csv", "a,b\nthis,x\nthat,y\n", "cannot tell which column is the label: choose it"),
     ("picture.png", "\x89PNG\r\n\x1a\n", "picture.png"),
 ]
 

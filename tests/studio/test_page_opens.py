@@ -11,9 +11,9 @@ import pytest
 from visiting import Visit
 
 from rosenblatt.studio import answers
-from rosenblatt.studio.answers import reply
+from rosenblatt.studio.answers import answer_message
 from rosenblatt.studio.export import bundle, export, page_files
-from rosenblatt.studio.page_data import opened
+from rosenblatt.studio.page_data import open_page
 
 pytestmark = pytest.mark.slow
 # A notebook as far as the messenger sees one: a model that sends to Python and hears from it.
@@ -146,11 +146,11 @@ def notebook(browser: Any) -> Iterator[tuple[Any, Any, list[str]]]:
 
     def compute(message: dict[str, Any], buffers: list[list[int]]) -> dict[str, Any]:
         asked.append(message["path"])
-        return reply(message, [bytes(each) for each in buffers])
+        return answer_message(message, [bytes(each) for each in buffers])
 
     page.expose_function("compute", compute)
     messenger = Path(answers.__file__).with_name("notebook.js").read_text(encoding="utf-8")
-    page.evaluate(NOTEBOOK, [bundle(page_files(), opened("notebook")), messenger])
+    page.evaluate(NOTEBOOK, [bundle(page_files(), open_page("notebook")), messenger])
     frame = page.frame_locator("iframe")
     frame.locator("#now", has_text="Update 19 of 19").wait_for()
     assert asked == []

@@ -11,7 +11,7 @@ import pytest
 from visiting import Visit
 
 import rosenblatt as rb
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 MINUS = "\N{MINUS SIGN}"

@@ -13,7 +13,8 @@ from played import phi
 from visiting import Visit
 
 import rosenblatt as rb
-from rosenblatt.studio.menu import PRESETS, menu
+from rosenblatt.studio.menu import menu
+from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:the rows were not separated")]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from visiting import Visit, state_in
 
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 SVG = "{http://www.w3.org/2000/svg}"

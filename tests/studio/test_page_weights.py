@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from visiting import Visit
 
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 TOLD = ".plane figcaption span"

@@ -18,11 +18,11 @@ from test_runs import obeys
 
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio import fitting
-from rosenblatt.studio.fitting import _kept, fitted
+from rosenblatt.studio.fitting import _cache, fit_request
 from rosenblatt.studio.knobs import knobs_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import RequestError, asked
+from rosenblatt.studio.request import RequestError, parse_request
 
 FINE = {"points": [[0, 0], [0, 1], [1, 0], [1, 1]], "labels": [0, 0, 0, 1]}
 
@@ -30,9 +30,9 @@ WRONG: list[tuple[Any, str]] = [
     ([], "a request must be an object"),
     ({}, "points must be a list of pairs"),
     ({"points": [], "labels": []}, "there are no points"),
-    (FINE | {"point": []}, "no 'point'; did you mean 'points'"),
-    (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1, math.nan]]}, "point 3 has the coordinate nan"),
-    (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1, 2e9]]}, "point 3 has the coordinate 2000000000.0"),
+    (FINE | {"point": []}, "unknown field 'point' in the request; did you mean 'points'"),
+    (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1, math.nan]]}, "point 4 has the coordinate nan"),
+    (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1, 2e9]]}, "point 4 has the coordinate 2000000000.0"),
     (FINE | {"points": [[0, 0], [0, 1], [1, 0], [1]]}, "points must be a list of pairs"),
     (FINE | {"points": [["0", "1"]] * 4}, "points must be a list of pairs"),
     (FINE | {"points": [[10**400, 0]] * 4}, "points must be a list of pairs"),
@@ -42,35 +42,35 @@ WRONG: list[tuple[Any, str]] = [
     (FINE | {"points": "0 1"}, "points must be a list of pairs"),
     (FINE | {"points": [[0, 0]] * 5001, "labels": [0, 1] * 2500 + [0]}, "5,001 points"),
     (FINE | {"labels": [0, 0, 1]}, "4 points and 3 labels"),
-    (FINE | {"labels": [0, 0, 0, 6]}, "label 3 is 6"),
-    (FINE | {"labels": [0, 0, 0, -1]}, "label 3 is -1"),
+    (FINE | {"labels": [0, 0, 0, 6]}, "point 4 has the label 6"),
+    (FINE | {"labels": [0, 0, 0, -1]}, "point 4 has the label -1"),
     (FINE | {"labels": [0, 0, 0, 0.5]}, "labels must be a list of class codes"),
     (FINE | {"labels": [True, False, True, False]}, "labels must be a list of class codes"),
     (FINE | {"labels": [0, 0, 0, True]}, "labels must be a list of class codes"),
     (FINE | {"labels": [1, 1, 1, 1]}, "all points are of one class"),
-    (FINE | {"algorithm": "percepton"}, "no algorithm is called 'percepton'; did you mean 'perceptron'"),
-    (FINE | {"algorithm": ["perceptron"]}, "no algorithm is called"),
-    (FINE | {"degree": 6}, "degree must be a whole number from 1 to 5"),
-    (FINE | {"degree": True}, "degree must be a whole number"),
+    (FINE | {"algorithm": "percepton"}, "unknown algorithm 'percepton'; did you mean 'perceptron'"),
+    (FINE | {"algorithm": ["perceptron"]}, "unknown algorithm"),
+    (FINE | {"degree": 6}, "degree must be an integer from 1 to 5"),
+    (FINE | {"degree": True}, "degree must be an integer"),
     (FINE | {"scaled": 1}, "scaled must be true or false"),
-    (FINE | {"seed": -1}, "seed must be a whole number"),
-    (FINE | {"seed": 2**32}, "seed must be a whole number"),
+    (FINE | {"seed": -1}, "seed must be an integer"),
+    (FINE | {"seed": 2**32}, "seed must be an integer"),
     (FINE | {"knobs": []}, "knobs must be an object"),
-    (FINE | {"knobs": {"margn": 1}}, "perceptron has no knob called 'margn'; did you mean 'margin'"),
-    (FINE | {"knobs": {"qqq": 1}}, "perceptron has no knob called 'qqq'; it has margin"),
-    (FINE | {"knobs": {"keep": "vote"}}, "no knob called 'keep'"),
+    (FINE | {"knobs": {"margn": 1}}, "perceptron has no knob 'margn'; did you mean 'margin'"),
+    (FINE | {"knobs": {"qqq": 1}}, "perceptron has no knob 'qqq'; its knobs: margin"),
+    (FINE | {"knobs": {"keep": "vote"}}, "no knob 'keep'"),
     (FINE | {"knobs": {"margin": -1}}, "margin must be a number from 0 to 10"),
     (FINE | {"knobs": {"margin": "1"}}, "margin must be a number"),
     (FINE | {"knobs": {"margin": None}}, "margin must be a number"),
     (FINE | {"knobs": {"margin": math.nan}}, "margin must be a number"),
     (FINE | {"knobs": {"margin": 10**5000}}, "margin must be a number"),
-    (FINE | {"knobs": {"max_updates": 10_001}}, "max_updates must be a whole number from 1 to 10,000"),
-    (FINE | {"knobs": {"max_updates": 1.5}}, "max_updates must be a whole number"),
+    (FINE | {"knobs": {"max_updates": 10_001}}, "max_updates must be an integer from 1 to 10,000"),
+    (FINE | {"knobs": {"max_updates": 1.5}}, "max_updates must be an integer"),
     (FINE | {"knobs": {"order": "sideways"}}, "order must be one of cyclic"),
     (FINE | {"knobs": {"fit_intercept": 1}}, "fit_intercept must be true or false"),
-    (FINE | {"knobs": {"init": "given", "start": [1, 2]}}, "start must have 3 numbers, weight 0 first, got 2"),
+    (FINE | {"knobs": {"init": "given", "start": [1, 2]}}, "start must have 3 numbers, w0 first, got 2"),
     (FINE | {"knobs": {"init": "given", "start": [1, 2, math.inf]}}, "start must be a list of numbers"),
-    (FINE | {"algorithm": "nonlinear-mse-online", "knobs": {"schedule": "1/k"}}, "schedule='1/k' needs a number as step"),
+    (FINE | {"algorithm": "nonlinear-mse-online", "knobs": {"schedule": "1/k"}}, "schedule='1/k' needs a step"),
     (
         FINE | {"algorithm": "soft-margin", "knobs": {"multiclass": "crammer_singer", "loss": "squared_hinge"}},
         "SoftMargin: multiclass='crammer_singer' has the hinge only",
@@ -99,12 +99,12 @@ def answer(asking: Any) -> Any:
 
 
 def test_what_is_missing_gets_its_default() -> None:
-    wanted = asked(FINE)
+    wanted = parse_request(FINE)
     assert wanted.algorithm == "perceptron"
     assert wanted.knobs["max_updates"] == 1000
     assert wanted.knobs["max_iter"] is None
     assert wanted.knobs["order"] == "cyclic"
-    assert asked(FINE | {"knobs": {"max_updates": 20.0}}).knobs["max_updates"] == 20
+    assert parse_request(FINE | {"knobs": {"max_updates": 20.0}}).knobs["max_updates"] == 20
 
 
 @pytest.mark.slow
@@ -120,14 +120,14 @@ def test_large_numbers_make_a_run_or_a_sentence() -> None:
 def test_a_proof_after_a_run_does_not_fit_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asking = FINE | {"seed": 77}
     run(asking)
-    assert fitted(asked(asking)) is fitted(asked(dict(asking)))
-    assert fitted(asked(asking)) is not fitted(asked(asking | {"seed": 78}))
+    assert fit_request(parse_request(asking)) is fit_request(parse_request(dict(asking)))
+    assert fit_request(parse_request(asking)) is not fit_request(parse_request(asking | {"seed": 78}))
     monkeypatch.setattr("rosenblatt.studio.fitting.fit_quietly", None)
     assert prove(asking)["convergence"]["holds"]
     monkeypatch.undo()
     for seed in range(20):
-        fitted(asked(FINE | {"seed": seed}))
-    assert len(_kept) <= 6
+        fit_request(parse_request(FINE | {"seed": seed}))
+    assert len(_cache) <= 6
 
 
 numbers = st.floats(-2, 2).map(lambda x: round(x, 2)) | st.sampled_from([0.0, 1e9, -1e9, 1e-9, 1, 3])
@@ -197,7 +197,7 @@ def test_a_machine_that_does_not_converge_is_cut_and_its_code_too() -> None:
     hard = overlapping(60, 6) | {"algorithm": "soft-margin", "degree": 5, "knobs": {"multiclass": "crammer_singer"}}
     told = run(hard)
     obeys(told, hard)
-    assert told["cut"] == "The solver was cut after 16,666 passes, before it had reached its tolerance."
+    assert told["cut"] == "The solver was stopped after 16,666 iterations, before it reached its tolerance."
     assert "max_iter=16666" in told["code"]
     assert told["stop"]["reason"] == "steps"
     easy = run(FINE | {"labels": [0, 1, 2, 2], "algorithm": "soft-margin", "knobs": {"multiclass": "crammer_singer"}})
@@ -206,8 +206,8 @@ def test_a_machine_that_does_not_converge_is_cut_and_its_code_too() -> None:
 
 
 def test_a_request_waits_for_itself_and_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, quick = (asked(FINE | {"seed": seed}) for seed in (123_456, 123_457))
-    begun, go, fit = Event(), Event(), fitting._fit_within
+    slow, quick = (parse_request(FINE | {"seed": seed}) for seed in (123_456, 123_457))
+    begun, go, fit = Event(), Event(), fitting._fit_within_limits
     fits: list[int] = []
 
     def waits(request: Any) -> Any:
@@ -217,18 +217,18 @@ def test_a_request_waits_for_itself_and_for_no_other(monkeypatch: pytest.MonkeyP
             assert go.wait(20)
         return fit(request)
 
-    monkeypatch.setattr(fitting, "_fit_within", waits)
+    monkeypatch.setattr(fitting, "_fit_within_limits", waits)
     with ThreadPoolExecutor(2) as pool:
-        found = [pool.submit(fitted, slow) for _ in range(2)]
+        found = [pool.submit(fit_request, slow) for _ in range(2)]
         assert begun.wait(20)
-        assert fitted(quick).model.n_updates_ > 0  # while the other waits
+        assert fit_request(quick).model.n_updates_ > 0  # while the other waits
         go.set()
         assert found[0].result() is found[1].result()
     assert sorted(fits) == [slow.seed, quick.seed]
 
 
 def test_what_goes_wrong_is_told_to_all_who_wait_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted, begun, go = asked(FINE | {"seed": 123_458}), Event(), Event()
+    wanted, begun, go = parse_request(FINE | {"seed": 123_458}), Event(), Event()
 
     def breaks(request: Any) -> Any:
         begun.set()
@@ -236,18 +236,18 @@ def test_what_goes_wrong_is_told_to_all_who_wait_and_not_kept(monkeypatch: pytes
         raise RequestError("it broke")
 
     with monkeypatch.context() as patched, ThreadPoolExecutor(2) as pool:
-        patched.setattr(fitting, "_fit_within", breaks)
-        found = [pool.submit(fitted, wanted) for _ in range(2)]
+        patched.setattr(fitting, "_fit_within_limits", breaks)
+        found = [pool.submit(fit_request, wanted) for _ in range(2)]
         assert begun.wait(20)
         go.set()
         assert all(isinstance(each.exception(), RequestError) for each in found)
-    assert fitted(wanted).model.n_updates_ > 0
+    assert fit_request(wanted).model.n_updates_ > 0
 
 
 def test_warnings_are_off_while_anybody_fits_and_on_again_after() -> None:
     before = list(warnings.filters)
-    with fitting._quiet:
-        with fitting._quiet:
+    with fitting._ignore_convergence_warnings:
+        with fitting._ignore_convergence_warnings:
             warnings.warn("not converged", ConvergenceWarning, stacklevel=1)
         warnings.warn("not converged", ConvergenceWarning, stacklevel=1)
     assert warnings.filters == before

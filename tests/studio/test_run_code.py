@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from test_runs import request
 
 from rosenblatt.catalog import ALGORITHMS
-from rosenblatt.studio.fitting import fitted
+from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import asked
+from rosenblatt.studio.request import parse_request
 
 TURNED: dict[str, dict[str, Any]] = {
     "perceptron": {"schedule": "1/k", "step": 0.3, "order": "random", "w_max": 50.0, "margin": 0.1},
@@ -26,7 +26,7 @@ TURNED: dict[str, dict[str, Any]] = {
     "batch": {"tol": 0.5},
     "nonlinear-mse-online": {"step": 0.05, "schedule": "1/k"},
     "soft-margin": {"C": 3.0, "penalize_intercept": True, "loss": "squared_hinge"},
-    "alpha": {"alpha": 2.5},
+    "ridge": {"alpha": 2.5},
     "arow": {"r": 0.3, "order": "permuted", "max_iter": 3},
 }
 
@@ -35,7 +35,7 @@ TURNED: dict[str, dict[str, Any]] = {
 def test_the_code_makes_the_same_run(algorithm: str) -> None:
     for preset, degree, knobs in (("nearly", 3, TURNED.get(algorithm, {})), ("three", 1, {}), ("moons", 2, {})):
         asking = request(algorithm, preset, degree, **knobs)
-        told, model = run(asking), fitted(asked(asking)).model
+        told, model = run(asking), fit_request(parse_request(asking)).model
         names: dict[str, Any] = {}
         with contextlib.redirect_stdout(io.StringIO()) as said, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -13,11 +13,11 @@ from test_runs import request
 import rosenblatt as rb
 import rosenblatt.studio.curves as curves_module
 from rosenblatt.online.pocket import errors_of_every_hypothesis, pocket
-from rosenblatt.studio.curves import Data, Goal, curves_of_log, judged, weights_along
-from rosenblatt.studio.fitting import fitted
-from rosenblatt.studio.recording import _as_short, run
-from rosenblatt.studio.request import asked
-from rosenblatt.studio.solver_paths import margin_machine
+from rosenblatt.studio.curves import Data, Objective, curves_of_log, evaluate, weights_per_update
+from rosenblatt.studio.fitting import fit_request
+from rosenblatt.studio.recording import _pack_small, run
+from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.solver_paths import describe_margin
 
 CASES = [
     ("perceptron", "nearly", {}),
@@ -55,7 +55,7 @@ def test_errors_are_those_of_counting_row_by_row(algorithm: str, preset: str, kn
 @pytest.mark.parametrize(("algorithm", "preset", "knobs"), CASES)
 def test_the_pocket_improves_as_the_errors_say(algorithm: str, preset: str, knobs: dict[str, Any]) -> None:
     asking, told, weights = case(algorithm, preset, knobs)
-    told_pocket, model = told["curves"]["pocket"], fitted(asked(asking)).model
+    told_pocket, model = told["curves"]["pocket"], fit_request(parse_request(asking)).model
     if told["scheme"] != "rest":
         best, expected = np.inf, []
         for t, errors in enumerate(numbers(told["curves"]["errors"]).tolist()):
@@ -77,7 +77,7 @@ def test_the_pocket_improves_as_the_errors_say(algorithm: str, preset: str, knob
 @pytest.mark.parametrize(("algorithm", "preset", "knobs"), CASES)
 def test_readings_average_and_ballots_agree_with_the_models(algorithm: str, preset: str, knobs: dict[str, Any]) -> None:
     asking, told, weights = case(algorithm, preset, knobs)
-    model, X = fitted(asked(asking)).model, phi(told, asking["points"])[:, 1:]
+    model, X = fit_request(parse_request(asking)).model, phi(told, asking["points"])[:, 1:]
     for keep, errors in told["readings"].items():
         assert errors == (model.reading(keep).predict(X) != asking["labels"]).sum(), keep
     mean = model.reading("average")
@@ -148,21 +148,21 @@ def test_what_is_minimised_ends_at_what_the_model_says_it_is() -> None:
         ("soft-margin", {"C": 7.0}, lambda model: model.objective_),
         ("soft-margin", {"C": 0.5, "loss": "squared_hinge"}, lambda model: model.objective_),
         ("nonlinear-mse", {}, lambda model: model.loss_),
-        ("alpha", {"alpha": 0.0}, lambda model: model.mse_ * 80),
+        ("ridge", {"alpha": 0.0}, lambda model: model.mse_ * 80),
     ):
         asking = request(algorithm, "nearly", **knobs)
         loss = numbers(run(asking)["curves"]["loss"])
-        assert loss[-1] == pytest.approx(end(fitted(asked(asking)).model), rel=1e-6)
+        assert loss[-1] == pytest.approx(end(fit_request(parse_request(asking)).model), rel=1e-6)
         assert loss[-1] <= loss.min() * (1.0 + 1e-3)  # nothing on the way there is lower
 
 
 def test_curves_of_long_runs_are_thinned_but_the_pocket_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves_module, "MOST_SCORES", 1.0)
-    monkeypatch.setattr(curves_module, "LEAST_POINTS", 10)
+    monkeypatch.setattr(curves_module, "MAX_SCORES_ONE_HEAD", 1.0)
+    monkeypatch.setattr(curves_module, "MIN_CURVE_POINTS", 10)
     asking = request("perceptron", "moons")
     told = run(asking)
     at, errors = numbers(told["curves"]["at"]), numbers(told["curves"]["errors"])
-    every = errors_of_every_hypothesis(fitted(asked(asking)).model.log_)
+    every = errors_of_every_hypothesis(fit_request(parse_request(asking)).model.log_)
     assert 10 <= len(at) <= 10 + len(told["curves"]["pocket"]["t"]) < len(every)
     np.testing.assert_array_equal(errors, every[at])
     assert min(told["curves"]["pocket"]["errors"]) == every.min()
@@ -170,7 +170,7 @@ def test_curves_of_long_runs_are_thinned_but_the_pocket_is_exact(monkeypatch: py
 
 @pytest.mark.parametrize("size", [1e-300, 1e-60, 1.0, 1e60])
 def test_averages_are_sent_in_as_many_bytes_as_hold_them(size: float) -> None:
-    sent = _as_short(np.array([[0.0, size]]))
+    sent = _pack_small(np.array([[0.0, size]]))
     assert list(sent) == ["f32" if size == 1.0 else "f64"]
     assert numbers(sent).tolist() == [0.0, size]
 
@@ -180,17 +180,17 @@ def test_a_row_on_the_plane_is_wrong() -> None:
     X = np.array([[1.0, 2.0], [-1.0, 1.0], [0.0, 3.0]])
     for scheme, heads, codes in (("binary", 1, [0, 1, 1]), ("joint", 3, [0, 1, 2]), ("rest", 3, [0, 1, 2])):
         data = Data(X, np.array(codes), max(codes) + 1, scheme, 1.0)
-        errors, _ = judged(np.zeros((1, heads, 3)), data, Goal("none", np.abs))
+        errors, _ = evaluate(np.zeros((1, heads, 3)), data, Objective("none", np.abs))
         assert errors.tolist() == [3]
 
 
 def test_curves_have_every_improvement_of_the_pocket_where_they_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     asking = request("pocket", "moons", max_updates=300)
-    model = fitted(asked(asking)).model
+    model = fit_request(parse_request(asking)).model
     X, y = np.array(asking["points"]), np.array(asking["labels"])
-    monkeypatch.setattr("rosenblatt.studio.curves.MOST_SCORES", 1.0)
-    monkeypatch.setattr("rosenblatt.studio.curves.LEAST_POINTS", 5)
-    curves = curves_of_log(model.log_, weights_along(model.log_), Data(X, y, 2, "binary", 1.0), Goal("none", np.abs))
+    monkeypatch.setattr("rosenblatt.studio.curves.MAX_SCORES_ONE_HEAD", 1.0)
+    monkeypatch.setattr("rosenblatt.studio.curves.MIN_CURVE_POINTS", 5)
+    curves = curves_of_log(model.log_, weights_per_update(model.log_), Data(X, y, 2, "binary", 1.0), Objective("none", np.abs))
     assert len(curves.pocket.updates) > 5
     assert set(curves.pocket.updates) <= set(curves.at)
     assert len(curves.at) < 100
@@ -198,6 +198,6 @@ def test_curves_have_every_improvement_of_the_pocket_where_they_are_thinned(monk
 
 def test_of_several_machines_the_narrowest_margin_and_the_widest_gap_are_told() -> None:
     model = rb.SoftMargin(multiclass="ovr").fit(*load_iris(return_X_y=True))
-    model.gap_ = [0.1, 0.3, 0.2]
-    told = margin_machine(model)
+    model.gap_ = np.array([0.1, 0.3, 0.2])
+    told = describe_margin(model)
     assert (told["gap"], told["margin"]) == (0.3, min(model.margin_))

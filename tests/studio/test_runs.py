@@ -11,11 +11,11 @@ import pytest
 from played import numbers, phi, played, wrong
 
 from rosenblatt.catalog import ALGORITHMS
-from rosenblatt.studio.fitting import fitted
+from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.knobs import knobs_of
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import asked
+from rosenblatt.studio.request import parse_request
 
 
 def request(algorithm: str, preset: str, degree: int = 1, **knobs: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def test_a_run_replays_to_the_models_weights(algorithm: str, preset: str) -> Non
             told = run(asking)
             json.dumps(told, allow_nan=False)
             obeys(told, asking)
-            model = fitted(asked(asking)).model
+            model = fit_request(parse_request(asking)).model
             weights = played(told, asking["points"], asking["labels"])
             last = model.reading("last") if told["log"] is not None else model
             near(weights[-1], np.column_stack([last.intercept_, last.coef_]))
@@ -132,7 +132,7 @@ def obeys_as_log(told: dict[str, Any], n: int, T: int, H: int, width: int) -> No
 def test_support_vectors_hold_the_street(algorithm: str, preset: str) -> None:
     asking = request(algorithm, preset, tol=1e-8)
     told = run(asking)
-    model, machine = fitted(asked(asking)).model, told["margin_machine"]
+    model, machine = fit_request(parse_request(asking)).model, told["margin_machine"]
     several = isinstance(model.support_, list)
     assert machine["support"] == sorted(set(np.concatenate(model.support_ if several else [model.support_]).tolist()))
     assert machine["margin"] == pytest.approx(min(model.margin_) if several else model.margin_)
@@ -189,7 +189,7 @@ def test_long_runs_are_cut_to_what_can_be_played() -> None:
         told = run(asking | {"algorithm": algorithm, "knobs": asking["knobs"] | knobs})
         assert len(json.dumps(told)) < 3_000_000
         assert told["updates"] <= 10_000
-        assert "cut after" in told["cut"]
+        assert "plays only the first" in told["cut"]
         assert told["log"]["passes"]
         assert "max_updates=" in told["code"]
         assert "max_updates=10000" not in told["code"]

@@ -17,11 +17,11 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.studio import tour
-from rosenblatt.studio.arrays import unpacked
+from rosenblatt.studio.arrays import unpack
 from rosenblatt.studio.page_data import page_data, requests_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import learned
+from rosenblatt.studio.request import features_of_points
 
 pytestmark = pytest.mark.once
 
@@ -35,16 +35,16 @@ class Played:
     def __init__(self, request):
         self.request, self.run = request, run(request)
         self.points, self.labels = np.array(request["points"]), np.array(request["labels"])
-        rows = learned(self.points, request["degree"], request["scaled"]).rows(self.points)
+        rows = features_of_points(self.points, request["degree"], request["scaled"]).rows(self.points)
         self.P = np.column_stack([np.full(len(rows), self.run["features"]["x0"]), rows])
         self.y = np.where(self.labels == self.labels.max(), 1.0, -1.0)
         self.end = self.run["updates"]
 
     def w(self, t):
         if frames := self.run["frames"]:
-            return unpacked(frames["weights"]).reshape(self.end + 1, -1)[t]
-        rows = unpacked(self.run["log"]["rows"])[: t % (self.end + 1)]
-        return unpacked(self.run["start"]) + (self.y[rows, None] * self.P[rows]).sum(axis=0)
+            return unpack(frames["weights"]).reshape(self.end + 1, -1)[t]
+        rows = unpack(self.run["log"]["rows"])[: t % (self.end + 1)]
+        return unpack(self.run["start"]) + (self.y[rows, None] * self.P[rows]).sum(axis=0)
 
     def m(self, t):
         """y w.x of all points."""
@@ -55,7 +55,7 @@ class Played:
 
     def cause(self, t):
         """The point of update t."""
-        return int(unpacked(self.run["log"]["rows"])[t - 1])
+        return int(unpack(self.run["log"]["rows"])[t - 1])
 
     def distance(self):
         """Of the nearest point from the last plane."""
@@ -77,7 +77,7 @@ def of_preset(name, position, title):
     return other(title, position, points=preset["points"], labels=preset["labels"])
 
 
-def told(numbers):
+def as_vector(numbers):
     return "(" + ", ".join(f"{number:g}".replace("-", "−") for number in numbers) + ")"
 
 
@@ -85,11 +85,11 @@ def told(numbers):
 
 
 def sides():
-    (it,) = played("A plane and its two sides")
+    (it,) = played("A line and its two sides")
     assert not len(it.wrong(it.end))
     assert it.run["classes"] == [0, 1]  # B, the larger code, is +1
     return [
-        "y = +1", "y = −1", "score is 0;", "y w·x > 0", "begins with a 1",
+        "y = +1", "y = −1", "score is 0.", "y w·x > 0", "starts with a 1",
         f"all {len(it.y)} are", f"before the last update {len(it.wrong(it.end - 1))} points were wrong",
     ]  # fmt: skip
 
@@ -102,8 +102,8 @@ def rule():
     np.testing.assert_array_equal(new, old - x)
     sums = " + ".join(f"{each:g}" for each in old * x)
     return [
-        f"weights were {told(old)}", f"ringed point {i} is x = {told(x)}", f"score was {sums} = {old @ x:g}", "under 0",
-        f"leaves {told(new)}",
+        f"weights were {as_vector(old)}", f"ringed point {i + 1} is x = {as_vector(x)}", f"score was {sums} = {old @ x:g}",
+        "below 0", f"gives {as_vector(new)}",
     ]  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def helps():
     sums = " + ".join(f"{each:g}" for each in it.P[i] ** 2)
     assert (it.end, len(it.wrong(5)), len(it.y)) == (5, 0, 4)
     return [
-        "Since y = 1", f"point {i} had {it.m(3)[i]:g}".replace("-", "−"), f"|x| = {sums} = {it.P[i] @ it.P[i]:g}",
+        "Since y = 1", f"point {i + 1} had {it.m(3)[i]:g}".replace("-", "−"), f"|x| = {sums} = {it.P[i] @ it.P[i]:g}",
         f"made it {it.m(4)[i]:g}", f"before it {len(it.wrong(3))} of the {len(it.y)} points", f"now {len(it.wrong(4))} are",
     ]  # fmt: skip
 
@@ -124,7 +124,7 @@ def weight_space():
     assert len(it.wrong(4))
     assert it.end == 5
     assert not len(it.wrong(5))
-    return ["through 0", f"After 4 updates w = {told(it.w(4)[1:])}", f"fifth step leads to {told(it.w(5)[1:])}"]
+    return ["through 0", f"After 4 updates w = {as_vector(it.w(4)[1:])}", f"fifth step leads to {as_vector(it.w(5)[1:])}"]
 
 
 def ends():
@@ -136,22 +136,22 @@ def ends():
     assert it.end > beside.end
     return [
         "of length 1", "updates from 0", "(Novikoff, 1962)", f"γ = {proof['margin']:.3f}", f"({proof['geometric']:.3f} in the",
-        f"R = {proof['radius']:.2f}", f"bound is {proof['bound']:,.0f}", f"made {it.end} updates",
-        f"γ = {wider['margin']:.3f}", f"bound is {wider['bound']:.1f}", f"{beside.end} updates do",
+        f"R = {proof['radius']:.2f}", f"most {int(proof['bound']):,} updates are possible; {it.end} were needed",
+        f"γ = {wider['margin']:.3f}", f"most {int(wider['bound'])} updates are possible; {beside.end} are needed",
     ]  # fmt: skip
 
 
 def no_plane():
-    (it,) = played("When no plane separates")
+    (it,) = played("When no line separates")
     clash = prove(it.request)["clash"]
     a, b = ([i for i in clash["rows"] if it.labels[i] == label] for label in it.labels[[9, 34]])
     zero = (np.array(clash["weights"])[:, None] * it.y[clash["rows"], None] * it.P[clash["rows"]]).sum(axis=0)
     np.testing.assert_allclose(zero, 0, atol=1e-12)
     assert it.run["stop"]["reason"] == "updates"
     return [
-        f"from point {a[0]} to {a[1]} crosses the one from {b[0]} to {b[1]}", "λ > 0", "w·x = 0",
+        f"from point {a[0] + 1} to {a[1] + 1} crosses the one from {b[0] + 1} to {b[1] + 1}", "λ > 0", "w·x = 0",
         f"after {it.end:,} updates", f"{len(it.wrong(it.end))} of {len(it.y)} points wrong",
-        f"The best of all these planes has {min(len(it.wrong(t)) for t in range(it.end + 1))}.",
+        f"The best of all these lines has {min(len(it.wrong(t)) for t in range(it.end + 1))}.",
     ]  # fmt: skip
 
 
@@ -168,14 +168,14 @@ def pocket():
 
 def average_and_vote():
     (it,) = played("Averaging and voting")
-    lives, weights = unpacked(it.run["ballots"]), np.array([it.w(t) for t in range(it.end + 1)])
-    mean = unpacked(it.run["average"]["weights"]).reshape(-1, 3)[-1]
+    lives, weights = unpack(it.run["ballots"]), np.array([it.w(t) for t in range(it.end + 1)])
+    mean = unpack(it.run["average"]["weights"]).reshape(-1, 3)[-1]
     np.testing.assert_allclose(mean, lives @ weights / lives.sum(), rtol=1e-6)
     voted = np.sign(np.where(weights @ it.P.T > 0, 1, -1).T @ lives)
     wrong = it.run["readings"]
     assert (voted != it.y).sum() == wrong["vote"]
     return [
-        f"same {it.end} updates the last plane gets {wrong['last']} of {len(it.y)} points wrong",
+        f"same {it.end} updates the last line gets {wrong['last']} of {len(it.y)} points wrong",
         f"average {wrong['average']} and the vote {wrong['vote']}",
     ]
 
@@ -191,8 +191,8 @@ def margins():
     assert len(machine["support"]) == 3
     assert machine["margin"] == pytest.approx(widest.distance())
     return [
-        f"b = 1 it made {it.end}", f"nearer than {it.distance():.2f}", f"b = 0 one would be at {none.distance():.2f}",
-        f"there is, {machine['margin']:.3f}, held", f"Turn b to 5: more updates, and the margin is {more.distance():.3f}",
+        f"b = 1 it made {it.end}", f"closer than {it.distance():.2f}", f"b = 0 one would be at {none.distance():.2f}",
+        f"possible, {machine['margin']:.3f}, determined", f"Set b to 5: more updates, and the margin is {more.distance():.3f}",
     ]  # fmt: skip
 
 
@@ -205,8 +205,8 @@ def soft():
     assert second.run["frames"]["titles"][-5] == "C = 100"  # four back
     assert [second.wrong(second.end - n).tolist() for n in (3, 4)] == [[], [given_up]]
     return [
-        f"C = 1: a street of {street[0]:.2f} to", f"and point {given_up} is given up", "C = 1,000: no point",
-        f"and {street[1]:.3f} is left", f"at 100 the second plane lets point {given_up} go",
+        f"C = 1: a margin of {street[0]:.2f} on", f"and point {given_up + 1} is misclassified", "C = 1,000: no point",
+        f"the margin is {street[1]:.3f}", f"at 100 the second line gives up point {given_up + 1}",
     ]  # fmt: skip
 
 
@@ -219,8 +219,8 @@ def losses():
     assert not any(len(each.wrong(each.end)) for each in (near, tanh, hinge))
     assert (1 - 3) ** 2 == (1 - -1) ** 2
     return [
-        "m = 3 is as bad as m = −1", f"the {far.sum()} far points", f"{len(squares.wrong(squares.end))} points end up wrong",
-        "never passes 1:", "than m = 1,",
+        "m = 3 is as bad as m = −1", f"the {far.sum()} far points", f"{len(squares.wrong(squares.end))} points are wrong",
+        "never exceeds 1:", "than m = 1,",
     ]  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def classes():
     assert joint.run["stop"]["reason"] == "separated"
     for label in range(6):
         assert isinstance(rb.certify(rest.points, rest.labels == label), rb.Inseparable)
-    (each,) = set(Counter(unpacked(rest.run["log"]["others"]).tolist()).values())
+    (each,) = set(Counter(unpack(rest.run["log"]["others"]).tolist()).values())
     for position in (0, 1):
         three = of_preset("three", position, title).run
         assert (three["readings"]["last"], three["stop"]["reason"]) == (0, "separated")
@@ -242,29 +242,29 @@ def classes():
 
 
 def elsewhere():
-    (it,) = played("A plane elsewhere")
+    (it,) = played("Curves")
     assert not len(it.wrong(it.end))
     at = 1 + it.run["features"]["names"].index("x₁x₂")
     w = it.w(it.end)
     assert abs(np.delete(w, at)).max() <= 0.5
-    flat = other("A plane elsewhere", degree=1)
+    flat = other("Curves", degree=1)
     assert flat.run["stop"]["reason"] == "updates"
     assert prove(flat.request)["verdict"] == "inseparable"
-    return ["score is 0", f"After {it.end} updates", f"is −{-w[at]:.1f} and no other is over 0.5 in size", "degree” to 1"]
+    return ["score is 0", f"After {it.end} updates", f"is −{-w[at]:.1f} and no other exceeds 0.5 in size"]
 
 
 def go_on():
-    (it,) = played("Where to go on")
+    (it,) = played("Your turn")
     assert it.run["stop"]["reason"] == "separated"
     assert prove(it.request | {"degree": 2})["verdict"] == "inseparable"
-    return ["inseparable at degree 2", f"at degree {it.request['degree']} the run ends after {it.end} updates"]
+    return ["no curve of degree 2", f"at degree {it.request['degree']} the run ends after {it.end} updates"]
 
 
 TRUE_OF = {
-    "A plane and its two sides": sides, "The update rule": rule, "Why it helps": helps, "Weight space": weight_space,
-    "Why it must end": ends, "When no plane separates": no_plane, "The pocket": pocket,
+    "A line and its two sides": sides, "The update rule": rule, "Why it helps": helps, "Weight space": weight_space,
+    "Why it must end": ends, "When no line separates": no_plane, "The pocket": pocket,
     "Averaging and voting": average_and_vote, "Margins": margins, "The soft margin and C": soft,
-    "What a loss counts": losses, "Several classes": classes, "A plane elsewhere": elsewhere, "Where to go on": go_on,
+    "What a loss counts": losses, "Several classes": classes, "Curves": elsewhere, "Your turn": go_on,
 }  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def plain(html):
     """A text as it is read, without formulas that stand apart and without what is above or below the line."""
     for taken in ('<p class="formula">.*?</p>', "<sub>.*?</sub>", "<sup>.*?</sup>", "<[^>]*>"):
         html = re.sub(taken, " " if taken.startswith("<p") else "", html)
-    return html.replace(tour.UNBROKEN, " ").replace("&gt;", ">").replace("&lt;", "<")
+    return html.replace(tour.NO_BREAK_SPACE, " ").replace("&gt;", ">").replace("&lt;", "<")
 
 
 @pytest.mark.parametrize("title", STEPS)

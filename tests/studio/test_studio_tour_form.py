@@ -62,7 +62,7 @@ def test_texts_are_short_and_of_few_well_formed_tags(title):
     assert not tags.open
     assert html.count('class="formula"') <= 2
     assert html.rpartition("<p>")[2].startswith("<b>Try it.</b> ")
-    words = re.sub("<[^>]*>", "", re.sub('<p class="formula">.*?</p>|</p>', " ", html)).replace(tour.UNBROKEN, "")
+    words = re.sub("<[^>]*>", "", re.sub('<p class="formula">.*?</p>|</p>', " ", html)).replace(tour.NO_BREAK_SPACE, "")
     assert 40 <= len(words.split()) <= 90  # a formula in a line is one word
 
 

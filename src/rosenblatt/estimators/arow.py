@@ -1,14 +1,14 @@
-"""`AROW`: weights that know how sure they are."""
+"""`AROW`: adaptive regularization, with a variance for each weight."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..data.labels import classes_of_chunk
+from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
 from ..online.config import RunConfig
 from ..online.rules.arow import arow_rule
@@ -18,53 +18,81 @@ from ..online.stopping import Stop
 from ..progress import current_callback
 from ..reporting.text import plural
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, SweepingClassifier, check_n_jobs_and_verbose, seed_of
+from .base import ClassWeight, KnownClasses, LinearClassifier, RandomState, check_n_jobs_and_verbose, seed_of
+from .online import JointOrOvr
 
-# max_iter="auto"
-PASSES = 10
-ORDERS = ("cyclic", "permuted", "random")
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+AUTO_PASSES = 10  # max_iter="auto"
+Order: TypeAlias = Literal["cyclic", "permuted", "random"]
 
 
-class AROW(SweepingClassifier):
+class AROW(LinearClassifier):
     """Adaptive regularization of weight vectors: an online learner with a variance for each weight, binary and multiclass.
 
-    Problem    after each row, a Gaussian belief about the weights that stays near the one before, gives the row a margin of 1,
-               and is surer about its features. Features seen seldom keep large variances, and still move far.
+    Problem    after each row, the normal distribution of the weights that stays near the previous one, gives the row a margin
+               of 1 and shrinks the variances of its features. Rare features keep large variances, and so move far.
     Update     where m = y <w, p> < 1: with v = sum_j s_j p_j^2, beta = 1/(v + r) and alpha = (1 - m) beta,
                w_j += alpha y s_j p_j  and  s_j -= beta (s_j p_j)^2, from w = 0 and s = 1.
     Guarantee  a row's loss 1 - m shrinks by r/(v + r) at its update and never changes sign; no variance grows, and all stay
                over 0. The mistake bound is of the full matrix, see `rules/arow.py`.
     Reference  Crammer, Kulesza and Dredze, NIPS 22 (2009); several classes: Machine Learning 91 (2013).
 
-    There is no log, as a move is no multiple of a row, and so no other reading than the last weights.
+    There is no update log, because an update is not a multiple of a row, and so no reading but the last weights.
 
     Parameters
     ----------
-    r : greater than 0; the larger, the smaller the steps and the slower the variances shrink. A row's weight divides it, see
+    r : float, default=1.0
+        Greater than 0. A larger r makes steps smaller and variances shrink more slowly. A row's weight divides it, see
         `class_weight`.
-    max_iter : a whole number, or "auto": 10. The first pass does most of the work, and five do nearly all of it.
-    order : "cyclic", "permuted" (a fresh order each pass) or "random" (drawn with replacement).
-    multiclass : "joint": the heads against each other, a row moves that of its class and that of the best rival. "ovr": one
-        head for each class, against the rest; measured, it is better on text and worse on few dense features.
-    fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which; its weight has a variance
-        as any other.
-    class_weight : None, "balanced" or a dict; multiplies `sample_weight`. A weight c makes the row's loss c times as dear, so
-        that r/c stands for r: the row's margin goes to m + (1 - m) v/(v + r/c), and never beyond 1. Where v is much larger
-        than r, as on long texts, it gets there anyway, and weights over 1 change next to nothing: give the other rows weights
-        well under 1 instead, or take a larger r.
-    warm_start : go on from the weights and variances of the fit before.
-    random_state : of the order; a whole number gives the same bits each time.
-    n_jobs : threads that share the heads of "ovr"; the bits do not depend on it.
-    verbose : whether to tell of each pass on standard error.
+    max_iter : int or "auto", default="auto"
+        The number of passes; "auto" is 10. The first pass does most of the work, and five do nearly all of it.
+    order : {"cyclic", "permuted", "random"}, default="permuted"
+        The order of the rows. "permuted": a fresh permutation each pass. "random": drawn with replacement.
+    multiclass : {"joint", "ovr"}, default="joint"
+        "joint": a row moves the weights of its class and of the best rival. "ovr": one run per class, against the rest;
+        measured better on text and worse on few dense features.
+    fit_intercept : bool, default=True
+        Whether rows are augmented by a constant. Its weight has a variance like any other.
+    intercept_scaling : float, default=1.0
+        x_0, that constant.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies `sample_weight`. A weight c scales the row's loss, so that r/c replaces r: the row's margin moves to
+        m + (1 - m) v/(v + r/c), at most 1. Where v is much larger than r, as on long texts, it gets there anyway, and weights
+        above 1 change almost nothing: give the other rows weights well below 1 instead, or use a larger r.
+    warm_start : bool, default=False
+        Continue from the weights and variances of the previous fit.
+    random_state : int, RandomState or None, default=None
+        Seed of the row order.
+    n_jobs : int, default=None
+        Threads for the classes of "ovr". The result does not depend on it.
+    verbose : int, default=0
+        1 writes a line per pass to standard error.
 
     Attributes
     ----------
-    coef_, intercept_ : of shape (1, d) and (1,) for two classes, (k, d) and (k,) for more; always float64.
-    variances_ : one for each weight in `coef_`, from 1 (nothing known) towards 0 (sure).
-    classes_ : the labels, sorted. A tie is predicted as the smaller one.
-    n_iter_, n_updates_ : passes, and updates over all heads.
-    stop_ : why it ended: "passes" or "chunk"; "separated" where a pass found every row at a margin of 1, which only rounding
-        brings about, as each update leaves its own row a little short of it.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights, always float64; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercepts.
+    variances_ : ndarray of the shape of coef_
+        The variance of each weight, from 1 (unknown) down to 0 (certain).
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted. Ties are predicted as the smaller one.
+    n_features_in_ : int
+        The number of columns of X.
+    n_iter_ : int
+        The number of passes made.
+    n_updates_ : int
+        The number of updates, over all classes.
+    stop_ : Stop
+        Why the run ended: "passes" or "chunk". "separated" if a pass found every row at a margin of 1, which only rounding
+        brings about, because each update leaves its own row slightly below 1.
+
+    See Also
+    --------
+    PassiveAggressive : One step length for all weights.
 
     Examples
     --------
@@ -79,7 +107,7 @@ class AROW(SweepingClassifier):
     n_iter_: int
     n_updates_: int
     stop_: Stop
-    variances_: Any
+    variances_: FloatArray
     _belief: GaussianWeights
     _classes_fixed: bool
 
@@ -87,14 +115,14 @@ class AROW(SweepingClassifier):
         self,
         *,
         r: float = 1.0,
-        max_iter: int | str = "auto",
-        order: str = "permuted",
-        multiclass: str = "joint",
+        max_iter: int | Literal["auto"] = "auto",
+        order: Order = "permuted",
+        multiclass: JointOrOvr = "joint",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -112,8 +140,7 @@ class AROW(SweepingClassifier):
 
     # --- fitting -------------------------------------------------------------------------------------------------------
 
-    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
-        """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
+    def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
         if problem.visited is not None or self.order == "random":
             check_finite()  # not every row is visited
         try:
@@ -125,29 +152,49 @@ class AROW(SweepingClassifier):
         self._set(found.weights, classes, found.stop, found.passes)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn one chunk of a stream: each row once, in order.
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: npt.ArrayLike,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one chunk of a stream: each row once, in order.
 
-        classes : all labels that will ever come, in the first call. Without it a class may also appear in a later chunk; it
-        starts with zero weights and variances of 1 then. The result equals one cyclic pass of `fit` over the whole stream, bit
-        for bit and however the stream is cut into chunks, as long as all classes are announced or in the first chunk.
+        The result equals one cyclic pass of `fit` over the whole stream, bit for bit and however the stream is cut into
+        chunks, if all classes are announced or occur in the first chunk.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows of the chunk.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        classes : array-like, default=None
+            All labels of the stream, in the first call. Without it, a class may appear in a later chunk; it then starts with
+            zero weights and variances of 1.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weight of each row, at least 0.
+
+        Returns
+        -------
+        self : object
+            The estimator after the chunk.
         """
-        with self._unharmed():
+        with self._unchanged_on_error():
             return self._partial_fit(X, y, classes, sample_weight)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all rows before the first, and partial_fit has one chunk; use fit")
-        first = not hasattr(self, "_belief")
-        X, y = self._validated(X, y, FLOATS, reset=first)
-        before = (None, False) if first else (self.classes_, self._classes_fixed)
-        known, fixed = classes_of_chunk(y, classes, *before)
-        problem = self._problem(X, np.searchsorted(known, y), known, sample_weight, chunk=True)
-        belief = self._nothing(problem, known) if first else self._belief.extended(known, self.classes_, self._joint(known))
-        if len(belief.counts) != (1 if self._joint(known) else len(belief.bias)):
-            raise ValueError(f"partial_fit goes on as it began, and not with multiclass={self.multiclass!r}")
-        if len(known) < 2:
+        self._refuse_in_streams("class_weight", self.class_weight, "balanced")
+        first = "_belief" not in self.__dict__
+        known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
+        data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))
+        problem, joint = data.problem(self.multiclass, self._x0), self._is_joint(data.classes)
+        belief = self._nothing(problem, data.classes) if first else self._belief.extended(data.classes, self.classes_, joint)
+        if len(belief.counts) != (1 if joint else len(belief.bias)):
+            raise ValueError(f"multiclass={self.multiclass!r} cannot change between calls of partial_fit")
+        if len(data.classes) < 2:
             stop = Stop("chunk", "only one class has been seen so far")
         elif problem.n_visited == 0:
             stop = Stop("chunk", "all rows of the chunk have weight 0")
@@ -155,16 +202,16 @@ class AROW(SweepingClassifier):
             made, belief = int(belief.counts.sum()), self._fit_second_order(problem, belief, self._plan("cyclic", 1)).weights
             made = int(belief.counts.sum()) - made
             stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
-        self._classes_fixed = fixed
-        self._set(belief, known, stop, 1)
+        self._classes_fixed = data.fixed
+        self._set(belief, data.classes, stop, 1)
         return self
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         number("r", self.r)
-        one_of("order", self.order, ORDERS)
-        one_of("multiclass", self.multiclass, ("ovr", "joint"))
+        one_of("order", self.order, get_args(Order))
+        one_of("multiclass", self.multiclass, get_args(JointOrOvr))
         number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start"):
             flag(name, getattr(self, name))
@@ -174,26 +221,26 @@ class AROW(SweepingClassifier):
             count("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self)
 
-    def _joint(self, classes: Any) -> bool:
+    def _is_joint(self, classes: Array) -> bool:
         return self.multiclass == "joint" and len(classes) > 2
 
-    def _nothing(self, problem: Problem, classes: Any) -> GaussianWeights:
-        return initial_gaussian(len(classes), problem.n_features, self._joint(classes))
+    def _nothing(self, problem: Problem, classes: Array) -> GaussianWeights:
+        return initial_gaussian(len(classes), problem.n_features, self._is_joint(classes))
 
-    def _start(self, problem: Problem, classes: Any) -> GaussianWeights:
+    def _start(self, problem: Problem, classes: Array) -> GaussianWeights:
         start = self._nothing(problem, classes)
-        if not (self.warm_start and hasattr(self, "_belief")):
+        if not (self.warm_start and "_belief" in self.__dict__):
             return start
         before = self._belief
         if not np.array_equal(classes, self.classes_) or before.weights.shape != start.weights.shape:
             raise ValueError(
-                f"warm_start goes on from a run on classes {self.classes_.tolist()} and {before.weights.shape[1]} features, "
+                f"warm_start continues a run on classes {self.classes_.tolist()} and {before.weights.shape[1]} features, "
                 f"got classes {classes.tolist()} and {start.weights.shape[1]} features"
             )
         return GaussianWeights(before.weights, before.bias, before.variances, before.bias_variances, start.counts)
 
     def _passes(self) -> int:
-        return PASSES if isinstance(self.max_iter, str) else int(self.max_iter)
+        return AUTO_PASSES if isinstance(self.max_iter, str) else int(self.max_iter)
 
     def _plan(self, order: str, passes: int) -> RunConfig:
         return RunConfig(
@@ -207,7 +254,7 @@ class AROW(SweepingClassifier):
     def _fit_second_order(self, problem: Problem, start: GaussianWeights, plan: RunConfig) -> SecondOrderResult:
         return fit_second_order(problem, arow_rule(float(self.r)), plan, start)
 
-    def _set(self, belief: GaussianWeights, classes: Any, stop: Stop, passes: int) -> None:
+    def _set(self, belief: GaussianWeights, classes: Array, stop: Stop, passes: int) -> None:
         self._belief, self.classes_, self.stop_, self.n_iter_ = belief, classes, stop, passes
         self.coef_, self.intercept_, self.variances_ = belief.weights.copy(), belief.bias * self._x0, belief.variances.copy()
         self.n_updates_ = int(belief.counts.sum())

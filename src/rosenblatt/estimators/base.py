@@ -1,12 +1,14 @@
-"""What every linear classifier shares: validation, scores, prediction, and a fit that leaves nothing half done."""
+"""The base of all estimators: validation, row weights, `fit`, scores and prediction."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -15,25 +17,134 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted, validate_data
 
-from ..data.labels import classes_and_codes
+from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..data.labels import classes_and_codes, classes_of_chunk
 from ..data.problem import Problem, make_problem
 from ..scores import linear_scores
 from ..validation import one_of
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 FLOATS = [np.float64, np.float32]
+ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+@dataclass(frozen=True)
+class KnownClasses:
+    """The classes of a stream before its next chunk."""
+
+    announced: Any  # the argument `classes` of partial_fit, or None
+    known: Array | None  # None before the first chunk
+    fixed: bool  # whether no other class may come
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Validated rows and labels."""
+
+    X: Matrix
+    classes: Array  # sorted
+    codes: IntArray  # the position of each row's label among the classes
+    weights: FloatArray | None  # None: every row has weight 1
+    fixed: bool  # whether a stream may bring no other class
+
+    def problem(self, multiclass: str, x0: float) -> Problem:
+        return make_problem(self.X, self.codes, len(self.classes), multiclass=multiclass, weights=self.weights, x0=x0)
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """Base of all estimators: `coef_` and `intercept_` score the rows, `classes_` has the labels, sorted."""
 
-    classes_: Any
-    coef_: Any
-    intercept_: Any
+    classes_: Array
+    coef_: FloatArray
+    intercept_: FloatArray
     n_features_in_: int
 
+    # Defaults for estimators without these parameters.
+    class_weight: ClassWeight = None
+    multiclass: str = "ovr"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+
+    # --- defined by subclasses ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise an error for a bad parameter."""
+
+    @abstractmethod
+    def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
+        """Learn from validated rows. `check_finite` raises an error if a value of X is not finite."""
+
+    # --- fitting -----------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows. Arrays in C order and CSR matrices of float32 or float64 are used without a copy.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weight of each row, at least 0. Rows of weight 0 are ignored. None gives every row weight 1.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If an error is raised, the estimator stays as it was.
+        """
+        with self._unchanged_on_error():
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        # X is not checked for finite values here, which would cost a pass: a row that is not finite has no finite score, and
+        # the first pass stops there. `_learn` checks where some rows are not visited.
+        self._check_parameters()
+        data = self._prepare(X, y, sample_weight)
+        problem, classes = data.problem(self.multiclass, self._x0), data.classes
+        check_finite = partial(self._check_finite, data.X)
+        del data  # the problem holds what is needed
+        return self._learn(problem, classes, check_finite)
+
+    def _prepare(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        dtype: Any = FLOATS,
+        finite: bool = False,
+        stream: KnownClasses | None = None,
+    ) -> TrainingSet:
+        """Validate rows, labels and weights, of a whole set or of one chunk of a stream."""
+        reset = stream is None or stream.known is None
+        with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset,
+                ensure_all_finite=finite,
+            )  # fmt: skip
+        if y.dtype.kind not in "biuSU":
+            check_classification_targets(y)
+        if stream is None:
+            (classes, codes), fixed = classes_and_codes(y), True
+            self._check_two_classes(classes)
+        else:
+            classes, fixed = classes_of_chunk(y, stream.announced, stream.known, stream.fixed)
+            codes = np.searchsorted(classes, y)
+        weights = row_weights(sample_weight, self.class_weight, X, codes, classes, allow_all_zero=stream is not None)
+        return TrainingSet(X, classes, codes, weights, fixed)
+
+    def _refuse_in_streams(self, name: str, given: Any, value: str) -> None:
+        if isinstance(given, str) and given == value:
+            raise ValueError(f"{name}={value!r} needs all rows before the first step, but partial_fit has one chunk: use fit")
+
     @contextmanager
-    def _unharmed(self) -> Iterator[None]:
-        """Whatever is raised inside, Ctrl-C too, leaves the estimator as it was."""
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Restore the estimator if anything is raised inside, KeyboardInterrupt included."""
         before = dict(self.__dict__)
         try:
             yield
@@ -46,47 +157,76 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
-    def _validated(self, X: Any, y: Any, dtype: Any, reset: bool, finite: bool = True) -> tuple[Any, Any]:
-        with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow on its way
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset,
-                ensure_all_finite=finite,
-            )  # fmt: skip
-        if y.dtype.kind not in "biuSU":
-            check_classification_targets(y)
-        return X, y
-
-    def _check_two(self, classes: Any) -> None:
+    def _check_two_classes(self, classes: Array) -> None:
         if len(classes) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs at least two classes to tell apart: y has only one class, {classes.tolist()[0]!r}"
+                f"{type(self).__name__} needs at least two classes, but y has only one class, {classes.tolist()[0]!r}"
             )
 
-    def decision_function(self, X: Any) -> Any:
-        """Scores: (rows,) for two classes, over 0 for `classes_[1]`; (rows, classes) for more. Votes score as shares."""
+    @property
+    def _x0(self) -> float:
+        """The constant before every row; 0 without an intercept."""
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    # --- predicting --------------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Return the scores of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            For two classes one score per row, positive for `classes_[1]`. For more, one per class. A vote's scores are the
+            shares of votes.
+        """
         check_is_fitted(self, "classes_")
         with np.errstate(over="ignore", invalid="ignore"):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True, reset=False)
-        scores = self._scores(X)
+        scores: FloatArray = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _scores(self, X: Any) -> Any:
         """Rows x heads."""
         return linear_scores(X, self.coef_, self.intercept_)
 
-    def predict(self, X: Any) -> Any:
-        """The class of every row; a tie goes to the smaller label."""
+    def predict(self, X: MatrixLike) -> Array:
+        """Return the class of every row; ties go to the smaller label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            Labels from `classes_`.
+        """
         scores = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        labels: Array = self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return labels
 
-    def show(self, X: Any = None, y: Any = None, *, columns: Any = None) -> Any:
-        """The run in a notebook, to be played forwards and backwards (needs the extra `rosenblatt[notebook]`).
+    def show(self, X: MatrixLike | None = None, y: npt.ArrayLike | None = None, *, columns: Any = None) -> Any:
+        """Show the run in a notebook, where it plays forwards and backwards. Needs the extra `rosenblatt[notebook]`.
 
-        X, y : what it was fitted on; may be left out where the update log has kept the rows
-        columns : two of X's columns, by name or position, to run again on; None: of more than two, the first two principal
-            components
+        Parameters
+        ----------
+        X, y : array-like, default=None
+            The training data. May be omitted if the update log holds the rows.
+        columns : pair of str or int, default=None
+            Two columns of X to fit again on. None takes the first two principal components if X has more than two columns.
+
+        Returns
+        -------
+        widget : object
+            The widget; a notebook displays it.
         """
         from ..studio.notebook import show
 
@@ -98,6 +238,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+# --- parameters that several estimators share ------------------------------------------------------------------------------
+
+
 def check_n_jobs_and_verbose(estimator: Any) -> None:
     n_jobs, verbose = estimator.n_jobs, estimator.verbose
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
@@ -106,8 +249,8 @@ def check_n_jobs_and_verbose(estimator: Any) -> None:
         raise TypeError(f"verbose must be True, False or a whole number, got {verbose!r}")
 
 
-def seed_of(random_state: Any) -> int:
-    """A whole number is the seed as it is: making scikit-learn's generator from it takes half a millisecond."""
+def seed_of(random_state: RandomState) -> int:
+    """Return a seed. A whole number is its own seed: making scikit-learn's generator from it takes half a millisecond."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**32:
         return int(random_state)
     try:
@@ -118,37 +261,42 @@ def seed_of(random_state: Any) -> int:
         ) from None
 
 
-# --- Row weights from `sample_weight` and `class_weight`.
+# --- row weights -----------------------------------------------------------------------------------------------------------
 
 
-def row_weights(sample_weight: Any, class_weight: Any, X: Any, codes: Any, classes: Any, *, some: bool = True) -> Any:
-    """One weight >= 0 per row, or None where every row weighs 1; `some`: refuse weights that are all zero."""
+def row_weights(
+    sample_weight: Any, class_weight: Any, X: Any, codes: Any, classes: Any, *, allow_all_zero: bool = False
+) -> FloatArray | None:
+    """Return one weight >= 0 per row, or None if every row has weight 1."""
     if sample_weight is None and class_weight is None:
         return None
-    weights = np.ones(len(codes))
+    weights: FloatArray = np.ones(len(codes))
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
         if (weights < 0).any():
             raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
     if class_weight is not None:
-        weights = weights * _of_class(class_weight, codes, classes, sample_weight)[codes]
-    if some and not weights.any():
-        raise ValueError("sample_weight and class_weight leave every row with weight zero: there is nothing to learn from")
+        weights = weights * _class_weights_of_rows(class_weight, codes, classes, sample_weight)[codes]
+    if not allow_all_zero and not weights.any():
+        raise ValueError("sample_weight and class_weight give every row zero weight: there is nothing to learn from")
     return weights
 
 
-def check_every_class_weighs(weights: Any, codes: Any, classes: Any) -> None:
-    """For solvers that need rows of all classes."""
+def check_every_class_has_weight(weights: FloatArray | None, codes: IntArray, classes: Array) -> None:
+    """Raise an error if all rows of a class have weight 0, for solvers that need rows of every class."""
     if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
         absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
-        raise ValueError(f"no row of class {absent[0]!r} has a weight over 0: there is nothing to tell from the others")
+        raise ValueError(f"every row of class {absent[0]!r} has weight 0: it cannot be separated from the others")
 
 
-def weights_of_classes(class_weight: Any, classes: Any, counts: Any) -> Any:
-    """The weight of each class, from how many rows it has; as bits, what `row_weights` gives its rows."""
+def weights_of_classes(class_weight: Any, classes: Array, counts: IntArray) -> FloatArray:
+    """Return the weight of each class from its number of rows: bit for bit what `row_weights` gives its rows."""
     if _is_balanced(class_weight):
-        return compute_class_weight(class_weight, classes=classes, y=classes, sample_weight=counts.astype(np.float64))
-    return _given(class_weight, classes)
+        weights: FloatArray = compute_class_weight(
+            class_weight, classes=classes, y=classes, sample_weight=counts.astype(np.float64)
+        )
+        return weights
+    return _given_class_weights(class_weight, classes)
 
 
 def _is_balanced(class_weight: Any) -> bool:
@@ -159,17 +307,17 @@ def _is_balanced(class_weight: Any) -> bool:
     return isinstance(class_weight, str)
 
 
-def _of_class(class_weight: Any, codes: Any, classes: Any, sample_weight: Any) -> Any:
+def _class_weights_of_rows(class_weight: Any, codes: IntArray, classes: Array, sample_weight: Any) -> FloatArray:
     if _is_balanced(class_weight):
         present, each = np.unique(codes), np.ones(len(classes))
         each[present] = compute_class_weight(
             class_weight, classes=classes[present], y=classes[codes], sample_weight=sample_weight
         )
         return each
-    return _given(class_weight, classes)
+    return _given_class_weights(class_weight, classes)
 
 
-def _given(class_weight: Any, classes: Any) -> Any:
+def _given_class_weights(class_weight: Any, classes: Array) -> FloatArray:
     given = [class_weight.get(label, 1.0) for label in classes.tolist()]
     if not all(isinstance(weight, Real) for weight in given):
         raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")
@@ -177,49 +325,3 @@ def _given(class_weight: Any, classes: Any) -> Any:
     if not (np.isfinite(each).all() and (each >= 0).all()):
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
     return each
-
-
-# --- What every classifier shares that sweeps over the rows: how `fit` turns them into a `Problem`.
-
-
-class SweepingClassifier(LinearClassifier):
-    """Base of the estimators that learn row by row; subclasses have `multiclass`, `fit_intercept`, `intercept_scaling` and
-    `class_weight` among their parameters."""
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise on a bad parameter."""
-
-    @abstractmethod
-    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
-        """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows.
-
-        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
-        y : class labels, one per row.
-        sample_weight : a number >= 0 for each row, how much it counts; rows of weight 0 are not visited.
-        """
-        with self._unharmed():
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        # Whether X is finite is not looked up before, which would take a pass: a row that is not has no finite score, and the
-        # first pass stops there. Where not every row is visited, `_learn` looks it up.
-        self._check_parameters()
-        X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
-        classes, codes = classes_and_codes(y)
-        self._check_two(classes)
-        problem = self._problem(X, codes, classes, sample_weight)
-        del codes  # the problem has what it needs of them
-        return self._learn(problem, classes, lambda: self._check_finite(X))
-
-    def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, chunk: bool = False) -> Problem:
-        weights = row_weights(sample_weight, self.class_weight, X, codes, classes, some=not chunk)
-        return make_problem(X, codes, len(classes), multiclass=self.multiclass, weights=weights, x0=self._x0)
-
-    @property
-    def _x0(self) -> float:
-        """The constant before every row; 0: none."""
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.labels import classes_and_codes, classes_of_chunk
-from ..data.problem import Problem, make_problem
+from ..array_types import Array, FloatArray, MatrixLike
+from ..data.problem import Problem
 from ..kernels.linear.schemes import Rest
 from ..least_squares.linear import SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..least_squares.moments import triangle, triangle_of
@@ -19,19 +19,22 @@ from ..least_squares.solution import LeastSquaresSolution
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..validation import flag, number
-from .base import FLOATS, LinearClassifier, row_weights
+from .base import ClassWeight, KnownClasses, LinearClassifier
 
-# Bytes that the moments of a stream may take: as many columns as there are features and classes, squared.
-MOMENTS = 1 << 30
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+# The moments of a stream have (features + classes)^2 entries.
+MAX_MOMENT_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
 class _Stream:
-    """What is left of the rows so far: R with R'R = (1, X, T)'(1, X, T), T one column of targets for each class."""
+    """The rows so far: R with R'R = (1, X, T)'(1, X, T), T one column of targets for each class."""
 
-    R: Any
+    R: FloatArray
     rows: int
-    classes: Any
+    classes: Array
     fixed: bool
 
 
@@ -43,29 +46,48 @@ class LinearMSE(LinearClassifier):
                With k > 2 classes one w for each, t = +1 on its own rows and -1 on the others.
     Guarantee  `solver_` says how it was solved, `stop_` how well; squares of X are only summed where that is safe. A weight of
                2 is a row given twice. `partial_fit` over all chunks is `fit` on the whole.
-    Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996); the rest in `direct/least_squares.py`.
+    Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996); the rest in `least_squares/linear.py`.
 
-    With alpha > 0 it is scikit-learn's RidgeClassifier(alpha=alpha).
+    With alpha > 0 it is scikit-learn's `RidgeClassifier(alpha=alpha)`.
 
     Parameters
     ----------
-    alpha : a number >= 0, what the squared length of w (without the bias) costs.
-    fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which. It matters only where
-        the minimum is not unique.
-    tol : of the iterations where rows are sparse and both rows and columns are many: the residual, or its gradient, relative
-        to their size, as LSMR measures it; after 1000 iterations for a class it gives up with a ConvergenceWarning. All other
-        ways are direct.
-    class_weight : None, "balanced" or a dict; multiplies `sample_weight`.
+    alpha : float, default=0.0
+        The penalty of |w|^2 (without the bias), at least 0.
+    fit_intercept : bool, default=True
+        Whether rows are augmented by a constant.
+    intercept_scaling : float, default=1.0
+        x_0, that constant. It matters only where the minimum is not unique.
+    tol : float, default=1e-10
+        The tolerance of the iterative solver, which is used where rows are sparse and both rows and columns are many: the
+        residual or its gradient, relative to their size, as LSMR measures it. After 1000 iterations for a class it stops with
+        a ConvergenceWarning. All other solvers are direct.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies `sample_weight`.
 
     Attributes
     ----------
-    coef_, intercept_ : of shape (1, d) and (1,) for two classes, (k, d) and (k,) for more; always float64.
-    classes_ : the labels, sorted. A tie is predicted as the smaller one.
-    mse_ : mean squared error over the training rows (by their weights) and classes.
-    rank_ : columns of the augmented rows that do not depend on others, to working precision (with alpha > 0: that were used);
-        None where "lsmr" did not look.
-    solver_ : "normal", "qr", "svd", "rows", "rows-svd" or "lsmr", see `direct/least_squares.py`.
-    stop_ : the same in a sentence.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights, always float64; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted. Ties are predicted as the smaller one.
+    n_features_in_ : int
+        The number of columns of X.
+    mse_ : float
+        The mean squared error over the training rows (by weight) and classes.
+    rank_ : int or None
+        The number of linearly independent columns of the augmented rows, to working precision (with alpha > 0: of those that
+        were used). None for "lsmr", which does not compute it.
+    solver_ : {"normal", "qr", "svd", "rows", "rows-svd", "lsmr"}
+        How it was solved, see `least_squares/linear.py`.
+    stop_ : Stop
+        How well it was solved.
+
+    See Also
+    --------
+    NonlinearMSE : Least squares through a squashing function.
 
     Examples
     --------
@@ -80,7 +102,7 @@ class LinearMSE(LinearClassifier):
     solver_: str
     stop_: Stop
     _stream: _Stream | None
-    _moments: tuple[Any, Any, Any, int]  # of `fit`, for a partial_fit that goes on: (squares, shift, R, rows)
+    _moments: tuple[Any, Any, Any, int]  # of `fit`, for partial_fit: (squares, shift, R, rows)
 
     def __init__(
         self,
@@ -89,7 +111,7 @@ class LinearMSE(LinearClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         tol: float = 1e-10,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -97,78 +119,77 @@ class LinearMSE(LinearClassifier):
         self.tol = tol
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows.
-
-        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
-        y : class labels, one per row.
-        sample_weight : a number >= 0 for each row that scales its squared error.
-        """
-        with self._unharmed():
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        # Whether X is finite is not looked up before: what is not finite shows in the sums.
-        self._check_parameters()
-        X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
-        classes, codes = classes_and_codes(y)
-        self._check_two(classes)
-        problem = self._problem(X, codes, classes, sample_weight, some=True)
-        return self._learn(problem, classes, lambda: self._check_finite(X))
-
     def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
-        """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
         if problem.visited is not None:
-            check_finite()  # a weight of 0 times infinity is neither
+            check_finite()  # 0 times infinity is not 0
         try:
             found = least_squares(problem, float(self.alpha), float(self.tol))
         except SquaresOutOfRangeError:
             check_finite()
             raise
         if found.stop.reason != "solved":
-            warnings.warn(f"the least squares were not reached: {found.stop}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"the minimum was not reached: {found.stop}", ConvergenceWarning, stacklevel=4)
         self._set(found, classes)
         self._stream, self._moments = None, (found.total, found.shift, found.R, problem.n_visited)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn one chunk of a stream; the result is that of `fit` on all rows so far.
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: npt.ArrayLike,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one chunk of a stream; the result is that of `fit` on all rows so far.
 
-        classes : all labels that will ever come, in the first call. Without it a class may also appear in a later chunk.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows of the chunk.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        classes : array-like, default=None
+            All labels of the stream, in the first call. Without it, a class may appear in a later chunk.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weight of each row's squared error, at least 0.
+
+        Returns
+        -------
+        self : object
+            The estimator after the chunk.
         """
-        with self._unharmed():
+        with self._unchanged_on_error():
             return self._partial_fit(X, y, classes, sample_weight)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all rows before the first, and partial_fit has one chunk; use fit")
+        self._refuse_in_streams("class_weight", self.class_weight, "balanced")
         before = self._stream_so_far()
-        X, y = self._validated(X, y, FLOATS, reset=before is None)
-        known, fixed = classes_of_chunk(y, classes, *((None, False) if before is None else (before.classes, before.fixed)))
-        codes = np.searchsorted(known, y)
-        problem = self._problem(X, codes, known, sample_weight, some=False)
-        labels = Rest(codes.astype(np.int32), np.arange(len(known), dtype=np.int32), problem.labels.weights)
+        seen, fixed = (None, False) if before is None else (before.classes, before.fixed)
+        data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, seen, fixed))
+        known, problem = data.classes, data.problem(self.multiclass, self._x0)
+        labels = Rest(data.codes.astype(np.int32), np.arange(len(known), dtype=np.int32), problem.labels.weights)
         problem = replace(problem, labels=labels)
         columns = 1 + problem.n_features + len(known)
-        if 8 * columns**2 > MOMENTS:
-            raise ValueError(f"partial_fit keeps the square of {columns} columns and classes, over {MOMENTS >> 20} MB; use fit")
+        if 8 * columns**2 > MAX_MOMENT_BYTES:
+            limit = MAX_MOMENT_BYTES >> 20
+            raise ValueError(f"partial_fit stores the square of {columns} columns and classes, more than {limit} MB: use fit")
         R = None if before is None else _with_classes(before, problem.n_features, known)
         with one_blas_thread():
             R = triangle(problem, R)
             rows = problem.n_visited + (0 if before is None else before.rows)
             self._set(self._solved(R, problem, rows), known)
-        self._stream = _Stream(R, rows, known, fixed)
+        self._stream = _Stream(R, rows, known, data.fixed)
         return self
 
     def _stream_so_far(self) -> _Stream | None:
-        if not hasattr(self, "classes_"):
+        if "classes_" not in self.__dict__:
             return None
         if self._stream is not None:
             return self._stream
         total, shift, R, rows = self._moments
         if total is None and R is None:
-            raise ValueError(f"a fit with solver_={self.solver_!r} keeps no moments for partial_fit: begin with partial_fit")
+            raise ValueError(f"a fit with solver_={self.solver_!r} keeps no moments: use partial_fit from the start")
         R = triangle_of(total, shift) if R is None else R
         if len(self.classes_) == 2:
             R = np.column_stack([R[:, :-1], -R[:, -1], R[:, -1]])
@@ -177,7 +198,7 @@ class LinearMSE(LinearClassifier):
     def _solved(self, R: Any, problem: Problem, rows: int) -> LeastSquaresSolution:
         d, k = problem.n_features, R.shape[1] - 1 - problem.n_features
         if k < 2 or not R[0, 0]:
-            why = "only one class has come so far." if k < 2 else "no row weighs anything so far."
+            why = "only one class has been seen so far" if k < 2 else "all rows so far have weight 0"
             heads = 1 if k <= 2 else k
             return LeastSquaresSolution(np.zeros((heads, d)), np.zeros(heads), 1.0, 0, "none", Stop("chunk", why))
         R = np.delete(R, d + 1, axis=1) if k == 2 else R
@@ -188,11 +209,6 @@ class LinearMSE(LinearClassifier):
         number("intercept_scaling", self.intercept_scaling)
         number("tol", self.tol)
         flag("fit_intercept", self.fit_intercept)
-
-    def _problem(self, X: Any, codes: Any, classes: Any, sample_weight: Any, some: bool) -> Problem:
-        weights = row_weights(sample_weight, self.class_weight, X, codes, classes, some=some)
-        x0 = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        return make_problem(X, codes, len(classes), multiclass="ovr", weights=weights, x0=x0)
 
     def _set(self, found: LeastSquaresSolution, classes: Any) -> None:
         self.coef_, self.intercept_, self.classes_ = found.heads, found.bias, classes

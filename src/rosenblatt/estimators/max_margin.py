@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.labels import classes_and_codes
+from ..array_types import Array, MatrixLike
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..svm.hard_margin import widest_margin
@@ -17,52 +17,85 @@ from ..svm.nearest_points import Nearest, nearest_points
 from ..svm.not_separable import NotSeparable
 from ..svm.reductions import Head, heads
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, check_every_class_weighs, check_n_jobs_and_verbose, row_weights
+from .base import check_every_class_has_weight, check_n_jobs_and_verbose
 from .svm_base import MarginClassifier
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+OvrOrOvo: TypeAlias = Literal["ovr", "ovo"]
+Inseparable: TypeAlias = Literal["raise", "soft"]
 Machine = tuple[Nearest, Stop, NotSeparable | None, str]
 
 
 class MaxMargin(MarginClassifier):
-    """The plane of the widest margin, with the proof that there is no wider one; or the proof that there is none at all.
+    """The hard-margin support vector machine: the plane of the widest margin, or a proof that there is none.
 
-    Problem    min 1/2 |w|^2  s.t.  y_i (w.x_i + b) >= 1 for every row; the bias b is free and not penalised.
-    Update     the nearest points of the convex hulls of both classes, by an active set; the plane halves their distance. Where
-               sparse rows are many, by dual coordinates.
-    Guarantee  `margin_` is what the plane has on every row, and no plane has more than `margin_/(1 - gap_)`. Where no plane
+    Problem    min 1/2 |w|^2  s.t.  y_i (w.x_i + b) >= 1 for every row; the bias b is free and not penalized.
+    Update     the nearest points of the convex hulls of both classes, by an active set; the plane halves their distance.
+               For many sparse rows, by dual coordinates.
+    Guarantee  every row has at least the margin `margin_`, and no plane has more than `margin_/(1 - gap_)`. If no plane
                separates the rows, `fit` raises `NotSeparable`, whose few rows and weights prove it in exact arithmetic.
     Reference  B. E. Boser, I. M. Guyon and V. N. Vapnik, COLT (1992); P. Wolfe, Math. Programming 11 (1976).
 
     Parameters
     ----------
-    tol : the relative gap between the margin found and the widest that is not ruled out. Where rounding or `max_iter` end the
-        fit before, it warns and says how far it came.
-    fit_intercept : False: the plane goes through the origin.
-    multiclass : for more than two classes, "ovr": each against the rest; "ovo": each pair, by votes.
-    inseparable : "raise" `NotSeparable`; or "soft": let rows that cannot be told apart cross the plane at a price, and keep the
-        proof in `proof_`. The price is the squared hinge with C = 1/(largest centred value)^2, times the row's weight:
-        min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2. All rows inside the margin hold that plane, and time goes
-        with the cube of their number: it is for a few thousand rows.
-    max_iter : steps of the active set, each of which takes in one row.
-    n_jobs : threads for the machines of several classes; the bits do not depend on it.
-    verbose : 1 writes a line per pass to stderr.
+    tol : float, default=1e-6
+        The relative gap between the margin found and the proved upper bound. If rounding or `max_iter` ends the fit before
+        that, it warns.
+    fit_intercept : bool, default=True
+        False: the plane goes through the origin.
+    multiclass : {"ovr", "ovo"}, default="ovr"
+        For more than two classes: each against the rest, or each pair with a vote.
+    inseparable : {"raise", "soft"}, default="raise"
+        "raise": raise `NotSeparable`. "soft": let rows cross the plane at a price, and keep the proof in `proof_`. The price is
+        the squared hinge with C = 1/(largest centered value)^2, times the row's weight:
+        min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2. All rows inside the margin are then support vectors, and
+        time grows with the cube of their number: it is meant for a few thousand rows.
+    max_iter : int, default=100000
+        The number of steps of the active set; each adds one row.
+    n_jobs : int, default=None
+        Threads for several binary problems. The result does not depend on it.
+    verbose : int, default=0
+        1 writes a line per pass to standard error.
 
     Attributes
     ----------
-    coef_, intercept_ : the plane, or one for each machine: classes, or pairs (0, 1), (0, 2), ..., (1, 2), ... of classes.
-    classes_ : the labels, sorted; y_i = +1 for `classes_[1]`, the machine's class or the second of its pair.
-    support_, support_vectors_ : the rows that hold the plane, by position and as they are.
-    multipliers_ : their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 where the bias is free. They are of
-        size 1/(length of rows)^2, and zero or infinite where that is too small or too large for a float.
-    margin_ : 1/|w|, the distance of the nearest row from the plane.
-    gap_ : relative, measured on all rows in float64.
-    canonical_ : y_i (w.x_i + b) for every row: 1 on support vectors, more elsewhere. NaN for rows that do not count.
-    proof_ : None, or with inseparable="soft" the `NotSeparable` that would have been raised.
-    n_iter_ : steps or passes taken.
-    stop_ : why the fit ended, in a word (`stop_.reason`) and a sentence.
-    solver_ : "active set", or "dual-coordinates" for many sparse rows.
+    coef_ : ndarray of shape (n_problems, n_features)
+        The weights of each binary problem: one for two classes; else one per class, or one per pair (0, 1), (0, 2), ...,
+        (1, 2), ... of classes.
+    intercept_ : ndarray of shape (n_problems,)
+        The intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted. y_i = +1 for `classes_[1]`, the problem's class or the second class of its pair.
+    n_features_in_ : int
+        The number of columns of X.
+    support_ : list of ndarray
+        For each problem, the rows with a positive multiplier.
+    support_vectors_ : list of {ndarray, sparse matrix}
+        For each problem, those rows.
+    multipliers_ : list of ndarray
+        For each problem, their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 with a free intercept. They are
+        of size 1/(length of rows)^2, and zero or infinite where that does not fit a float.
+    margin_ : ndarray of shape (n_problems,)
+        1/|w|, the distance of the nearest row from the plane.
+    gap_ : ndarray of shape (n_problems,)
+        The relative gap, measured on all rows in float64.
+    canonical_ : ndarray of shape (n_problems, n_rows)
+        y_i (w.x_i + b): 1 on support vectors, more elsewhere. NaN for rows that do not count.
+    proof_ : list of NotSeparable or None
+        With inseparable="soft", the exceptions that would have been raised.
+    n_iter_ : int
+        The largest number of steps or passes of a binary problem.
+    stop_ : Stop
+        Why the fit ended.
+    solver_ : str
+        "active set", or "dual-coordinates" for many sparse rows.
 
-    For more than two classes each of `support_` to `n_iter_` is a list with an entry for each machine.
+    See Also
+    --------
+    SoftMargin : Lets rows cross the margin at a price.
+    certify : Proves the margin, or that there is none, in exact arithmetic.
 
     Examples
     --------
@@ -82,8 +115,8 @@ class MaxMargin(MarginClassifier):
         *,
         tol: float = 1e-6,
         fit_intercept: bool = True,
-        multiclass: str = "ovr",
-        inseparable: str = "raise",
+        multiclass: OvrOrOvo = "ovr",
+        inseparable: Inseparable = "raise",
         max_iter: int = 100_000,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -96,42 +129,54 @@ class MaxMargin(MarginClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Find the plane.
 
-        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
-        y : class labels, one per row.
-        sample_weight : rows of weight 0 are as good as absent, all others must be on their side of the margin, whatever they
-            weigh; only with inseparable="soft" does a weight say how dear it is to be on the wrong side.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows. Arrays in C order and CSR matrices of float32 or float64 are used without a copy.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Rows of weight 0 are ignored. All others must be on their side of the margin, whatever their weight; only with
+            inseparable="soft" does a weight scale the price of crossing.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If an error is raised, the estimator stays as it was.
+
+        Raises
+        ------
+        NotSeparable
+            If no plane separates the rows and inseparable="raise".
         """
-        with self._unharmed():
-            return self._fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
-        X, y = self._validated(X, y, FLOATS, reset=True)
-        classes, codes = classes_and_codes(y)
-        self._check_two(classes)
-        weights = row_weights(sample_weight, None, X, codes, classes)
-        check_every_class_weighs(weights, codes, classes)
-        machines = heads(X, codes, len(classes), self.multiclass, weights=weights, x0=float(bool(self.fit_intercept)))
+        data = self._prepare(X, y, sample_weight, finite=True)
+        classes, codes, weights = data.classes, data.codes, data.weights
+        check_every_class_has_weight(weights, codes, classes)
+        machines = heads(data.X, codes, len(classes), self.multiclass, weights=weights, x0=float(bool(self.fit_intercept)))
         with one_blas_thread():
             found = list(in_order(lambda head: self._machine(head, classes), machines, effective_n_jobs(self.n_jobs)))
         self.classes_ = classes
         self._set(len(codes), machines, found)
         for stop in {stop.sentence: stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")}.values():
-            warnings.warn(f"tol={self.tol:g} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"tol={self.tol:g} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=4)
         return self
 
     def _check_parameters(self) -> None:
         number("tol", self.tol)
         flag("fit_intercept", self.fit_intercept)
-        one_of("multiclass", self.multiclass, ("ovr", "ovo"))
-        one_of("inseparable", self.inseparable, ("raise", "soft"))
+        one_of("multiclass", self.multiclass, get_args(OvrOrOvo))
+        one_of("inseparable", self.inseparable, get_args(Inseparable))
         count("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self)
 
-    def _machine(self, head: Head, classes: Any) -> Machine:
+    def _machine(self, head: Head, classes: Array) -> Machine:
         positive = classes[head.positive]
         about = head.about(classes)
         options: dict[str, Any] = {"tol": float(self.tol), "max_steps": int(self.max_iter), "verbose": bool(self.verbose)}
@@ -142,12 +187,12 @@ class MaxMargin(MarginClassifier):
                 raise
             found, solver = nearest_points(head.problem, price=1.0, **options), "active set"
             if found.stop.reason == "tolerance":
-                return found, Stop("inseparable", f"{proof}; the rows were separated with slack"), proof, solver
+                return found, Stop("inseparable", f"{proof}; they were separated with slack"), proof, solver
             return found, found.stop, proof, solver
         return found, found.stop, None, solver
 
     def _set(self, n: int, machines: list[Head], found: list[Machine]) -> None:
-        """The fitted attributes."""
+        """Set the fitted attributes."""
         planes = [plane for plane, *_ in found]
         canonical = np.full((len(planes), n), np.nan)
         for row, head, plane in zip(canonical, machines, planes, strict=True):

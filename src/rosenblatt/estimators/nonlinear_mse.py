@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..array_types import Array, IntArray
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
@@ -19,51 +20,103 @@ from ..online.rules.nonlinear_mse import ACTIVATIONS, BEND, LONGEST, NonlinearMS
 from ..online.run_state import OutOfRangeError
 from ..online.schedules import Step
 from ..validation import count, number, one_of
-from .online import OnlineClassifier
+from .base import ClassWeight, RandomState
+from .online import Keep, OnlineClassifier, VoteCount
 
-SOLVERS = ("minimum", "online", "batch", "batch-mean")
-# max_iter="auto" where all rows are looked at for each step.
-ITERATIONS = 1000
-# step="auto" of online runs, as a share of the longest step that is safe for a mean row: of 0.01 to 2, never far from the best
-# on six sets, raw and scaled, noisy and separable, wide and sparse.
-SHARE = 0.3
+Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
+Order: TypeAlias = Literal["cyclic", "permuted", "random"]
+AUTO_ITERATIONS = 1000  # max_iter="auto", except for online runs
+# step="auto" of online runs, as a share of the longest step that is safe for a mean row. Of the values from 0.01 to 2, this one
+# was never far from the best on six sets: raw and scaled, noisy and separable, wide and sparse.
+ONLINE_STEP_SHARE = 0.3
 
 
 class NonlinearMSE(OnlineClassifier):
     """Least squares through a squashing function: 1/2 sum_n c_n (t_n - h(<w, p_n>))^2, p = (x_0, x).
 
-    Problem    h = tanh with targets -1 and +1, or h = logistic with targets 0 and 1. Unlike linear least squares, rows far on
-               the right side cost nothing; rows far on the wrong side cost no more than any other, and hardly pull: E is not
-               convex. With k > 2 classes, each against the rest.
+    Problem    h = tanh with targets -1 and +1, or h = logistic with targets 0 and 1. Unlike in linear least squares, rows
+               far on the right side cost nothing. Rows far on the wrong side have a bounded cost and almost no gradient: E is
+               not convex. With k > 2 classes, each against the rest.
     Update     one row: w += rho c (t - h(a)) h'(a) p; batch: the sum of that over all rows; batch-mean: over sum_n c_n.
     Guarantee  solver="minimum" ends where the gradient is under `tol`, or warns; it starts from w = 0 and only goes down.
                Batch steps with step="auto" never make E larger.
-    Reference  B. Widrow and M. Lehr, Proc. IEEE 78 (1990); the rest in `rules/nonlinear_mse.py` and `direct/nonlinear.py`.
+    Reference  B. Widrow and M. Lehr, Proc. IEEE 78 (1990); solver: `least_squares/nonlinear.py`.
 
     Parameters
     ----------
-    activation : "tanh" or "logistic".
-    solver : "minimum": Newton's method, or L-BFGS where columns are many; "online": the textbook's single-pattern steps;
-        "batch", "batch-mean": gradient steps on all rows.
-    step : rho > 0, or a callable k -> rho_k, k = 1, 2, ... counting updates. "auto": for batch steps 1/(B sum_n c_n |p_n|^2)
-        with B the largest second derivative of a row's cost (1.23 for tanh, 0.077 for logistic), for batch-mean times
-        sum_n c_n, for online steps 0.3 of that over the largest c_n; `partial_fit` takes it from the first chunk.
-        Not used by "minimum".
-    tol : minimum: the largest partial derivative of E, over the column's largest value and sum_n c_n; batch: the length of a
-        step. Online runs end with their passes.
-    max_iter : passes, steps or iterations at most. "auto": 1000; for online runs as in `Perceptron`.
-    keep, order, max_updates, vote_count, log : of online and batch runs, as in `Perceptron`; nearly every row moves the weights
-        at every visit, so that votes and pockets are long.
-    fit_intercept, intercept_scaling, class_weight, warm_start, random_state, n_jobs, verbose : as in `Perceptron`.
+    activation : {"tanh", "logistic"}, default="tanh"
+        The squashing function.
+    solver : {"minimum", "online", "batch", "batch-mean"}, default="minimum"
+        "minimum": Newton's method, or L-BFGS for many columns. "online": the textbook's single-pattern steps. "batch",
+        "batch-mean": gradient steps on all rows.
+    step : float, callable or "auto", default="auto"
+        rho > 0, or a function k -> rho_k, where k = 1, 2, ... counts updates. "auto": for batch steps 1/(B sum_n c_n |p_n|^2)
+        with B the largest second derivative of a row's cost (1.23 for tanh, 0.077 for logistic); for batch-mean times
+        sum_n c_n; for online steps 0.3 of that over the largest c_n. `partial_fit` computes it from the first chunk. Not used
+        by "minimum".
+    tol : float, default=1e-6
+        "minimum": the largest partial derivative of E, divided by the column's largest value and by sum_n c_n. Batch: the
+        length of a step. Online runs end with their passes.
+    keep : {"last", "pocket", "average", "vote"}, default="last"
+        Which hypothesis of an online or batch run to keep, as in `Perceptron`. Nearly every row moves the weights at every
+        visit, so votes and pockets are long.
+    order : {"cyclic", "permuted", "random"}, default="permuted"
+        The order of the rows in online runs.
+    max_iter : int or "auto", default="auto"
+        The number of passes, steps or iterations. "auto": 1000; for online runs as in `Perceptron`.
+    max_updates : int, default=None
+        The number of updates (of each class's run).
+    fit_intercept : bool, default=True
+        Whether rows are augmented by a constant.
+    intercept_scaling : float, default=1.0
+        x_0, that constant.
+    vote_count : {"lifetime", "survivals"}, default="lifetime"
+        How votes are counted, as in `Perceptron`.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies `sample_weight`.
+    warm_start : bool, default=False
+        Start `fit` from the last weights of the previous fit.
+    log : bool, default=True
+        Keep the update log of online and batch runs in `log_`.
+    random_state : int, RandomState or None, default=None
+        Seed of the row order.
+    n_jobs : int, default=None
+        Threads. The result does not depend on it.
+    verbose : int, default=0
+        1 writes a line per pass to standard error.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, stop_, log_, n_iter_, n_updates_ : as in `Perceptron`; "minimum" keeps no log.
-    loss_ : E of the training rows (for the last weights where votes are kept), summed over classes.
-    gradient_norm_ : the largest partial derivative there, as for `tol`.
-    saturated_ : the rows that gave up: on the wrong side (of any class's plane), and their step is under 1 % of the longest
-        that any margin gives, so that their gradient has vanished: a margin under -3.26 for tanh, -6.51 for logistic. After
-        `partial_fit`, rows of the last chunk.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted. Ties are predicted as the smaller one.
+    n_features_in_ : int
+        The number of columns of X.
+    loss_ : float
+        E of the training rows (of the last weights, for votes), summed over classes.
+    gradient_norm_ : float
+        The largest partial derivative there, as for `tol`.
+    saturated_ : ndarray of int
+        The rows without influence: misclassified (by any class's plane) and with a step below 1 % of the longest possible, so
+        that their gradient has vanished: a margin below -3.26 for tanh, -6.51 for logistic. After `partial_fit`, rows of the
+        last chunk.
+    n_iter_ : int
+        The number of passes, steps or iterations made.
+    n_updates_ : int
+        The number of updates made.
+    stop_ : Stop
+        Why the run ended.
+    log_ : UpdateLog or None
+        The updates of the run; None for "minimum".
+    pocket_errors_ : ndarray of shape (1,) or (n_classes,)
+        The training errors of the pocket, if it was kept.
+
+    See Also
+    --------
+    LinearMSE : Least squares without a squashing function.
 
     Examples
     --------
@@ -75,28 +128,28 @@ class NonlinearMSE(OnlineClassifier):
 
     loss_: float
     gradient_norm_: float
-    saturated_: Any
-    multiclass = "ovr"  # not a parameter: a class's plane has targets of its own
+    saturated_: IntArray
+    multiclass = "ovr"  # not a parameter: each class has targets of its own
     _auto: float
 
     def __init__(
         self,
         *,
-        activation: str = "tanh",
-        solver: str = "minimum",
-        step: Step | str = "auto",
+        activation: Literal["tanh", "logistic"] = "tanh",
+        solver: Solver = "minimum",
+        step: Step | Literal["auto"] = "auto",
         tol: float = 1e-6,
-        keep: str = "last",
-        order: str = "permuted",
-        max_iter: int | str = "auto",
+        keep: Keep = "last",
+        order: Order = "permuted",
+        max_iter: int | Literal["auto"] = "auto",
         max_updates: int | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        vote_count: str = "lifetime",
-        class_weight: Any = None,
+        vote_count: VoteCount = "lifetime",
+        class_weight: ClassWeight = None,
         warm_start: bool = False,
         log: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -118,10 +171,10 @@ class NonlinearMSE(OnlineClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def reading(self, keep: str) -> Self:
+    def reading(self, keep: Keep) -> Self:
         check_is_fitted(self, "classes_")
         if self.solver == "minimum" and keep != "last":
-            raise ValueError(f"solver='minimum' makes no run of updates to read, got keep={keep!r}; use solver='online'")
+            raise ValueError(f"solver='minimum' has no updates to read, got keep={keep!r}: use solver='online'")
         return super().reading(keep)
 
     def _rule(self, problem: Problem) -> NonlinearMSERule:
@@ -134,32 +187,39 @@ class NonlinearMSE(OnlineClassifier):
     def _plan(self, problem: Problem, keep_log: bool) -> RunConfig:
         plan = super()._plan(problem, keep_log)
         if self.max_iter == "auto" and self.solver != "online":
-            plan = replace(plan, max_iter=ITERATIONS)
+            plan = replace(plan, max_iter=AUTO_ITERATIONS)
         if not isinstance(self.step, str):
             return replace(plan, step=self.step)
-        if not hasattr(self, "_auto"):
+        if "_auto" not in self.__dict__:
             self._auto = self._auto_step(problem) if self.solver != "minimum" else 1.0
         return replace(plan, step=self._auto)
 
     def _auto_step(self, problem: Problem) -> float:
         total = total_sqnorm(problem)
         if not total < np.inf:
-            raise ValueError("step='auto' is over the squared length of the rows, which overflowed: scale the features")
+            raise ValueError("step='auto' depends on the squared length of the rows, which overflowed: scale the features")
         safe = 1.0 / (BEND[self.activation] * total) if total > 0.0 else 1.0
         if self.solver == "batch":
             return safe
-        # A single step is made as long as the heaviest row allows: one that overshoots leaves rows on the wrong side for good.
+        # The heaviest row limits the step: one that overshoots leaves rows misclassified for good.
         c = problem.labels.weights
-        return safe * problem.total_weight * (1.0 if self.solver == "batch-mean" else SHARE / float(c.max(initial=0.0) or 1.0))
+        return (
+            safe
+            * problem.total_weight
+            * (1.0 if self.solver == "batch-mean" else ONLINE_STEP_SHARE / float(c.max(initial=0.0) or 1.0))
+        )
 
-    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
+    def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
         self.__dict__.pop("_auto", None)
         return super()._learn(problem, classes, check_finite)
 
+    def _needs_finite_rows(self) -> bool:
+        return isinstance(self.step, str) or self.solver == "minimum"
+
     def _check_own_parameters(self) -> None:
         one_of("activation", self.activation, ACTIVATIONS)
-        one_of("solver", self.solver, SOLVERS)
-        one_of("order", self.order, ("cyclic", "permuted", "random"))
+        one_of("solver", self.solver, get_args(Solver))
+        one_of("order", self.order, get_args(Order))
         number("tol", self.tol)
         if isinstance(self.step, str):
             one_of("step", self.step, ("auto",), "a number greater than 0 or a callable")
@@ -170,12 +230,12 @@ class NonlinearMSE(OnlineClassifier):
         if self.max_updates is not None:
             count("max_updates", self.max_updates)
         if self.solver == "minimum" and self.keep != "last":
-            raise ValueError(f"solver='minimum' makes no run of updates to read, got keep={self.keep!r}; use solver='online'")
+            raise ValueError(f"solver='minimum' has no updates to read, got keep={self.keep!r}: use solver='online'")
 
     def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
         if self.solver != "minimum":
             return super()._solve(problem, plan, start, sums)
-        state, most = zero_state(problem, len(start.bias), np.float64), plan.max_iter or ITERATIONS
+        state, most = zero_state(problem, len(start.bias), np.float64), plan.max_iter or AUTO_ITERATIONS
         heads = as_heads(start.w, problem.rows).astype(np.float64)
         try:
             found = minimize_nonlinear(
@@ -190,7 +250,7 @@ class NonlinearMSE(OnlineClassifier):
             warnings.warn(f"the minimum was not reached: {result.stop}", ConvergenceWarning, stacklevel=6)
         return result
 
-    def _look_back(self, problem: Problem) -> None:
+    def _finish(self, problem: Problem) -> None:
         if len(self.classes_) < 2:
             self.loss_, self.gradient_norm_, self.saturated_ = 0.0, 0.0, np.zeros(0, np.intp)
             return

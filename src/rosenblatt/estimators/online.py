@@ -1,4 +1,4 @@
-"""What every online linear classifier shares: validation, `fit`, `partial_fit`, prediction and readings."""
+"""The base of estimators that learn row by row: `fit` and `partial_fit` on an update log, and the readings of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,12 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.labels import classes_of_chunk
-from ..data.problem import Problem, as_heads, heads_of, zero_state, zero_sums
+from ..array_types import Array, MatrixLike
+from ..data.problem import Problem, heads_of, zero_sums
 from ..kernels.linear.rows import Dense
-from ..kernels.linear.schemes import Binary, State
+from ..kernels.linear.schemes import State
 from ..online.config import RunConfig, RunResult
 from ..online.history import History, history_of_fit
+from ..online.initial_weights import initial_state
 from ..online.readings import Vote
 from ..online.run_state import OutOfRangeError
 from ..online.solver import solve, visited_every_row
@@ -29,91 +30,45 @@ from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..reporting.text import plural
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, SweepingClassifier, check_n_jobs_and_verbose, seed_of
+from .base import FLOATS, KnownClasses, LinearClassifier, RandomState, check_n_jobs_and_verbose, seed_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..proofs.run_proofs import Proofs
 
 
-# --- The weights a run starts from: zeros, the sum of all signed rows, a given array, or where the last run ended.
-
-
-def starting_state(problem: Problem, classes: Any, init: Any, fit_intercept: bool, before: History | None) -> State:
-    start = zero_state(problem, len(classes))
-    heads = as_heads(start.w, problem.rows)
-    if before is not None:
-        if not np.array_equal(classes, before.classes) or before.heads.shape != heads.shape:
-            raise ValueError(
-                f"warm_start goes on from a run on classes {before.classes.tolist()} and {before.heads.shape[1]} features, "
-                f"got classes {classes.tolist()} and {heads.shape[1]} features"
-            )
-        heads[...], start.bias[...] = before.heads, before.state.bias
-    elif isinstance(init, str):
-        if init == "sum":
-            heads[...], start.bias[...] = _signed_sum(problem, len(classes))
-    else:
-        _from_array(_as_numbers(init), heads, start, fit_intercept)
-    return start
-
-
-def _signed_sum(problem: Problem, n_classes: int) -> tuple[Any, Any]:
-    """sum_n y_n x_n for each head, y_n = +1 on the head's own rows and -1 on the others."""
-    labels = problem.labels
-    codes = (labels.signs > 0).astype(np.int64) if isinstance(labels, Binary) else labels.codes
-    own = np.arange(1, 2) if isinstance(labels, Binary) else np.arange(n_classes)
-    signs = np.where(codes == own[:, None], 1.0, -1.0)
-    if labels.weights.size:
-        signs = signs * labels.weights
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = np.asarray(signs @ problem.matrix())
-    if not (abs(total) <= np.finfo(problem.rows.values.dtype).max).all():
-        raise ValueError("init='sum' overflowed: scale the features")
-    return total, signs.sum(axis=1) * problem.x0
-
-
-def _as_numbers(init: Any) -> Any:
-    try:
-        array = np.asarray(init)
-    except ValueError:
-        raise ValueError(f"init must be 'zeros', 'sum' or an array with rows of one length, got {init!r:.80}") from None
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"init must be 'zeros', 'sum' or an array of real numbers, got {array.tolist()!r:.80}")
-    return array
-
-
-def _from_array(init: Any, heads: Any, start: State, fit_intercept: bool) -> None:
-    k, d = heads.shape
-    if not (abs(init) <= np.finfo(heads.dtype).max).all():
-        raise ValueError(
-            f"init must be 'zeros', 'sum' or an array of finite {heads.dtype.name} numbers, got {init.tolist()!r:.80}"
-        )
-    full = init[None] if init.ndim == 1 else init
-    if full.shape == (k, d + 1) and fit_intercept:
-        start.bias[...], full = full[:, 0], full[:, 1:]
-    if full.shape != (k, d):
-        with_bias = f" or {(k, d + 1)} with weight 0 first" if fit_intercept else ""
-        raise ValueError(f"init must have shape {(k, d)}{with_bias}, got {init.shape}")
-    heads[...] = full
-
-
-# ---
-
-READINGS = ("last", "pocket", "average", "vote")
-# max_iter="auto", measured in docs/defaults.md: PASSES, on small sets as many as visit SMALL rows.
-PASSES = 10
-SMALL = 10_000
+Keep: TypeAlias = Literal["last", "pocket", "average", "vote"]
+Order: TypeAlias = Literal["cyclic", "permuted", "random", "mistakes"]
+JointOrOvr: TypeAlias = Literal["joint", "ovr"]
+VoteCount: TypeAlias = Literal["lifetime", "survivals"]
+# max_iter="auto", as measured in docs/defaults.md: this many passes, and on small sets as many as visit this many rows.
+AUTO_PASSES = 10
+AUTO_VISITS = 10_000
+MAX_AUTO_PASSES = 1000
 
 
 def _streams(self: OnlineClassifier) -> bool:
     if self.keep == "pocket" or self._plan_options().get("update", "online") != "online":
         raise AttributeError(
-            "partial_fit sees each row once; keep='pocket' and batch updates look at all rows again and again: use fit"
+            "partial_fit visits each row once, but keep='pocket' and batch updates need all rows several times: use fit"
         )
     return True
 
 
-class OnlineClassifier(SweepingClassifier):
-    """Base of the estimators that learn by moving the weights row by row; subclasses give the rule."""
+class OnlineClassifier(LinearClassifier):
+    """Base of the estimators that move the weights row by row and keep an update log. Subclasses define the rule."""
+
+    keep: Keep
+    order: str
+    max_iter: int | Literal["auto"] | None
+    vote_count: VoteCount
+    warm_start: bool
+    log: bool
+    random_state: RandomState
+    n_jobs: int | None
+    verbose: int
+    init: Any = "zeros"  # for estimators without this parameter
 
     n_iter_: int
     n_updates_: int
@@ -122,54 +77,56 @@ class OnlineClassifier(SweepingClassifier):
     _run: History
     _votes: list[Vote] | None
 
-    # --- what a subclass says ------------------------------------------------------------------------------------------
+    # --- defined by subclasses ---------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _rule(self, problem: Problem) -> Any:
-        """The rule, from checked parameters."""
+        """Return the rule, from checked parameters."""
 
     @abstractmethod
     def _plan_options(self) -> dict[str, Any]:
-        """The fields of `RunConfig` that only this estimator has parameters for."""
+        """Return the fields of `RunConfig` that only this estimator has parameters for."""
 
     @abstractmethod
     def _check_own_parameters(self) -> None:
-        """Raise on a bad parameter that only this estimator has."""
+        """Raise an error for a bad parameter that only this estimator has."""
+
+    def _check_stream_parameters(self) -> None:
+        """Raise an error for a parameter that needs all rows, which `partial_fit` does not have."""
+        self._refuse_in_streams("class_weight", self.class_weight, "balanced")
+
+    def _needs_finite_rows(self) -> bool:
+        """Whether X must be checked before the first pass, because a parameter is computed from all rows."""
+        return False
 
     def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
         return solve(problem, self._rule(problem), plan, start, sums)
 
-    def _proofs(self, problem: Problem, classes: Any, start: State) -> Proofs | None:
-        """Who is asked after every pass whether the rows can be separated at all; None: nobody."""
+    def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
+        """Return the separability check that runs after each pass, or None."""
         return None
 
-    def _look_back(self, problem: Problem) -> None:
-        """What else is said about the rows when all is learnt."""
-
-    @property
-    def _init(self) -> Any:
-        return getattr(self, "init", "zeros")
+    def _finish(self, problem: Problem) -> None:
+        """Set further attributes when the run has ended."""
 
     # --- fitting -------------------------------------------------------------------------------------------------------
 
     def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
-        """Learn from rows that are laid out for the kernels; `check_finite` raises where they are not finite."""
-        early = (getattr(self, name, None) for name in ("init", "margin", "step", "solver"))
-        if any(isinstance(given, str) and given in ("sum", "auto", "minimum") for given in early):
+        if self._needs_finite_rows():
             check_finite()
         before = self._run if self.warm_start and hasattr(self, "_run") else None
-        start = starting_state(problem, classes, self._init, bool(self.fit_intercept), before)
+        start = initial_state(problem, classes, self.init, bool(self.fit_intercept), before)
         keep_log = (bool(self.log) and problem.pages is None) or self.keep in ("pocket", "vote")
-        # Dense rows are summed for the average while they are at hand. Sparse ones are cheaper to sum from the log, where those
-        # that moved the weights many times are added once; but not in cyclic order, which gives the same bits with a log,
-        # without one and from a file on disk.
-        at_hand = isinstance(problem.rows, Dense) or not keep_log or getattr(self, "order", None) == "cyclic"
-        sums = zero_sums(start) if self.keep == "average" and at_hand else None
+        # The average sums dense rows during the pass. Sparse rows are cheaper to sum from the log, where a row that moved the
+        # weights many times is added once; but not in cyclic order, which gives the same bits with a log, without one and from
+        # a file on disk.
+        sum_in_pass = isinstance(problem.rows, Dense) or not keep_log or self.order == "cyclic"
+        sums = zero_sums(start) if self.keep == "average" and sum_in_pass else None
         proofs = self._proofs(problem, classes, start)
         plan = self._plan(problem, keep_log)
         if proofs is not None:
             check_finite()
-            plan = replace(plan, check=proofs.judge)
+            plan = replace(plan, check=proofs.check)
         try:
             result = self._solve(problem, plan, start, sums)
         except OutOfRangeError:
@@ -190,65 +147,81 @@ class OnlineClassifier(SweepingClassifier):
             self.certificate_ = proofs.certificates if len(result.stops) > 1 else proofs.certificates[0]
         if not self.log:
             self._forget_log()
-        self._look_back(problem)
+        self._finish(problem)
         return self
 
     @available_if(_streams)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn one chunk of a stream: each row once, in order.
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: npt.ArrayLike,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one chunk of a stream: each row once, in order.
 
-        classes : all labels that will ever come, in the first call. Without it a class may also appear in a later chunk; it
-        starts with zero weights then. The result equals one cyclic pass of `fit` over the whole stream, bit for bit and
-        however the stream is cut into chunks, as long as all classes are announced or in the first chunk.
+        The result equals one cyclic pass of `fit` over the whole stream, bit for bit and however the stream is cut into
+        chunks, if all classes are announced or occur in the first chunk.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows of the chunk.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        classes : array-like, default=None
+            All labels of the stream, in the first call. Without it, a class may appear in a later chunk; its weights then
+            start at zero.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weight of each row, at least 0.
+
+        Returns
+        -------
+        self : object
+            The estimator after the chunk.
         """
-        with self._unharmed():
+        with self._unchanged_on_error():
             return self._partial_fit(X, y, classes, sample_weight)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
-        if getattr(self, "certify", False):
-            raise ValueError("certify=True is about all rows, and partial_fit has one chunk; use fit, or rb.certify")
-        for name, value in (("init", "sum"), ("margin", "auto"), ("class_weight", "balanced")):
-            if isinstance(given := getattr(self, name, None), str) and given == value:
-                raise ValueError(
-                    f"{name}={value!r} needs all rows before the first step, and partial_fit has one chunk; use fit"
-                )
-        before: History | None = getattr(self, "_run", None)
-        X, y = self._validated(X, y, FLOATS if before is None else before.state.w.dtype, reset=before is None)
-        so_far = (None, False) if before is None else (before.classes, self._classes_fixed)
-        known, fixed = classes_of_chunk(y, classes, *so_far)
-        problem = self._problem(X, np.searchsorted(known, y), known, sample_weight, chunk=True)
+        self._check_stream_parameters()
+        before: History | None = self.__dict__.get("_run")
+        known, fixed = (None, False) if before is None else (before.classes, self._classes_fixed)
+        dtype = FLOATS if before is None else before.state.w.dtype
+        data = self._prepare(X, y, sample_weight, dtype=dtype, finite=True, stream=KnownClasses(classes, known, fixed))
+        problem = data.problem(self.multiclass, self._x0)
         if before is None:
-            before = self._empty_run(problem, known)
-        if len(known) < 2:
+            before = self._empty_run(problem, data.classes)
+        if len(data.classes) < 2:
             run = before.skip(problem.n_visited)
             stop = Stop("chunk", "only one class has been seen so far")
         elif problem.n_visited == 0:
             run, stop = before, Stop("chunk", "all rows of the chunk have weight 0")
         else:
-            run, result = before.learn(problem, self._rule(problem), self._plan(problem, True), known, self.keep)
+            run, result = before.learn(problem, self._rule(problem), self._plan(problem, True), data.classes, self.keep)
             made = int(result.state.counts.sum() - before.state.counts.sum())
             stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
-        self._classes_fixed = fixed
+        self._classes_fixed = data.fixed
         self._set(run, stop, 1)
         self._forget_proofs()
         self.log_ = None
-        self._look_back(problem)
+        self._finish(problem)
         return self
 
     def _empty_run(self, problem: Problem, classes: Any) -> History:
-        if len(classes) < 2 and not isinstance(self._init, str):
-            raise ValueError("an array as init needs the classes: give classes= in the first call of partial_fit")
-        start = starting_state(problem, classes, self._init, bool(self.fit_intercept), None)
+        if len(classes) < 2 and not isinstance(self.init, str):
+            raise ValueError("init is an array, which needs all classes: pass classes= in the first call of partial_fit")
+        start = initial_state(problem, classes, self.init, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
         return History(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        one_of("keep", self.keep, READINGS)
-        one_of("multiclass", self.multiclass, ("joint", "ovr"))
-        one_of("vote_count", self.vote_count, ("lifetime", "survivals"))
+        one_of("keep", self.keep, get_args(Keep))
+        one_of("multiclass", self.multiclass, get_args(JointOrOvr))
+        one_of("vote_count", self.vote_count, get_args(VoteCount))
         number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start", "log"):
             flag(name, getattr(self, name))
@@ -271,14 +244,14 @@ class OnlineClassifier(SweepingClassifier):
         )
 
     def _passes(self, problem: Problem, options: dict[str, Any]) -> int | None:
-        """How many passes "auto" stands for."""
-        # With order="mistakes" every update looks at all rows, and a pass is n of them.
-        dear = options.get("order") == "mistakes" and options.get("update", "online") == "online"
-        least, visits = (1, SMALL // 10) if dear else (PASSES, SMALL)
-        return min(max(least, -(-visits // max(1, problem.n_visited))), 1000)
+        """Return the number of passes for max_iter="auto"."""
+        # With order="mistakes" every update scans all rows, and a pass is n updates.
+        expensive = options.get("order") == "mistakes" and options.get("update", "online") == "online"
+        least, visits = (1, AUTO_VISITS // 10) if expensive else (AUTO_PASSES, AUTO_VISITS)
+        return min(max(least, -(-visits // max(1, problem.n_visited))), MAX_AUTO_PASSES)
 
     def _set(self, run: History, stop: Stop, passes: int) -> None:
-        """The fitted attributes."""
+        """Set the fitted attributes."""
         fitted = self._read(run, self.keep)
         for name in ("coef_", "intercept_", "pocket_errors_", "_votes"):
             self.__dict__.pop(name, None)
@@ -301,10 +274,28 @@ class OnlineClassifier(SweepingClassifier):
 
     # --- readings ------------------------------------------------------------------------------------------------------
 
-    def reading(self, keep: str) -> Self:
-        """Another reading of the same run as a fitted estimator, without refitting: "last", "pocket", "average" or "vote"."""
+    def reading(self, keep: Keep) -> Self:
+        """Return another reading of the same run as a fitted estimator, without fitting again.
+
+        Parameters
+        ----------
+        keep : {"last", "pocket", "average", "vote"}
+            Which hypothesis of the run to keep, see the parameter `keep`.
+
+        Returns
+        -------
+        model : object
+            A copy of this estimator with that reading.
+
+        Examples
+        --------
+        >>> import rosenblatt as rb
+        >>> model = rb.Perceptron(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
+        >>> model.reading("average").predict([[1, 1]]).tolist()
+        [1]
+        """
         check_is_fitted(self, "classes_")
-        one_of("keep", keep, READINGS)
+        one_of("keep", keep, get_args(Keep))
         other = copy.copy(self)
         if keep == self.keep:
             return other
@@ -315,12 +306,12 @@ class OnlineClassifier(SweepingClassifier):
         return other
 
     def _read(self, run: History, keep: str) -> dict[str, Any]:
-        """The attributes that make up a reading."""
+        """Return the attributes that make up a reading."""
         x0 = run.state.x0
         if len(run.classes) < 2:
             return {"coef_": np.zeros((1, self.n_features_in_)), "intercept_": np.zeros(1)}
         if keep == "vote":
-            # The log of a fit refers to X, which may change, so its vote is taken now; a stream's when it is first asked for.
+            # The log of a fit refers to X, which may change, so its vote is taken now; a stream's when it is first used.
             run.check_logged("vote")
             live = any(not log.is_compact for _, log in run.logs)
             return {"_votes": run.votes(self.multiclass == "ovr", self.vote_count) if live else None}
@@ -346,6 +337,6 @@ class OnlineClassifier(SweepingClassifier):
     def __getattr__(self, name: str) -> Any:
         if name in ("coef_", "intercept_") and "classes_" in self.__dict__ and self.__dict__.get("keep") == "vote":
             raise AttributeError(
-                f"a vote has no {name}: it is a majority of many planes; reading('average') gives one plane of the same run"
+                f"a vote has no {name}, because it is a majority of many planes: use reading('average') for one plane"
             )
         return object.__getattribute__(self, name)  # raises what it would have raised

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 from ..data.problem import Problem
 from ..online.rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
 from ..validation import count, number, one_of
-from .online import OnlineClassifier
+from .base import ClassWeight, RandomState
+from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
 
 
 class PassiveAggressive(OnlineClassifier):
@@ -19,18 +20,72 @@ class PassiveAggressive(OnlineClassifier):
     Guarantee  PA, if some u has y_n <u, p_n> >= 1 for all rows: the squared losses of a run sum to at most |u|^2 R^2.
     Reference  Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, JMLR 7 (2006).
 
-    Coming from scikit-learn's PassiveAggressiveClassifier: loss="hinge" is variant="PA-I", "squared_hinge" is "PA-II",
-    average=True is keep="average", max_iter is max_iter, shuffle=False is order="cyclic". Rows are augmented here, so their
-    squared length counts x_0^2 as well; with fit_intercept=False the weights are the same.
+    Coming from scikit-learn's `SGDClassifier(learning_rate="pa1", eta0=C)`: "pa1" is variant="PA-I", "pa2" is "PA-II",
+    average=True is keep="average", shuffle=False is order="cyclic". Rows are augmented here, so their squared length includes
+    x_0^2; with fit_intercept=False the weights are the same.
 
     Parameters
     ----------
-    C : aggressiveness, greater than 0; not used by "PA". A row's weight scales it; with "PA", weights under 1 shorten steps.
-    variant : "PA", "PA-I" or "PA-II".
-    max_iter : as in `Perceptron`. None asks for a margin of 1 on every row, which is often reached only in the limit: give
-        max_updates with it.
-    keep, order, max_updates, multiclass, fit_intercept, intercept_scaling, vote_count, class_weight, warm_start, log,
-    random_state, n_jobs, verbose : as in `Perceptron`.
+    C : float, default=1.0
+        Aggressiveness, greater than 0. Not used by "PA". A row's weight scales it; with "PA", weights below 1 shorten steps.
+    variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
+        Which step to take.
+    keep : {"last", "pocket", "average", "vote"}, default="average"
+        Which hypothesis of the run to keep, as in `Perceptron`. The average is more accurate than the last weights on nearly
+        every data set we measured.
+    order : {"cyclic", "permuted", "random", "mistakes"}, default="permuted"
+        The order of the rows, as in `Perceptron`.
+    max_iter : int, "auto" or None, default="auto"
+        The number of passes, as in `Perceptron`. None requires a margin of 1 on every row, which is often reached only in the
+        limit: set `max_updates` too.
+    max_updates : int, default=None
+        The number of updates (of each one-vs-rest run).
+    multiclass : {"joint", "ovr"}, default="joint"
+        "joint": one run of k weight vectors. "ovr": each class against the rest.
+    fit_intercept : bool, default=True
+        Whether rows are augmented by a constant.
+    intercept_scaling : float, default=1.0
+        x_0, that constant.
+    vote_count : {"lifetime", "survivals"}, default="lifetime"
+        How votes are counted, as in `Perceptron`.
+    class_weight : dict, "balanced" or None, default=None
+        Scales C for the rows of a class.
+    warm_start : bool, default=False
+        Start `fit` from the last weights of the previous fit.
+    log : bool, default=True
+        Keep the update log in `log_`.
+    random_state : int, RandomState or None, default=None
+        Seed of the row order.
+    n_jobs : int, default=None
+        Threads for one-vs-rest, the pocket and votes. The result does not depend on it.
+    verbose : int, default=0
+        1 writes a line per pass to standard error.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights of the reading. Votes have none.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercepts of the reading. Votes have none.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted. Ties are predicted as the smaller one.
+    n_features_in_ : int
+        The number of columns of X.
+    n_iter_ : int
+        The number of passes made.
+    n_updates_ : int
+        The number of updates made.
+    stop_ : Stop
+        Why the run ended.
+    log_ : UpdateLog or None
+        The updates of the run.
+    pocket_errors_ : ndarray of shape (1,) or (n_classes,)
+        The training errors of the pocket, if it was kept.
+
+    See Also
+    --------
+    Perceptron : Steps of a fixed length.
+    AROW : Steps of another length for each weight.
 
     Examples
     --------
@@ -44,19 +99,19 @@ class PassiveAggressive(OnlineClassifier):
         self,
         *,
         C: float = 1.0,
-        variant: str = "PA-I",
-        keep: str = "average",
-        order: str = "permuted",
-        max_iter: int | str | None = "auto",
+        variant: Literal["PA", "PA-I", "PA-II"] = "PA-I",
+        keep: Keep = "average",
+        order: Order = "permuted",
+        max_iter: int | Literal["auto"] | None = "auto",
         max_updates: int | None = None,
-        multiclass: str = "joint",
+        multiclass: JointOrOvr = "joint",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        vote_count: str = "lifetime",
-        class_weight: Any = None,
+        vote_count: VoteCount = "lifetime",
+        class_weight: ClassWeight = None,
         warm_start: bool = False,
         log: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -88,4 +143,4 @@ class PassiveAggressive(OnlineClassifier):
         one_of("variant", self.variant, VARIANTS)
         if self.max_updates is not None:
             count("max_updates", self.max_updates)
-        one_of("order", self.order, ("cyclic", "permuted", "random", "mistakes"))
+        one_of("order", self.order, get_args(Order))

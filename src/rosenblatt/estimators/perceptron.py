@@ -1,12 +1,13 @@
-"""`Perceptron`: every perceptron of the family."""
+"""`Perceptron`: the perceptrons."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..array_types import Array
 from ..data.problem import Problem, mean_sqnorm
 from ..kernels.linear.schemes import Joint, Rest, State
 from ..online.config import RunConfig, RunResult
@@ -14,11 +15,16 @@ from ..online.rules.perceptron import PerceptronRule
 from ..online.schedules import Step
 from ..online.solver import solve
 from ..validation import count, flag, number, one_of
-from .online import OnlineClassifier
+from .base import ClassWeight, RandomState
+from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..proofs.convergence import Convergence
     from ..proofs.run_proofs import Proofs
+
+Update: TypeAlias = Literal["online", "batch", "batch-mean"]
 
 
 class Perceptron(OnlineClassifier):
@@ -32,56 +38,98 @@ class Perceptron(OnlineClassifier):
 
     Parameters
     ----------
-    keep : which hypothesis of the run to keep.
-        "last"; "pocket": the one with the fewest training errors, looked at after every update, the first of equals;
-        "average": the mean over all rows visited; "vote": all of them, by majority, each with the votes it lived for.
-        `model.reading(...)` gives the others from the same run.
-    update : "online": one row at a time; "batch": all rows at or under the margin at once, their sum; "batch-mean": that sum
-        over the number of rows (the sum of their weights).
-    margin : b >= 0; rows at or under it are corrected. With k classes it is asked of the difference to the best rival.
-        "auto" is the mean squared length of the augmented rows: never far from the best in our measurements
-        (`docs/defaults.md`), and much better than 0 where rows are long counts.
-    step : rho > 0, or a callable k -> rho_k, k = 1, 2, ... counting updates.
-    init : "zeros", "sum" (of all y_n x_n) or an array of shape (d,) or (k, d); with one more column, weight 0 comes first.
-    order : "cyclic"; "permuted": a fresh order each pass; "random": drawn with replacement; "mistakes": each update takes a
-        row drawn uniformly from all that are misclassified (a pass is then as many updates as there are rows). Batch updates
-        take all rows at once and have no order.
-    max_iter : passes over the rows; None: until they are separated or another stop fires. "auto": 10, and on less than a
-        thousand rows as many as visit 10,000 (1,000 at most), as measured in `docs/defaults.md`; None with `certify`.
-    max_updates : updates (of each one-vs-rest run).
-    w_max : stop when the norm of the weights, weight 0 included, passes it.
-    tol : batch only: stop after a step shorter than this. That is not the same as having separated the rows.
-    multiclass : "joint": one joint run of k weight vectors; "ovr": each class against the rest.
-    fit_intercept, intercept_scaling : whether rows are augmented by a constant x_0, and by which.
-        On sparse rows of length 1 the constant 1 is large; try 0.1.
-    vote_count : "lifetime": a hypothesis is born with one vote; "survivals": with none, one for each row it gets right.
-    class_weight : None, "balanced" or a dict; it scales steps as `sample_weight` does.
-    warm_start : `fit` starts from the last weights of the fit before; clock, counts and step sizes begin anew.
-    log : keep the update log in `log_`; False drops it as soon as the reading allows.
-    certify : True: run until the rows are separated *or it is proved that no plane separates them*. What is not separated
-        after 100 passes (looks at all rows, where each update takes one) is handed to `rb.certify`, once. No plane: the run
-        stops as "impossible". A plane: it goes on, and ends after (R^2 + 2 margin/rho)/gamma^2 updates at the latest; where
-        the margin is tiny that may be long, so that `max_iter` or `max_updates` may still be wanted. Runs that end without
-        having asked are certified at their end. The proof is of the rows that weigh something, and of planes that separate
-        them at all, whatever `margin` is; steps that get ever shorter may still never find one.
-    random_state : seed of the orders.
-    n_jobs : threads for one-vs-rest, batch steps, the pocket and votes; the bits do not depend on it.
-    verbose : 1 writes a line per pass to stderr.
+    keep : {"last", "pocket", "average", "vote"}, default="last"
+        Which hypothesis of the run to keep. "last": the weights after the last update. "pocket": the hypothesis with the
+        fewest training errors, counted after every update; the first among equals. "average": the mean of the weights over
+        all rows visited. "vote": all hypotheses, by majority, each weighted by its lifetime. `reading` gives the others from
+        the same run.
+    update : {"online", "batch", "batch-mean"}, default="online"
+        "online": one row at a time. "batch": the sum of all rows at or below the margin. "batch-mean": that sum divided by the
+        number of rows (the sum of their weights).
+    margin : float or "auto", default=0.0
+        b >= 0: rows at or below it trigger an update. With k classes it applies to the lead over the best rival. "auto" is
+        the mean squared length of the augmented rows: never far from the best in our measurements (`docs/defaults.md`), and
+        much better than 0 where rows are long counts.
+    step : float or callable, default=1.0
+        rho > 0, or a function k -> rho_k, where k = 1, 2, ... counts updates.
+    init : {"zeros", "sum"} or array-like, default="zeros"
+        The first weights: zeros, the sum of all y_n x_n, or an array of shape (d,) or (k, d). With one more column, the first
+        column is weight 0.
+    order : {"cyclic", "permuted", "random", "mistakes"}, default="permuted"
+        The order of the rows. "permuted": a fresh permutation each pass. "random": drawn with replacement. "mistakes": each
+        update takes a row drawn uniformly from all misclassified ones; a pass is then as many updates as there are rows.
+        Batch updates have no order.
+    max_iter : int, "auto" or None, default="auto"
+        The number of passes. None: until the rows are separated or another limit is reached. "auto": 10, and below a thousand
+        rows as many as visit 10,000 (at most 1,000), as measured in `docs/defaults.md`; None with `certify`.
+    max_updates : int, default=None
+        The number of updates (of each one-vs-rest run).
+    w_max : float, default=None
+        Stop when the norm of the weights, weight 0 included, exceeds this.
+    tol : float, default=None
+        Batch updates only: stop after a step shorter than this. The rows need not be separated then.
+    multiclass : {"joint", "ovr"}, default="joint"
+        "joint": one run of k weight vectors. "ovr": each class against the rest.
+    fit_intercept : bool, default=True
+        Whether rows are augmented by a constant.
+    intercept_scaling : float, default=1.0
+        x_0, that constant. On sparse rows of length 1 the constant 1 is large: try 0.1.
+    vote_count : {"lifetime", "survivals"}, default="lifetime"
+        "lifetime": a hypothesis starts with one vote. "survivals": with none, and gets one for each row it classifies right.
+    class_weight : dict, "balanced" or None, default=None
+        Scales the steps of a class, as `sample_weight` does those of a row.
+    warm_start : bool, default=False
+        Start `fit` from the last weights of the previous fit. Clock, counts and step sizes start over.
+    log : bool, default=True
+        Keep the update log in `log_`. False drops it as soon as the reading allows.
+    certify : bool, default=False
+        Run until the rows are separated or it is *proved that no plane separates them*. If the rows are not separated after
+        100 passes (full scans, where each update takes one), they are passed to `rb.certify`, once. If no plane exists, the
+        run stops as "impossible". If one exists, the run continues and ends after at most (R^2 + 2 margin/rho)/gamma^2
+        updates; where gamma is tiny that may take long, so `max_iter` or `max_updates` may still be useful. Runs that end
+        earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
+        sizes that shrink may still never find a plane.
+    random_state : int, RandomState or None, default=None
+        Seed of the row order.
+    n_jobs : int, default=None
+        Threads for one-vs-rest, batch steps, the pocket and votes. The result does not depend on it.
+    verbose : int, default=0
+        1 writes a line per pass to standard error.
 
     Attributes
     ----------
-    coef_, intercept_ : the plane or planes of the reading (not for votes, which have no single plane).
-    classes_ : the labels, sorted. A tie is predicted as the smaller one.
-    stop_ : why the run ended, in a word (`stop_.reason`) and a sentence.
-    log_ : the `UpdateLog`.
-    n_iter_, n_updates_ : passes and updates made.
-    certificate_ : with `certify`, what is proved about the rows, `Separable` or `Inseparable`; `rb.verify(certificate_, X, y)`
-        checks it. For one-vs-rest of more than two classes a list, each of `X, y == label`. Rows of weight 0 are left out, and
-        not counted; None, where only one class weighs anything. `stop_.certificate` is the same.
-    convergence_ : the two inequalities of the convergence proof along this run, a `Convergence`: mistakes against their
-        bound, |w_t|^2 against t R^2, <w_t, u> against t gamma. Computed when first asked for, from `log_` and the rows, with
-        a certificate where there is none yet (`dir` does not list it before); a list for one-vs-rest.
-    pocket_errors_ : training errors of the pocket, where it was kept (a list, class by class, for one-vs-rest).
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights of the reading; one row for two classes. Votes have none.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercepts of the reading. Votes have none.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted. Ties are predicted as the smaller one.
+    n_features_in_ : int
+        The number of columns of X.
+    n_iter_ : int
+        The number of passes made.
+    n_updates_ : int
+        The number of updates made.
+    stop_ : Stop
+        Why the run ended.
+    log_ : UpdateLog or None
+        The updates of the run.
+    pocket_errors_ : ndarray of shape (1,) or (n_classes,)
+        The training errors of the pocket, if it was kept: one entry, or one per class for one-vs-rest.
+    certificate_ : Separable, Inseparable or None, or a list of them
+        With `certify`, what is proved about the rows; `rb.verify(certificate_, X, y)` checks it. One-vs-rest of more than two
+        classes has a list, one for each problem `X, y == label`. Rows of weight 0 are left out and not counted. None if only
+        one class has positive weight. `stop_.certificate` is the same.
+    convergence_ : Convergence or list of Convergence
+        The two inequalities of the convergence proof along this run: mistakes against their bound, |w_t|^2 against t R^2,
+        <w_t, u> against t gamma. Computed on first access, from `log_` and the rows; `dir` does not list it before. A list
+        for one-vs-rest.
+
+    See Also
+    --------
+    PassiveAggressive : Steps as long as each row needs.
+    MaxMargin : The plane of the widest margin.
+    certify : Proves whether a plane separates the rows.
 
     Examples
     --------
@@ -94,25 +142,25 @@ class Perceptron(OnlineClassifier):
     def __init__(
         self,
         *,
-        keep: str = "last",
-        update: str = "online",
-        margin: float | str = 0.0,
+        keep: Keep = "last",
+        update: Update = "online",
+        margin: float | Literal["auto"] = 0.0,
         step: Step = 1.0,
-        init: Any = "zeros",
-        order: str = "permuted",
-        max_iter: int | str | None = "auto",
+        init: Literal["zeros", "sum"] | npt.ArrayLike = "zeros",
+        order: Order = "permuted",
+        max_iter: int | Literal["auto"] | None = "auto",
         max_updates: int | None = None,
         w_max: float | None = None,
         tol: float | None = None,
-        multiclass: str = "joint",
+        multiclass: JointOrOvr = "joint",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        vote_count: str = "lifetime",
-        class_weight: Any = None,
+        vote_count: VoteCount = "lifetime",
+        class_weight: ClassWeight = None,
         warm_start: bool = False,
         log: bool = True,
         certify: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -146,19 +194,20 @@ class Perceptron(OnlineClassifier):
         return {name: getattr(self, name) for name in names}
 
     @property
-    def convergence_(self) -> Any:
+    def convergence_(self) -> Convergence | list[Convergence]:
+        """The two inequalities of the convergence proof along this run."""
         check_is_fitted(self, "classes_")
         if "_convergence" not in self.__dict__:
-            self._convergence = self._converged()
+            self._convergence = self._measure_convergence()
         return self._convergence
 
-    def _converged(self) -> Convergence | list[Convergence]:
+    def _measure_convergence(self) -> Convergence | list[Convergence]:
         log, classes = self.log_, self.classes_
         if log is None:
             raise AttributeError("convergence_ needs the log of a whole run: use fit with log=True, not partial_fit")
         from ..proofs.convergence import UNKNOWN, convergence  # proofs take a fifth of a second to load
 
-        certificates: Any = getattr(self, "certificate_", UNKNOWN)
+        certificates: Any = self.__dict__.get("certificate_", UNKNOWN)
         self._run.check_rows()
         if not isinstance(log._problem.labels, Rest):
             return convergence(log, classes, self._margin_used, certificates)
@@ -167,7 +216,7 @@ class Perceptron(OnlineClassifier):
         return [convergence(run, of_two, self._margin_used, one) for run, one in zip(log.runs(), given, strict=True)]
 
     def __dir__(self) -> list[str]:
-        # scikit-learn looks at the value of all it lists, here and in its pictures of estimators; that should start no proof.
+        # scikit-learn reads every attribute that is listed, also for its diagrams of estimators. That must not start a proof.
         there = {"convergence_": "_convergence" in self.__dict__}
         return [name for name in object.__dir__(self) if (there[name] if name in there else hasattr(self, name))]
 
@@ -176,7 +225,7 @@ class Perceptron(OnlineClassifier):
         self._margin_used = rule.margin
         return solve(problem, rule, plan, start, sums)
 
-    def _proofs(self, problem: Problem, classes: Any, start: State) -> Proofs | None:
+    def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
         if not self.certify:
             return None
         share = None  # 2b/rho, where updates are bounded by (R^2 + 2b/rho)/gamma^2
@@ -185,19 +234,29 @@ class Perceptron(OnlineClassifier):
             share = self._rule(problem).margin / float(self.step) * (1.0 if isinstance(problem.labels, Joint) else 2.0)
         from ..proofs.run_proofs import Proofs
 
-        return Proofs(problem, classes, self._looks(problem), share, bool(self.verbose))
+        return Proofs(problem, classes, self._scans_per_pass(problem), share, bool(self.verbose))
 
     def _passes(self, problem: Problem, options: dict[str, Any]) -> int | None:
         return None if self.certify else super()._passes(problem, options)
 
-    def _looks(self, problem: Problem) -> int:
-        """How often a pass looks at all rows."""
+    def _scans_per_pass(self, problem: Problem) -> int:
+        """Return the number of full scans in a pass."""
         return problem.n_visited if self.order == "mistakes" and self.update == "online" else 1
+
+    def _needs_finite_rows(self) -> bool:
+        return (isinstance(self.init, str) and self.init == "sum") or self.margin == "auto"
+
+    def _check_stream_parameters(self) -> None:
+        if self.certify:
+            raise ValueError("certify=True needs all rows, but partial_fit has one chunk: use fit, or rb.certify")
+        self._refuse_in_streams("init", self.init, "sum")
+        self._refuse_in_streams("margin", self.margin, "auto")
+        super()._check_stream_parameters()
 
     def _check_own_parameters(self) -> None:
         flag("certify", self.certify)
-        one_of("update", self.update, ("online", "batch", "batch-mean"))
-        one_of("order", self.order, ("cyclic", "permuted", "random", "mistakes"))
+        one_of("update", self.update, get_args(Update))
+        one_of("order", self.order, get_args(Order))
         if isinstance(self.margin, str):
             one_of("margin", self.margin, ("auto",), "or a number of at least 0")
         else:

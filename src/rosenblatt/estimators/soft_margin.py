@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from ..array_types import FloatArray
-from ..data.labels import classes_and_codes
+from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Rows, make_rows, rows_width
 from ..kernels.linear.blocks import lengths
 from ..online.stopping import Stop, merge_stops
@@ -22,67 +21,115 @@ from ..svm.problem import BinarySVM, Solution, SolverLimits
 from ..svm.reductions import Head, heads
 from ..svm.solver_choice import SOLVERS, solve_binary_svm
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, check_every_class_weighs, check_n_jobs_and_verbose, row_weights, seed_of
+from .base import (
+    ClassWeight,
+    RandomState,
+    TrainingSet,
+    check_every_class_has_weight,
+    check_n_jobs_and_verbose,
+    seed_of,
+)
 from .svm_base import MarginClassifier, margin_of
 
+Loss: TypeAlias = Literal["hinge", "squared_hinge"]
+Multiclass: TypeAlias = Literal["ovr", "ovo", "crammer_singer"]
 # max_iter="auto"
-ITERATIONS = 1000
-TOGETHER = 10  # times as many for all classes at once, where most rows rest in most passes
-VISITS = 10_000_000
-MOST = 100_000
-LARGE = 1e3  # a C with which the widest margin may be the answer
+AUTO_ITERATIONS = 1000
+JOINT_FACTOR = 10  # a joint problem gets more passes, because most rows are skipped in most of them
+AUTO_VISITS = 10_000_000
+MAX_AUTO_ITERATIONS = 100_000
+HARD_MARGIN_C = 1e3  # above this C the hard margin may be the solution
 
 
 class SoftMargin(MarginClassifier):
-    """The soft-margin support-vector machine, solved to a proven gap.
+    """The soft-margin support vector machine, solved to a proved gap.
 
     Problem    min 1/2 |w|^2 + C sum_i xi_i (hinge) or C sum_i xi_i^2 (squared hinge),
                s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0.
-    Guarantee  `objective_` is over the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
+    Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
-               `tol`, or says in `stop_` and by a warning how far it got.
+               `tol`, or with a warning, and `stop_` says why.
     Reference  Cortes and Vapnik, BinarySVM Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
-    Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)` is
-    `SoftMargin(C=C, loss=loss, penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
-    `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`. `tol` means something else there.
+    Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
+    is `SoftMargin(C=C, loss=loss, penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
+    `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`. `tol` has another meaning there.
 
     Parameters
     ----------
-    C : what a unit of slack costs, greater than 0; infinity makes it the hard-margin machine, see `MaxMargin`. A row's weight
-        scales its C.
-    loss : "hinge" or "squared_hinge".
-    multiclass : "ovr", one class against the rest; "ovo", each against each; "crammer_singer", all at once (hinge only):
-        min 1/2 sum_m |w_m|^2 + C sum_i xi_i, s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others.
-        With two classes that is the plane of 2 C, and the attributes are that plane's.
-    intercept : "free", as in the textbook; "penalized", one more weight that costs as the others do, as in LIBLINEAR; "none".
-    intercept_scaling : x_0, the constant before every row where the intercept is penalized. The larger, the freer.
-    tol : the relative duality gap to reach, greater than 0.
-    max_iter : passes (dual coordinates) or steps (newton) at most; "auto": 1000, on small sets as many as see 10 million rows.
-    solver : "auto", by the shape of the data, or "newton" (squared hinge only), "interior-point" (hinge only) or
-        "dual-coordinates". `solver_` says which it was.
-    class_weight : None, "balanced" or a dict; scales the C of a class.
-    warm_start : `fit` starts from the solution before: along a path of C it needs fewer passes.
-    random_state : seed of the orders and samples.
-    n_jobs : threads for the machines of several classes, or for the sums of one; the bits do not depend on it.
-    verbose : 1 writes the gap to stderr as it falls; of all classes at once, the passes made.
+    C : float, default=1.0
+        The price of a unit of slack, greater than 0. Infinity gives the hard margin, see `MaxMargin`. A row's weight scales
+        its C.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The price of slack.
+    multiclass : {"ovr", "ovo", "crammer_singer"}, default="ovr"
+        "ovr": each class against the rest. "ovo": each pair of classes, with a vote. "crammer_singer": all classes in one
+        problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i, s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's
+        class l and all others. With two classes that is the plane of 2 C, and the attributes are that plane's.
+    fit_intercept : bool, default=True
+        False: the plane goes through the origin.
+    penalize_intercept : bool, default=False
+        True: the intercept is one more weight that counts in |w|, as in LIBLINEAR. False: it is free, as in the textbook.
+    intercept_scaling : float, default=1.0
+        x_0, the constant before every row where the intercept is penalized. The larger, the freer the intercept.
+    tol : float, default=1e-3
+        The relative duality gap to reach, greater than 0.
+    max_iter : int or "auto", default="auto"
+        The number of passes (dual coordinates) or steps (Newton). "auto": 1000, and on small sets as many as visit 10 million
+        rows.
+    solver : {"auto", "newton", "interior-point", "dual-coordinates"}, default="auto"
+        "auto" chooses by the shape of the data. "newton" is for the squared hinge, "interior-point" for the hinge.
+    class_weight : dict, "balanced" or None, default=None
+        Scales the C of a class.
+    warm_start : bool, default=False
+        Start `fit` from the previous solution: along a path of C it needs fewer passes.
+    random_state : int, RandomState or None, default=None
+        Seed of row orders and samples.
+    n_jobs : int, default=None
+        Threads, for several binary problems or for the sums of one. The result does not depend on it.
+    verbose : int, default=0
+        1 writes the gap to standard error as it falls; with "crammer_singer", the number of passes.
 
     Attributes
     ----------
-    coef_, intercept_ : the plane, or one for each machine: classes, or pairs (0, 1), (0, 2), ..., (1, 2), ... of classes.
-    classes_ : the labels, sorted; y_i = +1 for `classes_[1]`, the machine's class or the second of its pair.
-    support_, support_vectors_ : the rows with a multiplier other than zero, by position and as they are in X, which the model
-        refers to and does not copy; a pickled model holds them itself.
-    multipliers_ : their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 where the intercept is free.
-    slack_, canonical_ : xi_i and y_i (<w, x_i> + b) for every row; NaN for rows that do not count.
-    objective_, dual_gap_, gap_ : the objective, primal minus dual, and that relative to the objective.
-    margin_ : 1/|w|, half the width of the street.
-    n_iter_ : passes or steps.
-    solver_, stop_ : which solver it was, and why it ended.
+    coef_ : ndarray of shape (n_problems, n_features)
+        The weights of each binary problem: one for two classes; else one per class, or one per pair (0, 1), (0, 2), ...,
+        (1, 2), ... of classes.
+    intercept_ : ndarray of shape (n_problems,)
+        The intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted. y_i = +1 for `classes_[1]`, the problem's class or the second class of its pair.
+    n_features_in_ : int
+        The number of columns of X.
+    support_ : list of ndarray
+        For each problem, the rows with a multiplier other than zero.
+    support_vectors_ : list of {ndarray, sparse matrix}
+        For each problem, those rows of X. The model refers to X and does not copy it; a pickled model holds them.
+    multipliers_ : list of ndarray
+        For each problem, their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 with a free intercept.
+        "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i.
+    slack_ : ndarray of shape (n_problems, n_rows)
+        xi_i for every row; NaN for rows that do not count.
+    canonical_ : ndarray of shape (n_problems, n_rows)
+        y_i (<w, x_i> + b) for every row. For "crammer_singer" the lead of a row's own score over the best rival.
+    objective_ : ndarray of shape (n_problems,)
+        The objective. "crammer_singer" is one problem.
+    dual_gap_ : ndarray of shape (n_problems,)
+        Primal minus dual objective.
+    gap_ : ndarray of shape (n_problems,)
+        `dual_gap_` relative to the objective.
+    margin_ : ndarray of shape (n_problems,)
+        1/|w|, half the width of the margin band. For "crammer_singer" 1/(sqrt(2) |W|).
+    n_iter_ : int
+        The largest number of passes or steps of a binary problem.
+    solver_ : str
+        The solver used.
+    stop_ : Stop
+        Why the fit ended.
 
-    For more than two classes each of `support_` to `n_iter_` is a list with an entry for each machine. Crammer and Singer's is
-    one machine: `multipliers_` is support x classes (rows sum to 0, rivals are <= 0), w_m = sum_i a_im x_i, `canonical_` the
-    lead of the own score over the best rival's, `margin_` 1/(sqrt(2) |W|).
+    See Also
+    --------
+    MaxMargin : The hard margin.
 
     Examples
     --------
@@ -101,9 +148,9 @@ class SoftMargin(MarginClassifier):
 
     @property
     def slack_(self) -> FloatArray:
-        """xi_i = max(0, 1 - canonical distance) for every row."""
+        """The slack of every row, xi_i = max(0, 1 - canonical_i), per binary problem."""
         if "canonical_" not in self.__dict__:
-            raise AttributeError("SoftMargin has slack_ after fit")
+            raise AttributeError("SoftMargin has no slack_ before fit")
         slack: FloatArray = np.maximum(0.0, 1.0 - self.canonical_)
         return slack
 
@@ -111,17 +158,17 @@ class SoftMargin(MarginClassifier):
         self,
         *,
         C: float = 1.0,
-        loss: str = "hinge",
-        multiclass: str = "ovr",
+        loss: Loss = "hinge",
+        multiclass: Multiclass = "ovr",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         intercept_scaling: float = 1.0,
         tol: float = 1e-3,
-        max_iter: int | str = "auto",
-        solver: str = "auto",
-        class_weight: Any = None,
+        max_iter: int | Literal["auto"] = "auto",
+        solver: Literal["auto", "newton", "interior-point", "dual-coordinates"] = "auto",
+        class_weight: ClassWeight = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -140,62 +187,53 @@ class SoftMargin(MarginClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve the problem on these rows.
-
-        X : array or sparse matrix of shape (rows, features); float32 and float64 are used as they are, without a copy.
-        y : class labels, one per row.
-        sample_weight : a number >= 0 for each row that scales its C; a weight of 2 is the row given twice.
-        """
-        # What overflows ends in an objective that is not finite, which is refused below.
-        with self._unharmed(), one_blas_thread(), np.errstate(all="ignore"):
-            return self._fit(X, y, sample_weight)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._check_parameters()
-        X, y = self._validated(X, y, FLOATS, reset=True, finite=False)
-        classes, codes = classes_and_codes(y)
-        self._check_two(classes)
-        weights = row_weights(sample_weight, self.class_weight, X, codes, classes)
-        check_every_class_weighs(weights, codes, classes)
+        # An overflow ends in an objective that is not finite, which is an error.
+        with one_blas_thread(), np.errstate(all="ignore"):
+            self._check_parameters()
+            data = self._prepare(X, y, sample_weight)
+            check_every_class_has_weight(data.weights, data.codes, data.classes)
+            self._solve(data)
+            return self
+
+    def _solve(self, data: TrainingSet) -> None:
+        X, classes, codes, weights = data.X, data.classes, data.codes, data.weights
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
-        # All classes at once are, with two of them, w_1 = -w_0 = w/2: the machine of two classes with twice the C.
+        # With two classes, the joint problem has w_1 = -w_0 = w/2: it is the binary problem with twice the C.
         share = 2.0 if self.multiclass == "crammer_singer" and len(classes) == 2 else 1.0
         costs = np.broadcast_to(share, len(codes)) if weights is None else share * weights
-        x0 = 0.0 if not self.fit_intercept else float(self.intercept_scaling) if self.penalize_intercept else 1.0
         if self.multiclass == "crammer_singer" and len(classes) > 2:
-            self._fit_together(rows, codes, classes, self.C * costs, x0)
-            return self
-        problems = heads(rows, codes, len(classes), self.multiclass, weights=weights, x0=x0)
+            self._solve_jointly(rows, codes, classes, self.C * costs)
+            return
+        problems = heads(rows, codes, len(classes), self.multiclass, weights=weights, x0=self._x0)
         machines = [self._machine(head, costs) for head in problems]
         before = self._before(classes, machines[0].width)
         threads = effective_n_jobs(self.n_jobs)
         inner = threads if len(machines) == 1 else 1
         progress = current_callback(bool(self.verbose))
-        effort = SolverLimits(float(self.tol), self._most(len(codes)), seed_of(self.random_state), inner, progress)
+        effort = SolverLimits(float(self.tol), self._iteration_limit(len(codes)), seed_of(self.random_state), inner, progress)
 
         def solve(h: int) -> tuple[Solution, int, str]:
             if np.inf == self.C:
                 head = problems[h]
                 return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))
             answer = solve_binary_svm(machines[h], self.solver, effort, before[h] if before else None)
-            if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > LARGE:
+            if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
                 return prefer_hard_margin(problems[h].problem, machines[h], effort, answer)
             return answer
 
         results = list(in_order(solve, range(len(machines)), threads if inner == 1 else 1))
         self.classes_ = classes
         self._set(rows, *map(list, zip(*results, strict=True)))
-        return self
 
-    def _fit_together(self, rows: Rows, codes: Any, classes: Any, costs: Any, x0: float) -> None:
-        """All classes in one problem."""
+    def _solve_jointly(self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray) -> None:
+        """Solve one problem for all classes (Crammer and Singer)."""
         before = self._before(classes, rows_width(rows))
         found = solve_crammer_singer(
-            rows, codes, len(classes), costs, x0=x0, free=self._free, tol=float(self.tol),
-            max_iter=self._most(len(codes)), seed=seed_of(self.random_state), start=before[0] if before else None,
-            progress=current_callback(bool(self.verbose)),
+            rows, codes, len(classes), costs, x0=self._x0, free=self._free, tol=float(self.tol),
+            max_iter=self._iteration_limit(len(codes)), seed=seed_of(self.random_state),
+            start=before[0] if before else None, progress=current_callback(bool(self.verbose)),
         )  # fmt: skip
         support = np.flatnonzero(found.multipliers.any(axis=1))
         each = {
@@ -211,20 +249,24 @@ class SoftMargin(MarginClassifier):
         self._set_each(rows, each)
         self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
         self.solver_, self._solutions, self._scheme = "dual-coordinates", [found], self.multiclass
-        self._end([self._stop(found.gap, found.n_iter, self._most(len(codes)))])
+        self._end([self._stop(found.gap, found.n_iter, self._iteration_limit(len(codes)))])
 
     def _check_lengths(self, X: Any, rows: Rows, n: int) -> None:
-        """Squared lengths are finite, and so is every value: one pass instead of two."""
+        """Check that squared lengths are finite, and so every value: one pass instead of two."""
         squares = np.empty(n)
         lengths(rows, 0.0, squares)
         if not np.isfinite(squares).all():
             self._check_finite(X)
             row = int(np.flatnonzero(~np.isfinite(squares))[0])
-            raise ValueError(f"the squared length of row {row} is over the largest float: scale the features")
+            raise ValueError(f"the squared length of row {row} overflows: scale the features")
+
+    @property
+    def _x0(self) -> float:
+        return super()._x0 if self.penalize_intercept else float(bool(self.fit_intercept))
 
     @property
     def _free(self) -> bool:
-        """Whether there is an intercept that costs nothing."""
+        """Whether there is an intercept without a penalty."""
         return bool(self.fit_intercept) and not self.penalize_intercept
 
     @property
@@ -233,7 +275,7 @@ class SoftMargin(MarginClassifier):
 
     def _machine(self, head: Head, weights: Any) -> BinarySVM:
         problem = head.problem
-        # Where all rows cost the same, one number stands for all.
+        # If all rows have the same C, one number is broadcast.
         costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
         if problem.visited is not None:
             costs = np.zeros(len(weights))
@@ -242,12 +284,12 @@ class SoftMargin(MarginClassifier):
         return BinarySVM(problem.rows, problem.labels.signs, costs, squared, problem.x0, self._free)
 
     def _before(self, classes: Any, width: int) -> list[Any] | None:
-        """The solutions that a warm start goes on from."""
-        if not (self.warm_start and hasattr(self, "_solutions")):
+        """Return the solutions that a warm start continues from."""
+        if not (self.warm_start and "_solutions" in self.__dict__):
             return None
         if not np.array_equal(classes, self.classes_) or self.coef_.shape[1] != width:
             raise ValueError(
-                f"warm_start goes on from classes {self.classes_.tolist()} and {self.coef_.shape[1]} features, "
+                f"warm_start continues a fit on classes {self.classes_.tolist()} and {self.coef_.shape[1]} features, "
                 f"got classes {classes.tolist()} and {width} features"
             )
         return self._solutions if self._scheme == self.multiclass else None
@@ -268,19 +310,19 @@ class SoftMargin(MarginClassifier):
         self.intercept_ = np.array([solution.intercept for solution in found])
         self.solver_ = " and ".join(sorted(set(solvers)))
         self._solutions, self._scheme = found, self.multiclass
-        most = self._most(len(found[0].multipliers))
+        most = self._iteration_limit(len(found[0].multipliers))
         self._end([self._stop(solution.gap, made, most) for solution, made in zip(found, steps, strict=True)])
 
-    def _most(self, n: int) -> int:
-        """Passes or steps at most."""
+    def _iteration_limit(self, n: int) -> int:
+        """Return the limit of passes or steps."""
         if not isinstance(self.max_iter, str):
             return int(self.max_iter)
-        least = ITERATIONS * (TOGETHER if self.multiclass == "crammer_singer" else 1)
-        return max(least, min(VISITS // n, MOST))
+        least = AUTO_ITERATIONS * (JOINT_FACTOR if self.multiclass == "crammer_singer" else 1)
+        return max(least, min(AUTO_VISITS // n, MAX_AUTO_ITERATIONS))
 
     def _stop(self, gap: float, steps: int, most: int) -> Stop:
         if not np.isfinite(gap):
-            raise ValueError(f"C={self.C:g} makes numbers that floats cannot hold: take a smaller C, or scale the features")
+            raise ValueError(f"C={self.C:g} overflowed: use a smaller C, or scale the features")
         if gap <= self.tol:
             return Stop("tolerance", f"solved: the relative gap is {gap:.2g}, at most tol={self.tol:g}", gap=gap)
         if steps >= most:
@@ -292,12 +334,12 @@ class SoftMargin(MarginClassifier):
     def _end(self, stops: list[Stop]) -> None:
         self.stop_ = merge_stops(stops)
         if self.stop_.reason != "tolerance":
-            warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=5)
+            warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
 
     def _check_parameters(self) -> None:
         number("C", self.C, most=float("inf"))
-        one_of("loss", self.loss, ("hinge", "squared_hinge"))
-        one_of("multiclass", self.multiclass, ("ovr", "ovo", "crammer_singer"))
+        one_of("loss", self.loss, get_args(Loss))
+        one_of("multiclass", self.multiclass, get_args(Multiclass))
         flag("fit_intercept", self.fit_intercept)
         flag("penalize_intercept", self.penalize_intercept)
         one_of("solver", self.solver, ("auto", *SOLVERS))
@@ -310,8 +352,8 @@ class SoftMargin(MarginClassifier):
         flag("warm_start", self.warm_start)
         check_n_jobs_and_verbose(self)
         if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):
-            raise ValueError(f"solver={self.solver!r} is not for loss={self.loss!r}")
+            raise ValueError(f"solver={self.solver!r} does not solve loss={self.loss!r}")
         if np.inf == self.C and (self._penalized or self.multiclass == "crammer_singer"):
             raise ValueError("C=inf is the hard margin, which needs penalize_intercept=False and multiclass='ovr' or 'ovo'")
         if self.multiclass == "crammer_singer" and self.loss != "hinge":
-            raise ValueError(f"multiclass='crammer_singer' has the hinge only, got loss={self.loss!r}")
+            raise ValueError(f"multiclass='crammer_singer' needs loss='hinge', got loss={self.loss!r}")

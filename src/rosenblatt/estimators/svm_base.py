@@ -1,4 +1,4 @@
-"""What the margin machines share: the fitted attributes of one machine or several, and prediction by pairs."""
+"""The base of the support vector machines: attributes of several binary problems, and prediction by pairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Rows, rows_as_matrix, take_rows
 from ..online.stopping import Stop
 from ..scores import votes_of_pairs
@@ -19,7 +19,6 @@ class MarginClassifier(LinearClassifier):
     Several classes are several binary problems. Attributes have one entry per binary problem, also when there is one.
     """
 
-    multiclass: str
     support_: list[IntArray]
     multipliers_: list[FloatArray]
     margin_: FloatArray
@@ -30,15 +29,15 @@ class MarginClassifier(LinearClassifier):
     stop_: Stop
 
     @property
-    def support_vectors_(self) -> Any:
-        """The rows `support_` of X, taken from it when asked for: a fit does not copy X."""
+    def support_vectors_(self) -> list[Matrix]:
+        """The support vectors: the rows `support_` of X, one matrix per binary problem. They are copied from X on access."""
         if "_support_rows" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has support_vectors_ after fit")
+            raise AttributeError(f"{type(self).__name__} has no support_vectors_ before fit")
         rows, places = self._support_rows
         return [rows_as_matrix(take_rows(rows, place), 0, len(place)) for place in places]
 
     def __getstate__(self) -> Any:
-        """A saved model holds its support vectors, not all of X."""
+        """Pickle the support vectors, not all of X."""
         state = dict(super().__getstate__())
         if "_support_rows" in state:
             rows, places = state["_support_rows"]
@@ -47,7 +46,7 @@ class MarginClassifier(LinearClassifier):
         return state
 
     def _set_each(self, rows: Rows, each: dict[str, Any]) -> None:
-        """Attributes of each machine, and the rows its support vectors are among."""
+        """Set the attributes, and keep the rows that the support vectors are taken from."""
         self.__dict__.update(each)
         self._support_rows = (rows, each["support_"])
 
@@ -57,7 +56,7 @@ class MarginClassifier(LinearClassifier):
         return votes_of_pairs(scores, len(self.classes_)) if pairs else scores
 
 
-def margin_of(w: Any) -> float:
-    """1/|w|"""
+def margin_of(w: FloatArray) -> float:
+    """Return 1/|w|."""
     length = float(np.linalg.norm(w))
     return 1.0 / length if length > 0.0 else np.inf

@@ -212,7 +212,7 @@ def _lbfgs(descent: Descent, v: Any, tol: float, most: int, progress: ProgressCa
 
 def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
     """The problem on all rows, or on as many rows as fit into memory."""
-    size = problem.n_rows if problem.pages is None else problem.pages.neighbours
+    size = problem.n_rows if problem.pages is None else problem.pages.consecutive
     for start in range(0, problem.n_rows, size):
         some, labels = slice(start, min(start + size, problem.n_rows)), problem.labels
         part = Binary(labels.signs[some], labels.weights[some])

@@ -134,7 +134,7 @@ def rows_per_call(problem: Problem, order: str) -> int:
     """Rows that one kernel call may visit, so that rows on disk fit into memory."""
     if problem.pages is None:
         return ORDER_ROWS
-    return problem.pages.neighbours if order == "cyclic" else problem.pages.scattered
+    return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
 
 
 def give_back(problem: Problem, order: str, done: Any) -> None:

@@ -27,7 +27,7 @@ class Walk:
 
     start: FloatArray  # heads x features
     start_bias: FloatArray
-    vectors: Matrix  # one per row, an array or a CSR array
+    vectors: Any  # one per row, an array or a CSR array
     moves: Moves
     x0: float
 

@@ -1,41 +1,66 @@
-"""The studio: a page in the browser that plays what the real kernels did.
+"""The studio: a page in the browser that plays the updates of an algorithm.
 
-In a notebook, the package itself is what is called, since it has the name: `rb.studio(X, y)`.
+The package is callable, because its name is also that of the function for notebooks: `rb.studio(X, y)`.
 """
 
 from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from ..array_types import MatrixLike
 
 
 class _Studio(ModuleType):
-    """A package that can be called: importing a part of it would put it in the place of a function of its name."""
+    """A callable package: importing a submodule would replace a function of the same name."""
 
     def __call__(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
         algorithm: str = "perceptron",
-        columns: Any = None,
+        columns: Sequence[str | int] | None = None,
         degree: int = 1,
         seed: int = 0,
         **knobs: Any,
     ) -> Any:
-        """Watch an algorithm learn from rows, in a notebook: step by step, forwards and backwards.
+        """Show an algorithm learning from data in a notebook, update by update, forward and backward.
 
         Needs the extra `rosenblatt[notebook]`.
 
         Parameters
         ----------
-        X, y : rows and their labels, of 2 to 6 classes
-        algorithm : the name of one, such as "perceptron", "pocket", "soft-margin"; the page can change it
-        columns : two of X's columns, by name or position; None: its first two principal components, where it has more than two
-        degree : of polynomials of the two, 1 to 5
-        seed : of everything that is drawn
-        **knobs : the algorithm's parameters, such as margin=0.5 or C=10
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            At least two columns.
+        y : array-like of shape (n_samples,)
+            Labels of 2 to 6 classes.
+        algorithm : str, default="perceptron"
+            A name from the catalog, such as "pocket" or "soft-margin"; it can be changed on the page.
+        columns : pair of str or int, default=None
+            The two columns to show, by name or position. By default both columns of X, or the first two principal components if
+            X has more than two.
+        degree : int, default=1
+            Degree of the boundary, 1 (a line) to 5.
+        seed : int, default=0
+            Seed of random orders.
+        **knobs
+            Parameters of the algorithm, such as margin=0.5 or C=10.
+
+        Returns
+        -------
+        widget : anywidget.AnyWidget
+            The page, which the notebook shows.
+
+        See Also
+        --------
+        rosenblatt.Perceptron.show : The run of a fitted model.
         """
         from .notebook import studio
 

@@ -1,4 +1,4 @@
-"""What Python answers to the page, whoever carries the words: a server, or a notebook."""
+"""Answers to the page, independent of the transport: a server over HTTP, or a notebook by messages."""
 
 from __future__ import annotations
 
@@ -12,56 +12,61 @@ from .recording import run
 from .request import RequestError
 from .table import table_of_bytes
 
-COMPUTED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"/api/run": run, "/api/proof": prove}
-TABLE = "/api/table"
+HANDLERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"/api/run": run, "/api/proof": prove}
+TABLE_PATH = "/api/table"
+MAX_INTEGER_DIGITS = 400  # longer integers are larger than any float
 
 
 def answer(path: str, body: bytes) -> bytes:
-    """The answer to a request in JSON, as JSON; what is wrong with it is a RequestError."""
-    return written(COMPUTED[path](parsed(body)))
+    """Answer a JSON request with JSON; raise `RequestError` if the request is not valid."""
+    return encode_json(HANDLERS[path](decode_json(body)))
 
 
-def table(name: str, body: bytes, label: str | None = None) -> bytes:
-    """The table in a file, as JSON."""
-    return written(table_of_bytes(name, body, label))
+def answer_table(name: str, body: bytes, label: str | None = None) -> bytes:
+    """Return the table in a file as JSON."""
+    return encode_json(table_of_bytes(name, body, label))
 
 
-def told(error: RequestError) -> dict[str, Any]:
-    """What is wrong with a request, for the page."""
+def answer_message(message: Any, buffers: Sequence[Any] = ()) -> dict[str, Any]:
+    """Answer a message of a page in a notebook, with the message's view and id; a file comes as a buffer."""
+    known = {name: message.get(name) for name in ("view", "id")} if isinstance(message, dict) else {}
+    try:
+        return known | {"answer": _handle_message(message, buffers)}
+    except RequestError as error:
+        return known | error_json(error)
+    except Exception as error:
+        return known | {"error": internal_error(error)}
+
+
+def _handle_message(message: Any, buffers: Sequence[Any]) -> dict[str, Any]:
+    if not isinstance(message, dict):
+        raise RequestError("a message must be an object with a path, {...}")
+    path, _, query = str(message.get("path")).partition("?")
+    if path == TABLE_PATH and len(buffers) == 1:
+        given = {name: values[0] for name, values in parse_qs(query).items()}
+        return table_of_bytes(given.get("name", "table.csv"), bytes(buffers[0]), given.get("label") or None)
+    if path not in HANDLERS or not isinstance(message.get("body"), dict):
+        raise RequestError(f"unknown path {path[:60]!r}, or a body that does not belong to it")
+    return HANDLERS[path](message["body"])
+
+
+def error_json(error: RequestError) -> dict[str, Any]:
+    """Return an error for the page."""
     return {"error": str(error)} | ({"headers": error.headers} if error.headers else {})
 
 
-def reply(asked: Any, buffers: Sequence[Any] = ()) -> dict[str, Any]:
-    """The answer to a message of a page in a notebook, with what the messenger knows it by; a file comes as a buffer."""
-    known = {name: asked.get(name) for name in ("view", "id")} if isinstance(asked, dict) else {}
+def internal_error(error: Exception) -> str:
+    """Return the message for an unexpected exception."""
+    return f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
+
+
+# --- JSON
+
+
+def decode_json(body: bytes) -> dict[str, Any]:
+    """Parse a JSON object with finite numbers; raise `RequestError` otherwise."""
     try:
-        return known | {"answer": _answered(asked, buffers)}
-    except RequestError as error:
-        return known | told(error)
-    except Exception as error:
-        return known | {"error": fault(error)}
-
-
-def _answered(asked: Any, buffers: Sequence[Any]) -> dict[str, Any]:
-    if not isinstance(asked, dict):
-        raise RequestError("a message must be an object with a path, {...}")
-    path, _, query = str(asked.get("path")).partition("?")
-    if path == TABLE and len(buffers) == 1:
-        said = {name: values[0] for name, values in parse_qs(query).items()}
-        return table_of_bytes(said.get("name", "table.csv"), bytes(buffers[0]), said.get("label") or None)
-    if path not in COMPUTED or not isinstance(asked.get("body"), dict):
-        raise RequestError(f"nothing is known of {path[:60]!r} with such a body")
-    return COMPUTED[path](asked["body"])
-
-
-def fault(error: Exception) -> str:
-    """What went wrong here, in a sentence."""
-    return f"a fault of ours: {type(error).__name__}: {' '.join(str(error).split())}"
-
-
-def parsed(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body.decode(), parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+        found = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_parse_float, parse_int=_parse_int)
     except UnicodeDecodeError as error:
         raise RequestError(f"the request is not UTF-8 at byte {error.start}") from None
     except RecursionError:
@@ -73,21 +78,22 @@ def parsed(body: bytes) -> dict[str, Any]:
     return found
 
 
-def written(answer: dict[str, Any]) -> bytes:
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+def encode_json(value: dict[str, Any]) -> bytes:
+    """Return compact JSON in UTF-8."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
-def _no_number(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-def _whole(text: str) -> int:
-    if len(text) > 400:  # beyond all floats
+def _parse_int(text: str) -> int:
+    if len(text) > MAX_INTEGER_DIGITS:
         raise ValueError(f"a number of {len(text):,} digits is too large")
     return int(text)
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise ValueError(f"{text[:20]} is too large")

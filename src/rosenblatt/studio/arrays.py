@@ -7,15 +7,18 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from ..array_types import Array
 
 TYPES: dict[str, np.dtype[Any]] = {"f64": np.dtype("<f8"), "f32": np.dtype("<f4"), "i32": np.dtype("<i4")}
 Packed = dict[str, str]
 
 
-def packed(array: Any, kind: str) -> Packed:
-    """An `OverflowError` where a number is not finite.
+def pack(array: ArrayLike, kind: str) -> Packed:
+    """Encode an array; raise `OverflowError` if a number is not finite.
 
-    >>> packed([1, 2], "i32")
+    >>> pack([1, 2], "i32")
     {'i32': 'AQAAAAIAAAA='}
     """
     values = np.ascontiguousarray(array, TYPES[kind])
@@ -24,17 +27,17 @@ def packed(array: Any, kind: str) -> Packed:
     return {kind: base64.b64encode(values.tobytes()).decode("ascii")}
 
 
-def unpacked(found: Packed, *shape: int) -> Any:
-    """The array again, flat or in a shape.
+def unpack(packed: Packed, *shape: int) -> Array:
+    """Decode an array, flat or in the given shape.
 
-    >>> unpacked(packed([[1.5, 2.0]], "f64"), 1, 2).tolist()
+    >>> unpack(pack([[1.5, 2.0]], "f64"), 1, 2).tolist()
     [[1.5, 2.0]]
     """
-    ((kind, text),) = found.items()
+    ((kind, text),) = packed.items()
     values = np.frombuffer(base64.b64decode(text), TYPES[kind])
     return values.reshape(shape) if shape else values
 
 
-def finite(value: Any) -> float | None:
-    """A number as JSON can hold it: what is not finite is null."""
+def finite(value: float | None) -> float | None:
+    """Return a number that JSON can hold: None if it is not finite."""
     return None if value is None or not math.isfinite(value) else float(value)

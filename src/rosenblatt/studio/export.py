@@ -1,4 +1,7 @@
-"""The page as one file that works from a disk, without a network and without Python."""
+"""The page as one HTML file that works from disk, without a network and without Python.
+
+Style, modules and data are inside, and a content security policy forbids everything else.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .bundler import BundleError, script
-from .page_data import exported
-
-# --- The page as one HTML file that loads nothing: style, modules and data are inside, and the network is forbidden.
+from .bundler import BundleError, bundle_modules
+from .page_data import export_page
 
 INDEX = "index.html"
 _CHARSET = '<meta charset="utf-8">'
@@ -27,13 +28,13 @@ _LOADED = re.compile(r"@import|url\(\s*[\"']?(?!data:|#)", re.IGNORECASE)
 
 
 def bundle(files: Mapping[str, bytes], data: Mapping[str, Any]) -> str:
-    """index.html, with everything that it refers to in it, and a policy that allows just that."""
+    """Return index.html with everything it refers to inside, and a policy that allows just that."""
     texts = {name: _text(name, content) for name, content in files.items() if name.endswith((".html", ".css", ".js"))}
     page = texts[INDEX]
     styles = [_css(texts, found["file"]) for found in _STYLE.finditer(page)]
     entry = _only(page, _SCRIPT, '<script type="module" src="main.js"></script>')["file"]
-    code = script(texts, posixpath.normpath(entry))
-    # Functions, since what is put in may have backslashes.
+    code = bundle_modules(texts, posixpath.normpath(entry))
+    # Functions as replacements, because the texts may contain backslashes.
     parts = iter(styles)
     page = _STYLE.sub(lambda _: f"<style>{next(parts)}</style>", page)
     _check_rest(_SCRIPT.sub("", _STYLE.sub("", texts[INDEX])))
@@ -43,26 +44,26 @@ def bundle(files: Mapping[str, bytes], data: Mapping[str, Any]) -> str:
 
 
 def with_data(page: str, data: Mapping[str, Any]) -> str:
-    """index.html with its data inside; nothing in them can end the script that they are in."""
+    """Return index.html with the page's data inside."""
     return _once(page, _DATA, _DATA.replace("></", f">{embedded(data)}</"))
 
 
 def embedded(data: Mapping[str, Any]) -> str:
-    """JSON for a script of HTML: the names of classes come from anybody's files."""
+    """Return JSON that is safe inside a script element, since class names come from files."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for unsafe in "<>&\u2028\u2029":
         text = text.replace(unsafe, f"\\u{ord(unsafe):04x}")
-    return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair is \udc80 again, as JSON writes it
+    return text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate is escaped, as in JSON
 
 
 def _check_rest(page: str) -> None:
-    """What an export has no file for, and what its policy forbids."""
+    """Raise if the page refers to other files or has inline code that the policy forbids."""
     left = _REFERENCE.search(page)
     if left is not None:
-        raise BundleError(f"{INDEX} refers to {left['file']}, which one file cannot")
+        raise BundleError(f"{INDEX} refers to {left['file']}, which cannot be part of one file")
     inline = _INLINE.search(page)
     if inline is not None:
-        raise BundleError(f"{INDEX} has {inline.group().strip()!r} in it, which its policy forbids")
+        raise BundleError(f"{INDEX} contains {inline.group().strip()!r}, which the policy forbids")
 
 
 def _policy(code: str, styles: list[str]) -> str:
@@ -77,17 +78,17 @@ def _digest(text: str) -> str:
 
 def _css(texts: Mapping[str, str], name: str) -> str:
     if posixpath.normpath(name) not in texts:
-        raise BundleError(f"{INDEX} refers to {name}, and there is no such file in the page")
+        raise BundleError(f"{INDEX} refers to {name}, which is not a file of the page")
     css = texts[posixpath.normpath(name)]
     if _LOADED.search(css):
-        raise BundleError(f"{name} loads other files, by @import or url(), which one file cannot")
+        raise BundleError(f"{name} loads other files with @import or url(), which cannot be part of one file")
     if re.search("</style|<!--", css, re.IGNORECASE):
-        raise BundleError(f"{name} has </style or <!-- in it, which would end the style of an export")
+        raise BundleError(f"{name} contains </style or <!--, which would end the style element")
     return css
 
 
 def _text(name: str, content: bytes) -> str:
-    """A browser counts \\r\\n as \\n before it compares digests."""
+    """Decode a file; browsers replace \\r\\n by \\n before they compare digests."""
     try:
         return content.decode().replace("\r\n", "\n").removeprefix("\ufeff")
     except UnicodeDecodeError:
@@ -97,17 +98,17 @@ def _text(name: str, content: bytes) -> str:
 def _only(page: str, pattern: re.Pattern[str], example: str) -> re.Match[str]:
     found = list(pattern.finditer(page))
     if len(found) != 1:
-        raise BundleError(f"{INDEX} must have {example} once, and has it {len(found)} times")
+        raise BundleError(f"{INDEX} must contain {example} once, found {len(found)} times")
     return found[0]
 
 
 def _once(page: str, what: str, instead: str) -> str:
     if page.count(what) != 1:
-        raise BundleError(f"{INDEX} must have {what} once, and has it {page.count(what)} times")
+        raise BundleError(f"{INDEX} must contain {what} once, found {page.count(what)} times")
     return page.replace(what, instead)
 
 
-# --- The files of the page: all that there are, read at once, so that nothing else can ever be served.
+# --- Files of the page
 
 PAGE = Path(__file__).parent / "page"
 TYPES = {
@@ -120,14 +121,14 @@ TYPES = {
 
 
 def page_files(folder: Path = PAGE) -> dict[str, bytes]:
-    """What a browser may ask for, by its path in the page: "index.html", "model/state.js", ..."""
+    """Read all files of the page, by path: "index.html", "model/state.js", ... Only these are served."""
     found = sorted(path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
-# ---
+# --- Export
 
 
 def export(table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> str:
-    """HTML with the recorded runs inside: all algorithms on the starting data, some on all presets, and the tour's."""
-    return bundle(page_files(), exported(table, state))
+    """Return the page as HTML with recorded runs: all algorithms on the first state, some on all presets, and the tour."""
+    return bundle(page_files(), export_page(table, state))

@@ -1,28 +1,28 @@
-"""The knobs: which parameters of an algorithm the page shows, between which ends, and what they are where nothing is said."""
+"""The knobs of the page: which parameters of an algorithm it shows, with range, default and help text."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ..catalog import Algorithm
 
-# What the page can play; longer runs are refused, or cut where their length shows only on the way.
-MOST_UPDATES = 10_000
+# The longest run that the page plays.
+MAX_UPDATES = 10_000
 
 Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Knob:
-    """`kind`: number, choice, flag or weights. `where` says which estimators show it, from all their parameters."""
+    """A parameter with its range and texts. `where` decides from all parameters of an algorithm whether it is shown."""
 
     name: str
     title: str
     help: str
-    kind: str = "number"
+    kind: Literal["number", "choice", "flag", "weights"] = "number"
     default: Any = None
     low: float | None = None
     high: float | None = None
@@ -32,8 +32,8 @@ class Knob:
     choices: tuple[tuple[Any, str], ...] = ()
     where: Callable[[Options], bool] = lambda _: True
 
-    def told(self) -> dict[str, Any]:
-        """For the page."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the knob for the page."""
         return {
             "name": self.name, "title": self.title, "help": self.help, "kind": self.kind, "default": self.default,
             "low": self.low, "high": self.high, "log": self.log, "whole": self.whole, "optional": self.optional,
@@ -42,92 +42,93 @@ class Knob:
 
 
 def is_batch(options: Options) -> bool:
+    """Return whether an algorithm updates with all rows at once."""
     return "batch" in (str(options.get("update", ""))[:5], str(options.get("solver", ""))[:5])
 
 
-def _row_by_row(options: Options) -> bool:
+def _is_online(options: Options) -> bool:
     return not is_batch(options) and options.get("solver") != "minimum"
 
 
-def _sweeps(options: Options) -> bool:
+def _has_updates(options: Options) -> bool:
     return options.get("solver") != "minimum"
 
 
 KNOBS = {
     knob.name: knob
     for knob in (
-        Knob("margin", "margin b", "A row is corrected where y · score ≤ b.", default=0.0, low=0.0, high=10.0),
+        Knob("margin", "margin b", "A point triggers an update if y · score ≤ b.", default=0.0, low=0.0, high=10.0),
         Knob(
             "step", "step ρ", "How far one update moves the weights.",
-            default=1.0, low=0.001, high=1000.0, log=True, where=_sweeps,
+            default=1.0, low=0.001, high=1000.0, log=True, where=_has_updates,
         ),
         Knob(
-            "schedule", "schedule of ρ", "Steps as long as the first, or shorter from update to update k.",
-            kind="choice", default="constant", where=_sweeps,
+            "schedule", "schedule of ρ", "Constant steps, or steps that shrink with the number k of the update.",
+            kind="choice", default="constant", where=_has_updates,
             choices=(("constant", "constant"), ("1/k", "ρ/k"), ("1/sqrt(k)", "ρ/√k")),
         ),
         Knob(
-            "init", "start", "The weights before the first update.", kind="choice", default="zeros",
-            choices=(("zeros", "zeros"), ("sum", "sum of all y·x"), ("given", "given")),
+            "init", "first weights", "The weights before the first update.", kind="choice", default="zeros",
+            choices=(("zeros", "zeros"), ("sum", "sum of all y·x"), ("given", "given below")),
         ),
-        Knob("start", "given start", "Weight 0 first; used where the start is “given”.", kind="weights", optional=True),
+        Knob("start", "w₀, w₁, …", "The first weights, w₀ first.", kind="weights", optional=True),
         Knob(
-            "order", "order of rows",
-            "Which row comes next: one after the other; shuffled each pass; drawn with replacement; drawn from the wrong ones.",
-            kind="choice", default="cyclic", where=_row_by_row,
+            "order", "order of points",
+            "Which point comes next: in turn; shuffled in each pass; drawn at random; drawn from the misclassified points.",
+            kind="choice", default="cyclic", where=_is_online,
             choices=(("cyclic", "cyclic"), ("permuted", "permuted"), ("random", "random"), ("mistakes", "mistakes only")),
         ),
         Knob(
-            "max_updates", "updates T", "The run ends after so many updates at the latest.",
-            default=1000, low=1, high=MOST_UPDATES, log=True, whole=True, where=_sweeps,
+            "max_updates", "stop after … updates", "The run stops after this many updates at the latest.",
+            default=1000, low=1, high=MAX_UPDATES, log=True, whole=True, where=_has_updates,
         ),
         Knob(
-            "max_iter", "passes", "The run ends after so many passes over the rows; empty: no limit.",
+            "max_iter", "stop after … passes", "The run stops after this many passes over the points; empty: no limit.",
             low=1, high=10_000, log=True, whole=True, optional=True,
         ),
         Knob(
-            "w_max", "largest |w|", "The run ends when the weights are longer than this; empty: no limit.",
+            "w_max", "stop when |w| exceeds", "The run stops when the weight vector is longer than this; empty: no limit.",
             low=0.01, high=1e6, log=True, optional=True,
         ),
         Knob(
-            "tol", "tolerance", "The run ends after a step shorter than this; empty: no limit.",
+            "tol", "tolerance", "The run stops after a step shorter than this; empty: no limit.",
             low=1e-9, high=10.0, log=True, optional=True,
-            where=lambda options: "order" not in options or not _row_by_row(options),
+            where=lambda options: "order" not in options or not _is_online(options),
         ),
-        Knob("C", "C", "What a row on the wrong side costs.", default=1.0, low=0.001, high=1000.0, log=True,
+        Knob("C", "C", "The cost of a point inside the margin.", default=1.0, low=0.001, high=1000.0, log=True,
              where=lambda options: options.get("variant") != "PA"),
-        Knob("r", "r", "The larger, the smaller the steps.", default=1.0, low=0.001, high=1000.0, log=True),
+        Knob("r", "r", "Larger values make smaller steps.", default=1.0, low=0.001, high=1000.0, log=True),
         Knob(
-            "variant", "variant", "How far a step goes.", kind="choice", default="PA-I",
+            "variant", "variant", "The rule for the length of a step.", kind="choice", default="PA-I",
             choices=(("PA", "PA"), ("PA-I", "PA-I"), ("PA-II", "PA-II")),
         ),
         Knob(
-            "loss", "loss", "What a row inside the margin costs.", kind="choice", default="hinge",
+            "loss", "loss", "The cost of a point inside the margin.", kind="choice", default="hinge",
             choices=(("hinge", "hinge"), ("squared_hinge", "squared hinge")),
         ),
-        Knob("alpha", "alpha", "What the squared length of the weights costs.", default=0.0, low=0.0, high=100.0),
+        Knob("alpha", "alpha", "The cost of the squared length of the weights.", default=0.0, low=0.0, high=100.0),
         Knob(
             "multiclass", "several classes",
-            "How more than two classes are told apart: all in one run; each against the rest; each pair, by votes.",
+            "How more than two classes are learned: all in one run; each against the rest; each pair, by votes.",
             kind="choice", default="joint",
             choices=(
                 ("joint", "together"), ("ovr", "against the rest"), ("ovo", "in pairs"), ("crammer_singer", "Crammer-Singer"),
             ),
         ),
-        Knob("fit_intercept", "intercept", "Whether the plane may leave the origin.", kind="flag", default=True),
+        Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag", default=True),
         Knob("penalize_intercept", "penalize intercept", "Whether the intercept counts in |w|.", kind="flag", default=False),
         Knob(
-            "vote_count", "what a vote weighs", "The rows that a hypothesis met; with or without the one it was born on.",
+            "vote_count", "weight of a vote", "The points that a line survived; with or without the point that created it.",
             kind="choice", default="lifetime", choices=(("lifetime", "lifetime"), ("survivals", "survivals")),
             where=lambda options: options.get("keep") == "vote",
         ),
     )
 }  # fmt: skip
-PSEUDO = {"schedule": "step", "start": "init"}  # knobs that are no parameters, and the parameters they go with
+EXTRA_KNOBS = {"schedule": "step", "start": "init"}  # knobs that are not parameters, with the parameter they belong to
 
-# What differs from estimator to estimator.
+# Differences of knobs by estimator.
 _JOINT_OR_REST = ("joint", "ovr")
-_OTHERWISE: dict[str, dict[str, dict[str, Any]]] = {
+_ESTIMATOR_KNOBS: dict[str, dict[str, dict[str, Any]]] = {
     "Perceptron": {"multiclass": {"choices": _JOINT_OR_REST}},
     "PassiveAggressive": {
         "multiclass": {"choices": _JOINT_OR_REST},
@@ -136,33 +137,41 @@ _OTHERWISE: dict[str, dict[str, dict[str, Any]]] = {
     "AROW": {
         "multiclass": {"choices": _JOINT_OR_REST},
         "order": {"choices": ("cyclic", "permuted", "random")},
-        "max_iter": {"default": 10, "high": 100, "optional": False, "help": "Passes over the rows."},
+        "max_iter": {"default": 10, "high": 100, "optional": False, "help": "Passes over the points."},
     },
     "MaxMargin": {
         "multiclass": {"choices": ("ovr", "ovo"), "default": "ovr"},
-        "tol": {"default": 1e-6, "optional": False, "high": 0.1, "help": "The gap that may be left to the widest margin."},
+        "tol": {"default": 1e-6, "optional": False, "high": 0.1, "help": "The accepted gap to the widest margin."},
     },
     "SoftMargin": {
         "multiclass": {"choices": ("ovr", "ovo", "crammer_singer"), "default": "ovr"},
-        "tol": {"default": 1e-3, "optional": False, "high": 0.1, "help": "The gap that may be left to the minimum."},
+        "tol": {"default": 1e-3, "optional": False, "high": 0.1, "help": "The accepted gap to the minimum."},
     },
     "NonlinearMSE": {
         "order": {"choices": ("cyclic", "permuted", "random")},
-        "step": {"default": None, "optional": True, "help": "How far one update moves the weights; empty: as the rows ask."},
-        "tol": {"default": 1e-6, "optional": False, "help": "The run ends at a gradient or a step as short as this."},
+        "step": {
+            "default": None,
+            "optional": True,
+            "help": "How far one update moves the weights; empty: chosen from the points.",
+        },
+        "tol": {"default": 1e-6, "optional": False, "help": "The run stops when a gradient or step is shorter than this."},
     },
 }
-# Parameters that nobody would turn: the tolerance of a solver that has no need of it.
-_HIDDEN = {"LinearMSE": ("tol",), "MaxMargin": ("max_iter",), "SoftMargin": ("max_iter",)}
+# Parameters that are not shown because they hardly matter.
+_HIDDEN_KNOBS = {"LinearMSE": ("tol",), "MaxMargin": ("max_iter",), "SoftMargin": ("max_iter",)}
 
 
 def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:
-    """Those parameters that there is a knob for, without those that the registry fixes by a word: these name the algorithm."""
+    """Return the knobs of an algorithm, without parameters that the catalog fixes to a string, since they define it."""
     options, found = algorithm.options, {}
-    own = inspect.signature(algorithm.estimator).parameters
+    parameters = inspect.signature(algorithm.estimator).parameters
     for name, knob in KNOBS.items():
         fixed = algorithm.parameters.get(name)
-        if PSEUDO.get(name, name) not in own or isinstance(fixed, str) or name in _HIDDEN.get(algorithm.name, ()):
+        if (
+            EXTRA_KNOBS.get(name, name) not in parameters
+            or isinstance(fixed, str)
+            or name in _HIDDEN_KNOBS.get(algorithm.name, ())
+        ):
             continue
         if not knob.where(options):
             continue
@@ -173,8 +182,8 @@ def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:
 
 
 def knob_for(estimator: str, name: str) -> Knob:
-    """A knob as an estimator has it, if it does."""
-    knob, other = KNOBS[name], dict(_OTHERWISE.get(estimator, {}).get(name, {}))
-    if "choices" in other:
-        other["choices"] = tuple(choice for choice in knob.choices if choice[0] in other["choices"])
-    return replace(knob, **other)
+    """Return a knob with the differences of an estimator."""
+    knob, changes = KNOBS[name], dict(_ESTIMATOR_KNOBS.get(estimator, {}).get(name, {}))
+    if "choices" in changes:
+        changes["choices"] = tuple(choice for choice in knob.choices if choice[0] in changes["choices"])
+    return replace(knob, **changes)

@@ -1,4 +1,4 @@
-"""The studio in a notebook: of rows and labels, or of a model that is fitted."""
+"""The studio in a notebook: for rows and labels, or for the run of a fitted model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
+from ..array_types import FloatArray, IntArray
 from ..estimators.base import row_weights
+from ..estimators.online import OnlineClassifier
+from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
 from ..online.update_log import UpdateLog
@@ -17,36 +20,54 @@ from ..svm.not_separable import NotSeparable
 from .code import code_of
 from .curves import Data, margins_of
 from .export import bundle, page_files
-from .fitting import MOST_ENTRIES, Fit, fit_quietly, parameters_of
-from .knobs import MOST_UPDATES, is_batch
+from .fitting import MAX_LOG_ENTRIES, Fit, fit_quietly, parameters_of
+from .knobs import MAX_UPDATES, is_batch
 from .menu import algorithm_of, knobs_set
-from .page_data import opened, page_data, requests_of
+from .page_data import open_page, page_data, requests_of
 from .proof import proof_of
 from .recording import record
-from .request import Asked, RequestError, asked
+from .request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
-from .table import Flat, flat
+from .table import PlaneData, to_plane
 
-# --- What would make a fitted model again from its rows: whether it was fitted on these, and with which weights.
+# Relative tolerances for equal weights, and for equal margins, which may have been computed from float32 rows.
+WEIGHTS_RTOL, MARGINS_RTOL = 1e-6, 1e-4
 
-# How far weights may be apart that are the same up to rounding; and margins, which were taken from float32 rows, perhaps.
-CLOSE, MARGINS_CLOSE = 1e-6, 1e-4
+NEW_RUN = "This is a new run on these points."
+# Parameters that do not change the result of a run, or that are mentioned separately.
+UNMENTIONED = ("log", "n_jobs", "verbose", "random_state", "max_updates", "max_iter", "certify", "inseparable")
+WEIGHTED = "The model was fitted with sample weights; errors, loss and proof on this page count every point once."
+NOT_REPRODUCED = (
+    "Only the result is shown: a fit on these points gives other weights. "
+    "The model may have been fitted with sample weights, in chunks, or on other rows."
+)
+RANDOM = "Only the result is shown: with random_state=None, every fit is different."
+
+
+# --- Fitting a model again from its rows
 
 
 @dataclass(frozen=True)
-class Remade:
-    """parameters : the model's own, of classes that are numbered
-    weights : of the rows, beside those of their classes; None: they were fitted without
-    again : whether a fit with both leads to the same; None: it cannot be told, since every fit draws other rows
+class Rebuilt:
+    """How to fit a model again.
+
+    Attributes
+    ----------
+    parameters : dict
+        The model's parameters, for classes that are numbered from 0.
+    weights : ndarray or None
+        Sample weights in addition to class weights.
+    reproduces : bool or None
+        Whether a fit with both gives the same model; None if it cannot be known, since every fit draws another order.
     """
 
     parameters: dict[str, Any]
-    weights: Any
-    again: bool | None
+    weights: FloatArray | None
+    reproduces: bool | None
 
 
-def remade(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> Remade:
-    """X, codes : the rows that a model was fitted on, and the places of their classes among its own."""
+def rebuild(model: Any, log: UpdateLog | None, X: FloatArray, codes: IntArray) -> Rebuilt:
+    """Find out how to fit a model again from its training rows and the positions of their classes."""
     given = dict(model.get_params(deep=False))
     if isinstance(each := given.get("class_weight"), dict):
         given["class_weight"] = {at: each.get(label, 1.0) for at, label in enumerate(model.classes_.tolist())}
@@ -56,48 +77,51 @@ def remade(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> Remade:
         own = np.zeros(0) if own is None else own[np.unique(log.rows)] if log is not None and log.is_compact else own
         if np.array_equal(weights, own):
             weights = None
-        elif log is not None and log.is_compact:  # those of the other rows are gone
-            return Remade(given, None, False)
+        elif log is not None and log.is_compact:  # the weights of the other rows are not known
+            return Rebuilt(given, None, False)
         else:
             given["class_weight"] = None
-    if given.get("random_state", 0) is None and _draws(given):
-        return Remade(given, weights, False if model.stop_.reason == "chunk" else None)
+    if given.get("random_state", 0) is None and _is_random(given):
+        return Rebuilt(given, weights, False if model.stop_.reason == "chunk" else None)
     quiet = {name: value for name, value in (("verbose", 0), ("warm_start", False), ("log", True)) if name in given}
     try:
         found = fit_quietly(type(model)(**given | quiet), X, codes, weights)
     except (RequestError, NotSeparable):
-        return Remade(given, weights, False)
-    return Remade(given, weights, _same(model, log, found))
+        return Rebuilt(given, weights, False)
+    return Rebuilt(given, weights, _is_same(model, log, found))
 
 
-def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: Any) -> None:
-    """Raise where a model was fitted on other rows or labels, as far as it has kept what tells them."""
-    kept = _logged(log, X, codes) if log is not None else _at_their_margins(model, X, codes)
-    if not kept:
-        raise ValueError("X and y must be what it was fitted on")
+def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: IntArray) -> None:
+    """Raise if a model was fitted on other rows or labels, as far as the model knows them."""
+    same = _matches_log(log, X, codes) if log is not None else _matches_margins(model, X, codes)
+    if not same:
+        raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
 
 
 def is_weighted(model: Any, log: UpdateLog | None) -> bool:
-    """Whether rows are known to count differently."""
-    return getattr(model, "class_weight", None) is not None or (log is not None and bool(log._problem.labels.weights.size))
+    """Return whether rows are known to have different weights."""
+    return model.get_params(deep=False).get("class_weight") is not None or (
+        log is not None and bool(log._problem.labels.weights.size)
+    )
 
 
-def _draws(given: dict[str, Any]) -> bool:
-    """Whether rows come in an order that is drawn."""
+def _is_random(given: dict[str, Any]) -> bool:
+    """Return whether the order of the rows is random."""
     return given.get("order", "cyclic") != "cyclic" and not is_batch(given) and given.get("solver") != "minimum"
 
 
-def _same(model: Any, log: UpdateLog | None, found: Any) -> bool:
+def _is_same(model: Any, log: UpdateLog | None, found: Any) -> bool:
     if log is not None:
         other = found.log_
-        return np.array_equal(log.rows, other.rows) and bool(np.allclose(log.steps, other.steps, rtol=CLOSE, atol=0.0))
+        return np.array_equal(log.rows, other.rows) and bool(np.allclose(log.steps, other.steps, rtol=WEIGHTS_RTOL, atol=0.0))
     if "coef_" not in vars(model):
         return False
-    mine, its = (np.column_stack([each.intercept_, each.coef_]) for each in (model, found))
-    return bool(np.linalg.norm(mine - its) <= CLOSE * np.linalg.norm(mine))
+    first, second = (np.column_stack([each.intercept_, each.coef_]) for each in (model, found))
+    return bool(np.linalg.norm(first - second) <= WEIGHTS_RTOL * np.linalg.norm(first))
 
 
-def _logged(log: UpdateLog, X: Any, codes: Any) -> bool:
+def _matches_log(log: UpdateLog, X: Any, codes: IntArray) -> bool:
+    """Return whether rows and classes are those of a log."""
     problem = log._problem
     if log.is_compact:
         moved, problem = np.unique(log.rows), log.compact()._problem
@@ -108,13 +132,13 @@ def _logged(log: UpdateLog, X: Any, codes: Any) -> bool:
         X, codes = X[moved], codes[moved]
     labels = problem.labels
     own = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
-    rows, mine = sp.csr_array(X), sp.csr_array(problem.matrix())
-    return np.array_equal(codes, own) and rows.shape == mine.shape and not (rows != mine).nnz
+    given, logged = sp.csr_array(X), sp.csr_array(problem.matrix())
+    return np.array_equal(codes, own) and given.shape == logged.shape and not (given != logged).nnz
 
 
-def _at_their_margins(model: Any, X: Any, codes: Any) -> bool:
-    """Whether rows are as far from the planes as the machines say, where a model has such."""
-    if not hasattr(model, "canonical_"):
+def _matches_margins(model: Any, X: Any, codes: IntArray) -> bool:
+    """Return whether rows have the margins that an SVM has kept."""
+    if not isinstance(model, MarginClassifier):
         return True
     known, k = model.canonical_, len(model.classes_)
     if known.shape[1] != len(codes):
@@ -123,66 +147,60 @@ def _at_their_margins(model: Any, X: Any, codes: Any) -> bool:
     weights = np.column_stack([model.intercept_, model.coef_])
     margins, counted = margins_of(weights, Data(X, codes, k, scheme, 1.0))
     counted = counted & np.isfinite(known)
-    apart = abs(np.where(counted, known - margins, 0.0)).max()
-    return bool(apart <= MARGINS_CLOSE * (1.0 + abs(np.where(counted, known, 0.0)).max()))
+    difference = abs(np.where(counted, known - margins, 0.0)).max()
+    return bool(difference <= MARGINS_RTOL * (1.0 + abs(np.where(counted, known, 0.0)).max()))
 
 
-# ---
-
-AGAIN = "The run is a new one, on these points."
-# Parameters that do not change where a run leads, or that are spoken of otherwise.
-ELSE = ("log", "n_jobs", "verbose", "random_state", "max_updates", "max_iter", "certify", "inseparable")
-WEIGHTED = "Its rows were weighted; errors, loss and proof count each as one here."
-ELSEWHERE = (
-    "It is shown where it ended: a fit on these rows, each counted once, ends elsewhere. "
-    "Was it fitted with weights, in chunks, or on other rows?"
-)
-DRAWN = "It is shown where it ended: with random_state=None, each fit takes another way."
+# --- Widgets
 
 
 def studio(
     X: Any, y: Any, *, algorithm: str = "perceptron", columns: Any = None, degree: int = 1, seed: int = 0, **knobs: Any
 ) -> Any:
-    """`rb.studio`, which has its parameters."""
-    shown = flat(X, y, columns)
+    """Return the widget of `rb.studio`; its parameters are documented there."""
+    plane = to_plane(X, y, columns)
     plain = {name: _plain(value) for name, value in knobs.items()}
     runs = [{"algorithm": algorithm, "knobs": plain}]
-    state = {"data": shown.data, "degree": _plain(degree), "seed": _plain(seed), "runs": runs}
-    return _widget(opened("notebook", state=state), shown.note)
+    state = {"data": plane.data, "degree": _plain(degree), "seed": _plain(seed), "runs": runs}
+    return _widget(open_page("notebook", state=state), plane.note)
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as the page has them."""
+    """Convert NumPy numbers and arrays to Python's."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> Any:
-    """The run of a fitted model, as it was; where it cannot be drawn as it was, a new one on what can."""
+    """Return the widget of `model.show`: the run as it was, or a new one on the points that can be drawn."""
     check_is_fitted(model, "classes_")
     if X is None and y is None:
         X, y = _rows_of(model)
     elif X is None or y is None:
-        raise ValueError("X and y go together: give both, or neither")
-    shown = flat(X, y, columns)
-    log = getattr(model, "log_", None)
+        raise ValueError("pass both X and y, or neither")
+    plane = to_plane(X, y, columns)
+    log = _log_of(model)
     _check(model, log, X, y)
     state = {
-        "data": shown.data,
+        "data": plane.data,
         "seed": _seed(model),
         "runs": [{"algorithm": algorithm_of(model), "knobs": _knobs(model)}],
         "t": "end",
     }
-    if columns is not None or not _as_it_was(model, log, shown, X):
-        page = opened("notebook", state=state)
-        return _widget(page, f"{shown.note or ''} {_anew(model, page['recordings'][0])}".strip())
+    if columns is not None or not _is_playable(model, log, plane, X):
+        page = open_page("notebook", state=state)
+        return _widget(page, f"{plane.note or ''} {_new_run_note(model, page['recordings'][0])}".strip())
     page = page_data("notebook", state=state)
     request = requests_of(page, state)[0]
-    wanted, made = asked(request), remade(model, log, shown.points, shown.codes)
-    frames = path_of(Fit(model, made.parameters, {}), wanted) if log is None and made.again else None
-    run = record(model, shown.points, model.classes_[shown.codes], frames=frames, code=_code(wanted, model, made))
-    run["classes"] = list(range(len(model.classes_)))  # as the points have them
-    recording = {"request": request, "run": run, "proof": proof_of(wanted, model)}
-    return _widget({**page, "recordings": [recording]}, _about(model, log, made, wanted))
+    parsed, rebuilt = parse_request(request), rebuild(model, log, plane.points, plane.codes)
+    frames = path_of(Fit(model, rebuilt.parameters, {}), parsed) if log is None and rebuilt.reproduces else None
+    run = record(model, plane.points, model.classes_[plane.codes], frames=frames, code=_code(parsed, model, rebuilt))
+    run["classes"] = list(range(len(model.classes_)))  # the codes of the points
+    recording = {"request": request, "run": run, "proof": proof_of(parsed, model)}
+    return _widget({**page, "recordings": [recording]}, _note(model, log, rebuilt, parsed))
+
+
+def _log_of(model: Any) -> UpdateLog | None:
+    return model.log_ if isinstance(model, OnlineClassifier) else None
 
 
 def _widget(page: dict[str, Any], note: str | None) -> Any:
@@ -191,32 +209,30 @@ def _widget(page: dict[str, Any], note: str | None) -> Any:
     return Studio(bundle(page_files(), {**page, "note": note}))
 
 
-def _anew(model: Any, recording: dict[str, Any]) -> str:
-    """That a run is a new one, and what else it does not share with the model's."""
-    wanted, run = asked(recording["request"]), recording["run"]
-    other = _without_knobs(model, wanted)
-    log: UpdateLog | None = getattr(model, "log_", None)
-    if getattr(model, "class_weight", None) is None and is_weighted(model, log):
-        other.append("the weights of the rows")
-    said = AGAIN if not other else f"{AGAIN[:-1]}, and without {', '.join(other)}."
+def _new_run_note(model: Any, recording: dict[str, Any]) -> str:
+    """Say that a run is new, and how it differs from the model's."""
+    run = recording["run"]
+    missing = _unmatched_parameters(model, parse_request(recording["request"]))
+    log = _log_of(model)
+    if model.get_params(deep=False).get("class_weight") is None and is_weighted(model, log):
+        missing.append("the sample weights")
+    note = NEW_RUN if not missing else f"{NEW_RUN[:-1]}, without {', '.join(missing)}."
     if run["stop"]["reason"] == "updates" and log is not None and log.n_updates > run["updates"]:
-        said += (
-            f" It ends after {run['updates']:,} updates, where the model made {log.n_updates:,}: its plane may be a worse one."
-        )
-    return said
+        note += f" It stops after {run['updates']:,} updates; the model made {log.n_updates:,}, so its result may be better."
+    return note
 
 
-def _without_knobs(model: Any, wanted: Asked) -> list[str]:
-    """The parameters of a model that the page's knobs do not have or do not reach."""
-    new = wanted.choice.options | parameters_of(wanted)[0]
-    given = {name: value for name, value in model.get_params(deep=False).items() if name not in ELSE}
+def _unmatched_parameters(model: Any, request: RunRequest) -> list[str]:
+    """Return the parameters of a model that a request does not have."""
+    new = request.choice.options | parameters_of(request)[0]
+    given = {name: value for name, value in model.get_params(deep=False).items() if name not in UNMENTIONED}
     if is_batch(given):
-        given.pop("order", None)  # which all rows at once have none of
+        given.pop("order", None)  # has no meaning for batch updates
     return [f"{name}={_short(value)}" for name, value in given.items() if not _agree(value, new[name])]
 
 
 def _agree(value: Any, new: Any) -> bool:
-    """Whether a parameter is the same; "auto" is whatever it came to."""
+    """Return whether a parameter is the same; "auto" agrees with every value."""
     if isinstance(value, np.ndarray) or isinstance(new, np.ndarray):
         return np.array_equal(np.ravel(value), np.ravel(new))
     return bool(value == new) or (isinstance(value, str) and value == "auto")
@@ -227,70 +243,70 @@ def _short(value: Any) -> str:
     return "a function" if callable(value) else text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _about(model: Any, log: UpdateLog | None, made: Remade, wanted: Asked) -> str | None:
-    """What a picture of a model leaves out."""
-    said = [WEIGHTED] if is_weighted(model, log) else []
-    if other := [each for each in _without_knobs(model, wanted) if not each.startswith("class_weight=")]:
-        said.append(f"This run has {', '.join(other)}; no knob says so, and a knob that is turned makes a run without.")
-    if log is None and not made.again:
-        said.append(DRAWN if made.again is None else ELSEWHERE)
-    return " ".join(said) or None
+def _note(model: Any, log: UpdateLog | None, rebuilt: Rebuilt, request: RunRequest) -> str | None:
+    """Return what the page does not show of a model, or None."""
+    notes = [WEIGHTED] if is_weighted(model, log) else []
+    if unmatched := [each for each in _unmatched_parameters(model, request) if not each.startswith("class_weight=")]:
+        notes.append(f"This run has {', '.join(unmatched)}; changing a knob starts a run without.")
+    if log is None and not rebuilt.reproduces:
+        notes.append(RANDOM if rebuilt.reproduces is None else NOT_REPRODUCED)
+    return " ".join(notes) or None
 
 
 def _check(model: Any, log: UpdateLog | None, X: Any, y: Any) -> None:
-    """Raise where these are not the rows and labels of a model."""
+    """Raise if X and y are not the data of a model."""
     width = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
     if model.n_features_in_ != width:
-        raise ValueError(f"X has {width} columns, and this {type(model).__name__} was fitted on {model.n_features_in_}")
+        raise ValueError(f"X has {width} columns, but this {type(model).__name__} was fitted on {model.n_features_in_}")
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     classes, codes = np.unique(y, return_inverse=True)
     if not np.array_equal(classes, model.classes_) or (
         log is not None and not log.is_compact and len(y) != log._problem.n_rows
     ):
-        raise ValueError("X and y must be what it was fitted on")
+        raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
     check_rows(model, log, X, codes)
 
 
 def _rows_of(model: Any) -> tuple[Any, Any]:
-    """The rows that a model was fitted on, which its log refers to."""
-    log: UpdateLog | None = getattr(model, "log_", None)
+    """Return the training rows and labels from the log of a model."""
+    log = _log_of(model)
     if log is None or log.is_compact:
-        raise ValueError(f"this {type(model).__name__} has not kept the rows that it was fitted on: show(X, y)")
+        raise ValueError(f"this {type(model).__name__} has not kept its training data; use show(X, y)")
     labels = log._problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
     return log._problem.matrix(), model.classes_[codes]
 
 
-def _as_it_was(model: Any, log: UpdateLog | None, shown: Flat, X: Any) -> bool:
-    """Whether a run can be played on its own rows."""
-    short = log is None or (log.n_updates <= MOST_UPDATES and len(log) <= MOST_ENTRIES)
+def _is_playable(model: Any, log: UpdateLog | None, plane: PlaneData, X: Any) -> bool:
+    """Return whether the run can be played on its own rows: dense, two columns, all rows, not too long."""
+    short = log is None or (log.n_updates <= MAX_UPDATES and len(log) <= MAX_LOG_ENTRIES)
     playable = short and (log is None or isinstance(log._problem.rows, Dense))
-    return model.n_features_in_ == 2 and len(shown.codes) == (X.shape[0] if hasattr(X, "shape") else len(X)) and playable
+    return model.n_features_in_ == 2 and len(plane.codes) == (X.shape[0] if hasattr(X, "shape") else len(X)) and playable
 
 
 def _knobs(model: Any) -> dict[str, Any]:
-    """A model's parameters, as far as the page has knobs that go so far."""
+    """Return a model's parameters as knobs, as far as the page has them and their values are in range."""
     found, name = {}, algorithm_of(model)
     for knob, value in knobs_set(model).items():
         try:
-            asked({"points": [[0, 0], [1, 1]], "labels": [0, 1], "algorithm": name, "knobs": {knob: value}})
+            parse_request({"points": [[0, 0], [1, 1]], "labels": [0, 1], "algorithm": name, "knobs": {knob: value}})
             found[knob] = value
         except RequestError:
             continue
     return found
 
 
-def _code(request: Asked, model: Any, made: Remade) -> str:
-    """The text that makes a model's run; none where one of its parameters has none, or where it would make another."""
-    given = made.parameters
+def _code(request: RunRequest, model: Any, rebuilt: Rebuilt) -> str:
+    """Return code that repeats a model's run; "" if a parameter cannot be written or the run would be another."""
+    given = rebuilt.parameters
     arrays = {name: f"np.array({value.tolist()!r})" for name, value in given.items() if isinstance(value, np.ndarray)}
     plain = (value for name, value in given.items() if name not in arrays)
-    unknown = made.again is False or (made.again is None and getattr(model, "log_", None) is None)
+    unknown = rebuilt.reproduces is False or (rebuilt.reproduces is None and _log_of(model) is None)
     if unknown or not all(isinstance(value, bool | int | float | str | dict | None) for value in plain):
         return ""
-    return code_of(request, Fit(model, given, arrays), made.weights, drawn=made.again is None)
+    return code_of(request, Fit(model, given, arrays), rebuilt.weights, drawn=rebuilt.reproduces is None)
 
 
 def _seed(model: Any) -> int:
-    seed = getattr(model, "random_state", None)
+    seed = model.get_params(deep=False).get("random_state")
     return int(seed) if isinstance(seed, int | np.integer) and not isinstance(seed, bool) else 0

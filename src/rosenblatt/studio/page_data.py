@@ -1,4 +1,4 @@
-"""Everything the page begins with: the menu, the presets, the tour, and what was opened with it."""
+"""The data that a page opens with: menu, presets, tour, first state, and recordings of the runs that it will request."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import __version__
-from .arrays import unpacked
-from .menu import menu, presets
+from .arrays import unpack
+from .menu import menu
+from .presets import presets
 from .proof import prove
 from .recording import run
 from .request import RequestError
 from .tour import TOUR
 
+Request = dict[str, Any]
+
 MODES = ("server", "export", "notebook")
+# The first state of a page without a state of its own.
+PRESET, ALGORITHM = "separable", "perceptron"
+# An export has these algorithms on every preset: the first of the menu, and the one the page offers for comparison.
+COMPARED = [{"algorithm": "perceptron"}, {"algorithm": "soft-margin"}]
+BOX_PADDING = 0.12  # around the points, as a share of their extent
 
 
 def page_data(
@@ -22,10 +30,16 @@ def page_data(
     table: Mapping[str, Any] | None = None,
     state: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """
-    mode : server, notebook: runs are computed when asked for; export: only recordings are played
-    table : rows of a file, see `table.py`
-    state : where the page begins, in part
+    """Return the data of a page, without recordings.
+
+    Parameters
+    ----------
+    mode : {"server", "export", "notebook"}
+        An export plays recordings only; the other modes compute runs on request.
+    table : mapping, default=None
+        The table of a file, see `table.py`.
+    state : mapping, default=None
+        The first state of the page; missing fields get their defaults.
     """
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
@@ -41,15 +55,11 @@ def page_data(
     }
 
 
-# --- The requests that the page makes in a state, so that their answers can be there before it asks.
-
-# What the page starts with where nothing is said.
-PRESET, ALGORITHM = "separable", "perceptron"
-AIR = 0.12  # around the points, as a share of their extent
+# --- Requests of a state
 
 
 def requests_of(page: Mapping[str, Any], state: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """One for each algorithm that a state compares, with all of its knobs."""
+    """Return the requests that the page makes in a state: one for each algorithm, with all of its knobs."""
     state = state or {}
     data = state.get("data") or {"preset": PRESET}
     points = _named(page["presets"], data["preset"], "preset") if "preset" in data else data
@@ -68,88 +78,85 @@ def requests_of(page: Mapping[str, Any], state: Mapping[str, Any] | None) -> lis
 
 
 def data_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The points that the page starts with where it has a table: its two columns, or its principal components; in six digits,
-    which are more than a screen shows and keep links short."""
+    """Return the first points of a page with a table: its two columns, or its principal components.
+
+    Six digits are more than a screen shows, and keep links short.
+    """
     columns = table["columns"] if len(table["columns"]) == 2 else table["components"]
-    x, y = ([float(f"{value:.6g}") for value in unpacked(column["values"]).tolist()] for column in columns)
+    x, y = ([float(f"{value:.6g}") for value in unpack(column["values"]).tolist()] for column in columns)
     points = [list(point) for point in zip(x, y, strict=True)]
     return {
-        "points": points, "labels": list(table["labels"]), "names": list(table["names"]), "box": [*_side(x), *_side(y)],
+        "points": points, "labels": list(table["labels"]), "names": list(table["names"]), "box": [*_padded(x), *_padded(y)],
         "axes": [column["name"] for column in columns],
     }  # fmt: skip
 
 
-def _side(values: list[float]) -> list[float]:
+def _padded(values: list[float]) -> list[float]:
     low, high = min(values, default=0.0), max(values, default=0.0)
-    air = AIR * (high - low) or max(1.0, 0.1 * abs(low))
-    return [low - air, high + air]
+    padding = BOX_PADDING * (high - low) or max(1.0, 0.1 * abs(low))
+    return [low - padding, high + padding]
 
 
 def _knobs(page: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """All of an algorithm's, as the page sends them; what is wrong with one is said where it is used."""
+    """Return all knobs of an algorithm as the page sends them; they are checked when they are used."""
     known = _named(page["menu"], chosen["algorithm"], "algorithm")["knobs"]
     return {knob["name"]: knob["default"] for knob in known} | dict(chosen.get("knobs", {}))
 
 
-def _named(all_of_them: list[Any], name: str, what: str) -> Any:
-    for each in all_of_them:
-        if each["name"] == name:
-            return each
-    raise RequestError(f"there is no {what} {name!r}; there are {', '.join(each['name'] for each in all_of_them)}")
+def _named(entries: list[Any], name: str, kind: str) -> Any:
+    for entry in entries:
+        if entry["name"] == name:
+            return entry
+    raise RequestError(f"unknown {kind} {name!r}; choose one of {', '.join(entry['name'] for entry in entries)}")
 
 
-# --- The data that a page opens with: its menu, its presets, where it starts, and recordings of what it will ask for.
-
-Request = dict[str, Any]
-# What an export has of every preset: the first algorithm of the menu, and the one that the page compares with.
-COMPARED = [{"algorithm": "perceptron"}, {"algorithm": "soft-margin"}]
+# --- Pages with recordings
 
 
-def opened(mode: str, table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A page whose first picture is inside; what is wrong with its state is a RequestError."""
-    start = started(table, state)
+def open_page(mode: str, table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a page with the recordings of its first state; raise `RequestError` if the state is not valid."""
+    start = starting_state(table, state)
     page = page_data(mode, table=table, state=start)
-    return {**page, "recordings": [recorded(request) for request in requests_of(page, start)]}
+    return {**page, "recordings": [record_request(request) for request in requests_of(page, start)]}
 
 
-def exported(table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A page for which nobody computes: whatever its menu and its tour lead to at first is inside."""
-    start = started(table, state)
+def export_page(table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a page that works without Python: it has recordings for its menu, its presets and its tour."""
+    start = starting_state(table, state)
     page = page_data("export", table=table, state=start)
     first = requests_of(page, start)
-    recordings = [recorded(request) for request in first]
-    recordings += [found for request in _others(page, start, first) if (found := _possible(request)) is not None]
+    recordings = [record_request(request) for request in first]
+    recordings += [found for request in _others(page, start, first) if (found := _record_if_possible(request)) is not None]
     return {**page, "recordings": recordings}
 
 
-def started(table: dict[str, Any] | None, state: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The state to start in: of a table, its points are in it, so that there is one opinion on which they are. Its columns may
-    differ in their units, and are standardised."""
+def starting_state(table: dict[str, Any] | None, state: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the first state; with a table it contains the table's points, standardized since columns may differ in units."""
     if table is None:
         return None if state is None else dict(state)
     return {"data": data_of(table), "scaled": True, **(state or {})}
 
 
-def recorded(request: Request) -> dict[str, Any]:
+def record_request(request: Request) -> dict[str, Any]:
+    """Return run and proof of a request."""
     return {"request": request, "run": run(request), "proof": prove(request)}
 
 
-def _possible(request: Request) -> dict[str, Any] | None:
-    """Not every algorithm can learn from all data; the page says so when it is asked to."""
+def _record_if_possible(request: Request) -> dict[str, Any] | None:
+    """Return the recording of a request, or None if the algorithm cannot learn from these points."""
     try:
-        return recorded(request)
+        return record_request(request)
     except RequestError:
         return None
 
 
 def _others(page: Mapping[str, Any], start: Mapping[str, Any] | None, first: list[Request]) -> Iterator[Request]:
-    """All others worth recording, each once."""
-    yield from _new(_wanted(page, start or {}), first)
+    """Return the other requests of an export, each once."""
+    yield from _without_known(_export_requests(page, start or {}), first)
 
 
-def _wanted(page: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Request]:
-    """Every algorithm where the page starts, the first and two more on every preset, and all of the tour with what
-    it proposes to try."""
+def _export_requests(page: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Request]:
+    """Return every algorithm on the first state, some on every preset, and the tour with the runs it suggests."""
     for algorithm in page["menu"]:
         yield from requests_of(page, {**start, "runs": [{"algorithm": algorithm["name"]}]})
     some = [*(start.get("runs") or []), *COMPARED]
@@ -161,7 +168,7 @@ def _wanted(page: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Reque
         yield from requests_of(page, step["state"] | (step["then"] or {}))
 
 
-def _new(requests: Iterable[Request], known: list[Request]) -> Iterator[Request]:
+def _without_known(requests: Iterable[Request], known: list[Request]) -> Iterator[Request]:
     seen = {_frozen(request) for request in known}
     for request in requests:
         if (key := _frozen(request)) not in seen:
@@ -170,7 +177,7 @@ def _new(requests: Iterable[Request], known: list[Request]) -> Iterator[Request]
 
 
 def _frozen(value: Any) -> Any:
-    """Equal for equal requests, and 1.0 is 1, as for the page."""
+    """Return a hashable copy; 1.0 equals 1, as on the page."""
     if isinstance(value, dict):
         return tuple(sorted((name, _frozen(each)) for name, each in value.items()))
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""What is proved about the points of a request, and about the perceptron's run on them."""
+"""Proofs for the page: whether the points of a request are separable, and the convergence proof along a perceptron's run."""
 
 from __future__ import annotations
 
@@ -7,68 +7,65 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Certificate, Inseparable, Separable, Undecided, clash_in_words
+from ..certificates.statements import Certificate, Inseparable, Separable
+from ..estimators.perceptron import Perceptron
 from ..kernels.linear.schemes import Rest
 from ..proofs.certify import certify
 from ..proofs.convergence import Convergence, convergence
-from .arrays import finite, packed
-from .code import in_points
-from .fitting import fitted
-from .request import Asked, asked
+from .arrays import finite, pack
+from .fitting import fit_request
+from .request import RunRequest, parse_request
+from .texts import clash_sentence, convergence_sentence, separability_sentence
 
-# Seconds that a proof is looked for.
-PATIENCE = 1.5
+TIME_LIMIT_S = 1.5
 
-
-def prove(request: Any) -> dict[str, Any]:
-    """Whether planes separate the points of a request; a `RequestError` where it cannot be carried out."""
-    return proof_of(asked(request))
-
-
-def proof_of(wanted: Asked, model: Any = None) -> dict[str, Any]:
-    """model : the one whose run it is about; None: the request's own."""
-    if model is None and wanted.choice.name == "Perceptron":
-        model = fitted(wanted).model
-    try:
-        certificate = certify(wanted.rows, wanted.labels, _intercept(wanted), PATIENCE)
-    except ValueError as error:
-        return {**_NOTHING, "sentence": f"undecided: {error}"}
-    told = _NOTHING | {"verdict": certificate.verdict, "sentence": _sentence(certificate)} | _details(certificate)
-    return told | {"convergence": _converged(model, certificate) if wanted.choice.name == "Perceptron" else None}
-
-
-_NOTHING: dict[str, Any] = {
+_EMPTY: dict[str, Any] = {
     "verdict": "undecided", "sentence": "", "margin": None, "geometric": None, "radius": None, "bound": None,
     "plane": None, "clash": None, "convergence": None,
 }  # fmt: skip
 
 
-def _intercept(wanted: Asked) -> bool:
-    return bool(wanted.knobs.get("fit_intercept", True))
+def prove(request: Any) -> dict[str, Any]:
+    """Answer a request of the page for a proof; raise `RequestError` if the request is not valid."""
+    return proof_of(parse_request(request))
 
 
-def _sentence(certificate: Certificate) -> str:
-    if isinstance(certificate, Separable):
-        return f"separable, margin {certificate.geometric.lower:.3g}"
-    if isinstance(certificate, Inseparable):
-        return f"not separable: {in_points(clash_in_words(certificate))}"
-    return str(certificate)
+def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
+    """Certify the points of a request and, for a perceptron, check the convergence proof along its run.
+
+    Parameters
+    ----------
+    request : RunRequest
+        Points, features and algorithm.
+    model : LinearClassifier, default=None
+        The fitted model whose run is checked; by default the request is fitted.
+    """
+    is_perceptron = issubclass(request.choice.estimator, Perceptron)
+    if model is None and is_perceptron:
+        model = fit_request(request).model
+    try:
+        certificate = certify(request.rows, request.labels, request.knobs.get("fit_intercept", True), TIME_LIMIT_S)
+    except ValueError as error:
+        return {**_EMPTY, "sentence": f"Undecided: {error}"}
+    found = _EMPTY | {"verdict": certificate.verdict, "sentence": separability_sentence(certificate, request.features)}
+    found |= _details(certificate, request)
+    return found | {"convergence": _convergence(model, certificate) if is_perceptron else None}
 
 
-def _details(certificate: Certificate) -> dict[str, Any]:
+def _details(certificate: Certificate, request: RunRequest) -> dict[str, Any]:
     if isinstance(certificate, Separable):
         return {
             "margin": finite(certificate.augmented.lower),
             "geometric": finite(certificate.geometric.lower),
             "radius": finite(certificate.radius),
             "bound": finite(certificate.mistake_bound.upper),
-            "plane": _plane(certificate),
+            "plane": _unit_plane(certificate),
         }
-    return {"clash": _clash(certificate)} if isinstance(certificate, Inseparable) else {}
+    return {"clash": _clash(certificate, request)} if isinstance(certificate, Inseparable) else {}
 
 
-def _plane(certificate: Separable) -> list[list[float]] | None:
-    """The weights of the widest augmented margin, weight 0 first, of length 1 all together."""
+def _unit_plane(certificate: Separable) -> list[list[float]] | None:
+    """Return the weights of the widest augmented margin, weight 0 first, scaled to length 1 over all heads."""
     columns = certificate.about.n_columns
     planes = np.array([[float(each.intercept), *each.coef(columns)] for each in certificate.augmented.planes])
     largest = abs(planes).max()
@@ -79,41 +76,36 @@ def _plane(certificate: Separable) -> list[list[float]] | None:
     return unit
 
 
-def _clash(certificate: Inseparable) -> dict[str, Any]:
+def _clash(certificate: Inseparable, request: RunRequest) -> dict[str, Any]:
     weights = dict.fromkeys(certificate.rows, 0.0)
     for pair in certificate.clash:
         weights[pair.row] += float(pair.weight)
-    return {"rows": list(weights), "weights": list(weights.values()), "sentence": in_points(clash_in_words(certificate))}
+    sentence = clash_sentence(certificate, request.features)
+    return {"rows": list(weights), "weights": list(weights.values()), "sentence": sentence}
 
 
-def _converged(model: Any, certificate: Certificate) -> dict[str, Any] | None:
-    """The inequalities of the convergence proof along the run; None for one-vs-rest, which is several runs, and where no log
-    with all rows was kept."""
+def _convergence(model: Perceptron, certificate: Certificate) -> dict[str, Any] | None:
+    """Return both sides of the proof's inequalities along the run.
+
+    None for one-vs-rest, which is several runs, and without a log that has kept all rows.
+    """
     if model.log_ is None or model.log_.is_compact or isinstance(model.log_._problem.labels, Rest):
         return None
     try:
-        return _along(convergence(model.log_, model.classes_, model._margin_used, certificate), certificate)
+        return _inequalities(convergence(model.log_, model.classes_, model._margin_used, certificate), certificate)
     except ArithmeticError:  # both sides of an inequality may be too large for floats
         return None
 
 
-def _along(found: Convergence, certificate: Certificate) -> dict[str, Any]:
-    bound = found.mistake_bound
-    aligned = found.alignments is not None
+def _inequalities(found: Convergence, certificate: Certificate) -> dict[str, Any]:
+    bound, alignments, alignment_bound = found.mistake_bound, found.alignments, found.alignment_bound
     return {
-        "norms": packed(found.norms_squared, "f64"),
-        "norm_bound": packed(found.norm_bound, "f64"),
-        "alignments": packed(found.alignments, "f64") if aligned else None,
-        "alignment_bound": packed(found.alignment_bound, "f64") if aligned else None,
+        "norms": pack(found.norms_squared, "f64"),
+        "norm_bound": pack(found.norm_bound, "f64"),
+        "alignments": None if alignments is None else pack(alignments, "f64"),
+        "alignment_bound": None if alignment_bound is None else pack(alignment_bound, "f64"),
         "mistakes": found.mistakes,
         "mistake_bound": None if bound is None else finite(bound.upper),
         "holds": found.holds,
-        "sentence": _told(found, certificate),
+        "sentence": convergence_sentence(found, certificate),
     }
-
-
-def _told(found: Convergence, certificate: Certificate) -> str:
-    text = str(found)
-    if isinstance(certificate, Undecided):  # which is not the same as inseparable
-        text = text.replace("No u separates the rows", "No u is known that separates the rows")
-    return text

@@ -1,4 +1,4 @@
-"""A run as the page plays it: the log with the weights it starts from, curves, readings, and why it stopped."""
+"""A run as JSON for the page: the first weights and the log, or frames; curves, readings, and why it stopped."""
 
 from __future__ import annotations
 
@@ -7,63 +7,67 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..array_types import FloatArray
 from ..catalog import ALGORITHMS
+from ..estimators.base import TrainingSet, row_weights
+from ..estimators.online import OnlineClassifier
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
 from ..reporting.story import evenly
-from .arrays import Packed, finite, packed
-from .code import code_of, in_points
+from .arrays import Packed, finite, pack
+from .code import code_of
 from .curves import (
     Curves,
     Data,
     Pocket,
-    averages_along,
+    averages_per_update,
     classes_of,
     curves_of_frames,
     curves_of_log,
-    goal_of,
     hypotheses_of,
+    objective_of,
     start_of,
-    weights_along,
+    weights_per_update,
 )
-from .fitting import fitted
+from .fitting import fit_request
 from .menu import algorithm_of
-from .request import Features, RequestError, asked
-from .solver_paths import Frames, margin_machine, one_frame, path_of
+from .request import Features, RequestError, parse_request
+from .solver_paths import Frames, describe_margin, one_frame, path_of
+from .texts import stop_sentence
 
-# Numbers of averages that are sent.
-AVERAGES = 1 << 17
-TOO_FAR = "numbers on the way are too large for floats: bring the points to about 1, or have them scaled"
+MAX_AVERAGE_VALUES = 1 << 17  # of averaged weights that are sent
+OVERFLOW_MESSAGE = "numbers became too large for floating point; standardize the columns or scale the points to about 1"
 
 
 def run(request: Any) -> dict[str, Any]:
-    """Fit what the page asks for, and tell it what happened; a `RequestError` where that cannot be done."""
+    """Answer a request of the page for a run; raise `RequestError` if it is not valid or cannot be carried out."""
     started = time.perf_counter()
-    wanted = asked(request)
-    found = fitted(wanted)
+    parsed = parse_request(request)
+    fit = fit_request(parsed)
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            told = record(
-                found.model,
-                wanted.points,
-                wanted.labels,
-                features=wanted.features,
-                algorithm=wanted.algorithm,
-                frames=None if wanted.choice.online else path_of(found, wanted),
-                cut=found.cut,
-                code=code_of(wanted, found),
+            recording = record(
+                fit.model,
+                parsed.points,
+                parsed.labels,
+                features=parsed.features,
+                algorithm=parsed.algorithm,
+                frames=None if parsed.choice.logged else path_of(fit, parsed),
+                cut=fit.cut,
+                code=code_of(parsed, fit),
             )
     except ArithmeticError as error:
-        raise RequestError(f"{wanted.choice.title}: {TOO_FAR}") from error
-    return told | {"seconds": time.perf_counter() - started}
+        raise RequestError(f"{parsed.choice.title}: {OVERFLOW_MESSAGE}") from error
+    return recording | {"seconds": time.perf_counter() - started}
 
 
 def record(
     model: Any,
-    points: Any,
-    labels: Any,
+    points: ArrayLike,
+    labels: ArrayLike,
     *,
     features: Features | None = None,
     algorithm: str | None = None,
@@ -71,30 +75,43 @@ def record(
     cut: str | None = None,
     code: str = "",
 ) -> dict[str, Any]:
-    """What a model that is fitted already did, for the page; nothing is fitted again.
+    """Return the run of a fitted model as JSON for the page, without fitting again.
 
-    points, labels : the training rows before `features` were made of them, and what the model was told they are.
-    features : how rows were made of points; None: they are the points.
-    algorithm : its name in the registry; None: found.
-    frames : weights on the way to a model that was solved; None: only where it ended.
+    Parameters
+    ----------
+    model : LinearClassifier
+        The fitted model.
+    points, labels : array-like
+        The training points, before features are computed, and their labels.
+    features : Features, default=None
+        The features of the points; by default the points themselves.
+    algorithm : str, default=None
+        Name in the catalog; by default found from the model.
+    frames : Frames, default=None
+        The path of a batch solver; by default its solution only.
+    cut : str, default=None
+        Why the run is shorter than requested.
+    code : str, default=""
+        Python code that repeats the run.
     """
     started = time.perf_counter()
     features = Features() if features is None else features
     points = np.asarray(points, np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or model.n_features_in_ != features.width:
-        raise RequestError(f"the studio shows models of two columns, and this one has {model.n_features_in_}")
+        raise RequestError(f"the studio shows models with two columns; this one has {model.n_features_in_}")
     name = algorithm_of(model) if algorithm is None else algorithm
-    log = _whole(model, features.rows(points), labels)
+    log = _full_log(model, features.rows(points), labels)
     if log is None and "coef_" not in vars(model):
-        raise RequestError("a vote is shown with its run, and this one has not kept its log: use fit, with log=True")
+        raise RequestError("a voted perceptron is shown with its log, and this model has none; fit it with log=True")
     if log is not None and log._problem.n_rows != len(points):
-        raise RequestError(f"the model was fitted on {log._problem.n_rows:,} rows, and there are {len(points):,} points")
+        raise RequestError(f"the model was fitted on {log._problem.n_rows:,} rows, but there are {len(points):,} points")
     k = len(model.classes_)
     scheme = _scheme(model, log, k)
-    x0 = _x0(model) if log is None else log._problem.x0
+    x0 = float(model.fit_intercept) if log is None else log._problem.x0  # a solver adds the intercept with x_0 = 1
     codes = np.searchsorted(model.classes_, np.asarray(labels)).astype(np.intp)
     data = Data(features.rows(points), codes, k, scheme, x0)
-    told = _of_log(model, log, data) if log is not None else _of_frames(model, frames or one_frame(model), data)
+    run = _log_json(model, log, data) if log is not None else _frames_json(model, frames or one_frame(model), data)
+    stop = model.stop_
     return {
         "algorithm": name,
         "title": ALGORITHMS[name].title,
@@ -102,114 +119,121 @@ def record(
         "classes": _class_codes(model.classes_),
         "features": {
             "exponents": features.exponents, "names": features.names,
-            "centre": list(features.centre), "scale": list(features.scale), "x0": x0,
+            "centre": list(features.center), "scale": list(features.scale), "x0": x0,
         },
         "pairs": [[a, b] for a in range(k) for b in range(a + 1, k)] if scheme == "pairs" else None,
         "cut": cut,
-        "margin_machine": margin_machine(model),
-        "stop": {"reason": model.stop_.reason, "sentence": in_points(model.stop_.sentence)},
+        "margin_machine": describe_margin(model),
+        "stop": {"reason": stop.reason, "sentence": stop_sentence(model), "details": stop.sentence},
         "code": code,
         "seconds": time.perf_counter() - started,
-    } | told  # fmt: skip
+    } | run  # fmt: skip
 
 
-def _whole(model: Any, rows: Any, labels: Any) -> UpdateLog | None:
-    """The model's log, of all rows; one that came from a file has kept only those that moved the weights."""
-    log: UpdateLog | None = getattr(model, "log_", None)
+def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
+    """Return the model's log over all rows; a loaded model has kept only those that moved the weights."""
+    log = model.log_ if isinstance(model, OnlineClassifier) else None
     if log is None or not log.is_compact:
         return log
-    problem = model._problem(rows, np.searchsorted(model.classes_, np.asarray(labels)), model.classes_, None)
+    codes = np.searchsorted(model.classes_, np.asarray(labels))
+    weights = row_weights(None, model.class_weight, rows, codes, model.classes_)
+    problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model.multiclass, model._x0)
     moved = np.unique(log.rows)
     if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact()._problem.matrix())):
-        raise RequestError("these are not the rows that the model was fitted on")
+        raise RequestError("X is not what the model was fitted on")
     return log._spread_over(problem)
 
 
-def _of_log(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
-    weights = weights_along(log)
+def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
+    weights = weights_per_update(log)
     updates, heads, width = len(weights) - 1, weights.shape[1], weights.shape[2]
-    goal = goal_of(model)
-    some = evenly(updates + 1, max(2, AVERAGES // (heads * width)))
-    curves = curves_of_log(log, weights, data, goal)
+    objective = objective_of(model)
+    some = evenly(updates + 1, max(2, MAX_AVERAGE_VALUES // (heads * width)))
+    curves = curves_of_log(log, weights, data, objective)
     return {
         "heads": heads,
-        "start": packed(start_of(log), "f64"),
+        "start": pack(start_of(log), "f64"),
         "log": {
-            "rows": packed(log.rows, "i32"),
-            "steps": packed(log.steps, "f64"),
-            "times": packed(log.times - log._visited_before, "i32"),
-            "others": packed(log._others, "i32"),
-            "edges": packed(log._edges, "i32"),
+            "rows": pack(log.rows, "i32"),
+            "steps": pack(log.steps, "f64"),
+            "times": pack(log.times - log._visited_before, "i32"),
+            "others": pack(log._others, "i32"),
+            "edges": pack(log._edges, "i32"),
             "passes": np.searchsorted(log._edges, log.passes).tolist(),
         },
         "frames": None,
         "updates": updates,
-        "curves": _told(curves, goal.title),
-        "average": {"at": packed(some, "i32"), "weights": _as_short(averages_along(log, weights, some))},
-        "ballots": packed(_ballots(model, log, updates), "f64"),
+        "curves": _curves_json(curves, objective.title),
+        "average": {"at": pack(some, "i32"), "weights": _pack_small(averages_per_update(log, weights, some))},
+        "ballots": pack(_votes(model, log, updates), "f64"),
         "readings": _readings(model, curves, data),
     }
 
 
-def _of_frames(model: Any, frames: Frames, data: Data) -> dict[str, Any]:
+def _frames_json(model: Any, frames: Frames, data: Data) -> dict[str, Any]:
     weights = frames.weights
-    goal = goal_of(model)
+    objective = objective_of(model)
     return {
         "heads": weights.shape[1],
-        "start": packed(weights[0], "f64"),
+        "start": pack(weights[0], "f64"),
         "log": None,
         "frames": {
-            "weights": packed(weights, "f64"), "titles": frames.titles,
+            "weights": pack(weights, "f64"), "titles": frames.titles,
             "support": frames.support, "margin": frames.margin and [finite(each) for each in frames.margin],
         },
         "updates": len(weights) - 1,
-        "curves": _told(curves_of_frames(weights, data, goal), goal.title),
+        "curves": _curves_json(curves_of_frames(weights, data, objective), objective.title),
         "average": None,
         "ballots": None,
         "readings": {"last": int((classes_of(weights[-1], data) != data.codes).sum())},
     }  # fmt: skip
 
 
-def _told(curves: Curves, title: str) -> dict[str, Any]:
-    pocket = None if curves.pocket is None else _improved(curves.pocket)
+def _curves_json(curves: Curves, title: str) -> dict[str, Any]:
+    pocket = None if curves.pocket is None else _pocket_json(curves.pocket)
     if pocket is not None and curves.pockets is not None:
-        pocket["heads"] = [_improved(each) for each in curves.pockets]
+        pocket["heads"] = [_pocket_json(each) for each in curves.pockets]
     return {
-        "at": packed(curves.at, "i32"),
-        "errors": packed(curves.errors, "i32"),
-        "loss": packed(curves.loss, "f64"),
+        "at": pack(curves.at, "i32"),
+        "errors": pack(curves.errors, "i32"),
+        "loss": pack(curves.loss, "f64"),
         "loss_title": title,
         "pocket": pocket,
     }
 
 
-def _as_short(numbers: Any) -> Packed:
-    """In half the bytes, where these can hold them: the largest, and the smallest that is not 0."""
+def _pack_small(numbers: Any) -> Packed:
+    """Pack as float32 if its range holds all values, else as float64."""
     sizes, range_ = abs(numbers), np.finfo(np.float32)
-    return packed(numbers, "f32" if ((sizes == 0.0) | ((sizes > range_.tiny) & (sizes < range_.max))).all() else "f64")
+    return pack(numbers, "f32" if ((sizes == 0.0) | ((sizes > range_.tiny) & (sizes < range_.max))).all() else "f64")
 
 
-def _improved(pocket: Pocket) -> dict[str, Any]:
+def _pocket_json(pocket: Pocket) -> dict[str, Any]:
     return {"t": pocket.updates.tolist(), "errors": pocket.errors.astype(int).tolist()}
 
 
 def _readings(model: Any, curves: Curves, data: Data) -> dict[str, int]:
-    """Training errors of each reading, as it predicts; the pocket is at hand, and need not be looked for again."""
+    """Return the training errors of the predictions of each reading; the pocket's are known from the curves."""
     found = {keep: _errors(model.reading(keep), data) for keep in ("last", "average", "vote")}
-    pocket = _errors(model, data) if model.keep == "pocket" else int((classes_of(curves.pocketed, data) != data.codes).sum())
+    pocket = (
+        _errors(model, data) if model.keep == "pocket" else int((classes_of(curves.pocket_weights, data) != data.codes).sum())
+    )
     return found | {"pocket": pocket}
 
 
 def _errors(model: Any, data: Data) -> int:
-    nameless = copy.copy(model)  # one that was fitted on a frame would warn that these rows have no names
+    nameless = copy.copy(model)  # avoids the warning about missing feature names
     vars(nameless).pop("feature_names_in_", None)
     return int((np.searchsorted(model.classes_, nameless.predict(data.X)) != data.codes).sum())
 
 
-def _ballots(model: Any, log: UpdateLog, updates: int) -> Any:
-    """The votes of each hypothesis; of one-vs-rest runs (updates + 1) x heads, a head's where it was another than before."""
+def _votes(model: Any, log: UpdateLog, updates: int) -> FloatArray:
+    """Return the votes of each hypothesis; for one-vs-rest (updates + 1) x heads, nonzero where a head changed."""
     if not isinstance(log._problem.labels, Rest):
-        return vote_weights(births(log) - log._visited_before, int(log.durations.max()) - log._visited_before, model.vote_count)
+        votes: FloatArray = vote_weights(
+            births(log) - log._visited_before, int(log.durations.max()) - log._visited_before, model.vote_count
+        )
+        return votes
     found = np.zeros((updates + 1, len(log._start.bias)))
     for h, run in enumerate(log.runs()):
         lives = vote_weights(births(run) - log._visited_before, int(run.durations[0]) - log._visited_before, model.vote_count)
@@ -218,19 +242,16 @@ def _ballots(model: Any, log: UpdateLog, updates: int) -> Any:
 
 
 def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
+    """Return how the heads of a model choose among k classes: binary, joint, rest or pairs."""
     if k == 2:
         return "binary"
     if log is not None:
         return "joint" if isinstance(log._problem.labels, Joint) else "rest"
-    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(getattr(model, "multiclass", "ovr"), "rest")
-
-
-def _x0(model: Any) -> float:
-    """Of a model that was solved: `intercept_` is weight 0, and the constant before it 1."""
-    return float(getattr(model, "fit_intercept", False))
+    multiclass = model.get_params(deep=False).get("multiclass", "ovr")
+    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(multiclass, "rest")
 
 
 def _class_codes(classes: Any) -> list[int]:
-    """As the page numbers classes: codes are themselves, other labels go by their position."""
+    """Return the class codes of the page: small integer labels as they are, others by position."""
     small = classes.dtype.kind in "iu" and classes.min() >= 0 and classes.max() < 6
     return classes.tolist() if small else list(range(len(classes)))

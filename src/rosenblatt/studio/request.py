@@ -1,4 +1,4 @@
-"""What the page asks for: points with labels, an algorithm with its knobs; checked, and complete."""
+"""Requests of the page: points with labels, an algorithm with its knobs. They are checked and completed with defaults."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..array_types import FloatArray, IntArray
 from ..catalog import ALGORITHMS, Algorithm
-from ..preprocessing.numeric import Polynomial, by_deviation
+from ..data.polynomials import Polynomial
+from ..preprocessing.numeric import standard_scaling
 from .knobs import KNOBS, Knob, knob_for, knobs_of
 
-# --- The two coordinates of a point as the features that an algorithm sees: standardised where asked, and their products.
-#
-# phi_j(x) = prod_i ((x_i - centre_i)/scale_i)^e_ji, by degree and then in the order of the columns.
+MAX_POINTS = 5000
+MAX_CLASSES = 6
+MAX_COORDINATE = 1e9
+MAX_DEGREE = 5
+FIELDS = ("points", "labels", "algorithm", "knobs", "degree", "scaled", "seed")
+
+# --- Features of a point
 
 COLUMNS = ("x₁", "x₂")
 POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -24,8 +31,13 @@ POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class Features:
+    """The features that an algorithm sees: products of the two coordinates, which may be standardized first.
+
+    phi_j(x) = prod_i ((x_i - center_i)/scale_i)^e_ji, by degree and then in the order of the columns.
+    """
+
     degree: int = 1
-    centre: tuple[float, float] = (0.0, 0.0)
+    center: tuple[float, float] = (0.0, 0.0)
     scale: tuple[float, float] = (1.0, 1.0)
 
     @cached_property
@@ -38,13 +50,13 @@ class Features:
 
     @property
     def scaled(self) -> bool:
-        return (self.centre, self.scale) != ((0.0, 0.0), (1.0, 1.0))
+        return (self.center, self.scale) != ((0.0, 0.0), (1.0, 1.0))
 
-    def rows(self, points: Any) -> Any:
-        """The features of points, rows x features."""
+    def rows(self, points: ArrayLike) -> FloatArray:
+        """Return the features of points, rows x features."""
         X = np.ascontiguousarray(points, np.float64)
         if self.scaled:
-            X = (X - self.centre) / self.scale
+            X = (X - self.center) / self.scale
         return np.ascontiguousarray(self.polynomial.expand(X))
 
     @property
@@ -61,11 +73,11 @@ class Features:
         return ["".join(_power(name, e) for name, e in zip(COLUMNS, each, strict=True)) for each in self.exponents]
 
 
-def learned(points: Any, degree: int, scaled: bool) -> Features:
-    """The features of a set of points; scaled: coordinates of mean 0 and deviation 1."""
+def features_of_points(points: FloatArray, degree: int, scaled: bool) -> Features:
+    """Return the features for a set of points; `scaled` standardizes the coordinates to mean 0 and deviation 1."""
     if not scaled:
         return Features(degree)
-    shift, divide = by_deviation(points.mean(axis=0), points.std(axis=0), abs(points).max(axis=0))
+    shift, divide = standard_scaling(points.mean(axis=0), points.std(axis=0), abs(points).max(axis=0))
     return Features(degree, tuple(shift.tolist()), tuple(divide.tolist()))
 
 
@@ -73,19 +85,18 @@ def _power(name: str, exponent: int) -> str:
     return "" if exponent == 0 else name if exponent == 1 else name + str(exponent).translate(POWERS)
 
 
-# ---
-
-MOST_POINTS = 5000
-MOST_CLASSES = 6
-LARGEST = 1e9
-MOST_DEGREE = 5
-FIELDS = ("points", "labels", "algorithm", "knobs", "degree", "scaled", "seed")
+# --- Requests
 
 
 class RequestError(ValueError):
-    """What was asked for cannot be done: one sentence that names the thing.
+    """A request that cannot be carried out, with a sentence that names the cause.
 
-    headers : the columns of a file that was refused, where they are known: another of them may be the labels.
+    Parameters
+    ----------
+    sentence : str
+        The message.
+    headers : sequence of str, default=()
+        Column names of a file that was not accepted, so that the page can offer another label column.
     """
 
     def __init__(self, sentence: str, headers: Sequence[str] = ()) -> None:
@@ -94,11 +105,11 @@ class RequestError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """A request that can be carried out. `knobs` has all of the algorithm's."""
+class RunRequest:
+    """A valid request. `knobs` has a value for every knob of the algorithm."""
 
-    points: Any  # rows x 2
-    labels: Any  # class codes
+    points: FloatArray  # rows x 2
+    labels: IntArray  # class codes
     algorithm: str
     knobs: Mapping[str, Any]
     degree: int = 1
@@ -111,10 +122,10 @@ class Asked:
 
     @cached_property
     def features(self) -> Features:
-        return learned(self.points, self.degree, self.scaled)
+        return features_of_points(self.points, self.degree, self.scaled)
 
     @cached_property
-    def rows(self) -> Any:
+    def rows(self) -> FloatArray:
         return self.features.rows(self.points)
 
     @cached_property
@@ -123,35 +134,36 @@ class Asked:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        """Equal where the same is asked for."""
+        """A hashable key, equal for equal requests."""
         knobs = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in self.knobs.items())
         data = self.points.tobytes(), self.labels.tobytes()
         return (*data, self.algorithm, knobs, self.degree, self.scaled, self.seed)
 
 
-def asked(request: Any) -> Asked:
-    """The request, checked; what is missing gets its default."""
+def parse_request(request: Any) -> RunRequest:
+    """Check a request and fill in the defaults."""
     if not isinstance(request, Mapping):
         raise RequestError(f"a request must be an object with {', '.join(FIELDS)}, got {_shown(request)}")
     for name in request:
         if name not in FIELDS:
-            raise RequestError(f"the request has no {name!r}{nearest(name, FIELDS)}")
-    points, labels = _points(request.get("points")), _labels(request.get("labels"))
+            raise RequestError(f"unknown field {name!r} in the request{nearest(name, FIELDS)}")
+    points, labels = _parse_points(request.get("points")), _parse_labels(request.get("labels"))
     if len(points) != len(labels):
-        raise RequestError(f"there are {len(points):,} points and {len(labels):,} labels; each point needs one")
+        raise RequestError(f"got {len(points):,} points and {len(labels):,} labels; each point needs one label")
     if labels.min() == labels.max():
-        raise RequestError("all points are of one class: there is nothing to tell apart; add a point of another")
+        raise RequestError("all points are of one class; add a point of another class")
     name = request.get("algorithm", "perceptron")
     if not isinstance(name, str) or name not in ALGORITHMS:
-        raise RequestError(f"no algorithm is called {_shown(name)}{nearest(name, ALGORITHMS)}")
-    degree = _whole("degree", request.get("degree", 1), 1, MOST_DEGREE)
-    scaled = _flag("scaled", request.get("scaled", False))
-    seed = _whole("seed", request.get("seed", 0), 0, 2**32 - 1)
-    return Asked(points, labels, name, _knobs(name, request.get("knobs", {})), degree, scaled, seed)
+        raise RequestError(f"unknown algorithm {_shown(name)}{nearest(name, ALGORITHMS)}")
+    degree = _check_integer("degree", request.get("degree", 1), 1, MAX_DEGREE)
+    scaled = _check_flag("scaled", request.get("scaled", False))
+    seed = _check_integer("seed", request.get("seed", 0), 0, 2**32 - 1)
+    return RunRequest(points, labels, name, _parse_knobs(name, request.get("knobs", {})), degree, scaled, seed)
 
 
 def nearest(name: Any, known: Iterable[str]) -> str:
-    """
+    """Suggest the known name that is most like a misspelled one.
+
     >>> nearest("margni", ["margin", "step"])
     "; did you mean 'margin'?"
     """
@@ -159,68 +171,70 @@ def nearest(name: Any, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def _points(given: Any) -> Any:
+def _parse_points(given: Any) -> FloatArray:
     try:
         points = np.array(given) if isinstance(given, list | tuple | np.ndarray) else None
     except (ValueError, OverflowError):
         points = None
     if points is None or points.dtype.kind not in "iuf" or points.ndim != 2 or points.shape[1] != 2 or _has_flags(given):
         if isinstance(given, list | tuple) and not given:
-            raise RequestError("there are no points; add some of two classes")
+            raise RequestError("there are no points; add points of two classes")
         raise RequestError(f"points must be a list of pairs of numbers [x, y], got {_shown(given)}")
-    if len(points) > MOST_POINTS:
-        raise RequestError(f"there are {len(points):,} points, and {MOST_POINTS:,} are the most that can be played")
+    if len(points) > MAX_POINTS:
+        raise RequestError(f"{len(points):,} points are too many; the maximum is {MAX_POINTS:,}")
     points = np.ascontiguousarray(points, np.float64)
-    fine = abs(points) <= LARGEST
+    fine = abs(points) <= MAX_COORDINATE
     if not fine.all():
         row, column = (int(at[0]) for at in np.nonzero(~fine))
-        raise RequestError(f"point {row} has the coordinate {points[row, column]!s}, which is not between -1e9 and 1e9")
+        raise RequestError(f"point {row + 1} has the coordinate {points[row, column]!s}, which is not between -1e9 and 1e9")
     return points + 0.0  # -0.0 is 0.0
 
 
-def _labels(given: Any) -> Any:
+def _parse_labels(given: Any) -> IntArray:
     try:
         labels = np.array(given) if isinstance(given, list | tuple | np.ndarray) and len(given) else None
     except (ValueError, OverflowError):
         labels = None
     if labels is None or labels.dtype.kind not in "iu" or labels.ndim != 1 or _has_flags([given]):
-        raise RequestError(f"labels must be a list of class codes from 0 to {MOST_CLASSES - 1}, got {_shown(given)}")
-    outside = (labels < 0) | (labels >= MOST_CLASSES)
+        raise RequestError(f"labels must be a list of class codes from 0 to {MAX_CLASSES - 1}, got {_shown(given)}")
+    outside = (labels < 0) | (labels >= MAX_CLASSES)
     if outside.any():
         row = int(outside.argmax())
-        raise RequestError(f"label {row} is {labels[row]}, and classes are numbered from 0 to {MOST_CLASSES - 1}")
+        raise RequestError(
+            f"point {row + 1} has the label {labels[row]}, but labels are class codes from 0 to {MAX_CLASSES - 1}"
+        )
     return labels.astype(np.int64)
 
 
 def _has_flags(rows: Any) -> bool:
-    """Whether true or false is among lists of numbers, where numpy takes them for 1 and 0."""
+    """Return whether lists of numbers contain true or false, which NumPy converts to 1 and 0."""
     return not isinstance(rows, np.ndarray) and any(isinstance(value, bool | np.bool_) for row in rows for value in row)
 
 
 def check_knobs(algorithm: str, given: Mapping[str, Any]) -> None:
-    """Raise where no such algorithm could have knobs like these; without the estimators, which take long to import."""
+    """Raise if a knob is unknown or its value is out of range; does not import the estimators, which takes long."""
     for name, value in given.items():
         if name not in KNOBS:
-            raise RequestError(f"{algorithm} has no knob called {name!r}{nearest(name, KNOBS)}")
-        _value(knob_for(ALGORITHMS[algorithm].name, name), value)
+            raise RequestError(f"{algorithm} has no knob {name!r}{nearest(name, KNOBS)}")
+        _check_value(knob_for(ALGORITHMS[algorithm].name, name), value)
 
 
-def _knobs(algorithm: str, given: Any) -> dict[str, Any]:
+def _parse_knobs(algorithm: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise RequestError(f"knobs must be an object of names and values, got {_shown(given)}")
     own = knobs_of(ALGORITHMS[algorithm])
     for name in given:
         if name not in own:
-            has = "; it has none" if not own else nearest(name, own) or f"; it has {', '.join(own)}"
-            raise RequestError(f"{algorithm} has no knob called {name!r}{has}")
-    return {name: _value(knob, given[name]) if name in given else knob.default for name, knob in own.items()}
+            hint = nearest(name, own) or (f"; its knobs: {', '.join(own)}" if own else "")
+            raise RequestError(f"{algorithm} has no knob {name!r}{hint}")
+    return {name: _check_value(knob, given[name]) if name in given else knob.default for name, knob in own.items()}
 
 
-def _value(knob: Knob, value: Any) -> Any:
+def _check_value(knob: Knob, value: Any) -> Any:
     if value is None and knob.optional:
         return None
     if knob.kind == "flag":
-        return _flag(knob.name, value)
+        return _check_flag(knob.name, value)
     if knob.kind == "choice":
         words = [word for word, _ in knob.choices]
         if not isinstance(value, str) or value not in words:
@@ -228,41 +242,41 @@ def _value(knob: Knob, value: Any) -> Any:
         return value
     if knob.kind == "weights":
         if not isinstance(value, list | tuple) or not all(_is_number(each) for each in value):
-            raise RequestError(f"{knob.name} must be a list of numbers up to 1e9, weight 0 first, got {_shown(value)}")
+            raise RequestError(f"{knob.name} must be a list of numbers up to 1e9, w0 first, got {_shown(value)}")
         return [float(each) for each in value]
     assert knob.low is not None
     assert knob.high is not None
     if knob.whole:
-        return _whole(knob.name, value, int(knob.low), int(knob.high))
+        return _check_integer(knob.name, value, int(knob.low), int(knob.high))
     if isinstance(value, bool) or not isinstance(value, int | float) or not knob.low <= value <= knob.high:
         raise RequestError(f"{knob.name} must be a number from {knob.low:g} to {knob.high:g}, got {_shown(value)}")
     return float(value)
 
 
 def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and abs(value) <= LARGEST
+    return not isinstance(value, bool) and isinstance(value, int | float) and abs(value) <= MAX_COORDINATE
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> int:
+def _check_integer(name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise RequestError(f"{name} must be a whole number from {low:,} to {high:,}, got {_shown(value)}")
+        raise RequestError(f"{name} must be an integer from {low:,} to {high:,}, got {_shown(value)}")
     return int(value)
 
 
-def _flag(name: str, value: Any) -> bool:
+def _check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise RequestError(f"{name} must be true or false, got {_shown(value)}")
     return value
 
 
 def _shown(value: Any) -> str:
-    """What was given, cut short."""
+    """Return the repr of a value, shortened."""
     if isinstance(value, list | tuple | Mapping) and len(value) > 3:
         return f"{'an object' if isinstance(value, Mapping) else 'a list'} of {len(value):,}"
     try:
         text = repr(value)
-    except ValueError:  # a whole number of thousands of digits
+    except ValueError:  # an integer with thousands of digits
         return "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:57]}..."

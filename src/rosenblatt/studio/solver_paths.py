@@ -1,11 +1,11 @@
-"""Weights on the way to a solution, for algorithms that keep no log: the page plays these frames as it plays updates.
+"""Paths of batch solvers: weights on the way to a solution, which the page plays like updates.
 
-    SoftMargin    C grows up to the one that was chosen
-    MaxMargin     the same, up to the C from which on no row may cross: the largest multiplier of the widest margin
-    LinearMSE     the ridge shrinks down to the one that was chosen
-    NonlinearMSE  the steps of the minimiser
-    AROW          a stretch of rows at a time
-The last frame is the model itself.
+    SoftMargin    C grows to the chosen value
+    MaxMargin     C grows until no row may cross the margin: the largest multiplier of the widest margin
+    LinearMSE     alpha shrinks to the chosen value
+    NonlinearMSE  the iterations of the minimizer
+    AROW          the rows in small chunks
+The last frame is the fitted model.
 """
 
 from __future__ import annotations
@@ -16,30 +16,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..array_types import FloatArray
 from ..catalog import ALGORITHMS
+from ..estimators.arow import AROW
+from ..estimators.linear_mse import LinearMSE
+from ..estimators.max_margin import MaxMargin
+from ..estimators.nonlinear_mse import NonlinearMSE
+from ..estimators.soft_margin import SoftMargin
+from ..estimators.svm_base import MarginClassifier
 from ..reporting.story import evenly
 from .arrays import finite
 from .fitting import Fit, fit_quietly
-from .request import Asked, RequestError
+from .request import RequestError, RunRequest
 
-# --- What a margin machine says of itself: the street, who holds it, who is inside, and how exactly that is known.
+MAX_FRAMES = 25
+AROW_FRAMES = 200  # its steps are small
+PATH_MAX_PASSES = 200  # of an SVM problem on a path
+PATH_MAX_PROBLEMS = 150  # binary SVM problems on a path
+PATH_MULTIPLY_ADDS = 4e7  # of all frames of a path: about a second
+
+# --- Summary of a margin
 
 
-def support_of(model: Any) -> list[int]:
-    """The rows that hold a plane, of any machine."""
-    found: list[int] = np.unique(np.concatenate(model.support_)).tolist()
-    return found
+def support_of(model: MarginClassifier) -> list[int]:
+    """Return the support vectors of all binary problems, as rows."""
+    rows: list[int] = np.unique(np.concatenate(model.support_)).tolist()
+    return rows
 
 
-def margin_machine(model: Any) -> dict[str, Any] | None:
-    """None where a model has no support vectors. Of several machines the narrowest margin, all their support vectors, each
-    row's largest slack, the sum of their objectives, and the widest gap."""
-    if not hasattr(model, "support_"):
+def describe_margin(model: Any) -> dict[str, Any] | None:
+    """Return margin, support vectors, slack, objective and gap of an SVM; None for other models.
+
+    With several binary problems: the narrowest margin, all support vectors, each row's largest slack, the sum of the objectives
+    and the largest gap.
+    """
+    if not isinstance(model, MarginClassifier):
         return None
     canonical = model.canonical_
     with np.errstate(invalid="ignore"):
         slack = np.nan_to_num(np.maximum(0.0, 1.0 - canonical), nan=0.0, posinf=0.0).max(axis=0)
-    objective = float(model.objective_.sum()) if hasattr(model, "objective_") else 0.5 * float(np.square(model.coef_).sum())
+    soft = isinstance(model, SoftMargin)
+    objective = float(model.objective_.sum()) if soft else 0.5 * float(np.square(model.coef_).sum())
     return {
         "margin": finite(float(model.margin_.min())),
         "support": support_of(model),
@@ -49,146 +66,149 @@ def margin_machine(model: Any) -> dict[str, Any] | None:
     }
 
 
-# ---
+# --- Paths
 
-FRAMES = 25
-STRETCHES = 200  # frames of AROW, whose steps are small
-PASSES = 200  # of a machine on the way, which few need
-MACHINES = 150  # on the way, in all
-# Numbers that all frames of a path may look at, each as often as it has columns: about a second.
-WORK = 4e7
 
-Step = tuple[Any, str]  # a fitted model and its title
+class Step(NamedTuple):
+    """A fitted model on a path, with the title of its frame."""
+
+    model: Any
+    title: str
 
 
 class Frames(NamedTuple):
-    weights: Any  # frames x heads x (1 + features)
+    """Weights with a title for each frame; support vectors and margins for SVMs."""
+
+    weights: FloatArray  # frames x heads x (1 + features)
     titles: list[str]
     support: list[list[int]] | None = None
     margin: list[float] | None = None
 
 
 def one_frame(model: Any) -> Frames:
-    return _framed([(model, "solution")])
+    """Return the path that consists of the solution alone."""
+    return _frames([Step(model, "solution")])
 
 
-def path_of(found: Fit, wanted: Asked) -> Frames:
-    """The frames of a model that was solved; one, where there is no path or it cannot be gone."""
-    make = _PATHS.get(wanted.choice.name)
-    if make is None:
-        return one_frame(found.model)
-    try:
-        return make(found, wanted)
-    except RequestError:  # numbers that the way there cannot hold, though the end can
-        return one_frame(found.model)
+def path_of(fit: Fit, request: RunRequest) -> Frames:
+    """Return the path to the solution of a batch solver; one frame if there is no path or it cannot be computed."""
+    for estimator, make in _PATHS.items():
+        if isinstance(fit.model, estimator):
+            try:
+                return make(fit, request)
+            except RequestError:  # numbers on the path may overflow although the solution does not
+                break
+    return one_frame(fit.model)
 
 
-def _framed(steps: list[Step], zeros: str | None = None) -> Frames:
-    """Frames of fitted models; `zeros`: the title of a frame of zeros before them."""
+def _frames(steps: list[Step], zeros: str | None = None) -> Frames:
+    """Return frames of fitted models; `zeros` is the title of a frame of zeros before them."""
     weights = np.array([np.column_stack([model.intercept_, model.coef_]) for model, _ in steps])
     titles = [title for _, title in steps]
     if zeros is not None:
         return Frames(np.concatenate([np.zeros_like(weights[:1]), weights]), [zeros, *titles])
-    if not hasattr(steps[-1][0], "support_"):
+    if not isinstance(steps[-1].model, MarginClassifier):
         return Frames(weights, titles)
     margins = [float(model.margin_.min()) for model, _ in steps]
     return Frames(weights, titles, [support_of(model) for model, _ in steps], margins)
 
 
-def _affordable(wanted: Asked) -> int:
-    rows, columns = wanted.rows.shape
-    k, scheme = wanted.n_classes, wanted.knobs.get("multiclass")
-    machines = 1 if k == 2 or scheme in ("joint", "crammer_singer") else k * (k - 1) // 2 if scheme == "ovo" else k
-    return int(np.clip(min(WORK / (rows * k * columns**2), MACHINES / machines), 4, FRAMES))
+def _frame_count(request: RunRequest) -> int:
+    """Return how many frames can be computed in about a second."""
+    rows, columns = request.rows.shape
+    k, scheme = request.n_classes, request.knobs.get("multiclass")
+    problems = 1 if k == 2 or scheme in ("joint", "crammer_singer") else k * (k - 1) // 2 if scheme == "ovo" else k
+    return int(np.clip(min(PATH_MULTIPLY_ADDS / (rows * k * columns**2), PATH_MAX_PROBLEMS / problems), 4, MAX_FRAMES))
 
 
-def _ladder(low: float, high: float, wanted: Asked) -> list[float]:
-    steps: list[float] = np.geomspace(low, high, _affordable(wanted)).tolist()
+def _geometric_values(low: float, high: float, request: RunRequest) -> list[float]:
+    steps: list[float] = np.geomspace(low, high, _frame_count(request)).tolist()
     return steps
 
 
-def _soft(wanted: Asked, costs: list[float], **parameters: Any) -> list[Step]:
+def _soft_margin_steps(request: RunRequest, costs: list[float], **parameters: Any) -> list[Step]:
+    """Fit soft margins for growing C; raise `RequestError` if the first is already too hard."""
     make = ALGORITHMS["soft-margin"].make
     steps: list[Step] = []
     for C in costs:
-        model = fit_quietly(make(**parameters | {"C": C, "max_iter": PASSES}), wanted.rows, wanted.labels)
+        model = fit_quietly(make(**parameters | {"C": C, "max_iter": PATH_MAX_PASSES}), request.rows, request.labels)
         if not steps and model.stop_.reason != "tolerance":
-            raise RequestError("the way there is as hard as the end")  # and would take as long at every step
-        steps.append((model, f"C = {C:.3g}"))
+            raise RequestError("the path is too expensive")  # every step would take as long
+        steps.append(Step(model, f"C = {C:.3g}"))
     return steps
 
 
-def _soft_margin(found: Fit, wanted: Asked) -> Frames:
-    C = float(found.model.C)
-    before = _soft(wanted, _ladder(min(1e-3, C / 100.0), C, wanted)[:-1], **found.parameters)
-    return _framed([*before, (found.model, f"C = {C:g}")])
+def _soft_margin(fit: Fit, request: RunRequest) -> Frames:
+    C = float(fit.model.C)
+    before = _soft_margin_steps(request, _geometric_values(min(1e-3, C / 100.0), C, request)[:-1], **fit.parameters)
+    return _frames([*before, Step(fit.model, f"C = {C:g}")])
 
 
-def _max_margin(found: Fit, wanted: Asked) -> Frames:
-    model = found.model
+def _max_margin(fit: Fit, request: RunRequest) -> Frames:
+    model = fit.model
     largest = max(float(np.max(each, initial=0.0)) for each in model.multipliers_)
     if not 1e-100 < largest < 1e100:
         return one_frame(model)
-    intercept = "free" if model.fit_intercept else "none"
-    before = _soft(wanted, _ladder(1e-4 * largest, largest, wanted), intercept=intercept, multiclass=model.multiclass)
+    shared = {"fit_intercept": model.fit_intercept, "multiclass": model.multiclass}
+    before = _soft_margin_steps(request, _geometric_values(1e-4 * largest, largest, request), **shared)
     hard = all(proof is None for proof in model.proof_)
-    crossed = "not separable: points may cross" if wanted.n_classes == 2 else "not separable one by one: points may cross"
-    return _framed([*before, (model, "widest margin" if hard else crossed)])
+    crossed = "not separable: points may cross" if request.n_classes == 2 else "some classes not separable: points may cross"
+    return _frames([*before, Step(model, "widest margin" if hard else crossed)])
 
 
-def _linear_mse(found: Fit, wanted: Asked) -> Frames:
-    chosen, total = float(found.model.alpha), float(np.square(wanted.rows).sum())
+def _linear_mse(fit: Fit, request: RunRequest) -> Frames:
+    chosen, total = float(fit.model.alpha), float(np.square(request.rows).sum())
     if not 0.0 < total < np.inf or chosen >= 10.0 * total:
-        return one_frame(found.model)
-    ridges = _ladder(max(chosen, 1e-5 * total), 10.0 * total, wanted)[:0:-1]
-    make = wanted.choice.make
-    models = [fit_quietly(make(**found.parameters | {"alpha": r}), wanted.rows, wanted.labels) for r in ridges]
-    steps = [(model, f"ridge = {ridge:.3g}") for model, ridge in zip(models, ridges, strict=True)]
-    return _framed([*steps, (found.model, f"ridge = {chosen:g}")])
+        return one_frame(fit.model)
+    alphas = _geometric_values(max(chosen, 1e-5 * total), 10.0 * total, request)[:0:-1]
+    make = request.choice.make
+    models = [fit_quietly(make(**fit.parameters | {"alpha": alpha}), request.rows, request.labels) for alpha in alphas]
+    steps = [Step(model, f"alpha = {alpha:.3g}") for model, alpha in zip(models, alphas, strict=True)]
+    return _frames([*steps, Step(fit.model, f"alpha = {chosen:g}")])
 
 
-def _nonlinear_mse(found: Fit, wanted: Asked) -> Frames:
-    most, frames = int(found.model.n_iter_), _affordable(wanted)
-    counts = range(1, most) if most <= frames else np.unique(np.geomspace(1, most, frames).astype(int))[:-1]
-    return _framed([*_shorter(found, wanted, counts, "step"), (found.model, f"step {most}")], "start")
+def _nonlinear_mse(fit: Fit, request: RunRequest) -> Frames:
+    last, frames = int(fit.model.n_iter_), _frame_count(request)
+    counts = range(1, last) if last <= frames else np.unique(np.geomspace(1, last, frames).astype(int))[:-1]
+    return _frames([*_shortened_runs(fit, request, counts, "step"), Step(fit.model, f"step {last}")], "start")
 
 
-def _arow(found: Fit, wanted: Asked) -> Frames:
-    passes = int(found.model.n_iter_)
-    if found.model.order == "cyclic":
-        steps = _stretches(found, wanted, passes)
-        if np.array_equal(steps[-1][0], found.model.coef_):
+def _arow(fit: Fit, request: RunRequest) -> Frames:
+    passes = int(fit.model.n_iter_)
+    if fit.model.order == "cyclic":
+        steps = _arow_chunks(fit, request, passes)
+        if np.array_equal(steps[-1][0], fit.model.coef_):
             weights = np.array([np.column_stack([bias, coef]) for coef, bias, _ in steps])
             titles = ["start", *(title for _, _, title in steps)]
             return Frames(np.concatenate([np.zeros_like(weights[:1]), weights]), titles)
-    counts = (evenly(passes, FRAMES) + 1)[:-1]
-    return _framed([*_shorter(found, wanted, counts, "pass"), (found.model, f"pass {passes}")], "start")
+    counts = (evenly(passes, MAX_FRAMES) + 1)[:-1]
+    return _frames([*_shortened_runs(fit, request, counts, "pass"), Step(fit.model, f"pass {passes}")], "start")
 
 
-def _stretches(found: Fit, wanted: Asked, passes: int) -> list[tuple[Any, Any, str]]:
-    """(coef, intercept, title) after each stretch of rows: a stream of the passes' rows is the same run."""
-    model, classes = wanted.choice.make(**found.parameters), np.unique(wanted.labels)
-    n, steps = len(wanted.labels), []
-    cuts = np.unique(np.linspace(0, n, max(2, STRETCHES // passes + 1)).round().astype(int))
+def _arow_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[Any, Any, str]]:
+    """Return (coef, intercept, title) after each chunk of rows; streaming the rows of all passes makes the same run."""
+    model, classes = request.choice.make(**fit.parameters), np.unique(request.labels)
+    n, steps = len(request.labels), []
+    cuts = np.unique(np.linspace(0, n, max(2, AROW_FRAMES // passes + 1)).round().astype(int))
     for p in range(passes):
         for start, stop in itertools.pairwise(cuts):
-            model.partial_fit(wanted.rows[start:stop], wanted.labels[start:stop], classes=classes)
-            steps.append((model.coef_, model.intercept_, f"pass {p + 1}, row {stop}"))
+            model.partial_fit(request.rows[start:stop], request.labels[start:stop], classes=classes)
+            steps.append((model.coef_, model.intercept_, f"pass {p + 1}, point {stop}"))
     return steps
 
 
-def _shorter(found: Fit, wanted: Asked, counts: Any, what: str) -> list[Step]:
-    """The same run, ended earlier."""
+def _shortened_runs(fit: Fit, request: RunRequest, counts: Any, unit: str) -> list[Step]:
+    """Fit the same run with lower limits of passes or iterations."""
     models = [
-        fit_quietly(wanted.choice.make(**found.parameters | {"max_iter": int(p)}), wanted.rows, wanted.labels) for p in counts
+        fit_quietly(request.choice.make(**fit.parameters | {"max_iter": int(p)}), request.rows, request.labels) for p in counts
     ]
-    return [(model, f"{what} {p}") for model, p in zip(models, counts, strict=True)]
+    return [Step(model, f"{unit} {p}") for model, p in zip(models, counts, strict=True)]
 
 
-_PATHS: dict[str, Callable[[Fit, Asked], Frames]] = {
-    "AROW": _arow,
-    "LinearMSE": _linear_mse,
-    "MaxMargin": _max_margin,
-    "NonlinearMSE": _nonlinear_mse,
-    "SoftMargin": _soft_margin,
+_PATHS: dict[type, Callable[[Fit, RunRequest], Frames]] = {
+    AROW: _arow,
+    LinearMSE: _linear_mse,
+    MaxMargin: _max_margin,
+    NonlinearMSE: _nonlinear_mse,
+    SoftMargin: _soft_margin,
 }

@@ -16,16 +16,18 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_X_y
 
+from ..data.csr import CSRMatrix
 from ..data.read_options import Options
+from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source
-from ..data.table import Data, DataError, Sparse, Table, typed_labels
+from ..data.table import Data, DataError, Table, typed_labels
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
 from ..reporting.text import plural
-from ..training.train import check_classes, labelled
-from .arrays import packed
-from .request import MOST_CLASSES, MOST_POINTS, RequestError
+from ..training.preparation import check_classes, require_labels
+from .arrays import pack
+from .request import MAX_CLASSES, MAX_POINTS, RequestError
 
 # --- Principal components: the two directions in which standardised columns spread most.
 #
@@ -61,24 +63,23 @@ def principal(X: Any, count: int = 2) -> tuple[Any, Any]:
 
 # ---
 
-CHOOSE = ": say --label NAME (or its position, from 0)"  # which the page has a menu for, where columns have names
-MOST_ROWS = 2000
-MOST_COLUMNS = 50
-MOST_HEADERS = 1000
+MAX_ROWS = 2000
+MAX_COLUMNS = 50
+MAX_HEADERS = 1000
 # Columns that components are made of.
-MOST_MIXED = 2000
+MAX_PCA_COLUMNS = 2000
 # Columns of a file that is dropped on the page, and the bytes of its first line that they are looked for in.
-MOST_READ, LONGEST_LINE = 5000, 1 << 20
+MAX_FILE_COLUMNS, MAX_HEADER_LINE_BYTES = 5000, 1 << 20
 # Bytes of a compressed file, once it is unpacked.
-UNPACKED = 64 << 20
-TEXTS = ("csv", "tsv", "svmlight", "jsonl")
+MAX_UNPACKED_BYTES = 64 << 20
+TEXT_FORMATS = ("csv", "tsv", "svmlight", "jsonl")
 LARGEST = 1e9
-OTHER = "other"
+OTHER_CLASS = "other"
 # Different whole numbers that may still be classes.
-NUMBERS = 50
+MAX_INTEGER_CLASSES = 50
 
 # A cell like 1,5 in a file whose cells are told apart by something else.
-COMMA = re.compile(rb"(?:^|[;\t|])[ ]*([+-]?[0-9]{1,15},[0-9]{1,15})[ ]*(?=[;\t|\r])", re.MULTILINE)
+DECIMAL_COMMA_CELL = re.compile(rb"(?:^|[;\t|])[ ]*([+-]?[0-9]{1,15},[0-9]{1,15})[ ]*(?=[;\t|\r])", re.MULTILINE)
 COMMA_SAID = "looks like a number with a decimal comma, and numbers have a point here"
 
 
@@ -89,18 +90,22 @@ def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str
         with Source(Path(name).name or "file", io.BytesIO(data)) as source:
             plain = source if source.compression is None else _unpacked(source)
             kind = format_of(plain, Options())
-            if kind not in TEXTS:
+            if kind not in TEXT_FORMATS:
                 sentence = f"files of this kind ({kind}) are not read here: open it with rosenblatt studio {source.name}"
                 raise DataError(source.name, sentence)
             if kind in ("csv", "tsv"):
                 _check_width(plain)
             return table_of(read(plain, Options(label=label, missing="mean")), Path(name).name)
     except DataError as error:
-        # What a person may say on a command line, there is no place for on the page.
-        advice = f": open it with rosenblatt studio {Path(name).name} --"
-        chosen = str(error).replace(CHOOSE, ": choose it") if error.headers else str(error)
-        sentence = chosen.replace(": say --", advice)
-        comma = COMMA.search(data[:4096]) if COMMA_SAID not in sentence else None  # without numbers, labels are not found
+        # The page has a menu for the label, but none of the other command-line options.
+        sentence = str(error)
+        if error.option == LABEL_OPTION:
+            sentence = f"{error.problem}: choose it"
+        elif error.option is not None:
+            sentence = f"{error.problem}: open it with rosenblatt studio {Path(name).name} {error.option}"
+        comma = (
+            DECIMAL_COMMA_CELL.search(data[:4096]) if COMMA_SAID not in sentence else None
+        )  # without numbers, labels are not found
         told = f"{sentence}; {comma[1].decode()} {COMMA_SAID}" if comma else sentence
         raise RequestError(told, _some(error.headers)) from error
 
@@ -112,19 +117,23 @@ def table_of_data(source: str, options: Options | None = None) -> dict[str, Any]
 
 def _check_width(source: Source) -> None:
     """Whether a row is too long, by its first line: a reader takes a minute for what nobody can look at."""
-    line = source.peek(LONGEST_LINE).partition(b"\n")[0] + b"\n"
+    line = source.peek(MAX_HEADER_LINE_BYTES).partition(b"\n")[0] + b"\n"
     cells = max(line.count(delimiter) for delimiter in (b",", b";", b"\t", b"|")) + 1
-    if cells > MOST_READ:
-        raise DataError(source.name, f"the first row has {cells:,} cells or more, and {MOST_READ:,} columns are the most")
+    if cells > MAX_FILE_COLUMNS:
+        raise DataError(
+            source.name, f"the first row has {cells:,} cells or more, and {MAX_FILE_COLUMNS:,} columns are the most"
+        )
 
 
 def _unpacked(source: Source) -> Source:
-    parts, left = [], UNPACKED
+    parts, left = [], MAX_UNPACKED_BYTES
     while left > 0 and (part := source.read(min(left, 1 << 20))):
         parts.append(part)
         left -= len(part)
     if left <= 0:
-        raise DataError(source.name, f"is more than {UNPACKED >> 20} MB when unpacked: open it with rosenblatt studio")
+        raise DataError(
+            source.name, f"is more than {MAX_UNPACKED_BYTES >> 20} MB when unpacked: open it with rosenblatt studio"
+        )
     name = Path(source.name)
     name = name.with_suffix("") if name.suffix.lower() in COMPRESSED else name
     return Source(name, io.BytesIO(b"".join(parts)))
@@ -140,7 +149,7 @@ def table_of(data: Data, name: str) -> dict[str, Any]:
 
 
 def _table_of(data: Data, name: str) -> dict[str, Any]:
-    labels = typed_labels(labelled(data).labels)
+    labels = typed_labels(require_labels(data).labels)
     names, codes, notes = _classes(data, labels)
     rows = sample(codes)
     if len(rows) < len(codes):
@@ -149,20 +158,20 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
     notes += left_out
     if not columns:
         raise DataError(data.source, f"there is no column of numbers to draw{_decimal_comma(data)}")
-    mixed = columns[:MOST_MIXED]
+    mixed = columns[:MAX_PCA_COLUMNS]
     components, shares = principal(np.column_stack([values for _, values in mixed]))
-    total = data.features.shape[1] if isinstance(data.features, Sparse) else len(columns)
-    if total > MOST_COLUMNS:
+    total = data.features.shape[1] if isinstance(data.features, CSRMatrix) else len(columns)
+    if total > MAX_COLUMNS:
         of = "all" if len(mixed) == total else f"{len(mixed):,}"
-        notes.append(f"{min(MOST_COLUMNS, len(columns))} of {total:,} columns are listed; the components are made of {of}")
+        notes.append(f"{min(MAX_COLUMNS, len(columns))} of {total:,} columns are listed; the components are made of {of}")
     note = "; ".join(notes)
     return {
         "name": name,
         "rows": len(codes),
         "shown": len(rows),
-        "columns": [{"name": title, "values": packed(values, "f64")} for title, values in columns[:MOST_COLUMNS]],
+        "columns": [{"name": title, "values": pack(values, "f64")} for title, values in columns[:MAX_COLUMNS]],
         "components": [
-            {"name": f"principal component {at + 1} ({100.0 * share:.0f} %)", "values": packed(values, "f64")}
+            {"name": f"principal component {at + 1} ({100.0 * share:.0f} %)", "values": pack(values, "f64")}
             for at, (values, share) in enumerate(zip(components.T, shares, strict=True))
         ],
         "label": data.label_name,
@@ -175,7 +184,7 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
 
 def _some(headers: Sequence[str], label: str | None = None) -> list[str]:
     """Names of columns, as many as a person can choose from."""
-    listed = list(headers[:MOST_HEADERS]) if len(headers) > 1 else []
+    listed = list(headers[:MAX_HEADERS]) if len(headers) > 1 else []
     return listed if label is None or label in listed or not listed else [*listed, label]
 
 
@@ -183,24 +192,24 @@ def _classes(data: Data, labels: Any) -> tuple[list[str], Any, list[str]]:
     """(names, codes, notes): more than six classes become the five most frequent, and the others."""
     classes, codes = np.unique(labels, return_inverse=True)
     check_classes(data, classes)
-    if classes.dtype.kind in "iu" and len(classes) > min(NUMBERS, max(MOST_CLASSES, data.n_rows // 4)):
+    if classes.dtype.kind in "iu" and len(classes) > min(MAX_INTEGER_CLASSES, max(MAX_CLASSES, data.n_rows // 4)):
         raise DataError(data.source, f"the labels are {len(classes):,} different numbers: these are quantities, not classes")
     names = [_short(str(label)) for label in classes.tolist()]
-    if len(classes) <= MOST_CLASSES:
+    if len(classes) <= MAX_CLASSES:
         return names, codes, []
-    often = np.sort(np.argsort(-np.bincount(codes), kind="stable")[: MOST_CLASSES - 1])
-    places = np.full(len(classes), MOST_CLASSES - 1)
-    places[often] = np.arange(MOST_CLASSES - 1)
-    note = f"of {len(classes):,} classes the {MOST_CLASSES - 1} most frequent are shown, and the rest as “{OTHER}”"
-    return [*(names[at] for at in often), OTHER], places[codes], [note]
+    often = np.sort(np.argsort(-np.bincount(codes), kind="stable")[: MAX_CLASSES - 1])
+    places = np.full(len(classes), MAX_CLASSES - 1)
+    places[often] = np.arange(MAX_CLASSES - 1)
+    note = f"of {len(classes):,} classes the {MAX_CLASSES - 1} most frequent are shown, and the rest as “{OTHER_CLASS}”"
+    return [*(names[at] for at in often), OTHER_CLASS], places[codes], [note]
 
 
 def sample(codes: Any) -> Any:
     """At most so many rows, of each class its share and at least one, evenly apart."""
     counts = np.bincount(codes)
-    if len(codes) <= MOST_ROWS:
+    if len(codes) <= MAX_ROWS:
         return np.arange(len(codes))
-    shares = np.maximum(1, np.floor(counts * ((MOST_ROWS - len(counts)) / len(codes)))).astype(int)
+    shares = np.maximum(1, np.floor(counts * ((MAX_ROWS - len(counts)) / len(codes)))).astype(int)
     mine = [np.flatnonzero(codes == code) for code in range(len(counts))]
     return np.sort(np.concatenate([all_of[evenly(len(all_of), most)] for all_of, most in zip(mine, shares, strict=True)]))
 
@@ -238,11 +247,11 @@ def _numbers(data: Data, rows: Any) -> list[tuple[str, Any]]:
     if isinstance(features, Table):
         pairs = zip(features.names, features.columns, strict=True)
         return [(name, column[rows].astype(np.float64)) for name, column in pairs if column.dtype.kind != "O"]
-    if isinstance(features, Sparse):
+    if isinstance(features, CSRMatrix):
         # Of many columns those that are set most often.
         shown = features.take(np.isin(np.arange(features.shape[0]), rows))
         columns, counts = np.unique(shown.indices, return_counts=True)
-        often = np.sort(columns[np.argsort(-counts, kind="stable")[:MOST_MIXED]])
+        often = np.sort(columns[np.argsort(-counts, kind="stable")[:MAX_PCA_COLUMNS]])
         place = np.searchsorted(often, shown.indices).clip(max=max(0, len(often) - 1))
         known = often[place] == shown.indices if len(often) else np.zeros(0, bool)
         dense = np.zeros((len(often), len(rows)))
@@ -258,7 +267,7 @@ def _short(name: str) -> str:
 # --- Rows of any width as points of the plane: two of their columns, or their first two principal components.
 
 
-class Flat(NamedTuple):
+class PlaneData(NamedTuple):
     points: Any  # rows x 2
     codes: Any
     names: list[str]
@@ -272,15 +281,15 @@ class Flat(NamedTuple):
         return {"points": self.points.tolist(), "labels": self.codes.tolist(), "names": self.names} | named
 
 
-def flat(X: Any, y: Any, columns: Any = None) -> Flat:
+def to_plane(X: Any, y: Any, columns: Any = None) -> PlaneData:
     """columns : two of X's, by name or position; None: all where there are two, principal components where there are more."""
     names = [str(name) for name in getattr(X, "columns", ())]
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     classes, codes = np.unique(y, return_inverse=True)
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        raise RequestError(f"the studio shows 2 to {MOST_CLASSES} classes, and y has {len(classes)}")
+    if not 2 <= len(classes) <= MAX_CLASSES:
+        raise RequestError(f"the studio shows 2 to {MAX_CLASSES} classes, and y has {len(classes)}")
     told = []
-    if len(codes) > MOST_POINTS:
+    if len(codes) > MAX_POINTS:
         some = sample(codes)
         told.append(f"{len(some):,} of {len(codes):,} rows, of each class its share")
         X, codes = X[some], codes[some]
@@ -301,7 +310,7 @@ def flat(X: Any, y: Any, columns: Any = None) -> Flat:
             f"the first two principal components of {width} columns (standardised), {sum(shares):.0%} of their variance"
         )
     note = f"Shown here: {'; '.join(told)}." if told else None
-    return Flat(points + 0.0, codes, [str(each) for each in classes.tolist()], note, axes)
+    return PlaneData(points + 0.0, codes, [str(each) for each in classes.tolist()], note, axes)
 
 
 def _positions(columns: Any, width: int, names: list[str]) -> list[int]:

@@ -1,5 +1,4 @@
-"""The page in a notebook, by anywidget: Python answers what the page asks for; its first picture is inside, so that it can be
-looked at without Python, too."""
+"""The page in a notebook, as an anywidget. Its first run is inside, so it is shown without Python as well."""
 
 from __future__ import annotations
 
@@ -12,18 +11,24 @@ try:
 except ImportError:
     raise ImportError("the studio in a notebook needs anywidget: pip install 'rosenblatt[notebook]'") from None
 
-from .answers import reply
+from .answers import answer_message
 
 
 class Studio(anywidget.AnyWidget):
-    """page: the HTML that is shown, in a frame that can reach nothing but Python's answers."""
+    """The page in a sandboxed frame that can reach only Python's answers.
+
+    Parameters
+    ----------
+    page : str
+        The page as one HTML file.
+    """
 
     _esm = Path(__file__).with_name("notebook.js").read_text(encoding="utf-8")
     page = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, page: str) -> None:
         super().__init__(page=page)
-        self.on_msg(self._asked)
+        self.on_msg(self._answer)
 
-    def _asked(self, _: Any, asked: Any, buffers: Any) -> None:
-        self.send(reply(asked, buffers))
+    def _answer(self, _: Any, message: Any, buffers: Any) -> None:
+        self.send(answer_message(message, buffers))

@@ -1,4 +1,4 @@
-"""From sockets that listen to the last answer."""
+"""The studio's server: it listens on this machine only and runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .app import App, Limits
 
 
 class Server:
-    """Serves the page on sockets that listen; `run` does so until `stop` is called, from any thread."""
+    """Serves the page on listening sockets: `run` until `stop` is called, from any thread."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Server:
         sockets: list[socket.socket],
         *,
         limits: Limits | None = None,
-        warn: Callable[[str], object] = lambda sentence: None,
+        warn: Callable[[str], object] = lambda text: None,
     ) -> None:
         self._sockets, limits = sockets, limits or Limits()
         self.app = App(files, page, sockets[0].getsockname()[1], limits, warn)
@@ -36,6 +36,7 @@ class Server:
         )
 
     async def run(self, ready: Callable[[], object] | None = None) -> None:
+        """Serve until `stop` is called; call `ready` when the server accepts requests."""
         serving = asyncio.create_task(self._web.serve(self._sockets))
         while not self._web.started and not serving.done():
             await asyncio.sleep(0.005)
@@ -44,7 +45,7 @@ class Server:
         await serving
 
     def stop(self) -> None:
-        """End soon: what was begun is finished, if it does not take long."""
+        """Shut down, after finishing the running requests if they do not take long."""
         self._web.stop()
 
 
@@ -53,17 +54,17 @@ def serve(server: Server, ready: Callable[[], object] | None = None) -> None:
     run_until_signal(lambda: server.run(ready), server.stop)
 
 
-# --- Where the studio listens: this machine only, and a port that is free.
+# --- Sockets
 
 HOST, PORT = "127.0.0.1", 8531
-NEARBY = 20  # ports after it that are tried
+N_PORTS_TRIED = 20  # from PORT on, before any free port is taken
 
 
 @contextlib.contextmanager
 def listening(host: str = HOST, port: int | None = None) -> Iterator[list[socket.socket]]:
-    """Sockets of this machine; without a port ours, or the next one that is free."""
+    """Open sockets of this machine; without a port, PORT or the next free one."""
     if not is_loopback(host):
-        raise ServeError(f"host {host!r} is reached from other machines, and the studio is for this one: stay on {HOST}")
+        raise ServeError(f"other machines can reach host {host!r}; the studio only listens on this one: use {HOST}")
     sockets = _first_free(host) if port is None else listen(host, port)
     try:
         yield sockets
@@ -73,12 +74,13 @@ def listening(host: str = HOST, port: int | None = None) -> Iterator[list[socket
 
 
 def _first_free(host: str) -> list[socket.socket]:
-    for port in range(PORT, PORT + NEARBY):
+    for port in range(PORT, PORT + N_PORTS_TRIED):
         with contextlib.suppress(ServeError):
             return listen(host, port)
     return listen(host, 0)
 
 
 def url_of(sockets: list[socket.socket]) -> str:
+    """Return the address of the page."""
     host, port = sockets[0].getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

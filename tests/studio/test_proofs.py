@@ -1,4 +1,4 @@
-"""What the page is told of proofs: planes that separate, clashes that do, and the inequalities along the run."""
+"""Proofs for the page: separating planes, clashes, and the inequalities along the run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from test_runs import request
 
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS
-from rosenblatt.studio.fitting import fitted
-from rosenblatt.studio.menu import PRESETS
+from rosenblatt.studio.fitting import fit_request
+from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import asked
+from rosenblatt.studio.request import parse_request
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
@@ -40,21 +40,24 @@ def test_the_plane_has_the_margin_and_the_clash_sums_to_nothing(preset: str, deg
         assert proof["radius"] == pytest.approx(np.linalg.norm(P, axis=1).max())
         assert proof["bound"] == pytest.approx((proof["radius"] / proof["margin"]) ** 2)
         assert proof["geometric"] >= proof["margin"]
-        assert proof["sentence"] == f"separable, margin {proof['geometric']:.3g}"
+        assert proof["sentence"] == f"Separable: the widest margin is {proof['geometric']:.3g}."
         assert proof["clash"] is None
     else:
         clash = proof["clash"]
         assert sum(clash["weights"]) == pytest.approx(1.0)
-        assert proof["sentence"] == f"not separable: {clash['sentence']}"
+        assert proof["sentence"] == clash["sentence"]
+        what = "line" if degree == 1 else f"curve of degree {degree}"
+        assert clash["sentence"].startswith(f"No {what} can separate these")
         assert clash["rows"] == sorted(set(clash["rows"]))
         if k == 2:
             signs = np.where(codes[clash["rows"]] == 1, 1.0, -1.0)
             assert abs((np.array(clash["weights"]) * signs) @ P[clash["rows"]]).max() < 1e-9
         assert proof["plane"] is proof["margin"] is proof["bound"] is None
     found = proof["convergence"]
-    model = fitted(asked(asking)).model.convergence_
+    model = fit_request(parse_request(asking)).model.convergence_
     assert found["holds"]
-    assert found["sentence"] == str(model)
+    assert f"made {model.mistakes:,} update" in found["sentence"]
+    assert ("The inequalities hold" in found["sentence"]) == model.holds
     assert found["mistakes"] == len(numbers(told["log"]["rows"]))
     assert (found["mistake_bound"] is None) == (proof["verdict"] != "separable")
     norms, most = numbers(found["norms"]), numbers(found["norm_bound"])
@@ -84,14 +87,14 @@ def test_planes_through_the_origin_have_proofs_of_their_own() -> None:
 
 
 def test_no_time_leaves_it_undecided_and_does_not_call_it_inseparable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.studio.proof.PATIENCE", 1e-9)
+    monkeypatch.setattr("rosenblatt.studio.proof.TIME_LIMIT_S", 1e-9)
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 2)).round(3)
     asking = {"points": points.tolist(), "labels": rng.integers(0, 3, 300).tolist(), "degree": 5}
     proof = prove(asking)
     json.dumps(proof, allow_nan=False)
     if proof["verdict"] == "undecided":
-        assert "No u separates" not in proof["convergence"]["sentence"]
+        assert "No separating w* exists" not in proof["convergence"]["sentence"]
         assert proof["plane"] is proof["clash"] is None
 
 

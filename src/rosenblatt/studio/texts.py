@@ -1,0 +1,175 @@
+"""Sentences of the page about a run and its proof, made from codes and fields: `Stop.reason`, limits, certificates.
+
+The page counts points from 1. The library's own sentences, which count rows from 0 and name parameters, are shown as details.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from ..certificates.statements import Certificate, Inseparable, Separable
+from ..estimators.arow import AROW
+from ..estimators.base import LinearClassifier
+from ..estimators.online import OnlineClassifier
+from ..estimators.perceptron import Perceptron
+from ..estimators.svm_base import MarginClassifier
+from ..proofs.convergence import Convergence
+from ..reporting.text import plural, short
+from .curves import update_margin
+from .request import Features
+
+MAX_LISTED_POINTS = 12
+SOLVED = "no further improvement is possible"
+
+
+# --- Why a run ended
+
+
+def stop_sentence(model: LinearClassifier) -> str:
+    """Say why the run of a fitted model ended; one clause for each reason if several planes were trained separately.
+
+    >>> from rosenblatt import Perceptron
+    >>> stop_sentence(Perceptron(max_updates=1).fit([[0, 0], [1, 0], [2, 0], [0, 3]], [0, 1, 1, 0]))
+    'Stopped after 1 update (the limit).'
+    """
+    stop = model.stop_
+    if len(stop.heads) < 2:
+        text = stop_clause(model, stop.reason)
+    else:
+        counts, total = Counter(stop.heads), len(stop.heads)
+        parts = [
+            f"{'all' if n == total else f'{n} of'} {total} planes: {stop_clause(model, reason)}"
+            for reason, n in counts.most_common()
+        ]
+        text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def stop_clause(model: LinearClassifier, reason: str) -> str:
+    """Return the clause for one `Stop.reason`, with the model's own limits."""
+    limits = model.get_params(deep=False)
+    match reason:
+        case "separated":
+            return f"every point is on the right side{_required_margin(model)}"
+        case "passes" | "steps":
+            sweeps = isinstance(model, OnlineClassifier | AROW) and limits.get("solver") != "minimum"
+            unit = ("pass", "passes") if sweeps else ("iteration",)
+            count = vars(model).get("n_iter_")
+            return (
+                "stopped at the limit of iterations" if count is None else f"stopped after {plural(count, *unit)} (the limit)"
+            )
+        case "updates":
+            return f"stopped after {plural(limits['max_updates'], 'update')} (the limit)"
+        case "norm":
+            return f"stopped because |w| exceeded {short(limits['w_max'])}"
+        case "tolerance" if isinstance(model, MarginClassifier):
+            return f"solved: {SOLVED}"
+        case "tolerance":
+            return f"stopped because the last step was shorter than the tolerance {limits['tol']:g}"
+        case "solved":
+            return f"solved: {SOLVED}"
+        case "inseparable":
+            return "solved for inseparable points: some were allowed to cross, at a cost"
+        case "impossible":
+            return "stopped because no plane can separate the points, which is proved"
+        case "rounding":
+            return "stopped because rounding errors prevent further improvement"
+        case "vanished":
+            return "stopped because the gradient is zero: no point moves the weights any more"
+        case "chunk":
+            return "trained with partial_fit: the last chunk is complete"
+    return f"stopped ({reason})"
+
+
+def _required_margin(model: LinearClassifier) -> str:
+    margin = update_margin(model) if isinstance(model, Perceptron) else 0.0
+    return f", with y·score over {short(margin)}" if margin > 0.0 else ""
+
+
+# --- Whether the points are separable
+
+
+def separability_sentence(certificate: Certificate, features: Features) -> str:
+    """Say what a certificate proves about the points, for boundaries of the features' degree."""
+    if isinstance(certificate, Separable):
+        return f"Separable: the widest margin is {certificate.geometric.lower:.3g}."
+    if isinstance(certificate, Inseparable):
+        return clash_sentence(certificate, features)
+    what = boundary_name(features.degree, certificate.about.intercept)
+    return f"Undecided within the time limit: no {what} with a margin above {certificate.geometric.upper:.3g} exists."
+
+
+def clash_sentence(proof: Inseparable, features: Features) -> str:
+    """Name the points that no boundary of this degree can separate, and their position where it can be drawn."""
+    n, what = len(proof.rows), boundary_name(features.degree, proof.about.intercept)
+    rivals = {pair.rival for pair in proof.clash}
+    if len(rivals) > 2:
+        these = f"these {n} points of {len(rivals)} classes"
+        return f"No {what.replace('line', 'lines').replace('curve', 'curves')} can separate {these}: {points_list(proof.rows)}."
+    if not proof.about.intercept and n == 1:
+        return f"No {what} can separate these: point {proof.rows[0] + 1} is at the origin."
+    if proof.about.intercept and n == 2:
+        first, second = (row + 1 for row in proof.rows)
+        return f"No {what} can separate these: points {first} and {second} are at the same place, with different classes."
+    if features.degree > 1 or not proof.about.intercept:
+        return f"No {what} can separate these {n} points: {points_list(proof.rows)}."
+    # Weights balance between the classes: with two rivals, a row against one of them belongs to the other.
+    few, many = sorted(
+        ([pair.row + 1 for pair in proof.clash if pair.rival == rival] for rival in rivals), key=lambda rows: (len(rows), rows)
+    )
+    return f"No {what} can separate these: {_position(few, many)}."
+
+
+def _position(few: Sequence[int], many: Sequence[int]) -> str:
+    """Describe how the convex hulls of two groups of points meet."""
+    shape = "-".join(map(str, many))
+    match len(few), len(many):
+        case 1, 2:
+            return f"point {few[0]} lies on the segment {shape}"
+        case 1, 3:
+            return f"point {few[0]} lies inside the triangle {shape}"
+        case 1, _:
+            return f"point {few[0]} lies inside the polygon {shape}"
+        case 2, 2:
+            return f"the segments {few[0]}-{few[1]} and {shape} cross"
+    rows = sorted([*few, *many])
+    return f"the convex hulls of the two classes overlap at points {points_list([row - 1 for row in rows])}"
+
+
+def boundary_name(degree: int, intercept: bool = True) -> str:
+    """
+    >>> boundary_name(1), boundary_name(2), boundary_name(1, intercept=False)
+    ('line', 'curve of degree 2', 'line through the origin')
+    """
+    return ("line" if degree == 1 else f"curve of degree {degree}") + ("" if intercept else " through the origin")
+
+
+def points_list(rows: Sequence[int]) -> str:
+    """List rows as points, counted from 1.
+
+    >>> points_list([0, 4])
+    '1, 5'
+    """
+    listed = ", ".join(str(row + 1) for row in rows[:MAX_LISTED_POINTS])
+    return listed if len(rows) <= MAX_LISTED_POINTS else f"{listed} and {len(rows) - MAX_LISTED_POINTS} more"
+
+
+# --- The convergence proof along a run
+
+
+def convergence_sentence(found: Convergence, certificate: Certificate) -> str:
+    """Compare both sides of the inequalities of the convergence proof at the end of a run."""
+    parts = [f"The run made {plural(found.mistakes, 'update')}"]
+    bound = found.mistake_bound
+    if bound is not None and math.isfinite(bound.upper):
+        parts[0] += f"; at most {math.floor(bound.upper):,} are possible"
+    parts.append(f"|w|^2 is {float(found.norms_squared[-1]):.6g}, at most {float(found.norm_bound[-1]):.6g}")
+    if found.alignments is None or found.alignment_bound is None:
+        proved = isinstance(certificate, Inseparable)
+        parts.append(f"No separating w* {'exists' if proved else 'is known'}, so the number of updates has no bound")
+    else:
+        parts.append(f"w.w* is {float(found.alignments[-1]):.6g}, at least {float(found.alignment_bound[-1]):.6g}")
+    parts.append("The inequalities hold at every update" if found.holds else "AN INEQUALITY DOES NOT HOLD")
+    return f"{'. '.join(parts)}."
