@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import rosenblatt as rb
 from oracles import augment, noisy
 from rosenblatt.least_squares import nonlinear as ways
-from rosenblatt.online.rules.nonlinear_mse import BEND
+from rosenblatt.online.rules.nonlinear_mse import MAX_CURVATURE
 
 activations = pytest.mark.parametrize("activation", ["tanh", "logistic"])
 minima = pytest.mark.parametrize("few", [400, 0], ids=["newton", "lbfgs"])
@@ -123,7 +123,7 @@ def test_batch_steps_of_their_own_choice_only_go_down(activation, solver):
     P = augment(X)
     assert losses[0] < energy(np.zeros(5), P, targets(codes == 1, activation), activation, c)
     model = rb.NonlinearMSE(activation=activation, solver=solver).fit(X, codes, sample_weight=c)
-    over = BEND[activation] * (c @ np.square(P).sum(axis=1)) / (1.0 if solver == "batch" else c.sum())
+    over = MAX_CURVATURE[activation] * (c @ np.square(P).sum(axis=1)) / (1.0 if solver == "batch" else c.sum())
     assert model._auto == pytest.approx(1 / over)
 
 

@@ -339,5 +339,5 @@ def test_the_gap_is_written_to_stderr_when_asked_for(capsys: Any) -> None:
     X, y = noisy()
     rb.SoftMargin(solver="dual-coordinates", verbose=1).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("3: gap")
+    assert lines[0].startswith("iteration 3: gap")
     assert len(lines) > 2

@@ -314,11 +314,11 @@ def test_without_a_log_the_sums_of_an_average_are_carried_along() -> None:
 
 
 @pytest.mark.parametrize("plan", [RunConfig(), RunConfig(order="mistakes"), RunConfig(update="batch")])
-def test_a_watcher_hears_of_every_pass(plan: RunConfig) -> None:
+def test_a_callback_receives_every_pass(plan: RunConfig) -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     heard: list[Progress] = []
-    watched = RunConfig(update=plan.update, order=plan.order, max_iter=4, watch=heard.append)
+    watched = RunConfig(update=plan.update, order=plan.order, max_iter=4, progress=heard.append)
     result = solve(problem, PerceptronRule(0.0), watched, zero_state(problem, 2))
     assert [progress.passes for progress in heard] == [1, 2, 3, 4]
     assert heard[-1].updates == result.updates
@@ -335,7 +335,7 @@ def test_verbose_writes_a_line_per_pass(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("options", [{"n_jobs": 2}, {"update": "batch"}])
-def test_verbose_also_speaks_for_heads_that_run_apart(options: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_also_reports_heads_in_threads(options: Any, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = noise(k=3)
     perceptron(verbose=1, max_iter=2, multiclass="ovr", **options).fit(X, y)
     assert "pass 2" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
 from ..online.config import RunConfig, RunResult
-from ..online.rules.nonlinear_mse import ACTIVATIONS, BEND, LONGEST, NonlinearMSERule, nonlinear_mse_rule
+from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run_state import OutOfRangeError
 from ..online.schedules import Step
 from ..validation import count, number, one_of
@@ -198,7 +198,7 @@ class NonlinearMSE(OnlineClassifier):
         total = total_sqnorm(problem)
         if not total < np.inf:
             raise ValueError("step='auto' depends on the squared length of the rows, which overflowed: scale the features")
-        safe = 1.0 / (BEND[self.activation] * total) if total > 0.0 else 1.0
+        safe = 1.0 / (MAX_CURVATURE[self.activation] * total) if total > 0.0 else 1.0
         if self.solver == "batch":
             return safe
         # The heaviest row limits the step: one that overshoots leaves rows misclassified for good.
@@ -260,4 +260,4 @@ class NonlinearMSE(OnlineClassifier):
         elif "coef_" in self.__dict__:
             heads = np.asarray(self.coef_, np.float64)
         rule = self._rule(problem)
-        self.loss_, self.gradient_norm_, self.saturated_ = evaluate(problem, rule, heads, bias, LONGEST[self.activation])
+        self.loss_, self.gradient_norm_, self.saturated_ = evaluate(problem, rule, heads, bias, MAX_STEP[self.activation])

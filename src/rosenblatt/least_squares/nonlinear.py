@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 
 from ..array_types import FloatArray
 from ..data.problem import Problem, one_against_rest, some_rows
-from ..kernels.linear.gradient import descend
+from ..kernels.linear.gradient import loss_and_gradient
 from ..kernels.linear.moments import add_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
@@ -69,7 +69,9 @@ class Descent:
         downhill, lift = np.zeros(problem.n_features), np.zeros(1)
         with np.errstate(all="ignore"):
             w = v / self.scale
-            total = descend(problem.rows, problem.labels, self.rule, w[1:], w[:1], problem.x0, downhill, lift, self.margins)
+            total = loss_and_gradient(
+                problem.rows, problem.labels, self.rule, w[1:], w[:1], problem.x0, downhill, lift, self.margins
+            )
             gradient = -np.concatenate([lift, downhill]) / self.scale / self.weight
         if not (np.isfinite(total) and np.isfinite(gradient).all()):
             raise NonlinearOutOfRangeError("a score or the gradient exceeds the range of float64: scale the features")

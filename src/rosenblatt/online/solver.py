@@ -19,7 +19,7 @@ from ..array_types import IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, zero_sums
 from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
 from ..kernels.linear.schemes import Rest, State, Tape
-from ..kernels.linear.sweeps import FULL, OVERFLOW, Pace, find, online
+from ..kernels.linear.sweeps import FULL, OVERFLOW, Pace, collect_moves, online
 from ..parallel import in_order
 from ..reporting.text import plural
 from .config import RunConfig, RunResult
@@ -255,7 +255,7 @@ def find_violations(problem: Problem, rule: Any, state: State, n_jobs: int) -> I
         order = np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
         tape = _tape(len(order))
         mine = state._replace(scores=np.zeros_like(state.scores))
-        visited, used, why = find(problem.rows, problem.labels, order, rule, mine, tape)
+        visited, used, why = collect_moves(problem.rows, problem.labels, order, rule, mine, tape)
         if why == OVERFLOW:
             raise_out_of_range(problem, int(order[visited]))
         return order, Tape(*(column[:used].copy() for column in tape))

@@ -12,7 +12,7 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
-from ..kernels.linear.sweeps import add, add_steps, trail
+from ..kernels.linear.sweeps import apply_moves, apply_steps, record_planes
 
 
 class Update(NamedTuple):
@@ -258,7 +258,7 @@ class UpdateLog:
         assert np.shares_memory(weights, state.w) or not weights.size
         flat = weights, delta.w.reshape(-1), np.empty(1, state.w.dtype)
         edges = np.ascontiguousarray(edges, np.int64)
-        add_steps(self._problem.rows, self._problem.labels, *moves, edges, state, delta, flat, planes, shifts)
+        apply_steps(self._problem.rows, self._problem.labels, *moves, edges, state, delta, flat, planes, shifts)
 
     def _planes(self, state: State, edges: Any) -> tuple[Any, Any]:
         """Planes and intercepts of a binary run, before and after each of the updates between `edges`, from `state` on."""
@@ -266,7 +266,7 @@ class UpdateLog:
         if not self._grouped:
             stretch = slice(int(edges[0]), int(edges[-1]))
             moves = _columns(self._local_rows[stretch], self._others[stretch], self.steps[stretch])
-            trail(self._problem.rows, self._problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
+            record_planes(self._problem.rows, self._problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
             return planes, shifts
         self._make_steps(state, edges, planes, shifts)
         return planes, shifts
@@ -404,7 +404,7 @@ class UpdateLog:
 
 def make_moves(problem: Problem, rows: Any, others: Any, steps: Any, state: State) -> None:
     """Apply the moves of some rows to the weights of `state`, in order."""
-    add(problem.rows, problem.labels, *_columns(rows, others, steps), state.x0, state.w, state.bias)
+    apply_moves(problem.rows, problem.labels, *_columns(rows, others, steps), state.x0, state.w, state.bias)
 
 
 def _columns(rows: Any, others: Any, steps: Any) -> tuple[Any, Any, Any]:

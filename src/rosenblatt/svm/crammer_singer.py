@@ -29,7 +29,7 @@ from scipy.optimize import linprog
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Rows, as_heads, read_only
 from ..kernels.linear.blocks import lengths, score
-from ..kernels.linear.crammer_singer import Plane, Room, Task, build, improve, measure
+from ..kernels.linear.crammer_singer import Buffers, Plane, Task, build_weights, compute_slack, improve_multipliers
 from ..kernels.linear.rows import Dense
 from ..progress import Progress, ProgressCallback
 
@@ -179,7 +179,7 @@ class _Run:
         looks = (np.zeros((n, k), np.uint8), absent.astype(np.uint8), np.where(absent, NEVER, 0), np.zeros(n, np.int64))
         self.task = Task(codes, read_only(C), sqnorms, np.zeros((n, k)), *looks)
         vectors, lists = (np.zeros((3, k)), np.zeros((3, k), np.int64))
-        self.room = Room(vectors[0], vectors[1], lists[0], lists[1], vectors[2], lists[2], np.zeros(3))
+        self.buffers = Buffers(vectors[0], vectors[1], lists[0], lists[1], vectors[2], lists[2], np.zeros(3))
         self.alike = np.ones((k, k))
         sigma = REACH * typical_sqnorm(sqnorms[C > 0.0]) if self.free else x0 * x0
         self.plane = self.empty_plane(np.zeros(k), sigma)
@@ -208,13 +208,13 @@ class _Run:
         if not len(awake):
             self.wake(now)
             awake = np.flatnonzero(task.due <= now)
-        improve(self.rows, task, awake[rng.permutation(len(awake))], now, MAX_REST_PASSES, self.plane, self.room)
-        self.earned += float(self.room.tally[1])
-        self.mass += float(self.room.tally[2])
+        improve_multipliers(self.rows, task, awake[rng.permutation(len(awake))], now, MAX_REST_PASSES, self.plane, self.buffers)
+        self.earned += float(self.buffers.tally[1])
+        self.mass += float(self.buffers.tally[2])
 
     def estimate(self) -> tuple[float, float]:
         """The gap and the primal objective as estimated row by row in the last pass."""
-        gap, sums = float(self.room.tally[0]), self.plane.sums
+        gap, sums = float(self.buffers.tally[0]), self.plane.sums
         if not self.free:
             return gap, gap + self.earned - 0.5 * self.plane.sigma * float(np.square(sums).sum())
         # The violation of the constraint will be scaled away, which costs the average gain of the multipliers.
@@ -241,13 +241,13 @@ class _Run:
         flow = self.flow()
         scale = circulation_scale(flow) if self.free else self.alike
         plane = self.empty_plane(self.plane.center, self.plane.sigma)
-        build(self.rows, self.task, scale, plane, self.room)
+        build_weights(self.rows, self.task, scale, plane, self.buffers)
         slack = np.empty(len(self.task.codes))
         norms, bias = 0.5 * float(np.square(plane.w).sum()), self.bias()
         if not self.free:
             self.plane, bias = plane, plane.sigma * plane.sums
             norms += 0.5 * plane.sigma * float(np.square(plane.sums).sum())
-        measure(self.rows, self.task.codes, plane.w, bias, self.room.G, slack)
+        compute_slack(self.rows, self.task.codes, plane.w, bias, self.buffers.G, slack)
         dual = float((flow * scale).sum()) - norms
         return _Answer(plane, bias, scale, slack, norms + float((self.task.C * slack).sum()), dual)
 
@@ -288,7 +288,7 @@ def _scaled_start(start: Any, run: _Run) -> None:
     alpha[each, task.codes] = 0.0
     own = -alpha.sum(axis=1)
     plane = run.plane
-    build(run.rows, task, run.alike, plane, run.room)
+    build_weights(run.rows, task, run.alike, plane, run.buffers)
     norms = float(np.square(plane.w).sum() + plane.sigma * np.square(plane.sums).sum())
     caps = np.divide(task.C, own, out=np.full(len(own), np.inf), where=own > 0.0)
     best = own.sum() / norms if norms > 0.0 else 1.0
@@ -296,6 +296,6 @@ def _scaled_start(start: Any, run: _Run) -> None:
     alpha *= np.where(np.isfinite(factor), factor, 1.0)[:, None]
     alpha[each, task.codes] = np.minimum(-alpha.sum(axis=1), task.C)
     run.plane = run.empty_plane(plane.center + bias, plane.sigma)
-    build(run.rows, task, run.alike, run.plane, run.room)
+    build_weights(run.rows, task, run.alike, run.plane, run.buffers)
     run.mass = float(run.flow().sum())
     run.earned = run.mass - 0.5 * float(np.square(run.plane.w).sum())
