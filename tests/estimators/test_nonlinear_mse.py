@@ -239,7 +239,7 @@ def test_the_units_of_the_columns_do_not_matter(few, monkeypatch):
 def test_too_few_iterations_are_admitted(few, monkeypatch):
     monkeypatch.setattr(ways, "MAX_NEWTON_COLUMNS", few)
     X, codes = noisy(60, 3, 3, seed=7)
-    with pytest.warns(ConvergenceWarning, match="over tol=1e-06"):
+    with pytest.warns(ConvergenceWarning, match="above tol=1e-06"):
         model = rb.NonlinearMSE(max_iter=1).fit(X, codes)
     assert model.stop_.reason == "passes"
     assert model.gradient_norm_ > 1e-6

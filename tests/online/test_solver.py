@@ -78,7 +78,7 @@ def test_the_clean_pass_is_counted_and_is_the_last() -> None:
     assert model.log_.durations.tolist() == [model.n_iter_ * len(y)]
     assert model.log_.times.max() < (model.n_iter_ - 1) * len(y)
     assert model.log_.times.max() >= (model.n_iter_ - 2) * len(y)
-    assert f"pass {model.n_iter_} " in model.stop_.sentence
+    assert f"in pass {model.n_iter_}:" in model.stop_.sentence
 
 
 @pytest.mark.parametrize("passes", [1, 4])
@@ -88,8 +88,9 @@ def test_passes_run_out(passes: int) -> None:
     last = int((model.log_.times >= (passes - 1) * len(y)).sum())
     assert model.stop_.reason == "passes"
     assert model.n_iter_ == passes
-    assert f"max_iter={passes}" in model.stop_.sentence
-    assert f"{last} updates" in model.stop_.sentence
+    assert (model.stop_.limit, model.stop_.last_updates) == (passes, last)
+    assert str(model.stop_).startswith(f"stopped after {passes} pass")
+    assert f"(the limit); the last one made {last} updates" in model.stop_.sentence
 
 
 def test_one_pass_that_separates_does_not_claim_it_before_a_clean_pass() -> None:
@@ -104,7 +105,8 @@ def test_updates_run_out(order: str) -> None:
     model = perceptron(max_updates=7, order=order, random_state=0).fit(X, y)
     assert model.stop_.reason == "updates"
     assert model.n_updates_ == len(model.log_) == 7
-    assert "max_updates=7" in model.stop_.sentence
+    assert str(model.stop_) == "stopped after 7 updates (the limit)"
+    assert model.stop_.limit == 7
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
@@ -149,7 +151,7 @@ def test_a_start_beyond_the_bound_does_not_move() -> None:
 def test_a_short_step_is_a_stop_of_its_own() -> None:
     X, y = noise()
     model = perceptron(update="batch-mean", step=lambda k: 1.0 / k**2, tol=0.01, max_iter=None)
-    with pytest.warns(ConvergenceWarning, match="tolerance"):
+    with pytest.warns(ConvergenceWarning, match="below tol=0.01"):
         model.fit(X, y)
     assert model.stop_.reason == "tolerance"
     assert "tol=0.01" in model.stop_.sentence
@@ -163,10 +165,10 @@ def test_a_short_step_is_a_stop_of_its_own() -> None:
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_a_step_of_exactly_zero_proves_that_no_plane_separates(container: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="impossible"):
+    with pytest.warns(ConvergenceWarning, match="no plane separates"):
         model = perceptron(update="batch", max_iter=None).fit(container(SQUARE), XOR)
     assert model.stop_.reason == "impossible"
-    assert "4 signed rows" in model.stop_.sentence
+    assert "4 rows that violate the margin" in model.stop_.sentence
     assert "no plane" in model.stop_.sentence
 
 
@@ -180,7 +182,7 @@ def test_a_step_of_zero_by_weights_or_rounding_claims_no_proof() -> None:
 
 def test_a_warning_comes_only_where_separation_was_asked_for() -> None:
     X, y = noise()
-    with pytest.warns(ConvergenceWarning, match=r"not separated: updates"):
+    with pytest.warns(ConvergenceWarning, match=r"not separated: stopped after \d+ updates"):
         perceptron(max_iter=None, max_updates=50).fit(X, y)
     perceptron(max_iter=2).fit(X, y)
     perceptron(max_iter=None).fit(*separable())
@@ -192,7 +194,7 @@ def test_mistakes_passes_are_as_many_updates_as_rows(k: int) -> None:
     model = perceptron(order="mistakes", max_iter=2, random_state=0).fit(X, y)
     assert (model.n_updates_, model.n_iter_) == (60, 2)
     assert model.stop_.reason == "passes"
-    assert "max_iter=2" in model.stop_.sentence
+    assert "stopped after 2 passes (the limit)" in model.stop_.sentence
     assert "30 updates" in model.stop_.sentence
 
 

@@ -313,7 +313,7 @@ def test_any_scale_ends(factor: float, x0: float, free: bool) -> None:
 @biases
 def test_rows_out_of_range_are_refused(x0: float, free: bool) -> None:
     X = np.array([[1e200, 1.0], [1.0, -1e200], [3.0, 4.0]])
-    with pytest.raises(ValueError, match="leave the range of float64: scale the features"):
+    with pytest.raises(ValueError, match="exceed the range of float64: scale the features"):
         solve(X, np.arange(3), x0=x0, free=free)
 
 

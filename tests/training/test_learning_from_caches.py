@@ -176,7 +176,7 @@ def test_weights_out_of_range_are_told_as_in_memory(tmp_path: Path, kind: str) -
     X = contained(X * 1e300, kind, "float64")
     told = []
     for fit in (lambda model: model.fit(X, y), lambda model: fit_from_cache(model, cached(tmp_path / "cache", X, y))):
-        with pytest.raises(ValueError, match="left the range") as error:
+        with pytest.raises(ValueError, match="exceed the range") as error:
             fit(rb.Perceptron(order="cyclic", step=1e10, max_iter=2))
         told.append(str(error.value))
     assert told[0] == told[1]

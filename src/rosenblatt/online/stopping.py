@@ -99,9 +99,9 @@ class Stop:
     >>> import rosenblatt as rb
     >>> model = rb.Perceptron(order="cyclic", max_iter=3).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
     >>> print(model.stop_)
-    stopped after 3 passes (the limit); the last one made 3 updates
+    stopped after 3 passes (the limit); the last one made 1 update
     >>> model.stop_.reason, model.stop_.limit, model.stop_.last_updates
-    ('passes', 3, 3)
+    ('passes', 3, 1)
     """
 
     reason: StopReason

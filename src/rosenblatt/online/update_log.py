@@ -76,7 +76,7 @@ class UpdateLog:
     >>> import rosenblatt as rb
     >>> log = rb.Perceptron(order="cyclic", max_iter=2).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"]).log_
     >>> len(log), log[0], log.rows.tolist()
-    (6, Update(row=0, step=1.0, time=0, rival=1), [0, 1, 2, 0, 1, 2])
+    (5, Update(row=0, step=1.0, time=0, rival=1), [0, 1, 2, 1, 2])
     >>> coef, intercept = log.weights_at(2)
     >>> coef.tolist(), intercept.tolist()
     ([[1.0]], [0.0])

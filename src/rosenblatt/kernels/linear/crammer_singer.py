@@ -107,7 +107,7 @@ def _(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> Any:
 def level(B: Any, own: float, cap: float, above: Any, n_above: int) -> Any:
     """(beta, n): the first n rivals in `above`, reordered, end below 0, at (beta - B_m)/A; the own class gets minus their sum.
 
-    sum_m a_m = 0 for a_m = min(cap_m, (beta - B_m)/A) minimizes 1/2 A |a - alpha|^2 + <G, a - alpha> of the row, B = G - A alpha.
+    sum_m a_m = 0 for a_m = min(cap_m, (beta - B_m)/A) minimizes 1/2 A |a - alpha|^2 + <G, a - alpha>; B = G - A alpha.
     The sum is concave and increases with beta, so Newton's steps from the left end at its root: each step drops the rivals that
     it leaves at their cap, 0. At first the own class has no cap; if it then exceeds C (cap is A C), it is set to C.
     """
