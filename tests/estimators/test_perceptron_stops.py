@@ -75,7 +75,7 @@ def test_a_separating_start_needs_no_update_and_one_pass():
 def test_max_updates_cuts_the_run_there(limit):
     X, codes = noisy(40, 3, 2, seed=3)
     model = rb.Perceptron(order="cyclic", max_iter=None, max_updates=limit)
-    with pytest.warns(ConvergenceWarning, match="updates"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after \d+ updates? \(the limit\)"):
         model.fit(X, codes)
     run = perceptron(augment(X), 2 * codes - 1, cyclic(40, 5))
     assert model.n_updates_ == limit

@@ -75,7 +75,7 @@ def test_a_row_of_zeros_is_on_no_side_of_a_plane_through_the_origin() -> None:
     assert proof.check(X, y)
     opposite = proof_of(np.array([[1.0, 2.0], [-2.0, -4.0]]), np.array([1, 1]), free=False)
     assert opposite.weights == [Fraction(2, 3), Fraction(1, 3)]
-    assert "meet the origin" in str(opposite)
+    assert "contains the origin" in str(opposite)
 
 
 def test_a_segment_through_a_triangle() -> None:
