@@ -176,7 +176,7 @@ def test_weights_out_of_range_raise_the_error_of_a_fit_in_memory(tmp_path: Path,
     X = contained(X * 1e300, kind, "float64")
     errors = []
     for fit in (lambda model: model.fit(X, y), lambda model: fit_from_cache(model, cached(tmp_path / "cache", X, y))):
-        with pytest.raises(ValueError, match="left the range") as error:
+        with pytest.raises(ValueError, match="exceed the range") as error:
             fit(rb.Perceptron(order="cyclic", step=1e10, max_iter=2))
         errors.append(str(error.value))
     assert errors[0] == errors[1]

@@ -10,7 +10,7 @@ from caches import cached, noisy
 
 import rosenblatt as rb
 from rosenblatt.data import cache as caches_module
-from rosenblatt.progress import Progress, told, watching
+from rosenblatt.progress import Progress, progress_callback, report_progress
 from rosenblatt.training.out_of_core import fit_from_cache
 
 
@@ -19,7 +19,7 @@ def test_progress_is_reported_within_and_after_each_pass(tmp_path: Path, monkeyp
     monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 3000)
     X, y = noisy()
     cache, seen = cached(tmp_path / "cache", X, y), list[Progress]()
-    with watching(seen.append):
+    with progress_callback(seen.append):
         model = fit_from_cache(rb.Perceptron(order="cyclic", update=update, max_iter=3), cache)
     ends = [progress for progress in seen if progress.ended_pass]
     assert [progress.passes for progress in ends] == [1, 2, 3]
@@ -37,7 +37,7 @@ def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
     X, y = noisy(3)
     X[y == 0, 0] = 50.0
     cache, seen = cached(tmp_path / "cache", X, y), list[Progress]()
-    with watching(seen.append):
+    with progress_callback(seen.append):
         model = fit_from_cache(rb.Perceptron(order="cyclic", multiclass="ovr", max_iter=20), cache)
     assert "separated" in model.stop_.heads
     assert seen[-1].updates == model.n_updates_
@@ -57,7 +57,7 @@ def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
 def test_every_iterative_fit_reports_progress_while_a_callback_is_set(model: Any) -> None:
     X, y = noisy(3, n=60)
     seen: list[Progress] = []
-    with watching(seen.append):
+    with progress_callback(seen.append):
         model.fit(X, y)
     assert seen
     count = len(seen)
@@ -71,7 +71,7 @@ def test_verbose_still_writes_one_line_per_pass(
     monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y = noisy()
     seen: list[Progress] = []
-    with watching(seen.append):
+    with progress_callback(seen.append):
         fit_from_cache(rb.Perceptron(order="cyclic", max_iter=3, verbose=1), cached(tmp_path / "cache", X, y))
     assert capsys.readouterr().err.count("\n") == 3
     assert len(seen) > 3
@@ -84,11 +84,11 @@ def test_what_a_watcher_raises_ends_the_fit_and_leaves_nothing() -> None:
     def enough(progress: Progress) -> None:
         raise KeyboardInterrupt
 
-    with watching(enough), pytest.raises(KeyboardInterrupt):
+    with progress_callback(enough), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert not hasattr(model, "coef_")
     model.fit(X, y)
 
 
 def test_progress_without_a_callback_is_ignored() -> None:
-    told(1, 0.5)
+    report_progress(1, 0.5)
