@@ -168,7 +168,7 @@ globalThis.said = { sandbox: frame.attributes.sandbox, srcdoc: frame.srcdoc, hea
     )
     assert found["sandbox"] == "allow-scripts allow-downloads"
     assert found["srcdoc"] == "the page"
-    silence = "Python did not answer: is the notebook's kernel running, and is it idle?"
+    silence = "Python did not answer. Is the notebook's kernel running and idle?"
     assert found["heard"] == [
         [{"studio": 1, "id": 1, "answer": {"updates": 5}}, "*"],
         [{"studio": 1, "id": 2, "error": "no", "headers": ["a"]}, "*"],
