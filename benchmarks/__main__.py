@@ -16,6 +16,7 @@ import sklearn
 import rosenblatt
 
 from . import (
+    algorithms,
     commands,
     defaults,
     epochs,
@@ -40,6 +41,7 @@ from .showing import console
 
 # In the order in which they run: from the repeats and whether it has to be quick to what was found, shown.
 PARTS: dict[str, Callable[[int, bool], Any]] = {
+    "algorithms": lambda repeats, quick: showing.algorithms(algorithms.measure(repeats=1 if quick else repeats)),
     "epochs": lambda repeats, quick: showing.ratios(epochs.measure(repeats, quick), "sklearn"),
     "pocket": lambda repeats, quick: showing.ratios(pocket.measure(repeats, quick), "NumPy"),
     "margins": lambda repeats, quick: showing.margins(margins.measure(3, quick)),

@@ -1,4 +1,4 @@
-"""bogofilter (Debian package), as people call it: one process to classify a message, one to learn it."""
+"""bogofilter (Debian package) in its usual mode: one process to classify a message, one to learn it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import subprocess
 import tempfile
 from typing import Any
 
-CUTOFF = 0.99  # its own: from here on it says spam
+CUTOFF = 0.99  # its default: mails with this spamicity or more are spam
 
 
 class Bogofilter:
-    """Messages are raw mails; a score is its spamicity less its cutoff. Use it as a context, that its word list may go."""
+    """A learner on raw mails; the score is spamicity minus cutoff. As a context manager, it deletes its word list."""
 
     def __init__(self) -> None:
         self.folder: Any = tempfile.TemporaryDirectory()
 
     @staticmethod
-    def there() -> bool:
+    def installed() -> bool:
         return shutil.which("bogofilter") is not None
 
     def __enter__(self) -> Bogofilter:
@@ -30,9 +30,9 @@ class Bogofilter:
         return self.spamicity(raw) - CUTOFF
 
     def spamicity(self, raw: bytes) -> float:
-        """From 0 to 1; 0.5 where nothing was learnt yet."""
-        said = self._call(raw, "-TT")
-        return float(said.split()[-1]) if said.strip() else 0.5
+        """From 0 to 1; 0.5 if nothing was learned yet."""
+        output = self._call(raw, "-TT")
+        return float(output.split()[-1]) if output.strip() else 0.5
 
     def learn(self, raw: bytes, spam: bool) -> None:
         self._call(raw, "-s" if spam else "-n")
@@ -44,7 +44,7 @@ class Bogofilter:
         return [float(line.split()[-1]) - CUTOFF for line in self._call(_mbox(raws), "-M", "-TT").splitlines()]
 
     def _call(self, raw: bytes, *options: str) -> bytes:
-        # Its configuration is the one it comes with; 0, 1 and 2 are verdicts.
+        # With its default configuration; the exit codes 0, 1 and 2 are verdicts.
         called = ["bogofilter", "-C", "-d", self.folder.name, *options]
         done = subprocess.run(called, input=raw, capture_output=True, check=False)
         return done.stdout if done.returncode in (0, 1, 2) else b""

@@ -7,26 +7,28 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from sklearn.linear_model import PassiveAggressiveClassifier, SGDClassifier
 from sklearn.linear_model import Perceptron as SklearnPerceptron
+from sklearn.linear_model import SGDClassifier
 
 import rosenblatt as rb
 
 from . import peers, workloads
 
 SETS = ("a9a", "w8a", "ijcnn1", "news20", "mnist")
-OURS = 'rb.Perceptron("average")'
+OURS = 'rb.Perceptron(keep="average")'
 
 
 def learners() -> dict[str, peers.Learner]:
     return {
         OURS: peers.estimator(lambda seed: rb.Perceptron(keep="average", random_state=seed)),
-        'rb.Perceptron("average", margin="auto")': peers.estimator(
+        'rb.Perceptron(keep="average", margin="auto")': peers.estimator(
             lambda seed: rb.Perceptron(keep="average", margin="auto", random_state=seed)
         ),
         "sklearn Perceptron()": peers.estimator(lambda seed: SklearnPerceptron(random_state=seed)),
         "sklearn SGDClassifier()": peers.estimator(lambda seed: SGDClassifier(random_state=seed)),
-        "sklearn PassiveAggressiveClassifier()": peers.estimator(lambda seed: PassiveAggressiveClassifier(random_state=seed)),
+        'sklearn SGDClassifier("pa1")': peers.estimator(
+            lambda seed: SGDClassifier(loss="hinge", learning_rate="pa1", eta0=1.0, penalty=None, random_state=seed)
+        ),
     } | peers.installed(passes=1)
 
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import PassiveAggressiveClassifier, SGDClassifier
 from sklearn.linear_model import Perceptron as SklearnPerceptron
+from sklearn.linear_model import SGDClassifier
 from threadpoolctl import threadpool_limits
 
 import rosenblatt as rb
@@ -27,7 +27,7 @@ def _sklearn(kind: str, shuffle: bool) -> Any:
     if kind == "averaged":
         return SGDClassifier(loss="perceptron", learning_rate="constant", eta0=1.0, penalty=None, average=True, **options)
     if kind == "passive-aggressive":
-        return PassiveAggressiveClassifier(fit_intercept=False, **options)
+        return SGDClassifier(loss="hinge", learning_rate="pa1", eta0=1.0, penalty=None, fit_intercept=False, **options)
     return SklearnPerceptron(**options)
 
 
@@ -35,7 +35,7 @@ def _ours(kind: str, shuffle: bool, sparse: bool) -> Any:
     options: dict[str, Any] = {"max_iter": EPOCHS, "order": "permuted" if shuffle else "cyclic", "multiclass": "ovr"}
     options |= {"random_state": 0, "intercept_scaling": SPARSE_BIAS if sparse else 1.0}
     if kind == "passive-aggressive":
-        return rb.PassiveAggressive(fit_intercept=False, **options)
+        return rb.PassiveAggressive(keep="last", fit_intercept=False, **options)
     return rb.Perceptron(keep="average" if kind == "averaged" else "last", **options)
 
 

@@ -1,7 +1,7 @@
-"""Text to sparse rows: TextHasher beside HashingVectorizer, Vocabulary beside CountVectorizer, one thread; the same arrays.
+"""Text to sparse rows: TextHasher against HashingVectorizer, Vocabulary against CountVectorizer, with equal results.
 
-The texts are those of the folder ROSENBLATT_DATA, or `shared/data` beside the repository, where they are: short messages,
-news, the bodies of mails as they came (latin-1); and the news with accents and in Cyrillic letters, since neither has many.
+The texts are read from the folder ROSENBLATT_DATA or `shared/data` next to the repository, if they exist: short messages, news
+and mail bodies (decoded as latin-1). The news are also measured with accents and in Cyrillic letters.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import rosenblatt as rb
 from . import workloads
 from .measure import interleave
 
-REQUIRED = 5.0  # times as fast as HashingVectorizer, on one thread
-CUTS: tuple[tuple[str, dict[str, Any]], ...] = (
+REQUIRED_RATIO = 5.0  # speed relative to HashingVectorizer, on one thread
+ANALYZERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("words", {}),
     ("1 and 2 words", {"ngram_range": (1, 2)}),
     ("4 characters", {"analyzer": "char", "ngram_range": (4, 4)}),
@@ -50,11 +50,11 @@ def _texts(quick: bool) -> Iterator[tuple[str, list[str]]]:
 def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
     for name, texts in _texts(quick):
         size = sum(map(len, texts))
-        for cut, settings in CUTS:
-            work = f"{name}, {size / 1e6:.1f} M characters: {cut}"
-            yield _row(f"hash {work}", HashingVectorizer(**settings), rb.TextHasher(**settings), texts, repeats, REQUIRED)
-        for cut, settings in CUTS[::2]:
-            work = f"{name}, {size / 1e6:.1f} M characters: {cut}"
+        for analyzer, settings in ANALYZERS:
+            work = f"{name}, {size / 1e6:.1f} M characters: {analyzer}"
+            yield _row(f"hash {work}", HashingVectorizer(**settings), rb.TextHasher(**settings), texts, repeats, REQUIRED_RATIO)
+        for analyzer, settings in ANALYZERS[::2]:
+            work = f"{name}, {size / 1e6:.1f} M characters: {analyzer}"
             theirs, ours = (
                 CountVectorizer(min_df=2, **settings),
                 rb.Vocabulary(min_count=2, norm=None, dtype=np.int64, **settings),
@@ -78,7 +78,7 @@ def _row(work: str, theirs: Any, ours: Any, texts: list[str], repeats: int, requ
 
 
 def _same(theirs: Any, ours: Any) -> float:
-    """0 where all arrays are the same, bit for bit; else infinity."""
-    theirs.sort_indices()  # of CountVectorizer's
+    """0 if all arrays are equal bit for bit, else infinity."""
+    theirs.sort_indices()  # CountVectorizer does not sort them
     pairs = [(getattr(theirs, name), getattr(ours, name)) for name in ("indptr", "indices", "data")]
     return 0.0 if all(one.dtype == other.dtype and one.tobytes() == other.tobytes() for one, other in pairs) else float("inf")

@@ -1,11 +1,11 @@
-"""HTML to text: megabytes a second beside the standard library's parser, on one thread, and hostile pages of 10 MB.
+"""HTML to text: megabytes per second compared with the standard library, on one thread, and hostile pages of 10 MB.
 
-Real pages are the HTML parts of SpamAssassin's mails, in the folder ROSENBLATT_DATA or `shared/data` beside the repository,
-where they are. The parser of the standard library is given the least to do that makes text of a page, and a thousandth of each
-hostile page: some of them take it a time that grows with their square.
+Real pages are the HTML parts of SpamAssassin's mails, in the folder ROSENBLATT_DATA or in `shared/data` next to the repository.
+The parser of the standard library does the least that turns a page into text, and gets a thousandth of each hostile page, since
+it takes quadratic time for some of them.
 """
 
-# ruff: noqa: A005 - within the package it hides nothing
+# ruff: noqa: A005 - it shadows nothing within the package
 from __future__ import annotations
 
 import email
@@ -23,7 +23,7 @@ from rosenblatt.mail.message.html import plain
 from .measure import interleave
 from .workloads import DATA
 
-REQUIRED, AT_MOST = 200.0, 0.5  # MB/s; seconds for each hostile page
+REQUIRED_MB_PER_S, MAX_SECONDS = 200.0, 0.5  # on real pages; for each hostile page
 HOSTILE = {
     "<": b"<", "<a ": b"<a ", "<a>": b"<a>", "<div>": b"<div>", "unclosed quotes": b"<a b='<a c=\"", "<!--": b"<!--",
     "<!-- -->": b"<!-- -->", "&": b"&", "&#": b"&#", "&lt": b"&lt", "<script>": b"<script>", "</script": b"</script",
@@ -38,7 +38,7 @@ INSIDE = {
 
 
 class Standard(HTMLParser):
-    """Text outside of scripts and style sheets, and what stands for pictures."""
+    """Text outside of scripts and style sheets, and alternative texts of pictures."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
             "megabytes": megabytes,
             "seconds": seconds,
             "rate": megabytes / seconds["ours"],
-            "required": REQUIRED,
+            "required": REQUIRED_MB_PER_S,
             "agree": same / len(pages),
         }
     for name, (start, shape) in ({name: (b"", shape) for name, shape in HOSTILE.items()} | INSIDE).items():
@@ -122,5 +122,5 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
             "megabytes": len(page) / 1e6,
             "seconds": {"html.parser": theirs, "ours": ours},
             "rate": len(page) / 1e6 / ours,
-            "at most": AT_MOST,
+            "at most": MAX_SECONDS,
         }

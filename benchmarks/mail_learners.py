@@ -1,4 +1,4 @@
-"""Online learners on sets of columns, plainly written, as rivals of the filter's AROW: a message has length 1 for all of them.
+"""Online learners on sets of columns, as alternatives to the AROW of the filter; messages have length 1.
 
 Reference  Crammer et al., Online passive-aggressive algorithms, 2006; Goodman and Yih, Online discriminative spam filter
            training, 2006 (logistic); Wang, Zhao and Hoi, Exact soft confidence-weighted learning, 2012; Sculley, Advances in
@@ -23,7 +23,7 @@ class Additive:
     def __init__(self, tau: Callable[[float], float], average: bool = False) -> None:
         self.tau, self.average, self.seen = tau, average, 1.0
         self.weights = np.zeros(1 << BITS)
-        self.late = np.zeros(1 << BITS if average else 0)  # sum of moves, each times when it was made
+        self.late = np.zeros(1 << BITS if average else 0)  # sum of updates, each times its position
 
     def score(self, columns: Any) -> float:
         total = self.weights[columns].sum() - (self.late[columns].sum() / self.seen if self.average else 0.0)
@@ -40,7 +40,7 @@ class Additive:
 
 
 class SoftConfidence:
-    """SCW-I: the least change after which the margin is phi standard deviations, moved by C at most."""
+    """SCW-I: the least change after which the margin is phi standard deviations, with step C at most."""
 
     def __init__(self, phi: float, C: float = 1.0) -> None:
         self.phi, self.C = phi, C

@@ -1,7 +1,7 @@
-"""Text to arrays: svmlight beside scikit-learn's reader, CSV beside pyarrow's and pandas' on one thread; the same arrays.
+"""Parsing of text files: svmlight against scikit-learn, CSV against pyarrow and pandas, on one thread, with equal results.
 
-Our time has the SHA-256 of the file in it, and errors that name line and column; theirs has neither. Files are read from the
-page cache. The data sets are those of the folder ROSENBLATT_DATA, or `shared/data` beside the repository, where they are.
+Our times include the SHA-256 of the file. Files are read from the page cache. Real data sets are read from the folder
+ROSENBLATT_DATA or `shared/data` next to the repository, if they exist.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from rosenblatt.data.writers import write_csv, write_svmlight
 from .measure import interleave
 from .workloads import DATA
 
-REAL = ("a9a", "w8a", "news20.bz2", "reuters.trn.bz2", "ijcnn1.trn.bz2", "letter.scale")
-REQUIRED = 7.0  # times as fast as load_svmlight_file, on one thread
+REAL_FILES = ("a9a", "w8a", "news20.bz2", "reuters.trn.bz2", "ijcnn1.trn.bz2", "letter.scale")
+REQUIRED_RATIO = 7.0  # speed relative to load_svmlight_file
 
 
 def _svmlight(path: Path) -> Any:
@@ -42,9 +42,9 @@ def _table(path: Path) -> Any:
 
 
 def _real(folder: Path) -> Iterator[tuple[str, Path]]:
-    for name in REAL:
+    for name in REAL_FILES:
         if (path := DATA / "libsvm" / name).is_file():
-            if path.suffix == ".bz2":  # scikit-learn is given plain text
+            if path.suffix == ".bz2":  # both readers get uncompressed text
                 plain = folder / path.stem
                 plain.write_bytes(bz2.decompress(path.read_bytes()))
                 path = plain
@@ -71,10 +71,10 @@ def _tables(folder: Path, quick: bool) -> Iterator[tuple[str, Path]]:
     names = [f"x{k}" for k in range(20)]
     yield "20 columns, 6 decimals", _written(folder / "six.csv", write_csv, names, np.round(X, 6), y)
     yield "20 columns, 16 and 17 digits", _written(folder / "all.csv", write_csv, names, X, y)
-    yield "20 columns, whole numbers", _written(folder / "whole.csv", write_csv, names, np.floor(100 * X), y)
+    yield "20 columns, integers", _written(folder / "integers.csv", write_csv, names, np.floor(100 * X), y)
     words = np.array(["Private", "State-gov", "Never-worked", "?"], object)
     some = [words[random.integers(0, 3, n)] for _ in range(10)]
-    yield "10 columns of numbers, 10 of names", _written(folder / "mixed.csv", write_csv, names, [*X.T[:10], *some], y)
+    yield "10 numeric and 10 categorical columns", _written(folder / "mixed.csv", write_csv, names, [*X.T[:10], *some], y)
 
 
 def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
@@ -82,14 +82,14 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
         folder = Path(name)
         for work, path in (*_real(folder), *_generated(folder, quick)):
             theirs: Any = partial(load_svmlight_file, str(path), zero_based=False)
-            yield _row(f"svmlight: {work}", path, theirs, partial(_svmlight, path), _same_rows, repeats, REQUIRED)
+            yield _row(f"svmlight: {work}", path, theirs, partial(_svmlight, path), _same_rows, repeats, REQUIRED_RATIO)
         for work, path in _tables(folder, quick):
             for peer, theirs in _table_readers(path):
                 yield _row(f"CSV: {work}, {peer}", path, theirs, partial(_table, path), _same_table, repeats, None)
 
 
 def _table_readers(path: Path) -> Iterator[tuple[str, Any]]:
-    """Readers of CSV that are installed, giving the columns of a file."""
+    """The installed CSV readers, as functions that return the columns of a file."""
     with contextlib.suppress(ImportError):
         import pyarrow.csv
 
@@ -104,7 +104,7 @@ def _table_readers(path: Path) -> Iterator[tuple[str, Any]]:
 def _row(work: str, path: Path, theirs: Any, ours: Any, same: Any, repeats: int, required: float | None) -> dict[str, Any]:
     agree = same(theirs(), ours())
     peer = work.rpartition(", ")[2] if work.startswith("CSV") else "sklearn"
-    # Of the whole process: a reader may hand work to threads of its own.
+    # Process time, because a reader may use threads of its own.
     seconds = interleave({peer: theirs, "ours": ours}, repeats, clock=time.process_time)
     return {
         "work": f"{work}, {path.stat().st_size / 1e6:.1f} MB",
@@ -118,7 +118,7 @@ def _row(work: str, path: Path, theirs: Any, ours: Any, same: Any, repeats: int,
 
 
 def _same_rows(theirs: Any, ours: Any) -> float:
-    """0 where all arrays are the same, bit for bit; else infinity."""
+    """0 if all arrays are equal bit for bit, else infinity."""
     (X, y), rows = theirs, ours.features
     pairs = (
         (X.data.view(np.int64), rows.values.view(np.int64)),
@@ -130,11 +130,11 @@ def _same_rows(theirs: Any, ours: Any) -> float:
 
 
 def _same_table(theirs: Any, ours: Any) -> float:
-    """0 where all columns are the same; else the largest difference of a number."""
+    """0 if all columns are equal, else the largest difference of a number."""
     worst = 0.0
     for other, column in zip(theirs, [*ours.features.columns, ours.labels], strict=True):
         values = np.asarray(other)
-        if column.dtype == object and values.dtype.kind in "iuf":  # labels, which stay as they are written
+        if column.dtype == object and values.dtype.kind in "iuf":  # labels stay as written
             column = column.astype(np.float64)
         if column.dtype == object:
             worst = worst if np.array_equal(values.astype(object), column) else float("inf")

@@ -1,7 +1,7 @@
-"""Separable or not: seconds to a verdict that was checked, beside a linear program alone and a support vector machine.
+"""Separability: the time to a checked verdict, compared with a linear program and a support vector machine.
 
-The others answer less: HiGHS says "feasible" or not in floats, without anything to check; `SVC(C=1e10)` with errors left over
-says nothing at all. Each answer is had in a forked process of its own, so that one that does not end can be ended.
+The others prove less: HiGHS reports "feasible" or "infeasible" in floats, without a proof to check; training errors of
+`SVC(C=1e10)` prove nothing. Every method runs in a forked process, which is killed at the time limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import rosenblatt as rb
 
 from . import workloads
 
-LIMIT = 20.0  # seconds
+TIME_LIMIT_S = 20.0
 
 
 def ours(X: Any, y: Any) -> str:
@@ -33,7 +33,7 @@ def ours(X: Any, y: Any) -> str:
 
 
 def highs(X: Any, y: Any) -> str:
-    """Is there a w with y_i (w.x_i + b) >= 1?"""
+    """Whether a w with y_i (w.x_i + b) >= 1 exists, as a linear program."""
     signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
     A = sp.csr_array(sp.diags_array(-signs) @ sp.hstack([sp.csr_array(X), np.ones((X.shape[0], 1))]))
     found = linprog(np.zeros(A.shape[1]), A_ub=A, b_ub=-np.ones(A.shape[0]), bounds=(None, None), method="highs")
@@ -45,38 +45,40 @@ def svc(X: Any, y: Any) -> str:
     return f"{int((model.predict(X) != y).sum())} errors"
 
 
-CONTESTANTS: dict[str, Callable[[Any, Any], str]] = {"ours": ours, "HiGHS": highs, "SVC": svc}
+METHODS: dict[str, Callable[[Any, Any], str]] = {"ours": ours, "HiGHS": highs, "SVC": svc}
 
 
 def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
-    for name, X, y in workloads.two_classes(quick):
-        seconds: dict[str, list[float]] = {who: [] for who in CONTESTANTS}
-        answers: dict[str, str] = {}
-        ours(X[:20], y[:20]) if len(np.unique(y[:20])) == 2 else None  # loads what was compiled
+    for work, X, y in workloads.two_classes(quick):
+        seconds: dict[str, list[float]] = {name: [] for name in METHODS}
+        answers: dict[str, str | None] = {}
+        ours(X[:20], y[:20]) if len(np.unique(y[:20])) == 2 else None  # loads the compiled kernels
         for _ in range(1 if quick else repeats):
-            for who, contestant in CONTESTANTS.items():
-                if answers.get(who, "").startswith("no answer"):
+            for name, method in METHODS.items():
+                if name in answers and answers[name] is None:
                     continue
-                took, answers[who] = _within_the_limit(contestant, X, y)
-                seconds[who].append(took)
-        medians = {who: statistics.median(times) for who, times in seconds.items()}
-        yield {"set": name, "shape": X.shape, "seconds": medians, "answers": answers}
+                elapsed, answers[name] = _run_with_limit(method, X, y)
+                seconds[name].append(elapsed)
+        medians = {name: statistics.median(times) for name, times in seconds.items()}
+        shown = {name: answer or f"no answer in {TIME_LIMIT_S:.0f} s" for name, answer in answers.items()}
+        yield {"set": work, "shape": X.shape, "seconds": medians, "answers": shown}
 
 
-def _within_the_limit(contestant: Callable[[Any, Any], str], X: Any, y: Any) -> tuple[float, str]:
+def _run_with_limit(method: Callable[[Any, Any], str], X: Any, y: Any) -> tuple[float, str | None]:
+    """The time and the answer of a method; no answer if it was killed at the time limit."""
     here, there = mp.get_context("fork").Pipe(duplex=False)
-    child = mp.get_context("fork").Process(target=_timed, args=(there, contestant, X, y))
+    child = mp.get_context("fork").Process(target=_timed, args=(there, method, X, y))
     child.start()
     there.close()
     try:
-        return here.recv() if here.poll(LIMIT) else (LIMIT, f"no answer in {LIMIT:.0f} s")
+        return here.recv() if here.poll(TIME_LIMIT_S) else (TIME_LIMIT_S, None)
     finally:
         child.kill()
         child.join()
 
 
-def _timed(pipe: Any, contestant: Callable[[Any, Any], str], X: Any, y: Any) -> None:
+def _timed(pipe: Any, method: Callable[[Any, Any], str], X: Any, y: Any) -> None:
     warnings.simplefilter("ignore")
     start = time.perf_counter()
-    answer = contestant(X, y)
+    answer = method(X, y)
     pipe.send((time.perf_counter() - start, answer))

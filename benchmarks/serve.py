@@ -1,7 +1,7 @@
-"""The real spamc against `mail serve`, 50 at once: answers compared with those of the filter in this process, latency, memory.
+"""spamc against `mail serve`, 50 clients at once: answers compared with those of the filter in this process, latency, memory.
 
-A spamc is a process, and starting one costs more than its answer: so the server's own limit is measured beside it, with a
-client in Python that speaks the protocol on 50 connections, a new one for each request.
+Starting a spamc process takes longer than its answer. The limit of the server is therefore also measured with a Python client
+on 50 connections, a new one for each request.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 
 from .workloads import DATA
 
-CLIENTS, LEARNT, ASKED, TAUGHT = 50, 400, 200, 1000
-MOST = 500_000  # requests of one part
+CLIENTS = 50
+N_LEARNED, N_CLASSIFIED, N_TAUGHT = 400, 200, 1000  # mails learned before, classified, and taught through the server
+MAX_REQUESTS = 500_000  # of one part
 SERVER = """
 import json, sys
 from rosenblatt.mail.filter import Filter
@@ -41,7 +42,7 @@ with Filter.open(sys.argv[1]) as spam_filter:
 
 
 class Case(NamedTuple):
-    """A request of spamc's and what must come back: the exit code and the output."""
+    """A request of spamc with the expected exit code and a check of the output."""
 
     arguments: tuple[str, ...]
     mail: bytes
@@ -56,26 +57,31 @@ class Tally:
 
 
 def measure(seconds: float = 60.0, quick: bool = False) -> Iterator[dict[str, Any]]:
-    """Rows: work, requests, lost, wrong, a_second, p50, p99 (seconds), megabytes (of the server: start, middle, end, most)."""
+    """Rows: work, requests, lost, wrong, a_second, p50, p99 (seconds), megabytes (start, middle, end, maximum)."""
     seconds = seconds / 10 if quick else seconds
     with tempfile.TemporaryDirectory() as home:
         cases = _prepared(Path(home))
         with _server(home) as (port, pid):
             if shutil.which("spamc") is None:
-                yield {"work": f"spamc, {CLIENTS} at once", "skipped": "no spamc here: on Debian, apt-get install spamc"}
+                yield {
+                    "work": f"spamc, {CLIENTS} at once",
+                    "skipped": "spamc is not installed; on Debian: apt-get install spamc",
+                }
             else:
-                _with_spamc(port, cases, min(2.0, seconds / 4))  # the first answers of a process are not like the others
+                _with_spamc(port, cases, min(2.0, seconds / 4))  # warm-up
                 yield _row(f"spamc, {CLIENTS} at once", pid, seconds, lambda: _with_spamc(port, cases, seconds))
             checks = [case for case in cases if case.arguments == ("-c",)]
             work = f"a client in Python, {CLIENTS} connections"
             yield _row(work, pid, seconds / 3, lambda: asyncio.run(_with_python(port, checks, seconds / 3)))
             if shutil.which("spamc") is not None:
-                new = _mails(LEARNT + ASKED + TAUGHT)[LEARNT + ASKED :][: TAUGHT // 10 if quick else TAUGHT]
+                new = _mails(N_LEARNED + N_CLASSIFIED + N_TAUGHT)[N_LEARNED + N_CLASSIFIED :][
+                    : N_TAUGHT // 10 if quick else N_TAUGHT
+                ]
                 yield _row(f"spamc -L of {len(new):,} new mails, {CLIENTS} at once", pid, 2.0, lambda: _teach(port, home, new))
 
 
 def _teach(port: int, home: str, new: list[tuple[bytes, bool]]) -> Tally:
-    """Every mail is told by one client, and must be in the filter's log afterwards, once, as what it was told to be."""
+    """Every mail is taught by one client, and must be in the log afterwards, once and with its label."""
     from rosenblatt.mail.filter import Filter
 
     tally, left = Tally(), list(new)
@@ -139,7 +145,7 @@ def _with_spamc(port: int, cases: list[Case], seconds: float) -> Tally:
 
     def client(seed: int) -> None:
         rng = random.Random(seed)
-        while time.monotonic() < until and len(tally.seconds) < MOST:
+        while time.monotonic() < until and len(tally.seconds) < MAX_REQUESTS:
             case = rng.choice(cases)
             command = ["spamc", "-x", "-d", "127.0.0.1", "-p", str(port), "-s", "5000000", *case.arguments]
             start = time.perf_counter()
@@ -160,57 +166,57 @@ async def _with_python(port: int, cases: list[Case], seconds: float) -> Tally:
 
     async def client(seed: int) -> None:
         rng = random.Random(seed)
-        while time.monotonic() < until and len(tally.seconds) < MOST:
+        while time.monotonic() < until and len(tally.seconds) < MAX_REQUESTS:
             case = rng.choice(cases)
             start = time.perf_counter()
             try:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 writer.write(b"CHECK SPAMC/1.5\r\nContent-length: %d\r\n\r\n%s" % (len(case.mail), case.mail))
                 writer.write_eof()
-                said = await reader.read()
+                answer = await reader.read()
                 writer.close()
             except OSError:
                 tally.lost += 1
                 continue
-            _, _, told = said.partition(b" ; ")
-            if not told:
+            _, _, points = answer.partition(b" ; ")
+            if not points:
                 tally.lost += 1
                 continue
             tally.seconds.append(time.perf_counter() - start)
-            tally.wrong += not case.right(told.strip().replace(b" ", b"") + b"\n")
+            tally.wrong += not case.right(points.strip().replace(b" ", b"") + b"\n")
 
     await asyncio.gather(*(client(seed) for seed in range(CLIENTS)))
     return tally
 
 
 def _prepared(home: Path) -> list[Case]:
-    """A filter that has learnt, and what it says itself of mails that it has not seen."""
+    """Train a filter; returns requests with its own verdicts on new mails."""
     from rosenblatt.mail.filter import Filter
     from rosenblatt.mail.server.engine import points
 
-    mails = _mails(LEARNT + ASKED)
+    mails = _mails(N_LEARNED + N_CLASSIFIED)
     with Filter.open(home, create=True) as spam_filter:
-        spam_filter.learn(mails[:LEARNT])
+        spam_filter.learn(mails[:N_LEARNED])
         cases = []
-        for number, (mail, _) in enumerate(mails[LEARNT : LEARNT + ASKED]):
+        for number, (mail, _) in enumerate(mails[N_LEARNED : N_LEARNED + N_CLASSIFIED]):
             verdict = spam_filter.classify(mail)
-            said = points(verdict.score, verdict.label, spam_filter.calibration)
-            line = str(said).replace(" ", "").encode() + b"\n"
-            cases.append(Case(("-c",), mail, int(said.spam), line.__eq__))
+            found = points(verdict.score, verdict.label, spam_filter.calibration)
+            line = str(found).replace(" ", "").encode() + b"\n"
+            cases.append(Case(("-c",), mail, int(found.spam), line.__eq__))
             if number % 4 == 0:
-                cases.append(Case(("-E",), mail, int(said.spam), _passed_on(mail, verdict.label)))
-        for mail, spam in mails[: ASKED // 10]:  # known, so that learning them changes no answer
+                cases.append(Case(("-E",), mail, int(found.spam), _passed_on(mail, verdict.label)))
+        for mail, spam in mails[: N_CLASSIFIED // 10]:  # known, so that learning them changes no answer
             cases.append(Case(("-L", "spam" if spam else "ham"), mail, 0, b"Message was already un/learned\n".__eq__))
     return cases
 
 
 def _passed_on(mail: bytes, label: str) -> Callable[[bytes], bool]:
-    """The mail with its verdict in its head, and every other byte as it was."""
+    """Whether an output is the mail with its verdict in the headers, and otherwise unchanged."""
     from rosenblatt.mail.message.headers import STAMP, without
-    from rosenblatt.mail.server.annotations import OURS
+    from rosenblatt.mail.server.annotations import SPAM_HEADERS
 
-    bare, said = without(mail, (*OURS, STAMP)), f"X-Rosenblatt: {label};".encode()
-    return lambda out: said in out and without(out, (*OURS, STAMP)) == bare
+    bare, stamp = without(mail, (*SPAM_HEADERS, STAMP)), f"X-Rosenblatt: {label};".encode()
+    return lambda out: stamp in out and without(out, (*SPAM_HEADERS, STAMP)) == bare
 
 
 def _mails(count: int) -> list[tuple[bytes, bool]]:
@@ -237,5 +243,5 @@ def _server(home: str) -> Iterator[tuple[int, int]]:
 
 
 def _resident(pid: int) -> float:
-    """Megabytes."""
+    """Resident memory of a process, in megabytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6

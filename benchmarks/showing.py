@@ -48,6 +48,13 @@ def ratios(rows: Iterable[Row], peer: str) -> list[Row]:
     return shown(rows, f"work |  | {peer} s | ours s | ratio | at least | difference | of memory's speed", cells)
 
 
+def algorithms(rows: Iterable[Row]) -> list[Row]:
+    def cells(row: Row) -> Cells:
+        return [row["algorithm"], f"{row['rows']:,}", f"{row['seconds']:.4f}", f"{row['errors']:.2%}"], ""
+
+    return shown(rows, "algorithm | rows | seconds | training errors", cells)
+
+
 def margins(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
         theirs, ours, required = row["theirs"], row["ours"], row["required"]

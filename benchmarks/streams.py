@@ -1,8 +1,7 @@
-"""Learning from a cache on disk: its speed beside a fit in memory on the same rows, and the memory it takes.
+"""Fits from a cache on disk: speed relative to a fit in memory on the same rows, and peak memory.
 
-`python -m benchmarks.streams 5` makes caches of 5 GB, in a folder that is deleted afterwards, and says what a process that
-learns from them holds at its highest, imports and mapped pages included. The caches are in the page cache where that has
-room: reading from the disk is not what is measured.
+`python -m benchmarks.streams 5` writes caches of 5 GB to a temporary folder and prints the peak memory of a process that fits a
+model to them, including imports and mapped pages. The files are read from the page cache if they fit into it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import Any
 import numpy as np
 
 DISK = Path("/var/tmp") if Path("/var/tmp").is_dir() else None  # the system's temporary folder is often in memory
-ROWS = 1 << 14  # that are made at a time
-WORKS: dict[str, dict[str, int]] = {
+ROWS_PER_BLOCK = 1 << 14
+WORKLOADS: dict[str, dict[str, int]] = {
     "CSR, 100 of 100k columns": {"stored": 100, "columns": 100_000, "classes": 2},
     "CSR, 100 of 1k columns, 10 classes": {"stored": 100, "columns": 1000, "classes": 10},
     "dense, 100 columns": {"stored": 100, "columns": 100, "classes": 2},
@@ -29,16 +28,16 @@ WORKS: dict[str, dict[str, int]] = {
 
 
 def write(path: Path, size: float, stored: int, columns: int, classes: int) -> None:
-    """A cache of about so many bytes: noisy rows, the same ones again and again with other labels."""
+    """Write a cache of about `size` bytes: the same rows repeated, with noisy labels."""
     from rosenblatt.data.cache_writer import CacheWriter
-    from rosenblatt.data.table import Sparse
+    from rosenblatt.data.csr import CSRMatrix
 
-    rng, sparse, n = np.random.default_rng(0), stored < columns, max(256, ROWS * 100 // stored)
+    rng, sparse, n = np.random.default_rng(0), stored < columns, max(256, ROWS_PER_BLOCK * 100 // stored)
     values, each = rng.normal(size=(n, stored)), columns // stored
     indices = (np.arange(stored) * each + rng.integers(0, each, (n, stored))).astype(np.int32)
     planes = rng.normal(size=(classes, columns))
     scores = np.column_stack([(values * plane[indices]).sum(axis=1) for plane in planes])
-    rows: Any = Sparse(values.ravel(), indices.ravel(), np.arange(0, values.size + 1, stored), columns) if sparse else values
+    rows: Any = CSRMatrix(values.ravel(), indices.ravel(), np.arange(0, values.size + 1, stored), columns) if sparse else values
     with CacheWriter(path, sparse=sparse) as writer:
         while writer.stored * (12 if sparse else 8) < size:
             writer.append(rows, (scores + rng.normal(scale=0.3 * np.sqrt(stored), size=scores.shape)).argmax(axis=1))
@@ -46,16 +45,16 @@ def write(path: Path, size: float, stored: int, columns: int, classes: int) -> N
 
 
 def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
-    """Five passes of the averaged perceptron, in memory and from a cache in turn."""
+    """Five passes of the averaged perceptron, alternately in memory and from a cache."""
     import scipy.sparse as sp
 
     import rosenblatt as rb
     from rosenblatt.data.cache import Cache
-    from rosenblatt.training.stream import fit_from_cache
+    from rosenblatt.training.out_of_core import fit_from_cache
 
     from .measure import interleave
 
-    for work, shape in WORKS.items():
+    for work, shape in WORKLOADS.items():
         with tempfile.TemporaryDirectory(dir=DISK) as folder:
             write(Path(folder) / "cache", 4e7 if quick else 4e8, **shape)
             cache = Cache.open(Path(folder) / "cache")
@@ -79,8 +78,8 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def memory(size: float) -> Iterator[dict[str, Any]]:
-    """The most that a process holds, in megabytes, by algorithm; the second time, when all is compiled."""
-    for work, shape in WORKS.items():
+    """Peak memory of a process by algorithm; the second run is measured, when everything is compiled."""
+    for work, shape in WORKLOADS.items():
         with tempfile.TemporaryDirectory(dir=DISK) as folder:
             write(Path(folder) / "cache", size, **shape)
             for name in ("average", "batch", "pa", "linear-mse"):
@@ -98,7 +97,7 @@ def _fit(path: str, name: str) -> dict[str, Any]:
     with without_pandas():
         import rosenblatt as rb
         from rosenblatt.data.cache import Cache
-        from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
+        from rosenblatt.training.out_of_core import confusion_from_cache, fit_from_cache
 
         models: dict[str, Any] = {
             "average": rb.Perceptron(keep="average", order="cyclic", max_iter=3),

@@ -1,38 +1,106 @@
-"""Tests of parts where little is compiled, or much data goes by, run once: compiled, as all do, and not again as Python."""
+"""Options, groups and order of the tests, and what coverage does not look at.
+
+`--thorough` adds the tests marked `thorough` and gives Hypothesis its full number of examples.
+
+Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
+worker. Tests in the browser are one group: it keeps more than a core busy. Groups that take long start first.
+
+Tests marked `slow` run without coverage. So does Numba's compiler, which would take half as long again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from numba.core.dispatcher import _FunctionCompiler
 
+import effort
 from browsing import chromium
 
 HERE = Path(__file__).parent
-ONCE = ("certificates", "cli", "mail", "models", "proofs", "real", "reporting", "studio", "training")
-ONCE_FILES = ("test_cache_files.py", "test_recipe.py", "test_recipe_parts.py", "test_scikit_learn.py")
-TWICE_FILES = ("test_features.py", "test_html.py", "test_learner.py")  # of tests/mail: those of its kernels
+# Files and folders that take longest, in the order in which they start, after the tests in the browser.
+FIRST = ("contracts", "studio/test_runs.py", "svm", "real", "online", "estimators", "kernels", "studio", "proofs", "mail/store")
 
-# Whether a test is in time depends on what else runs; the suite has a limit of its own.
-settings.register_profile("rosenblatt", deadline=None)
-settings.load_profile("rosenblatt")
+# The time limit of a single example would depend on what else runs; the suite has a limit of its own.
+settings.register_profile("brief", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def untraced(compiler: Callable[..., Any]) -> Callable[..., Any]:
+    """`compiler` without coverage; the tracer sees this frame begin and end, as it expects."""
+
+    @functools.wraps(compiler)
+    def call(*args: Any) -> Any:
+        tracer = sys.gettrace()
+        sys.settrace(None)
+        try:
+            return compiler(*args)
+        finally:
+            sys.settrace(tracer)
+            sys._getframe().f_trace = tracer
+
+    return call
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="run long tests, too, and more examples of each property")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    effort.THOROUGH = config.getoption("--thorough")
+    settings.load_profile("thorough" if effort.THOROUGH else "brief")
+    _FunctionCompiler.compile = untraced(_FunctionCompiler.compile)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        path = Path(item.fspath)
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("browser"))  # which keeps two cores busy: two take longer than one
-        folder = path.relative_to(HERE).parts[0] if path.is_relative_to(HERE) else ""
-        if (folder in ONCE and path.name not in TWICE_FILES) or path.name in ONCE_FILES:
-            item.add_marker(pytest.mark.once)
+        group = "browser" if uses_browser(item) else str(item.path.relative_to(config.rootpath))
+        item.add_marker(pytest.mark.xdist_group(group))
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.no_cover)
+    if not effort.THOROUGH:
+        long = [item for item in items if item.get_closest_marker("thorough")]
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=long)
+    if config.getoption("dist", "no") != "no":
+        items.sort(key=rank)
 
 
-# Not for the whole session: its event loop stays in this thread for as long as it is open, and others start their own.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
+def rank(item: pytest.Item) -> int:
+    """When a test's group starts: those that take long first, so that both workers are busy until the end."""
+    if uses_browser(item):
+        return 0
+    path = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
+    return next((n for n, start in enumerate(FIRST, 1) if path.startswith(start)), len(FIRST) + 1)
+
+
+SHARED = contextlib.ExitStack()  # closes the browser
+SHARED_BROWSER: list[Any] = []
+
+
+@pytest.fixture
+def browser() -> Any:
+    """One browser for all tests in a row that use it."""
+    if not SHARED_BROWSER:
+        SHARED_BROWSER.append(SHARED.enter_context(chromium()))
+    return SHARED_BROWSER[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser before a test without it: its event loop stays in this thread, and other tests start their own."""
+    yield
+    if SHARED_BROWSER and not uses_browser(nextitem):
+        SHARED_BROWSER.clear()
+        SHARED.close()
+
+
+def uses_browser(item: pytest.Item | None) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())

@@ -102,7 +102,7 @@ def test_an_unknown_command_fails_and_is_named() -> None:
 def test_the_demo_trains_reads_proves_compares_and_reports(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["demo", "--seed", "1", "-o", str(tmp_path)], env={"COLUMNS": "120"})
     assert result.exit_code == 0, result.output
-    for word in ("last", "pocket", "average", "vote", "stopped", "updates", "the certificate holds", "errs least"):
+    for word in ("last", "pocket", "average", "vote", "stopped", "updates", "the certificate holds", "best: "):
         assert word in result.output
     assert str(tmp_path / "report.html") in result.output
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "breast-cancer.safetensors"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .catalog import ESTIMATORS
+
 if TYPE_CHECKING:
     from . import losses
     from .certificates.files import load_certificate, save_certificate
@@ -70,23 +72,17 @@ __all__ = [
     "verify",
 ]
 
-# Loaded when first asked for: importing scikit-learn and Numba takes a second, which `rosenblatt --help` should not.
-_HOMES = {
-    "AROW": "estimators.arow",
+# The modules of the public names that are not estimators. Each name is imported on first access: importing scikit-learn and
+# Numba takes a second, which `rosenblatt --help` must not.
+_MODULES = {
     "Diagnosis": "proofs.doctor.findings",
     "Finding": "proofs.doctor.findings",
     "Inseparable": "certificates.statements",
-    "LinearMSE": "estimators.linear_mse",
-    "MaxMargin": "estimators.max_margin",
     "MinimumErrors": "proofs.minimum_errors.minimum_errors",
     "Model": "models.model",
     "ModelError": "models.container",
-    "NonlinearMSE": "estimators.nonlinear_mse",
     "NotSeparable": "svm.not_separable",
-    "PassiveAggressive": "estimators.passive_aggressive",
-    "Perceptron": "estimators.perceptron",
     "Separable": "certificates.statements",
-    "SoftMargin": "estimators.soft_margin",
     "Stop": "online.stopping",
     "TextHasher": "preprocessing.text.hasher",
     "Undecided": "certificates.statements",
@@ -109,13 +105,16 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name in ESTIMATORS:
+        value: Any = ESTIMATORS[name].load(name)
+    elif name in _MODULES:
+        module = importlib.import_module(f".{_MODULES[name]}", __name__)
+        value = module if name == _MODULES[name] else getattr(module, name)  # a name that is its own module is that module
+    else:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
-    home = importlib.import_module(f".{_HOMES[name]}", __name__)
-    value = home if name == _HOMES[name] else getattr(home, name)  # a name that is its own home is a module
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*_MODULES, *ESTIMATORS})

@@ -1,74 +1,328 @@
-"""The algorithms by name: one line each. Whatever goes through all algorithms, such as the contract tests, reads this list.
+"""The catalog: every estimator and every algorithm, in one table that the rest of the package reads.
 
-Names and titles cost nothing to import, so that the command line can list them; an estimator is imported when it is made.
+The package's public names, model files, the options of the command line, the page's menu, the contract tests and the benchmarks
+all take what they need from here. Adding an algorithm means a rule or a solver, an estimator, and an entry below.
+
+This module imports nothing heavy: an estimator is imported when it is made.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 if TYPE_CHECKING:
     from .estimators.base import LinearClassifier
 
-HOMES = {
-    "AROW": "arow",
-    "LinearMSE": "linear_mse",
-    "MaxMargin": "max_margin",
-    "NonlinearMSE": "nonlinear_mse",
-    "PassiveAggressive": "passive_aggressive",
-    "Perceptron": "perceptron",
-    "SoftMargin": "soft_margin",
-}
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter as an option of the command line."""
+
+    kind: Literal["int", "float", "choice", "flag", "text"]
+    help: str
+    words: tuple[str, ...] = ()  # the choices, or words allowed instead of a number; "none" is None
+
+
+@dataclass(frozen=True)
+class EstimatorEntry:
+    """An estimator class.
+
+    Attributes
+    ----------
+    module : str
+        The module that defines the class.
+    group : str
+        The heading of its algorithms in the page's menu.
+    attributes : tuple of str
+        The fitted attributes that a model file holds, besides those that all models have.
+    online : bool
+        Whether it is an `OnlineClassifier`: model files hold its run, from which `partial_fit` continues.
+    svm : bool
+        Whether it is a `MarginClassifier`, with support vectors and a margin.
+    streams : bool
+        Whether it can learn from a file larger than memory.
+    options : mapping of str to Option
+        Parameters that no other estimator has, as options of the command line.
+    """
+
+    module: str
+    group: str
+    attributes: tuple[str, ...] = ()
+    online: bool = False
+    svm: bool = False
+    streams: bool = False
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+    def load(self, name: str) -> type[LinearClassifier]:
+        found: type[LinearClassifier] = getattr(importlib.import_module(self.module), name)
+        return found
 
 
 @dataclass(frozen=True)
 class Algorithm:
+    """An estimator with some of its parameters fixed, under the name that the command line and the page use.
+
+    Attributes
+    ----------
+    title : str
+        The name for people.
+    name : str
+        The name of the estimator.
+    summary : str
+        One line for the page's menu.
+    parameters : dict
+        The parameters that are fixed.
+    logged : bool
+        Whether its runs leave an update log.
+    """
+
     title: str
-    name: str  # of the estimator
+    name: str
+    summary: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    logged: bool = False
+
+    @property
+    def entry(self) -> EstimatorEntry:
+        return ESTIMATORS[self.name]
 
     @property
     def estimator(self) -> type[LinearClassifier]:
-        found: type[LinearClassifier] = getattr(importlib.import_module(f"rosenblatt.estimators.{HOMES[self.name]}"), self.name)
-        return found
+        return self.entry.load(self.name)
 
     @property
     def options(self) -> dict[str, Any]:
-        """Its parameters and what they are where nothing is said."""
+        """The parameters and their defaults."""
         signature = inspect.signature(self.estimator)
         return {name: parameter.default for name, parameter in signature.parameters.items()} | self.parameters
 
     def make(self, **parameters: Any) -> LinearClassifier:
         return self.estimator(**{**self.parameters, **parameters})
 
-    @property
-    def online(self) -> bool:
-        """Whether it moves the weights row by row and leaves a log."""
-        return self.options.get("solver", "online") != "minimum" and hasattr(self.estimator, "reading")
 
+ESTIMATORS = {
+    "AROW": EstimatorEntry(
+        "rosenblatt.estimators.arow",
+        "Passive-aggressive",
+        streams=True,
+        options={"r": Option("float", "AROW: a larger r makes smaller steps.")},
+    ),
+    "LinearMSE": EstimatorEntry(
+        "rosenblatt.estimators.linear_mse",
+        "Least squares",
+        attributes=("mse_", "rank_", "solver_"),
+        streams=True,
+        options={"alpha": Option("float", "Least squares: the penalty of |w|^2.")},
+    ),
+    "MaxMargin": EstimatorEntry(
+        "rosenblatt.estimators.max_margin",
+        "Support vector machines",
+        attributes=("support_", "multipliers_", "margin_", "gap_", "solver_"),
+        svm=True,
+        options={"inseparable": Option("choice", "Widest margin: what to do if no plane separates.", ("raise", "soft"))},
+    ),
+    "NonlinearMSE": EstimatorEntry(
+        "rosenblatt.estimators.nonlinear_mse",
+        "Least squares",
+        attributes=("loss_", "gradient_norm_", "saturated_", "_auto", "pocket_errors_"),
+        online=True,
+        streams=True,
+        options={"activation": Option("choice", "Nonlinear least squares: the function.", ("tanh", "logistic"))},
+    ),
+    "PassiveAggressive": EstimatorEntry(
+        "rosenblatt.estimators.passive_aggressive",
+        "Passive-aggressive",
+        attributes=("pocket_errors_",),
+        online=True,
+        streams=True,
+        options={"variant": Option("choice", "Passive-aggressive: the step.", ("PA", "PA-I", "PA-II"))},
+    ),
+    "Perceptron": EstimatorEntry(
+        "rosenblatt.estimators.perceptron",
+        "Perceptron",
+        attributes=("pocket_errors_", "_margin_used", "certificate_"),
+        online=True,
+        streams=True,
+        options={
+            "margin": Option("float", "Perceptron: update where y * score is at most this.", ("auto",)),
+            "init": Option("choice", "Perceptron: the first weights.", ("zeros", "sum")),
+            "w_max": Option("float", "Perceptron: stop when |w| exceeds this."),
+        },
+    ),
+    "SoftMargin": EstimatorEntry(
+        "rosenblatt.estimators.soft_margin",
+        "Support vector machines",
+        attributes=("support_", "multipliers_", "margin_", "gap_", "dual_gap_", "objective_", "solver_", "_scheme"),
+        svm=True,
+        options={
+            "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge")),
+            "penalize_intercept": Option("flag", "Soft margin: count the intercept in |w|, as LIBLINEAR does."),
+        },
+    ),
+}
+
+# Parameters that several estimators have, as options of the command line.
+SHARED_OPTIONS = {
+    "max_iter": Option("int", "Passes or iterations, at most; none: no limit.", ("auto", "none")),
+    "max_updates": Option("int", "Updates, at most."),
+    "step": Option("float", "The step size rho.", ("auto",)),
+    "order": Option("choice", "The order of the rows.", ("cyclic", "permuted", "random", "mistakes")),
+    "tol": Option("float", "Stop at a batch step or a relative gap this small."),
+    "multiclass": Option("choice", "How more than two classes are separated.", ("joint", "ovr", "ovo", "crammer_singer")),
+    "fit_intercept": Option("flag", "Whether the plane may leave the origin."),
+    "intercept_scaling": Option("float", "x_0, the constant before every row."),
+    "vote_count": Option("choice", "How votes are counted.", ("lifetime", "survivals")),
+    "class_weight": Option("choice", "Weigh classes inversely to their number of rows.", ("balanced",)),
+    "C": Option("float", "The price of errors (soft margin), the aggressiveness (passive-aggressive)."),
+    "solver": Option("text", "How the minimum is found, where there is a choice."),
+    "n_jobs": Option("int", "Threads."),
+}
 
 ALGORITHMS = {
-    "perceptron": Algorithm("Perceptron", "Perceptron"),
-    "pocket": Algorithm("Pocket perceptron", "Perceptron", {"keep": "pocket"}),
-    "average": Algorithm("Averaged perceptron", "Perceptron", {"keep": "average"}),
-    "vote": Algorithm("Voted perceptron", "Perceptron", {"keep": "vote"}),
-    "margin": Algorithm("Perceptron with margin", "Perceptron", {"margin": 1.0}),
-    "batch": Algorithm("Batch perceptron", "Perceptron", {"update": "batch"}),
-    "batch-mean": Algorithm("Batch perceptron, mean step", "Perceptron", {"update": "batch-mean"}),
-    "mistakes": Algorithm("Perceptron on random mistakes", "Perceptron", {"order": "mistakes"}),
-    "pa": Algorithm("Passive-aggressive", "PassiveAggressive", {"variant": "PA"}),
-    "pa-1": Algorithm("Passive-aggressive I", "PassiveAggressive", {"variant": "PA-I"}),
-    "pa-2": Algorithm("Passive-aggressive II", "PassiveAggressive", {"variant": "PA-II"}),
-    "arow": Algorithm("Adaptive regularization (AROW)", "AROW"),
-    "max-margin": Algorithm("Widest margin", "MaxMargin"),
-    "soft-margin": Algorithm("Soft margin", "SoftMargin"),
-    "linear-mse": Algorithm("Linear least squares", "LinearMSE"),
-    "ridge": Algorithm("Linear least squares with a ridge", "LinearMSE", {"alpha": 1.0}),
-    "nonlinear-mse": Algorithm("Least squares through tanh", "NonlinearMSE"),
-    "logistic-mse": Algorithm("Least squares through the logistic function", "NonlinearMSE", {"activation": "logistic"}),
-    "nonlinear-mse-online": Algorithm("Least squares through tanh, row by row", "NonlinearMSE", {"solver": "online"}),
-    "nonlinear-mse-batch": Algorithm("Least squares through tanh, batch steps", "NonlinearMSE", {"solver": "batch"}),
+    "perceptron": Algorithm(
+        "Perceptron",
+        "Perceptron",
+        "Look at the points one by one. If one is on the wrong side, add it to w (class B) or subtract "
+        "it (class A). Stop when none is wrong.",
+        logged=True,
+    ),
+    "pocket": Algorithm(
+        "Pocket perceptron",
+        "Perceptron",
+        "The perceptron; the line with the fewest errors so far is kept.",
+        {"keep": "pocket"},
+        logged=True,
+    ),
+    "average": Algorithm(
+        "Averaged perceptron",
+        "Perceptron",
+        "The perceptron; the result is the mean of the weights over all visited points.",
+        {"keep": "average"},
+        logged=True,
+    ),
+    "vote": Algorithm(
+        "Voted perceptron",
+        "Perceptron",
+        "The perceptron; all lines of the run vote, and a line that survived more points counts more.",
+        {"keep": "vote"},
+        logged=True,
+    ),
+    "margin": Algorithm(
+        "Perceptron with margin",
+        "Perceptron",
+        "The perceptron; a point triggers an update unless it is right by more than a margin b.",
+        {"margin": 1.0},
+        logged=True,
+    ),
+    "batch": Algorithm(
+        "Batch perceptron",
+        "Perceptron",
+        "All misclassified points at once: each update adds their sum to the weights.",
+        {"update": "batch"},
+        logged=True,
+    ),
+    "batch-mean": Algorithm(
+        "Batch perceptron, mean step",
+        "Perceptron",
+        "All misclassified points at once: each update adds their sum, divided by the number of points.",
+        {"update": "batch-mean"},
+        logged=True,
+    ),
+    "mistakes": Algorithm(
+        "Perceptron on random mistakes",
+        "Perceptron",
+        "The perceptron; each update uses a misclassified point drawn at random.",
+        {"order": "mistakes"},
+        logged=True,
+    ),
+    "pa": Algorithm(
+        "Passive-aggressive",
+        "PassiveAggressive",
+        "The smallest step that gives the point a margin of 1.",
+        {"variant": "PA"},
+        logged=True,
+    ),
+    "pa-1": Algorithm(
+        "Passive-aggressive I",
+        "PassiveAggressive",
+        "The smallest step that gives the point a margin of 1, with a factor of at most C.",
+        {"variant": "PA-I"},
+        logged=True,
+    ),
+    "pa-2": Algorithm(
+        "Passive-aggressive II",
+        "PassiveAggressive",
+        "A step toward a margin of 1; a smaller C makes it shorter.",
+        {"variant": "PA-II"},
+        logged=True,
+    ),
+    "arow": Algorithm(
+        "Adaptive regularization (AROW)",
+        "AROW",
+        "Every weight has a variance; weights of rarely seen features move farther.",
+    ),
+    "max-margin": Algorithm(
+        "Widest margin",
+        "MaxMargin",
+        "The line with the largest distance to the nearest points, if one separates them.",
+    ),
+    "soft-margin": Algorithm(
+        "Soft margin",
+        "SoftMargin",
+        "A wide margin, with a cost C for every point inside it or on the wrong side.",
+    ),
+    "linear-mse": Algorithm(
+        "Linear least squares",
+        "LinearMSE",
+        "The line whose scores are closest to -1 and +1 in the sum of squares.",
+    ),
+    "ridge": Algorithm(
+        "Linear least squares with a ridge",
+        "LinearMSE",
+        "Least squares with an additional cost for long weight vectors.",
+        {"alpha": 1.0},
+    ),
+    "nonlinear-mse": Algorithm(
+        "Least squares through tanh",
+        "NonlinearMSE",
+        "Least squares of tanh(score): points far on the right side cost nothing.",
+    ),
+    "logistic-mse": Algorithm(
+        "Least squares through the logistic function",
+        "NonlinearMSE",
+        "Least squares of the logistic function of the score, with targets 0 and 1.",
+        {"activation": "logistic"},
+    ),
+    "nonlinear-mse-online": Algorithm(
+        "Least squares through tanh, row by row",
+        "NonlinearMSE",
+        "Least squares of tanh(score), by a small step for each point.",
+        {"solver": "online"},
+        logged=True,
+    ),
+    "nonlinear-mse-batch": Algorithm(
+        "Least squares through tanh, batch steps",
+        "NonlinearMSE",
+        "Least squares of tanh(score), by gradient steps over all points.",
+        {"solver": "batch"},
+        logged=True,
+    ),
 }
+
+
+def command_line_options() -> dict[str, Option]:
+    """Return the parameters of all estimators as options of the command line."""
+    options = dict(SHARED_OPTIONS)
+    for entry in ESTIMATORS.values():
+        options.update(entry.options)
+    return options
+
+
+def is_estimator(thing: object) -> TypeGuard[LinearClassifier]:
+    """Return whether something is an estimator of the catalog, without importing any."""
+    entry = ESTIMATORS.get(type(thing).__name__)
+    return entry is not None and type(thing).__module__ == entry.module

@@ -110,12 +110,12 @@ def test_every_kind_of_file(kind: str, labels: Any, tmp_path: Path, capsys: Any)
     certificate = _certificate(tmp_path, X, labels)
     write(tmp_path / name, labels)
     assert main([certificate, str(tmp_path / name), *options]) == 0, capsys.readouterr()
-    assert capsys.readouterr().out.startswith("the certificate holds: these rows are")
+    assert capsys.readouterr().out.startswith("the certificate holds: the rows are")
     other = labels.copy()
     other[:2] = other[1::-1]
     write(tmp_path / name, other)
     assert main([certificate, str(tmp_path / name), *options]) == 1
-    assert capsys.readouterr().out.startswith("rejected: it speaks of other data")
+    assert capsys.readouterr().out.startswith("rejected: the certificate is for other data")
 
 
 def test_names_as_labels(tmp_path: Path) -> None:
@@ -160,9 +160,24 @@ def test_data_that_cannot_be_read(kind: str, tmp_path: Path, capsys: Any) -> Non
     name, raw = BAD[kind]
     (tmp_path / name).write_bytes(raw)
     assert main([_certificate(tmp_path, X, Y), str(tmp_path / name)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.strip().splitlines()) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("d", "# a comment\n\n1 1:2\n-1 1:x\n", "d, line 4: expected 'label column:value ...'"),
+        ("d", "# a comment\n1 1:2 1:3\n", "d, line 2: a column occurs twice"),
+        ("d.csv", "a,b,c,label\n\n1,2,3,0\n1,two,3,1\n", "d.csv, line 4: expected 3 numbers and a label"),
+        ("d.csv", '1,2,3,"a\nb"\n1,2,3\n', "d.csv, line 3: expected 3 numbers and a label"),
+    ],
+)
+def test_messages_name_the_line_of_the_file(name: str, text: str, message: str, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / name).write_text(text)
+    assert main([_certificate(tmp_path, X, Y), str(tmp_path / name)]) == 2
+    assert capsys.readouterr().err == f"{message}\n"
 
 
 PARTS = {
@@ -209,7 +224,7 @@ def test_it_needs_only_numpy(labels: Any, tmp_path: Path) -> None:
     _svmlight(tmp_path / "d", -labels)
     ran = _alone(certificate, str(tmp_path / "d"))
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert "rejected: it speaks of other data" in ran.stdout
+    assert "rejected: the certificate is for other data" in ran.stdout
     ran = _alone(certificate, "nowhere")
     assert (ran.returncode, ran.stdout) == (2, "")
 

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from commands import rosenblatt
 from rosenblatt.cli import console
 from rosenblatt.progress import Progress
 
@@ -38,10 +37,3 @@ def test_nobody_looking_or_nothing_to_wait_for_is_no_bar(monkeypatch, patience):
         if tell is not None:
             tell(Progress(1))
     assert terminal.getvalue() == ""
-
-
-def test_bench_names_all_its_parts(monkeypatch):
-    from rosenblatt.cli.bench import _benchmarks
-
-    told = " ".join(rosenblatt("bench", "--help").out.split())
-    assert ", ".join(_benchmarks().PARTS) in told

@@ -10,8 +10,9 @@ import pytest
 
 import rosenblatt as rb
 from commands import rosenblatt
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.data.readers.read import read
-from rosenblatt.data.table import Sparse, typed_labels
+from rosenblatt.data.table import typed_labels
 from rosenblatt.preprocessing.recipe import Recipe
 
 SAID = ('"say, hello there world"', "nothing to say here")
@@ -23,7 +24,7 @@ TABLE = 'size,colour,"the ""text""",label\n' + "".join(
 def numbers(path):
     data = read(str(path))
     rows = Recipe.learn([data], scale="none").rows(data)
-    return (rows.to_scipy().toarray() if isinstance(rows, Sparse) else rows), typed_labels(data.labels)
+    return (rows.to_scipy().toarray() if isinstance(rows, CSRMatrix) else rows), typed_labels(data.labels)
 
 
 @pytest.mark.parametrize(

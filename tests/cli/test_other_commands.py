@@ -90,7 +90,7 @@ def test_doctor_and_compare():
     assert told["entries"][2]["failed"] == "no plane separates the rows"
     assert told["winner"] in ("average", "pocket")
     text = rosenblatt("compare", "example:xor?rows=60", "--algorithms", "average,max-margin").out
-    assert "errs least" in text
+    assert "best: average, " in text
     assert "max-margin: no plane separates the rows" in text
 
 

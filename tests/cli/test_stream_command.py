@@ -40,7 +40,7 @@ def files(tmp_path_factory):
 )
 @pytest.mark.parametrize(("name", "options"), [("rows.svm.gz", ()), ("table.csv", ("--missing", "mean"))])
 def test_same_bits_as_in_memory(files, tmp_path, monkeypatch, name, options, algorithm):
-    monkeypatch.setattr("rosenblatt.training.stream.CHUNK", 5000)  # several chunks
+    monkeypatch.setattr("rosenblatt.training.stream.CHUNK_BYTES", 5000)  # several chunks
     passes = () if algorithm == "linear-mse" else CYCLIC if algorithm != "batch" else CYCLIC[2:]
     told = {}
     for way in ("memory", "stream"):

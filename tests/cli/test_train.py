@@ -15,7 +15,7 @@ def test_summary_names_all_that_a_person_wants_to_know(tmp_path):
     found = rosenblatt("train", "example:iris", "-o", tmp_path / "m.safetensors")
     assert found.code == 0
     said = [line.split("  ")[0] for line in found.out.splitlines() if not line.startswith(" ")]
-    assert said == ["data", "ran", "stopped", "work", "training", "test", "margin", "proof", "time", "model"]
+    assert said == ["data", "algorithm", "stopped", "work", "training", "test", "margin", "proof", "time", "model"]
     assert "95 % interval" in found.out
     assert "m.safetensors" in found.out
 
@@ -67,7 +67,7 @@ def test_hold_out_folds_and_test_file_are_three_ways_to_test(tmp_path):
     tested = rosenblatt("train", data, "--test", other, "-o", tmp_path / "m", "--json").json
     assert (tested["training"]["rows"], tested["test"]["rows"]) == (12, 2)
     twice = rosenblatt("train", data, "--test", other, "--cv", 3)
-    assert (twice.code, twice.err) == (2, "rosenblatt: --test and --cv are two ways to test: give one\n")
+    assert (twice.code, twice.err) == (2, "rosenblatt: --test and --cv exclude each other: give one of them\n")
 
 
 def test_model_goes_where_the_data_is_named_after(tmp_path, monkeypatch):
@@ -119,8 +119,8 @@ def test_report_and_plots(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["example:iris", "--ridge", "1"], "--ridge is not a parameter of average"),
-        (["example:iris", "--holdout", "1.5"], "--holdout must be over 0 and under 1, got 1.5"),
+        (["example:iris", "--alpha", "1"], "--alpha is not a parameter of average"),
+        (["example:iris", "--holdout", "1.5"], "--holdout must be greater than 0 and less than 1, got 1.5"),
         (["example:iris", "--max-iter", "0"], "max_iter"),
         (["example:iris", "--algorithm", "max-margin", "--holdout", "0"], "no plane separates the rows of class versicolor"),
         (["example:nothing"], "nothing"),
@@ -173,7 +173,7 @@ def test_proofs_name_the_rows_of_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
-        (["x,label"] + [f"{i},{i * 0.37!r}" for i in range(80)], "80 different numbers: these are quantities"),
+        (["x,label"] + [f"{i},{i * 0.37!r}" for i in range(80)], "80 distinct values: these are quantities"),
         (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column 'b' has no value in any row"),
     ],
 )
@@ -199,11 +199,11 @@ def test_columns_far_out_are_refused_before_memory_is(tmp_path):
     for more in ((), ("--stream",)):
         found = rosenblatt("train", data, "--holdout", 0, *more, "-o", tmp_path / "m")
         assert found.code == 2
-        assert "is the largest column a mistake?" in found.err
+        assert "is the largest column number a mistake?" in found.err
 
 
 def test_many_folds_and_few_rows(tmp_path):
-    assert "more folds than there are rows" in rosenblatt("train", "example:iris", "--cv", 200).err
+    assert "got 200 folds for 150 rows" in rosenblatt("train", "example:iris", "--cv", 200).err
     data = tmp_path / "rows.csv"
     data.write_text("a,label\n1,x\n2,y\n3,x\n4,y\n")
     assert "No row was held out" in rosenblatt("train", data, "-o", tmp_path / "m").out

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from rosenblatt.catalog import ALGORITHMS
+from rosenblatt.kernels.compile import COMPILED
 
-ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
+ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.logged}
 
 SCHEMES = {"binary": (2, "joint"), "joint": (4, "joint"), "ovr": (4, "ovr")}
 
@@ -31,7 +32,7 @@ def scheme(request):
     return request.param
 
 
-@pytest.fixture(params=["float32", "float64"])
+@pytest.fixture(params=["float32", "float64"] if COMPILED else ["float64"])  # plain Python knows one kind of number
 def dtype(request):
     return request.param
 
@@ -43,8 +44,10 @@ def pack(request):
 
 @pytest.fixture(params=ONLINE)
 def make(request, scheme):
-    algorithm = ONLINE[request.param]
+    return maker(ONLINE[request.param], scheme)
 
+
+def maker(algorithm, scheme):
     def make(**parameters):
         few = 1 if algorithm.parameters.get("order") == "mistakes" else 4
         many = {"multiclass": SCHEMES[scheme][1]} if "multiclass" in algorithm.make().get_params() else {}
@@ -66,6 +69,7 @@ def assert_same_bits(one, other, X):
     assert (one.n_iter_, one.n_updates_, one.stop_) == (other.n_iter_, other.n_updates_, other.stop_)
 
 
+@pytest.mark.once
 def test_it_learns_something(make, scheme, dtype, pack):
     """Better than always saying the commonest class, on rows it has seen; one last hypothesis may be poor by chance."""
     X, y = rows_of(scheme, dtype)
@@ -90,6 +94,7 @@ def test_dense_and_csr_agree(make, scheme, dtype):
         np.testing.assert_allclose(dense.intercept_, csr.intercept_, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.once
 def test_weights_keep_the_number_type_of_the_rows(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
     model = make().fit(pack(X), y)
@@ -101,6 +106,8 @@ def test_weights_keep_the_number_type_of_the_rows(make, scheme, dtype, pack):
     assert model.decision_function(pack(X)).shape == ((48,) if k == 2 else (48, k))
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.thorough)])
 def test_long_indices_give_the_same_bits(make, scheme, dtype):
     X, y = rows_of(scheme, dtype)
     short, long = sp.csr_array(X), sp.csr_array(X)
@@ -112,11 +119,13 @@ def test_long_indices_give_the_same_bits(make, scheme, dtype):
     assert_same_bits(one, other, X)
 
 
+@pytest.mark.once
 def test_a_seed_gives_the_same_bits_again(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
     assert_same_bits(make().fit(pack(X), y), make().fit(pack(X), y), X)
 
 
+@pytest.mark.once
 def test_threads_do_not_change_a_bit(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
     alone = make(n_jobs=1).fit(pack(X), y)
@@ -124,6 +133,7 @@ def test_threads_do_not_change_a_bit(make, scheme, dtype, pack):
         assert_same_bits(alone, make(n_jobs=n_jobs).fit(pack(X), y), X)
 
 
+@pytest.mark.once
 def test_a_refit_is_a_fresh_fit(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
     used = make().fit(pack(X[:30] * 2), y[:30])
@@ -131,6 +141,7 @@ def test_a_refit_is_a_fresh_fit(make, scheme, dtype, pack):
     assert_same_bits(clone(used).fit(pack(X), y), make().fit(pack(X), y), X)
 
 
+@pytest.mark.once
 def test_rows_are_neither_changed_nor_copied(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
     rows = pack(X)
@@ -155,6 +166,7 @@ def test_the_log_replays_to_the_last_weights(make, scheme, dtype, pack):
     assert np.array_equal(intercept, model.intercept_)
 
 
+@pytest.mark.once
 def test_a_pickled_model_predicts_the_same(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
     model = make().fit(pack(X), y)
@@ -168,6 +180,7 @@ def test_a_pickled_model_predicts_the_same(make, scheme, dtype, pack):
     assert np.array_equal(coef, model.log_.weights_at(model.log_.n_updates)[0])
 
 
+@pytest.mark.once
 def test_weights_of_one_change_nothing(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
     assert_same_bits(make().fit(pack(X), y, sample_weight=np.ones(48)), make().fit(pack(X), y), X)

@@ -10,14 +10,17 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
+from effort import examples
 from oracles import argmax_perceptron, augment, average, cyclic, one_vs_rest, perceptron, pocket, vote
 from rosenblatt.data.problem import Problem, make_problem, read_only, zero_state
 from rosenblatt.kernels.linear.schemes import Joint
 from rosenblatt.online.rules.perceptron import PerceptronRule
 from rosenblatt.online.solver import Plan, solve
 
-modest = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-few = settings(modest, max_examples=50)
+modest = settings(
+    deadline=None, max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+few = settings(modest, max_examples=examples(50))
 
 containers = st.sampled_from([np.asarray, sp.csr_array])
 dtypes = st.sampled_from([np.float32, np.float64])

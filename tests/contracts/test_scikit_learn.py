@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS
 
-ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.online}
-DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.online and name != "arow"}
+ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.logged}
+DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algorithm.logged and name != "arow"}
 
 # A batch step adds all rows at once, so a weight of 2 is a row given twice. For all others it is not.
 ORDER_DEPENDENT = {
@@ -39,12 +39,32 @@ def schemes_of(algorithm):
     return [algorithm.make(**scheme) for scheme in schemes]
 
 
-@pytest.mark.slow
-@parametrize_with_checks(
-    [estimator for algorithm in [*ONLINE.values(), ALGORITHMS["arow"]] for estimator in schemes_of(algorithm)],
-    expected_failed_checks=expected_failures,
+def way_of(estimator):
+    """Estimators of one class and one way share their code; they differ in parameters only."""
+    way = getattr(estimator, "solver", getattr(estimator, "update", "online"))
+    return type(estimator), way.split("-")[0], getattr(estimator, "multiclass", None)
+
+
+def apart(estimators):
+    """One estimator of each way, and all others."""
+    first = {way_of(estimator): estimator for estimator in reversed(estimators)}
+    return list(first.values()), [estimator for estimator in estimators if estimator not in first.values()]
+
+
+FIRST, OTHERS = apart(
+    [estimator for algorithm in [*ONLINE.values(), ALGORITHMS["arow"]] for estimator in schemes_of(algorithm)]
 )
+
+
+@pytest.mark.slow
+@parametrize_with_checks(FIRST, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.thorough
+@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks_of_other_algorithms(estimator, check):
     check(estimator)
 
 
@@ -52,12 +72,22 @@ def test_scikit_learn_checks(estimator, check):
 SOFT = {"max-margin": {"inseparable": "soft"}}
 
 
+FIRST_DIRECT, OTHER_DIRECT = apart([algorithm.make(**SOFT.get(name, {})) for name, algorithm in DIRECT.items()])
+
+
 @pytest.mark.slow
-@parametrize_with_checks([algorithm.make(**SOFT.get(name, {})) for name, algorithm in DIRECT.items()])
+@parametrize_with_checks(FIRST_DIRECT)
 def test_scikit_learn_checks_without_an_expected_failure(estimator, check):
     check(estimator)
 
 
+@pytest.mark.thorough
+@parametrize_with_checks(OTHER_DIRECT)
+def test_scikit_learn_checks_of_other_direct_algorithms(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.thorough
 @parametrize_with_checks(
     [rb.Perceptron(keep="vote", multiclass="ovr", max_iter=50), rb.PassiveAggressive(max_iter=50)],
     expected_failed_checks=expected_failures,

@@ -14,10 +14,10 @@ from caches import cached, contained, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data.cache import Cache, key_of, reusable
+from rosenblatt.data.cache import Cache, cache_key, open_if_current
 from rosenblatt.data.cache_format import CacheError
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
-from rosenblatt.data.table import Sparse
+from rosenblatt.data.csr import CSRMatrix
 
 pytestmark = pytest.mark.once
 
@@ -54,9 +54,9 @@ def test_the_files_are_raw_arrays_as_documented(tmp_path: Path) -> None:
 
 def test_chunks_of_readers_may_grow_wider_and_rows_may_be_empty(tmp_path: Path) -> None:
     with CacheWriter(tmp_path / "cache", sparse=True) as writer:
-        writer.append(Sparse(np.array([1.0]), np.array([0], np.int32), np.array([0, 1, 1]), 1), [0, 1])
-        writer.append(Sparse(np.zeros(0), np.zeros(0, np.int32), np.array([0]), 9), [])
-        writer.append(Sparse(np.array([2.0]), np.array([3], np.int32), np.array([0, 0, 1]), 4), [1, 0])
+        writer.append(CSRMatrix(np.array([1.0]), np.array([0], np.int32), np.array([0, 1, 1]), 1), [0, 1])
+        writer.append(CSRMatrix(np.zeros(0), np.zeros(0, np.int32), np.array([0]), 9), [])
+        writer.append(CSRMatrix(np.array([2.0]), np.array([3], np.int32), np.array([0, 0, 1]), 4), [1, 0])
         writer.close(["a", "b", "never seen"], width=6, notes={"names": ["ä"]})
     cache = Cache.open(tmp_path / "cache")
     expected = np.zeros((4, 6))
@@ -75,8 +75,8 @@ def test_rows_without_any_value_are_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        (np.array([[1.0, np.nan]]), "row 3 has a value that is not a finite float64"),
-        (np.array([[1.0]]), "the 2 columns of the first ones, got 1"),
+        (np.array([[1.0, np.nan]]), "row 4 has a value that is not a finite float64"),
+        (np.array([[1.0]]), "rows must have 2 columns, as the first rows have, got 1"),
     ],
 )
 def test_bad_rows_are_refused_and_leave_nothing(tmp_path: Path, rows: Any, words: str) -> None:
@@ -89,8 +89,8 @@ def test_bad_rows_are_refused_and_leave_nothing(tmp_path: Path, rows: Any, words
 
 @pytest.mark.parametrize("indices", [[1, 0], [1, 1], [0, 2], [-1, 0]])
 def test_columns_out_of_order_are_refused(tmp_path: Path, indices: list[int]) -> None:
-    rows = Sparse(np.ones(2), np.array(indices, np.int32), np.array([0, 2]), 2)
-    with pytest.raises(ValueError, match="ascending"), CacheWriter(tmp_path / "cache", sparse=True) as writer:
+    rows = CSRMatrix(np.ones(2), np.array(indices, np.int32), np.array([0, 2]), 2)
+    with pytest.raises(ValueError, match="ascend strictly"), CacheWriter(tmp_path / "cache", sparse=True) as writer:
         writer.append(rows, [0])
 
 
@@ -120,23 +120,23 @@ def test_a_cache_is_used_again_only_where_its_key_is_the_same(tmp_path: Path) ->
     X, y = noisy()
     source = tmp_path / "data"
     source.write_text("1 1:2")
-    key = key_of(source, {"scale": True}, 0.2)
-    assert reusable(tmp_path / "cache", key) is None
+    key = cache_key(source, {"scale": True}, 0.2)
+    assert open_if_current(tmp_path / "cache", key) is None
     cached(tmp_path / "cache", X, y, key=key)
-    assert reusable(tmp_path / "cache", key_of(source, {"scale": True}, 0.2)) is not None
-    assert reusable(tmp_path / "cache", key_of(source, {"scale": False}, 0.2)) is None
-    with pytest.raises(CacheError, match="made from another file, or in another way"):
+    assert open_if_current(tmp_path / "cache", cache_key(source, {"scale": True}, 0.2)) is not None
+    assert open_if_current(tmp_path / "cache", cache_key(source, {"scale": False}, 0.2)) is None
+    with pytest.raises(CacheError, match="made from another file or with other options"):
         Cache.open(tmp_path / "cache", "other")
     source.write_text("1 1:3")
     os.utime(source, ns=(1, 1))
-    assert reusable(tmp_path / "cache", key_of(source, {"scale": True}, 0.2)) is None
+    assert open_if_current(tmp_path / "cache", cache_key(source, {"scale": True}, 0.2)) is None
 
 
 def test_nothing_but_a_cache_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "letter").write_text("mine")
-    for name, words in (("file", "not a cache"), ("folder", "'letter' is in it"), ("no/where", "there is no folder")):
+    for name, words in (("file", "not a cache"), ("folder", "contains 'letter'"), ("no/where", "does not exist")):
         with pytest.raises(CacheError, match=words):
             CacheWriter(tmp_path / name, sparse=False)
         with pytest.raises(CacheError, match="not a cache"):
@@ -168,7 +168,7 @@ def test_numbers_that_make_no_sense_are_found(tmp_path: Path, name: str) -> None
     whole = bytearray(path.read_bytes())
     whole[80:88] = b"\xff" * 8  # NaN, -1
     path.write_bytes(whole)
-    with pytest.raises(CacheError, match="damaged somewhere in rows 0 to 150"):
+    with pytest.raises(CacheError, match="damaged in rows 1 to 150"):
         Cache.open(tmp_path / "cache").check()
 
 
@@ -233,7 +233,7 @@ def test_another_version_is_named(one_cache: Path) -> None:
     del body["digest"]
     try:
         head.write_text(json.dumps({**body, "digest": _digest(body)}))
-        with pytest.raises(CacheError, match="version 2 of the format and this program reads 1"):
+        with pytest.raises(CacheError, match="format version 2, but this program reads version 1"):
             Cache.open(one_cache)
     finally:
         head.write_text(whole)

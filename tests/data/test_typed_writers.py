@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers.read import read
-from rosenblatt.data.table import Sparse, typed_labels
+from rosenblatt.data.table import typed_labels
 from rosenblatt.data.writers import arrow_table, arrow_writer, write_jsonl, write_npz
 
 NUMBERS = np.array([1.0, -0.0, 0.1, 5e-324, 1.7e308, 2.0**60, np.nan])
@@ -56,7 +57,7 @@ def test_json_keeps_every_bit(tmp_path_factory, values):
 @pytest.mark.parametrize("labels", [None, np.array([1.0, 0.0]), np.array(["x", "yy"], object)])
 def test_npz(tmp_path, labels):
     X = np.array([[0.1, 0.0, -3.0], [0.0, 0.0, 5e-324]])
-    thin = Sparse(np.array([0.1, -3.0, 5e-324]), np.array([0, 2, 2], np.int32), np.array([0, 2, 3]), 3)
+    thin = CSRMatrix(np.array([0.1, -3.0, 5e-324]), np.array([0, 2, 2], np.int32), np.array([0, 2, 3]), 3)
     for rows in (X, thin):
         path = tmp_path / "rows.npz"
         with path.open("wb") as stream:
@@ -68,5 +69,5 @@ def test_npz(tmp_path, labels):
 
 
 def test_names_that_do_not_fit():
-    with pytest.raises(ValueError, match="there are 2 columns and 1 different names"):
+    with pytest.raises(ValueError, match="names must be 2 distinct strings, one per column, got 1"):
         write_jsonl(io.BytesIO(), ("a", "a"), np.zeros((1, 2)))

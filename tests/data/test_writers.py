@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reading_files import read
 
-from rosenblatt.data.table import Sparse
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.data.writers import write_csv, write_svmlight
 
 finite = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-5, 5).map(float)
@@ -44,10 +44,12 @@ def test_svmlight_comes_back(X: Any, zero_based: bool) -> None:
 
 
 def test_svmlight_as_it_looks() -> None:
-    sparse = Sparse(np.array([1.0, -0.0, 0.1, 1e300]), np.array([0, 4, 1, 2], np.int32), np.array([0, 2, 2, 4]), 5)
+    sparse = CSRMatrix(np.array([1.0, -0.0, 0.1, 1e300]), np.array([0, 4, 1, 2], np.int32), np.array([0, 2, 2, 4]), 5)
     assert svmlight(sparse, [1, -1, 2.5]) == b"1 1:1 5:-0\n-1\n2.5 2:0.1 3:1e+300\n"
     assert svmlight(np.eye(2, dtype=np.float32), np.array(["1", "-1"], object)) == b"1 1:1\n-1 2:1\n"
-    with pytest.raises(ValueError, match="labels of an svmlight file are numbers: could not convert string to float: 'ham'"):
+    with pytest.raises(
+        ValueError, match="labels of an svmlight file must be numbers: could not convert string to float: 'ham'"
+    ):
         svmlight(np.eye(1), ["ham"])
 
 
@@ -77,5 +79,5 @@ def test_csv_as_it_looks() -> None:
     assert table(("a", "b", "c"), columns, np.array([0.5, 2]), "y") == b"a,b,c,y\n1,x,3,0.5\n,,4,2\n"
     assert table(("a", "b"), np.eye(2)) == b"a,b\n1,0\n0,1\n"
     assert table(("a",), [np.array([np.nan, 1])]) == b'a\n""\n1\n'
-    with pytest.raises(ValueError, match="there are 2 columns and 1 names"):
+    with pytest.raises(ValueError, match="names must have 2 entries, one per column, got 1"):
         table(("a",), np.eye(2))

@@ -53,13 +53,13 @@ def test_setosa_is_separated_and_proved_separable(name: str, container: Any) -> 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("name", KINDS)
 def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_proofs, "LOOKS", 20)
+    monkeypatch.setattr(run_proofs, "SCANS_BEFORE_PROOF", 20)
     X, y = container(IRIS), np.where(NAMES == "versicolor", "yes", "no")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = rb.Perceptron(**{"max_iter": None} | KINDS[name], certify=True, random_state=0).fit(X, y)
     assert model.stop_.reason == "impossible"
-    assert "rows cannot be separated" in model.stop_.sentence
+    assert "the rows were proved inseparable" in model.stop_.sentence
     assert isinstance(model.certificate_, rb.Inseparable)
     assert model.stop_.certificate is model.certificate_
     assert rb.verify(model.certificate_, X, y)
@@ -67,7 +67,7 @@ def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: 
 
 
 def test_until_the_proof_the_run_is_that_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_proofs, "LOOKS", 20)
+    monkeypatch.setattr(run_proofs, "SCANS_BEFORE_PROOF", 20)
     y = NAMES == "versicolor"
     for parameters in ({}, {"update": "batch"}, {"multiclass": "ovr"}):
         for labels in (y, NAMES):
@@ -80,7 +80,7 @@ def test_until_the_proof_the_run_is_that_without_it(monkeypatch: pytest.MonkeyPa
 def test_several_classes_have_one_joint_certificate() -> None:
     model = rb.Perceptron(certify=True, random_state=0).fit(IRIS, NAMES)
     assert model.stop_.reason == "impossible"
-    assert "no weight vectors separate" in model.stop_.sentence
+    assert "the convex hulls of two classes overlap" in model.stop_.sentence
     assert rb.verify(model.certificate_, IRIS, NAMES)
     few = np.array([0, 1, 50, 51, 52, 100, 102, 104])
     apart = rb.Perceptron(certify=True, random_state=0).fit(IRIS[few], NAMES[few])
@@ -131,13 +131,13 @@ def test_the_proof_is_made_once_and_separable_rows_run_on(monkeypatch: pytest.Mo
     assert len(made) == 1
     bound = model.certificate_.mistake_bound.upper
     assert model.n_updates_ <= bound
-    assert f"after pass 100 it was proved that the rows are separable: at most {bound:.6g} updates\n" in capsys.readouterr().err
+    assert f"the rows were proved separable after pass 100: at most {bound:.6g} updates\n" in capsys.readouterr().err
 
 
 def test_what_rounding_keeps_from_being_separated_ends_at_the_bound() -> None:
     """Products of 1e-200 and 1e-200 are zero in floats: every row looks like a mistake for ever."""
     X, y = np.array([[1.0, 0.2], [-1.0, 0.3], [0.5, 1.0], [-0.2, 0.4]]) * 1e-200, [1, 0, 1, 0]
-    with pytest.warns(ConvergenceWarning, match="floats are too coarse"):
+    with pytest.warns(ConvergenceWarning, match="rounding errors are too large"):
         model = rb.Perceptron(certify=True, fit_intercept=False).fit(X, y)
     assert model.stop_.reason == "rounding"
     assert isinstance(model.certificate_, rb.Separable)
@@ -153,7 +153,7 @@ def test_rows_of_weight_zero_are_left_out(container: Any) -> None:
     assert rb.verify(model.certificate_, container(X)[:5], y[:5])
     hard = rb.Perceptron(certify=True).fit(container(X), y, [0, 1, 2, 1, 1, 1])
     assert hard.stop_.reason == "impossible"
-    assert "row 5 lies on the segment" in hard.stop_.sentence  # by its position among all rows
+    assert "row 6 lies on the segment" in hard.stop_.sentence  # by its position among all rows
     assert rb.verify(hard.certificate_, container(X)[1:], y[1:])
     assert rb.Perceptron(certify=True).fit(container(X), y, (y == 0).astype(float)).certificate_ is None
 

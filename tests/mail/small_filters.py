@@ -56,7 +56,7 @@ def fresh(home: Path, learnt: list[tuple[bytes, bool]], **settings: Any) -> Filt
 
 def arrays_of(state: State) -> dict[str, Any]:
     """All that a state is."""
-    (scores, labels), (told, lengths, columns) = state.kept(), state.rehearsal.packed()
+    (scores, labels), (told, lengths, columns) = state.recent_scores(), state.rehearsal.to_parts()
     return {
         "weights": state.learner.weights, "variances": state.learner.variances, "scores": scores, "labels": labels,
         "rehearsed": np.array([int(number) for number in told.values()]), "lengths": lengths, "columns": columns,
@@ -69,6 +69,6 @@ def assert_equal(one: Filter, other: Filter, asked: Any = range(900, 910)) -> No
     for name, array in mine.items():
         assert np.array_equal(array, theirs[name]), name
     a, b = one.store.state, other.store.state
-    assert (a.count, a.spam, a.strange, a.calibration()) == (b.count, b.spam, b.strange, b.calibration())
+    assert (a.count, a.spam, a.n_warmup, a.calibration()) == (b.count, b.spam, b.n_warmup, b.calibration())
     for number in asked:
         assert one.classify(mail(number)) == other.classify(mail(number))

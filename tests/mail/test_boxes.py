@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from datasets import data_folder
 from rosenblatt.mail import boxes
-from rosenblatt.mail.boxes import MOST, Mail, mails
+from rosenblatt.mail.boxes import MAX_MAIL_BYTES, Mail, mails
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.message.parse import parse
 
@@ -59,7 +59,7 @@ def test_an_mbox_gives_back_what_was_put_into_it(raws, postmark, chunk, crlf):
         def read(self, n=-1):
             return super().read(min(n, chunk))
 
-    found = [mail.raw for mail in boxes._numbered("box", boxes._split(Trickle(box), MOST))]
+    found = [mail.raw for mail in boxes._numbered("box", boxes._split(Trickle(box), MAX_MAIL_BYTES))]
     assert found == (raws if len(raws) > 1 else [box])
 
 
@@ -245,7 +245,7 @@ def test_what_is_no_file_is_not_opened(tmp_path):
     assert reasons["socket"] == "is a socket, not a file"
     assert reasons["device"] == "is a device, not a file"
     assert reasons["nothing"] == "is empty"
-    assert reasons["gone"] == reasons["no"] == "there is no such file or folder"
+    assert reasons["gone"] == reasons["no"] == "no such file or folder"
     assert "round" in reasons
     assert len(found.skipped) == 8
 
@@ -273,7 +273,7 @@ def test_a_pipe_that_nobody_writes_into_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     found = mails([tmp_path / "pipe"])
     assert list(found) == []
-    assert found.skipped == [(str(tmp_path / "pipe"), "is a pipe that nobody writes into")]
+    assert found.skipped == [(str(tmp_path / "pipe"), "is a pipe without a writer")]
 
 
 def test_of_a_folder_only_mails_are_read(tmp_path):
@@ -332,7 +332,7 @@ def test_a_file_may_vanish_change_or_be_forbidden(tmp_path, monkeypatch):
     found = mails([tmp_path])
     assert [mail.raw for mail in found] == [b"Subject: d"]
     assert [reason for _, reason in found.skipped] == [
-        "there is no such file or folder", "is not a file any more", "may not be read: permission is denied",
+        "no such file or folder", "is no longer a file", "cannot be read: permission is denied",
     ]  # fmt: skip
 
 
@@ -341,7 +341,7 @@ def test_an_empty_folder_is_told(tmp_path):
     (tmp_path / "Maildir/new").mkdir()
     found = mails([tmp_path, tmp_path / "Maildir"])
     assert list(found) == []
-    assert [reason for _, reason in found.skipped] == ["there are no mails in this folder"] * 2
+    assert [reason for _, reason in found.skipped] == ["the folder has no mails"] * 2
 
 
 def test_names_that_are_no_text_can_be_printed(tmp_path):
@@ -400,6 +400,6 @@ def test_memory_stays_the_same_however_long_a_box_or_a_mail_is(tmp_path):
     finally:
         tracemalloc.stop()
     assert len(set(found)) == 41
-    assert MOST - 100 < found[-1][0] <= MOST
-    assert held < 6 * MOST
+    assert MAX_MAIL_BYTES - 100 < found[-1][0] <= MAX_MAIL_BYTES
+    assert held < 6 * MAX_MAIL_BYTES
     assert found[-1][1] == digest(b"Subject: last\n\n" + line * 1_000_000)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rosenblatt.kernels.compile import COMPILED
 from rosenblatt.mail import features
-from rosenblatt.mail.features import LENGTHS, columns_of, columns_of_many, named_columns
+from rosenblatt.mail.features import FIELD_BYTES, columns_of, columns_of_many, named_columns
 from rosenblatt.mail.message.message import FIELDS, Message
 from rosenblatt.preprocessing.text.murmur import murmur3_of
 
@@ -47,7 +47,7 @@ def test_every_column_has_a_name_and_every_name_a_column(message: Message) -> No
 def test_in_blocks_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [Message(subject=b"Free money %d" % i, body=b"text " * i) for i in range(50)]
     whole = columns_of_many(messages)
-    monkeypatch.setattr(features, "BLOCK", 300)
+    monkeypatch.setattr(features, "BYTES_PER_BLOCK", 300)
     for a, b in zip(whole, columns_of_many(messages), strict=True):
         assert a.tolist() == b.tolist()
 
@@ -100,8 +100,8 @@ def test_case_layout_and_what_lies_behind_the_cut_do_not_matter() -> None:
     plain = columns_of(Message(body=body))
     assert columns_of(Message(body=body.upper().replace(b" ", b"\r\n\t"))).tolist() == plain.tolist()
     assert (
-        columns_of(Message(body=body[: LENGTHS["body"]] + b"other")).tolist()
-        == columns_of(Message(body=body[: LENGTHS["body"]] + b"o")).tolist()
+        columns_of(Message(body=body[: FIELD_BYTES["body"]] + b"other")).tolist()
+        == columns_of(Message(body=body[: FIELD_BYTES["body"]] + b"o")).tolist()
     )
     assert columns_of(Message(subject=body[:400])).tolist() != columns_of(Message(sender=body[:400])).tolist()
 

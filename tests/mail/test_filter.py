@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
-from rosenblatt.mail import features
+from rosenblatt.mail import features, recipe
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
 from rosenblatt.mail.store import snapshot, state, store
 from rosenblatt.mail.verdict import Calibration
@@ -112,7 +112,7 @@ def test_the_calibration_is_the_logs_and_not_that_of_who_asked_when(tmp_path: Pa
         return Calibration(float((scores * np.arange(1, 1 + len(scores))).sum()), float(spam.sum()), len(scores), ham_loss)
 
     for module in (state, snapshot):
-        monkeypatch.setattr(module, "KEPT", 40)
+        monkeypatch.setattr(module, "SCORES_KEPT", 40)
     monkeypatch.setattr(state, "LARGEST_STEP", 8)
     monkeypatch.setattr(state, "WINDOW", 32)
     monkeypatch.setattr(state, "calibrate", measured)
@@ -188,7 +188,7 @@ def test_mixed_learning_does_not_depend_on_the_order_given(tmp_path: Path) -> No
         assert one.learn(iter(given), mix=True, progress=seen.append) == Learned(new=60)
         assert other.learn(reversed(given), mix=True) == Learned(new=60)
         assert_equal(one, other)
-        labels = one.store.state.kept()[1]
+        labels = one.store.state.recent_scores()[1]
         assert 3 < labels[:30].sum() < 17  # 20 spam of 60: some in either half
         assert one.learn(given, mix=True) == Learned(known=60)
     assert seen == list(range(1, 61))
@@ -231,7 +231,7 @@ def test_a_snapshot_of_another_log_or_of_its_future_is_not_believed(tmp_path: Pa
 
 
 def test_a_snapshot_is_there_from_the_first_and_never_far_behind(tmp_path: Path) -> None:
-    with fresh(tmp_path / "a", mails(range(store.BACKLOG))):
+    with fresh(tmp_path / "a", mails(range(store.MAX_UNSAVED_MESSAGES))):
         assert not (tmp_path / "a" / "filter.safetensors").exists()
     assert (tmp_path / "a" / "filter.safetensors").exists()
     with fresh(tmp_path / "a", mails(range(100))) as found:
@@ -247,7 +247,7 @@ def test_a_snapshot_is_there_from_the_first_and_never_far_behind(tmp_path: Path)
 
 
 def test_what_was_learnt_lately_is_taken_back_without_a_replay_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "SPACING", 10)
+    monkeypatch.setattr(store, "MESSAGES_PER_CHECKPOINT", 10)
     with fresh(tmp_path / "a", mails(range(10))) as found:
         for number in range(10, 45):
             found.learn(mails([number]))
@@ -288,8 +288,8 @@ def test_settings_hold_from_the_beginning(tmp_path: Path) -> None:
         ({"ham_weight": float("nan")}, "ham_weight must be from 1e-6 to 1e6, got nan"),
         ({"ham_loss": 1.0}, "ham_loss must be a share from 0 to below 1, got 1.0"),
         ({"max_messages": 0}, "max_messages must be 2 or more, got 0"),
-        ({"colour": 1}, "a filter has no setting 'colour'; there are bits, "),
-        ({"features": 1}, "a filter has no setting 'features'; there are bits, "),
+        ({"color": 1}, "a filter has no setting 'color'; the settings are bits, "),
+        ({"features": 1}, "a filter has no setting 'features'; the settings are bits, "),
     ],
 )
 def test_settings_that_cannot_be(tmp_path: Path, asked: dict[str, Any], sentence: str) -> None:
@@ -311,7 +311,7 @@ def test_newer_features_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(FilterError, match="the texts of 50 messages were dropped"):
         Filter.open(tmp_path / "b")
     monkeypatch.undo()
-    with pytest.raises(FilterError, match="was used by a newer Rosenblatt"):
+    with pytest.raises(FilterError, match="was used by a newer version of Rosenblatt"):
         Filter.open(tmp_path / "a")
 
 
@@ -367,7 +367,7 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
             model.estimator()
         from rosenblatt.models.exports.formula import ExportError, formula_of
 
-        with pytest.raises(ExportError, match="a mail filter reads raw mails, which SQL has no room for"):
+        with pytest.raises(ExportError, match="SQL export does not support mail filters"):
             formula_of(model, "SQL")
         named = {reason.name: reason.weight for side in found.top(5) for reason in side}
         from rosenblatt.cli.show import heaviest
@@ -386,7 +386,7 @@ def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "a" / "filter.safetensors"
     assert rb.load(path).recipe.features == features.VERSION
     for other in (features.VERSION + 98, features.VERSION - 1):
-        monkeypatch.setattr(state, "VERSION", other)
-        sentence = f"cannot be used: its features are of version {features.VERSION}, and this Rosenblatt has {other}"
+        monkeypatch.setattr(recipe, "VERSION", other)
+        sentence = f"cannot be used: its features have version {features.VERSION}, and this version of Rosenblatt has {other}"
         with pytest.raises(rb.ModelError, match=f"^{path}: {sentence}"):
             rb.load(path)

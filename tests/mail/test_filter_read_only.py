@@ -17,7 +17,7 @@ from small_filters import assert_equal, fresh, mail, mails
 
 from rosenblatt.mail.filter import Filter, FilterError
 
-TOLD = "nothing can be learnt or changed here: permission is denied, or the disk is read-only"
+REFUSED = "cannot be changed: permission is denied, or the disk is read-only"
 NOBODY = 65534
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 by_root = pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
@@ -106,11 +106,11 @@ def test_who_may_only_read_changes_nothing(home: Path, tmp_path: Path, count: in
             lambda: found.change(ham_loss=0.2),
             lambda: found.compact(),
         ):
-            with pytest.raises(FilterError, match=TOLD):
+            with pytest.raises(FilterError, match=REFUSED):
                 work()
         with Filter.open(home, create=True) as again:  # as a server does
             assert not again.created
-        with pytest.raises(FilterError, match=TOLD):
+        with pytest.raises(FilterError, match=REFUSED):
             Filter.open(home, settings={"ham_weight": 3.0})
     assert {path.name: path.stat().st_mtime_ns for path in home.iterdir()} == before
 

@@ -14,7 +14,7 @@ from small_filters import BITS, WORDS, arrays_of, assert_equal, fresh, mail, mai
 from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.learner import KEPT, RUN, Learner, Rehearsal
+from rosenblatt.mail.learner import KEPT_PER_CLASS, RUN_LENGTH, Learner, Rehearsal
 from rosenblatt.mail.message.parse import parse
 from rosenblatt.mail.store.connection import FilterError
 from rosenblatt.mail.store.state import Lesson, Settings, State
@@ -34,8 +34,8 @@ def naive(labels: list[bool]) -> Learner:
         columns = COLUMNS[number % 40]
         learner.learn(columns, spam)
         run = run + 1 if number and labels[number - 1] == spam else 1
-        kept[spam] = [*kept[spam], columns][-KEPT:]
-        if run > RUN and kept[not spam]:
+        kept[spam] = [*kept[spam], columns][-KEPT_PER_CLASS:]
+        if run > RUN_LENGTH and kept[not spam]:
             turn += 1
             learner.learn(kept[not spam][turn % len(kept[not spam])], not spam)
     return learner
@@ -54,31 +54,31 @@ def test_a_state_learns_what_the_definition_learns_however_its_messages_came(str
 
 
 def test_more_messages_than_are_kept():
-    labels = [False] * (KEPT + 30) + [True] * 25 + [False] * 15
+    labels = [False] * (KEPT_PER_CLASS + 30) + [True] * 25 + [False] * 15
     state = State(Settings(bits=BITS))
     state.learn([lesson(number, spam) for number, spam in enumerate(labels)])
-    assert [len(side) for side in state.rehearsal.kept] == [KEPT, 25]
+    assert [len(side) for side in state.rehearsal.kept] == [KEPT_PER_CLASS, 25]
     assert state.learner.weights.tobytes() == naive(labels).weights.tobytes()
 
 
 def test_what_is_rehearsed_is_in_the_file():
     found = Rehearsal()
     spam = np.array([True] * 30 + [False] * 15)
-    found.woven(np.arange(len(spam) + 1), np.arange(len(spam), dtype=np.uint32), spam)
-    again = Rehearsal.unpacked(*found.packed())
+    found.interleave(np.arange(len(spam) + 1), np.arange(len(spam), dtype=np.uint32), spam)
+    again = Rehearsal.from_parts(*found.to_parts())
     assert (again.side, again.run, again.turn) == (found.side, found.run, found.turn) == (False, 15, 5)
     assert [[each.tolist() for each in side] for side in again.kept] == [[[k] for k in range(30, 45)], [[k] for k in range(30)]]
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"hams": 46}, {"hams": -1}, {"run": 1.5}, {"turn": True}, {"side": 1}, {"more": 0}, {"hams": KEPT + 1}]
+    "wrong", [{"hams": 46}, {"hams": -1}, {"run": 1.5}, {"turn": True}, {"side": 1}, {"more": 0}, {"hams": KEPT_PER_CLASS + 1}]
 )
 def test_a_file_that_tells_otherwise_is_not_believed(wrong):
-    told, lengths, columns = Rehearsal().packed()
-    with pytest.raises(ValueError, match=r"rehearsed|learnt last"):
-        Rehearsal.unpacked(told | wrong, lengths, columns)
+    told, lengths, columns = Rehearsal().to_parts()
+    with pytest.raises(ValueError, match=r"rehearsed|last label"):
+        Rehearsal.from_parts(told | wrong, lengths, columns)
     with pytest.raises(ValueError, match="sets"):
-        Rehearsal.unpacked(told, np.array([2]), columns)
+        Rehearsal.from_parts(told, np.array([2]), columns)
 
 
 def like(draw: random.Random, number: int, spam: bool) -> bytes:

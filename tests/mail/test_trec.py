@@ -163,7 +163,7 @@ def test_an_index_of_trec(tmp_path: Path) -> None:
     index.write_text("spam ../data/inmail.1\nHAM ../data/in mail.2\n\n")
     assert read_index(index) == [(tmp_path / "full/../data/inmail.1", True), (tmp_path / "full/../data/in mail.2", False)]
     index.write_text("spam ../data/inmail.1\nperhaps x\n")
-    with pytest.raises(ValueError, match=r"line 2 of .* must be `spam PATH` or `ham PATH`, got 'perhaps x'"):
+    with pytest.raises(ValueError, match=r"index: line 2 must be `spam PATH` or `ham PATH`, got 'perhaps x'"):
         read_index(index)
 
 

@@ -1,4 +1,4 @@
-"""`Model`: a fitted classifier without scikit-learn scores as the estimator did, and remembers where it comes from."""
+"""`Model`: a fitted classifier without scikit-learn scores as the estimator did, and keeps its provenance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from trained import assert_same, rows, there_and_back, trained
 
 import rosenblatt as rb
-from rosenblatt.data.table import Sparse
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.models.files import load_model
 from rosenblatt.models.state import model_of
 
@@ -34,7 +34,7 @@ def test_a_model_comes_back_as_a_model(path):
     assert_same(estimator, loaded.estimator(), X)
 
 
-def test_a_model_for_prediction_only_is_small_and_says_so(path):
+def test_a_model_for_prediction_only_is_small(path):
     estimator = trained("average", 4)
     rb.save(estimator, path)
     whole = path.stat().st_size
@@ -45,7 +45,7 @@ def test_a_model_for_prediction_only_is_small_and_says_so(path):
         loaded.estimator()
 
 
-def test_any_file_can_be_had_as_a_model(path):
+def test_every_file_loads_as_a_model(path):
     for name in ("perceptron", "vote", "soft-margin"):
         estimator = trained(name, 4)
         rb.save(estimator, path)
@@ -71,14 +71,14 @@ def test_provenance_has_versions_time_and_the_digest_of_the_data(path):
 @pytest.mark.parametrize("k", [2, 4])
 def test_sparse_rows_are_scored_as_scipy_scores_them(name, dtype, k, path, monkeypatch):
     """Without SciPy, in blocks, to the bit."""
-    monkeypatch.setattr("rosenblatt.preprocessing.sparse.STRETCH", 7)
+    monkeypatch.setattr("rosenblatt.data.csr.VALUES_PER_PRODUCT", 7)
     estimator = trained(name, k, dtype=dtype)
     rb.save(estimator, path)
     X = sp.random_array((50, 5), density=0.6, rng=np.random.default_rng(1), format="csr")
     X.data[:] = np.random.default_rng(2).normal(size=len(X.data)) * 10.0 ** np.random.default_rng(3).integers(
         -9, 9, len(X.data)
     )
-    own = Sparse(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), 5)
+    own = CSRMatrix(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), 5)
     model = load_model(path)
     scores = estimator.decision_function(X)
     assert np.array_equal(model.scores(own), scores[:, None] if k == 2 else scores)
@@ -88,11 +88,11 @@ def test_sparse_rows_are_scored_as_scipy_scores_them(name, dtype, k, path, monke
 def test_sparse_rows_may_be_narrower_than_the_model(path):
     """A file of sparse rows does not say how many columns there are."""
     model = model_of(trained("average", 4))
-    narrow = Sparse(np.array([2.0, -1.0]), np.array([0, 2], np.int32), np.array([0, 1, 2]), 3)
+    narrow = CSRMatrix(np.array([2.0, -1.0]), np.array([0, 2], np.int32), np.array([0, 1, 2]), 3)
     wide = np.array([[2.0, 0, 0, 0, 0], [0, 0, -1.0, 0, 0]])
     np.testing.assert_allclose(model.scores(narrow), model.scores(wide), rtol=1e-14)
     with pytest.raises(ValueError, match="X has 6 columns"):
-        model.scores(Sparse(np.ones(1), np.full(1, 5, np.int32), np.array([0, 1]), 6))
+        model.scores(CSRMatrix(np.ones(1), np.full(1, 5, np.int32), np.array([0, 1]), 6))
 
 
 def test_sparse_rows_that_overflow_keep_their_sign(path):
@@ -100,18 +100,18 @@ def test_sparse_rows_that_overflow_keep_their_sign(path):
     estimator = rb.Perceptron().fit(X * 1e150, y)
     rb.save(estimator, path)
     huge = sp.csr_array(X * 1e200)
-    own = Sparse(huge.data, huge.indices.astype(np.int32), huge.indptr.astype(np.int64), 5)
+    own = CSRMatrix(huge.data, huge.indices.astype(np.int32), huge.indptr.astype(np.int64), 5)
     assert np.array_equal(load_model(path).predict(own), estimator.predict(huge))
     assert np.isfinite(load_model(path).scores(own)).all()
 
 
-def test_rows_that_cannot_be_scored_are_refused_in_a_sentence():
+def test_rows_that_cannot_be_scored_are_refused():
     model = model_of(trained("perceptron"))
     for X, words in (
-        (np.zeros((2, 4)), "X has 4 columns, and the model was trained on 5"),
+        (np.zeros((2, 4)), "X has 4 columns, but the model was trained on 5"),
         (np.zeros(5), "must have rows and columns"),
-        (np.full((2, 5), np.nan), "not finite"),
-        (Sparse(np.array([np.inf]), np.zeros(1, np.int32), np.array([0, 1]), 5), "not finite"),
+        (np.full((2, 5), np.nan), "contains NaN or infinity"),
+        (CSRMatrix(np.array([np.inf]), np.zeros(1, np.int32), np.array([0, 1]), 5), "contains NaN or infinity"),
     ):
         with pytest.raises(ValueError, match=words):
             model.predict(X)
@@ -143,5 +143,5 @@ def test_a_recipe_goes_with_the_model(path, monkeypatch):
     assert np.array_equal(again.predict(X), model.predict(X))
     assert again.feature_names == ("a", "b", "c", "d", "e")
     monkeypatch.setattr(Halves, "width", 4)
-    with pytest.raises(ValueError, match="a recipe for 4 features, and weights for 5"):
+    with pytest.raises(ValueError, match="the recipe makes 4 features, but the weights have 5"):
         files.from_parts(meta, arrays, lambda meta, arrays: Halves(arrays["factors"]))

@@ -38,9 +38,9 @@ def test_predicting_with_a_plane_imports_nothing_heavy(tmp_path):
     rb.save(trained("average", 4), tmp_path / "model")
     code = (
         "import sys\nfrom rosenblatt.models.files import load_model\nimport numpy as np\n"
-        "from rosenblatt.data.table import Sparse\n"
+        "from rosenblatt.data.csr import CSRMatrix\n"
         "model = load_model(sys.argv[1])\nmodel.predict(np.ones((2, 5)))\n"
-        "model.predict(Sparse(np.ones(2), np.zeros(2, np.int32), np.arange(3), 5))\n"
+        "model.predict(CSRMatrix(np.ones(2), np.zeros(2, np.int32), np.arange(3), 5))\n"
         "heavy = ('scipy', 'numba', 'sklearn', 'safetensors', 'pandas', 'pyarrow', 'torch', 'numpy.random')\n"
         "sys.stdout.write(' '.join(name for name in heavy if name in sys.modules))"
     )

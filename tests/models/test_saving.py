@@ -1,4 +1,4 @@
-"""`rb.load` gives back what `rb.save` was given: the same bits, and the same run to go on with."""
+"""`rb.load` returns what `rb.save` was given: the same bits, and the same state to continue from."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_warm_start_goes_on_from_the_file(name, path):
 
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer_singer"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_margin_machine_starts_warm_from_the_file(multiclass, weighted, path):
+def test_a_soft_margin_warm_start_continues_from_the_file(multiclass, weighted, path):
     X, y = rows(4)
     c = np.random.default_rng(0).random(len(y)) if weighted else None
     options = {"solver": "dual-coordinates", "random_state": 3, "tol": 1e-6}
@@ -182,12 +182,12 @@ def test_names_of_any_letters_come_back(name, path):
 
 
 def test_more_names_than_a_file_can_hold_are_refused(path, monkeypatch):
-    monkeypatch.setattr("rosenblatt.models.container.MOST_HEADER", 9_000)
+    monkeypatch.setattr("rosenblatt.models.container.MAX_HEADER_BYTES", 9_000)
     rb.save(trained("linear-mse"), path)
-    with pytest.raises(ValueError, match=r"room for .* of names and metadata"):
+    with pytest.raises(ValueError, match="names and metadata exceed"):
         rb.save(model_of(trained("linear-mse"), names=["x" * 2000] * 5), path)
-    monkeypatch.setattr("rosenblatt.models.container.MOST_BYTES", 9_100)
-    with pytest.raises(ValueError, match="GB at most"):
+    monkeypatch.setattr("rosenblatt.models.container.MAX_FILE_BYTES", 9_100)
+    with pytest.raises(ValueError, match="its arrays exceed 0 GB"):
         rb.save(trained("linear-mse"), path)
 
 
@@ -202,7 +202,7 @@ def test_parameters_of_all_kinds_come_back(path):
     assert float("inf") == there_and_back(rb.PassiveAggressive(C=float("inf")).fit(X, y), path).C
 
 
-def test_a_function_is_kept_in_words_and_asked_for_before_the_next_fit(path):
+def test_a_function_is_replaced_by_its_description(path):
     X, y = rows(2)
     model = rb.Perceptron(step=lambda k: 1.0 / k, random_state=np.random.RandomState(0)).fit(X, y)
     loaded = there_and_back(model, path)
@@ -211,15 +211,15 @@ def test_a_function_is_kept_in_words_and_asked_for_before_the_next_fit(path):
     assert "lambda" in repr(loaded.step)
     with pytest.raises(ValueError, match=r"random_state must be .*an object of type RandomState"):
         loaded.fit(X, y)
-    with pytest.raises(ValueError, match="is not in the model's file: give the parameter again with set_params"):
+    with pytest.raises(ValueError, match=r"the model file does not contain the function .*: set the parameter with set_params"):
         loaded.set_params(random_state=0).fit(X, y)
     loaded.set_params(step=1.0).fit(X, y)
 
 
-def test_what_cannot_be_saved_is_refused_in_a_sentence(path):
+def test_other_objects_cannot_be_saved(path):
     X, y = rows(2)
     for thing, error, words in (
-        (ForeignPerceptron().fit(X, y), TypeError, "takes a Rosenblatt estimator or a Model, got Perceptron"),
+        (ForeignPerceptron().fit(X, y), TypeError, "expects a Rosenblatt estimator or a Model, got Perceptron"),
         (object(), TypeError, "got object"),
         (rb.Perceptron(), ValueError, "this Perceptron is not fitted yet"),
     ):

@@ -28,7 +28,7 @@ def trained(name: str, k: int = 2, pack: Any = np.asarray, dtype: Any = np.float
     X, y = rows(k, dtype)
     algorithm = ALGORITHMS[name]
     own: dict[str, Any] = {"inseparable": "soft"} if name == "max-margin" else {}
-    if algorithm.online:
+    if algorithm.logged:
         own["max_iter"] = 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

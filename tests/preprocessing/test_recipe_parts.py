@@ -37,7 +37,7 @@ def test_parts_are_plain_and_give_the_recipe_back(name):
     assert again == recipe
     assert again.notes == recipe.notes
     assert list(again.feature_names) == list(recipe.feature_names)
-    assert again.wanted == recipe.wanted
+    assert again.required == recipe.required
 
 
 def test_recipes_differ():

@@ -1,4 +1,4 @@
-"""Rows whose truth is known."""
+"""Separable rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The convergence report: both inequalities hold at every update of every kind of run, and are what the weights say."""
+"""The convergence report: both inequalities hold at every update of all kinds of runs, and agree with the weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rows_apart import apart
 from sklearn.datasets import load_iris
 
 import rosenblatt as rb
-from rosenblatt.proofs.convergence import convergence, trajectory
+from rosenblatt.proofs.convergence import convergence
+from rosenblatt.proofs.trajectory import trajectory
 
 mpl.use("Agg")
 RUNS: dict[str, dict[str, Any]] = {
@@ -141,15 +142,15 @@ def test_blocks_do_not_show(container: Any, narrow: int, monkeypatch: pytest.Mon
     X, y = apart(60, 3, 3, 0.1, 4)
     model = run(container(X), y, {})
     whole = model.convergence_
-    monkeypatch.setattr("rosenblatt.proofs.convergence.BLOCK", 3)
-    monkeypatch.setattr("rosenblatt.proofs.convergence.NARROW", narrow)
+    monkeypatch.setattr("rosenblatt.proofs.trajectory.UPDATES_PER_BLOCK", 3)
+    monkeypatch.setattr("rosenblatt.proofs.trajectory.MAX_DENSE_COLUMNS", narrow)
     again = trajectory(model.log_, (np.ones((3, 3)), np.ones(3)))
     np.testing.assert_allclose(again.norms_squared / 2, whole.norms_squared, rtol=1e-12)
     assert abs(again.alignments).max() < 1e-12  # what goes to one class is taken from another
 
 
 def test_a_broken_log_does_not_hold() -> None:
-    """The report can say no: a row that asks for no step moves the weights again and again, or the wrong way."""
+    """A violation is reported: updates by a correctly classified row, again and again, or in the wrong direction."""
     X, y = apart(60, 3, 2, 0.05, 5)
     model = run(X, y, {})
     correct = model.convergence_
@@ -158,7 +159,7 @@ def test_a_broken_log_does_not_hold() -> None:
     log.parts[0].rows[:] = longest
     too_far = convergence(log, model.classes_, 0.0, correct.certificate)
     assert not too_far.holds
-    assert "DOES NOT HOLD" in str(too_far)
+    assert "VIOLATED" in str(too_far)
     backwards = convergence(log, model.classes_, 0.0, rb.certify(X, 1 - y))
     assert (backwards.alignments[1:] < 0).all()
     assert not backwards.holds
@@ -171,7 +172,7 @@ def test_inseparable_rows_have_the_first_inequality_only() -> None:
     assert (report.alignments, report.alignment_bound, report.gamma, report.mistake_bound) == (None, None, None, None)
     assert report.holds
     assert report.radius == pytest.approx(rb.radius(X))
-    assert "nothing bounds the mistakes" in str(report)
+    assert "the number of mistakes is not bounded" in str(report)
 
 
 def test_one_vs_rest_has_a_report_for_each_class() -> None:
@@ -217,7 +218,7 @@ def test_huge_and_tiny_rows_end_in_a_report(size: float) -> None:
     assert model.convergence_.holds
 
 
-def test_what_it_needs_is_said() -> None:
+def test_missing_requirements_are_named() -> None:
     X, y = apart(30, 3, 2, 0.4, 7)
     for model in (rb.Perceptron(log=False).fit(X, y), rb.Perceptron().partial_fit(X, y)):
         with pytest.raises(AttributeError, match="needs the log of a whole run"):
@@ -225,7 +226,7 @@ def test_what_it_needs_is_said() -> None:
         assert not hasattr(model, "convergence_")
     assert not hasattr(rb.Perceptron(), "convergence_")
     copied = pickle.loads(pickle.dumps(run(X, y, {})))
-    with pytest.raises(AttributeError, match="ask for it before pickling"):
+    with pytest.raises(AttributeError, match="read convergence_ before pickling"):
         copied.convergence_  # noqa: B018
     rows = X.copy()
     changed = run(rows, y, {})
@@ -237,11 +238,11 @@ def test_what_it_needs_is_said() -> None:
 def test_pickles_keep_the_report_or_what_it_takes() -> None:
     X, y = apart(30, 3, 2, 0.4, 7)
     model = run(X, y, {})
-    asked = model.convergence_
-    assert pickle.loads(pickle.dumps(model)).convergence_.mistakes == asked.mistakes
+    report = model.convergence_
+    assert pickle.loads(pickle.dumps(model)).convergence_.mistakes == report.mistakes
     certified = pickle.loads(pickle.dumps(run(X, y, {"certify": True})))
-    np.testing.assert_allclose(certified.convergence_.norms_squared, asked.norms_squared, rtol=1e-14)
-    assert certified.convergence_.gamma == asked.gamma
+    np.testing.assert_allclose(certified.convergence_.norms_squared, report.norms_squared, rtol=1e-14)
+    assert certified.convergence_.gamma == report.gamma
 
 
 def test_a_picture_of_the_estimator_starts_no_proof() -> None:

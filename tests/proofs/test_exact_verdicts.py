@@ -1,4 +1,4 @@
-"""Verdicts against the truth by enumeration: whole numbers, so that hulls touch and points coincide; floats of all sizes."""
+"""Verdicts compared with enumeration: integers, so that hulls touch and points coincide, and floats of all sizes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_every_verdict_is_the_truth(data: tuple[Any, list[int], bool]) -> None:
     check(*data)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=2000, **RELAXED)
 @given(labelled_grids())
 def test_every_one_of_2000_verdicts_is_the_truth(data: tuple[Any, list[int], bool]) -> None:
@@ -116,7 +116,7 @@ def test_neither_size_nor_rounding_changes_a_verdict(data: tuple[Any, list[int],
     check(*data)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=400, **RELAXED)
 @given(floats_of_all_sizes())
 def test_neither_size_nor_rounding_changes_400_verdicts(data: tuple[Any, list[int], bool, Any]) -> None:

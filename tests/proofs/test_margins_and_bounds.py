@@ -1,4 +1,4 @@
-"""Margins and radii against the definition row by row, in every container; bounds against runs that keep them."""
+"""Margins and radii compared with the definition row by row, in every container; bounds compared with runs."""
 
 from __future__ import annotations
 
@@ -140,26 +140,26 @@ def test_margins_of_certificates_planes_are_what_they_state() -> None:
         (([1.0], 0.0), [0, 1], "2 features.*weights for 1"),
         (([1.0, np.inf], 0.0), [0, 1], "not finite"),
         (([1.0, 0.0], [0.0, 0.0, 0.0]), [0, 1], "3 intercepts for 1"),
-        (([1.0, 0.0], 0.0, 0.0), [0, 1], "got 3 things"),
+        (([1.0, 0.0], 0.0, 0.0), [0, 1], "got 3 items"),
         ((np.ones((2, 2, 2)), 0.0), [0, 1], "shape"),
-        ((np.ones((4, 2)), 0.0), ["a", "b"], "4 weight vectors tell 4 classes apart, and y has 2"),
+        ((np.ones((4, 2)), 0.0), ["a", "b"], "4 weight vectors are for 4 classes, but y has 2"),
         (DecisionTreeClassifier(), [0, 1], "DecisionTreeClassifier has no coef_"),
         (rb.Perceptron(), [0, 1], "Perceptron has no coef_"),
     ],
 )
-def test_what_has_no_margin_is_refused_in_words(model: Any, y: Any, words: str) -> None:
+def test_models_without_a_margin_are_rejected(model: Any, y: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         rb.margin(model, [[0.0, 1.0], [1.0, 0.0]], y)
 
 
 def test_models_without_a_plane_for_each_class_are_refused() -> None:
-    with pytest.raises(ValueError, match="two by two"):
+    with pytest.raises(ValueError, match="pairs of classes"):
         rb.margin(SVC(kernel="linear").fit(IRIS, SPECIES), IRIS, SPECIES)  # 3 classes: as many pairs as classes
     with pytest.raises(ValueError, match="has no coef_"):
         rb.margin(SVC().fit(IRIS, SPECIES), IRIS, SPECIES)
     with pytest.raises(ValueError, match=r"reading\('average'\)"):
         rb.margin(rb.Perceptron(keep="vote").fit(IRIS, SPECIES), IRIS, SPECIES)
-    with pytest.raises(ValueError, match=r"does not know: 3, 'x'; it knows \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"unknown to the model: 3, 'x'; its classes are \[0, 1, 2\]"):
         rb.margin(rb.Perceptron().fit(IRIS, SPECIES), IRIS[:3], np.array([0, 3, "x"], object))
     binary = rb.Perceptron().fit(IRIS, SPECIES == 0)
     assert rb.margin(SVC(kernel="linear").fit(IRIS, SPECIES == 0), IRIS, SPECIES == 0) > 0
@@ -203,8 +203,8 @@ def test_the_bound_scales_with_intercept_scaling_of_the_model() -> None:
     assert model.n_updates_ <= bound.upper
 
 
-def test_inseparable_rows_have_no_bound_and_the_clash_is_told() -> None:
-    with pytest.raises(ValueError, match="row 1 lies on the segment between rows 0 and 2"):
+def test_inseparable_rows_have_no_bound_and_the_clash_is_reported() -> None:
+    with pytest.raises(ValueError, match="row 2 lies on the segment between rows 1 and 3"):
         rb.mistake_bound([[0], [1], [2]], [0, 1, 0])
 
 

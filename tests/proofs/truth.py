@@ -1,4 +1,4 @@
-"""The truth about small sets of whole numbers, found by other means than ours: enumeration in fractions."""
+"""Reference results for small sets of integer rows, by enumeration in fractions."""
 
 from __future__ import annotations
 

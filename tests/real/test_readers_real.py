@@ -7,9 +7,9 @@ import pytest
 
 import rosenblatt as rb
 from datasets import data_file, libsvm, mnist
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers.read import chunks, read
-from rosenblatt.data.table import Sparse
 from rosenblatt.preprocessing.recipe import Recipe
 
 
@@ -66,7 +66,7 @@ def test_scaled_features_are_learned_from(name, options, accuracy):
     data = read(data_file(name), options)
     recipe = Recipe.learn([data])
     X, y = recipe.rows(data), np.asarray(data.labels).astype(str)
-    X = X.to_scipy() if isinstance(X, Sparse) else X
+    X = X.to_scipy() if isinstance(X, CSRMatrix) else X
     order = np.random.default_rng(0).permutation(len(y))
     held, rest = order[: len(y) // 5], order[len(y) // 5 :]
     model = rb.Perceptron(keep="average", random_state=0).fit(X[rest], y[rest])

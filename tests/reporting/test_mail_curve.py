@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rosenblatt.mail.evaluation import Point, curve
-from rosenblatt.reporting.charts import Line, apart
-from rosenblatt.reporting.figures.mail_curve import LOWEST, mail_curve
+from rosenblatt.reporting.charts import Line, spread_apart
+from rosenblatt.reporting.figures.mail_curve import LOWEST_PERCENT, mail_curve
 from rosenblatt.reporting.page import save_chart
 
 
@@ -47,12 +47,12 @@ def test_it_is_written(tmp_path: Path, ending: str) -> None:
 
 def test_a_filter_without_errors_and_a_box_without_spam() -> None:
     perfect = mail_curve([Point(10, 0.0, 0.0, 0.0), Point(100, 0.0, 0.0, 0.0)])
-    assert all(y == LOWEST for mark in perfect.marks if isinstance(mark, Line) for y in mark.y)
-    assert perfect.y.ticks[0] == (LOWEST, "0.01 % or less")
+    assert all(y == LOWEST_PERCENT for mark in perfect.marks if isinstance(mark, Line) for y in mark.y)
+    assert perfect.y.ticks[0] == (LOWEST_PERCENT, "0.01 % or less")
     ham = mail_curve([Point(5, 0.0, math.nan, math.nan)])
     assert len(ham.marks) == 1
     assert "nan" not in ham.caption
-    with pytest.raises(ValueError, match="needs ham and spam"):
+    with pytest.raises(ValueError, match="needs both ham and spam"):
         mail_curve([Point(5, math.nan, math.nan, math.nan)])
 
 
@@ -66,12 +66,12 @@ def test_names_stay_in_the_picture_and_the_axis_ends_with_the_messages(tmp_path:
     save_chart(found, tmp_path / "curve.svg")
     root = ElementTree.parse(tmp_path / "curve.svg").getroot()
     texts = {element.text: element for element in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert "How the filter learnt" in texts
+    assert "Learning curve of the filter" in texts
     label = texts["spam called ham"]  # 113 pixels in DejaVu Sans Bold, the widest of the usual fonts
     assert float(label.attrib["x"]) + 113 <= float(root.attrib["width"])
 
 
 def test_names_of_lines_that_end_high_do_not_rise_into_the_title() -> None:
-    assert apart([0.98, 0.99, 1.0], 0.05, 1.0) == pytest.approx([0.9, 0.95, 1.0])
-    assert apart([0.0, 0.0, 0.5], 0.05, 1.0) == [0.0, 0.05, 0.5]
-    assert apart([], 0.05, 1.0) == []
+    assert spread_apart([0.98, 0.99, 1.0], 0.05, 1.0) == pytest.approx([0.9, 0.95, 1.0])
+    assert spread_apart([0.0, 0.0, 0.5], 0.05, 1.0) == [0.0, 0.05, 0.5]
+    assert spread_apart([], 0.05, 1.0) == []

@@ -10,15 +10,15 @@ import scipy.sparse as sp
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.reporting.charts import Bars, Grid, Line, Marker, Points, Rule, Scale, log_axis, nice_axis
+from rosenblatt.reporting.charts import Bars, Grid, HorizontalBars, Line, Marker, Points, Rule, log_axis, nice_axis
 from rosenblatt.reporting.figures.confusion import confusion_counts
 from rosenblatt.reporting.figures.features import heaviest, spreads
 from rosenblatt.reporting.figures.learning import learning_curve
 from rosenblatt.reporting.figures.margins import margins_of
 from rosenblatt.reporting.figures.passes import errors_per_pass, find_pocket
-from rosenblatt.reporting.figures.plane import from_the_side, principal, regions, stratified
+from rosenblatt.reporting.figures.plane import principal, project, regions, stratified
 from rosenblatt.reporting.page import FIGURES, draw
-from rosenblatt.reporting.replay import count_errors, judges
+from rosenblatt.reporting.replay import choose_rows, count_errors
 from rosenblatt.reporting.story import Facts, Story
 from rosenblatt.reporting.svg import svg
 
@@ -108,11 +108,11 @@ def test_the_pocket_is_marked_where_it_was_found():
 def test_where_the_pocket_is_dear_to_find_its_errors_are_marked(monkeypatch):
     import rosenblatt.reporting.figures.passes as passes
 
-    monkeypatch.setattr(passes, "POCKET_WORK", 0.0)
+    monkeypatch.setattr(passes, "MAX_POCKET_WORK", 0.0)
     told = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=6))
-    chart, kept = draw(told, "passes"), told.estimator.pocket_errors_
+    chart, (kept,) = draw(told, "passes"), told.estimator.pocket_errors_
     assert [mark.y for mark in chart.marks if isinstance(mark, Rule)] == [kept]
-    assert f"the fewest errors of all, {kept:.0f}." in chart.caption
+    assert f"the fewest errors, {kept:.0f}." in chart.caption
     assert f"pocket: {kept:.0f} errors" in svg(chart)
 
 
@@ -135,11 +135,11 @@ def test_a_history_stands_in_for_a_log():
 def test_above_the_limit_of_work_rows_are_taken_evenly_and_it_is_said(sparse, monkeypatch):
     import rosenblatt.reporting.replay as replay
 
-    monkeypatch.setattr(replay, "DENSE_WORK", 1.0)
-    monkeypatch.setattr(replay, "SPARSE_WORK", 1.0)
-    monkeypatch.setattr(replay, "LEAST_ROWS", 7)
+    monkeypatch.setattr(replay, "MAX_DENSE_WORK", 1.0)
+    monkeypatch.setattr(replay, "MAX_SPARSE_WORK", 1.0)
+    monkeypatch.setattr(replay, "MIN_SAMPLE_ROWS", 7)
     X, y = rows(50)
-    on = judges(sp.csr_array(X) if sparse else X, y, 10, 1, True)
+    on = choose_rows(sp.csr_array(X) if sparse else X, y, 10, 1, True)
     assert (on.rows, on.total) == (7, 50)
     columns, bias = np.ones((4, 2)), np.zeros((2, 1))
     some = np.linspace(0, 49, 7).round().astype(int)
@@ -186,14 +186,14 @@ def test_of_many_classes_those_with_the_most_mistakes_are_shown():
     mistakes = [counts[c].sum() + counts[:, c].sum() - 2 * counts[c, c] for c in range(40)]
     assert sorted(mistakes)[-30:] == sorted(mistakes[c] for c in shown)
     assert chart.marks[0].counts[3][5] == counts[shown[3], shown[5]]
-    assert "Of 40 classes, the 30 with the most mistakes are shown." in chart.caption
+    assert "The 30 of 40 classes with the most mistakes are shown." in chart.caption
 
 
 def test_labels_the_model_does_not_know_are_left_out_and_told():
     X, y = rows(60)
     told = story(X_test=X[:10], y_test=np.where(np.arange(10) == 3, 7, y[:10]))
     assert confusion_counts(Facts(told)).sum() == 9
-    assert "1 row with a label the model has never seen" in draw(told, "confusion").caption
+    assert "Left out: 1 row with a label unknown to the model." in draw(told, "confusion").caption
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -206,7 +206,7 @@ def test_heaviest_features_by_weight_times_spread(k):
     assert order.tolist() == np.argsort(heights)[::-1][:15].tolist()
     assert abs(values) == pytest.approx(np.sort(heights)[::-1][:15])
     scale = draw(told, "features").marks[0]
-    assert isinstance(scale, Scale)
+    assert isinstance(scale, HorizontalBars)
     assert scale.names[0] == f"feature {order[0] + 1}"
 
 
@@ -239,7 +239,7 @@ def test_the_side_view_has_distances_and_the_widest_direction_across(sparse):
     X, y = rows(80, d=5)
     told = story(d=5)
     told = Story("side", told.estimator, X=sp.csr_array(X) if sparse else X, y=y)
-    side = from_the_side(Facts(told))
+    side = project(Facts(told))
     w, b = told.estimator.coef_[0], told.estimator.intercept_[0]
     assert side.distance == pytest.approx((X @ w + b) / np.linalg.norm(w))
     assert side.direction @ w == pytest.approx(0.0, abs=1e-9 * np.linalg.norm(w))

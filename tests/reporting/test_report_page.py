@@ -14,10 +14,10 @@ from story_of import rows, story
 
 import rosenblatt as rb
 from rosenblatt.reporting.page import FIGURES, draw, save_chart, standalone, write_report
-from rosenblatt.reporting.proof import bound_of_run, sentence
+from rosenblatt.reporting.proof import bound_sentence, run_bound
 from rosenblatt.reporting.story import Story
 from rosenblatt.reporting.style import CLASSES, DARK, LIGHT
-from rosenblatt.reporting.svg import NARROW, STRONGEST, WIDE, svg
+from rosenblatt.reporting.svg import MAX_CELL_OPACITY, NARROW_PX, WIDE_PX, svg
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a & b < c", "null\x00byte\x1b[31m", "$x^2$ \ud800", "'"]
 
@@ -134,12 +134,12 @@ def test_the_certificate_is_told_with_the_bound_of_the_run():
     told = certified()
     page = write_report(told)
     assert "Proved: separable" in page
-    assert bound_of_run(told) == pytest.approx(51.0)
-    assert sentence(told.estimator.n_updates_, 51.0) in page
+    assert run_bound(told) == pytest.approx(51.0)
+    assert bound_sentence(told.estimator.n_updates_, 51.0) in page
     X, y = rows(40)
     clash = Story("clash", rb.Perceptron().fit(X, y), X=X, y=y, certificate=rb.certify(X, y))
     assert "Proved: not separable" in write_report(clash)
-    assert bound_of_run(clash) is None
+    assert run_bound(clash) is None
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_certificate_is_told_with_the_bound_of_the_run():
 def test_no_bound_is_told_of_a_run_it_does_not_hold_for(changed):
     told = certified()
     model = rb.Perceptron(max_iter=50, random_state=0, **changed).fit(told.X, told.y)
-    assert bound_of_run(Story("and", model, X=told.X, y=told.y, certificate=told.certificate)) is None
+    assert run_bound(Story("and", model, X=told.X, y=told.y, certificate=told.certificate)) is None
 
 
 def test_an_update_margin_widens_the_bound():
@@ -156,10 +156,10 @@ def test_an_update_margin_widens_the_bound():
     model = rb.Perceptron(max_iter=None, random_state=0, margin=1.0).fit(told.X, told.y)
     with_margin = Story("and", model, X=told.X, y=told.y, certificate=told.certificate)
     bound = rb.mistake_bound(told.X, told.y, update_margin=1.0)
-    assert bound.lower <= bound_of_run(with_margin) <= bound.upper
+    assert bound.lower <= run_bound(with_margin) <= bound.upper
 
 
-@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("width", [NARROW_PX, WIDE_PX])
 @pytest.mark.parametrize("which", FIGURES)
 def test_text_stays_inside_its_picture(which, width):
     chart = draw(
@@ -191,7 +191,7 @@ def test_plots_are_files_by_their_ending(tmp_path):
     assert (tmp_path / "m.pdf").read_bytes().startswith(b"%PDF")
     save_chart(chart, tmp_path / "m.SVG")
     ElementTree.parse(tmp_path / "m.SVG")
-    with pytest.raises(ValueError, match=r"\.png, \.svg, \.pdf, by the ending of its name, got 'm.jpeg'"):
+    with pytest.raises(ValueError, match=r"must end in \.png, \.svg, \.pdf, got \'m.jpeg\'"):
         save_chart(chart, tmp_path / "m.jpeg")
 
 
@@ -228,6 +228,6 @@ def test_text_is_readable_in_both_themes(theme):
             assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
     for tone in ("t5", "t6"):
         pairs = [(int(theme[tone][n : n + 2], 16), int(theme["card"][n : n + 2], 16)) for n in (1, 3, 5)]
-        mixed = "".join(f"{round(STRONGEST * cell + (1 - STRONGEST) * card):02x}" for cell, card in pairs)
+        mixed = "".join(f"{round(MAX_CELL_OPACITY * cell + (1 - MAX_CELL_OPACITY) * card):02x}" for cell, card in pairs)
         low, high = sorted((luminance(theme["ink"]), luminance(f"#{mixed}")))
         assert (high + 0.05) / (low + 0.05) >= 4.5, tone

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.reporting.terminal import LEVELS, bar, confusion_lines, sparkline, thinned
+from rosenblatt.reporting.terminal import LEVELS, bar, confusion_lines, sparkline, thin
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=200), st.integers(1, 60))
 def test_a_sparkline_keeps_the_order_of_its_values(values, width):
     line = sparkline(values, width)
-    shown = thinned(values, width)
+    shown = thin(values, width)
     assert len(line) == len(shown) == min(len(values), width)
     for a, b, x, y in zip(line, line[1:], shown, shown[1:], strict=False):
         assert x > y or LEVELS.index(a) <= LEVELS.index(b)

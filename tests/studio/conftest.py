@@ -1,7 +1,8 @@
-"""The real page on a real server, in a fresh tab for each test."""
+"""The real page on a real server, in a tab that is as it opens for each test."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from small_page import FILES, data_of
 from studio_serving import QUICK, Studio, studio
-from visiting import Visit
+from visiting import FINGERPRINT, OPENED, Visit
 
 from rosenblatt.studio.export import page_files
 from rosenblatt.studio.page_data import open_page
@@ -28,19 +29,39 @@ def page_server() -> Iterator[Studio]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def open_tabs() -> dict[str, list[Visit]]:
+    """Tabs that tests have left, by the context that they are in."""
+    return {}
+
+
 @pytest.fixture
-def visit(browser: Any, page_server: Studio) -> Iterator[Callable[..., Visit]]:
+def visit(browser: Any, page_server: Studio, open_tabs: dict[str, list[Visit]]) -> Iterator[Callable[..., Visit]]:
     """visit(state, **of the browser's context): a tab with the page in that state, at rest. All must stay without a fault."""
-    tabs: list[Visit] = []
+    used: list[tuple[str, Visit]] = []
 
     def open_one(state: dict[str, Any] | None = None, **context: Any) -> Visit:
-        tabs.append(Visit(browser, f"http://127.0.0.1:{page_server.port}/", **context))
-        return tabs[-1].open(state)
+        key = json.dumps(context, sort_keys=True)
+        left = open_tabs[key] = [tab for tab in open_tabs.get(key, []) if tab.browser is browser]
+        while left:
+            tab = left.pop()
+            if tab.reopen(state):
+                break
+            tab.context.close()
+        else:
+            tab = Visit(browser, f"http://127.0.0.1:{page_server.port}/", **context).open()
+            tab.looks = tab.set_back(OPENED).page.evaluate(FINGERPRINT)
+            tab.asked.clear()
+            if state is not None:
+                tab.set_back(state)
+        used.append((key, tab))
+        return tab
 
     yield open_one
-    for tab in tabs:
-        tab.context.close()
-    assert [fault for tab in tabs for fault in tab.faults] == []
+    faults = [fault for _, tab in used for fault in tab.faults]
+    for key, tab in used:
+        open_tabs[key].append(tab)
+    assert faults == []
     assert page_server.faults == []
 
 

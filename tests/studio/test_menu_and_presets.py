@@ -24,7 +24,7 @@ def test_the_menu_has_every_algorithm_and_knobs_that_are_parameters() -> None:
         algorithm = ALGORITHMS[entry["name"]]
         assert entry["title"] == algorithm.title
         assert entry["summary"].endswith(".")
-        assert entry["logged"] == algorithm.online
+        assert entry["logged"] == algorithm.logged
         names = [knob["name"] for knob in entry["knobs"]]
         assert len(names) == len(set(names))
         for knob in entry["knobs"]:
@@ -48,7 +48,8 @@ def test_the_menu_has_every_algorithm_and_knobs_that_are_parameters() -> None:
 
 
 def test_an_algorithm_of_the_registry_appears_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ALGORITHMS, "bold", Algorithm("Bold perceptron", "Perceptron", {"margin": 2.0, "keep": "average"}))
+    bold = Algorithm("Bold perceptron", "Perceptron", "Bold.", {"margin": 2.0, "keep": "average"}, logged=True)
+    monkeypatch.setitem(ALGORITHMS, "bold", bold)
     (entry,) = [entry for entry in menu() if entry["name"] == "bold"]
     assert entry["summary"]
     assert entry["keep"] == "average"

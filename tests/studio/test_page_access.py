@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from visiting import Visit
+from visiting import FRAMES_LATER, Visit
 
 from browsing import CONTRASTS
 from rosenblatt.studio.presets import PRESETS
@@ -145,7 +145,7 @@ def test_without_motion_nothing_moves_by_itself(visit: Callable[..., Visit]) -> 
     tab.click("#open-tour")
     assert tab.page.evaluate(moving) == 0
     before = tab.picture()
-    tab.page.wait_for_timeout(200)
+    tab.page.evaluate(FRAMES_LATER)
     assert tab.picture() == before
     tab.press("Home")  # but what is asked for, happens
     assert tab.picture() != before
@@ -251,7 +251,7 @@ def test_a_tap_adds(phone: Visit) -> None:
 def test_a_long_press_deletes(phone: Visit) -> None:
     point = PRESETS["separable"].points[0]
     touch(phone, "touchStart", phone.pixel(*point, BOX))
-    phone.page.wait_for_timeout(750)
+    phone.soon(lambda: phone.text("#about-data").startswith("59 points"))
     touch(phone, "touchEnd")
     phone.rest()
     left = phone.state["data"]["points"]

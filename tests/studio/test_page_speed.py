@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from visiting import Visit
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]  # seconds and frames depend on what else runs
 Record = Callable[[str, object], None]
 # From the change of a knob until what it leads to is drawn.
 SHOWN = """wanted => new Promise(done => {

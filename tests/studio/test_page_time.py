@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from visiting import Visit
+from visiting import FRAMES_LATER, Visit
 
 pytestmark = pytest.mark.slow
 # Updates of the run the page opens with, and where its passes end.
@@ -95,7 +95,7 @@ def test_space_plays_and_pauses(visit: Callable[..., Visit]) -> None:
     tab.page.keyboard.press(" ")
     tab.soon(lambda: tab.page.locator("#play").get_attribute("aria-label"), "Play")
     stopped = tab.t
-    tab.page.wait_for_timeout(120)
+    tab.page.evaluate(FRAMES_LATER)
     assert tab.t == stopped < UPDATES
     tab.page.keyboard.press(" ")
     tab.soon(lambda: tab.t, UPDATES)
@@ -104,6 +104,7 @@ def test_space_plays_and_pauses(visit: Callable[..., Visit]) -> None:
     tab.soon(lambda: 0 < tab.t < UPDATES)  # and starts over
 
 
+@pytest.mark.thorough
 def test_speed_is_updates_a_second(visit: Callable[..., Visit]) -> None:
     tab = visit({"data": {"preset": "xor"}, "t": 0, "speed": 10})
     timed = """async () => {

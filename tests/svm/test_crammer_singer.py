@@ -99,7 +99,7 @@ def oracle(X: Any, codes: Any, k: int, C: Any, x0: float, free: bool) -> float:
 
 @pytest.mark.slow
 @biases
-@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("k", [2, 3, pytest.param(4, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("C", [0.05, 1.0])
 def test_the_objective_is_the_best_there_is(x0: float, free: bool, k: int, C: float) -> None:
     X, codes = clouds(16, 2, k)

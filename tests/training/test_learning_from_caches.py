@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import rosenblatt as rb
 from rosenblatt.data import cache as caches_module
-from rosenblatt.training.stream import confusion_from_cache, fit_from_cache, refused
+from rosenblatt.training.out_of_core import confusion_from_cache, fit_from_cache, refusal
 
 KINDS = [("dense", "float64"), ("dense", "float32"), ("csr", "float64"), ("csr", "float32")]
 MODELS = {
@@ -73,7 +73,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str, s
 def test_a_model_from_a_cache_has_the_bits_of_one_from_memory(
     prepared: Any, monkeypatch: pytest.MonkeyPatch, name: str, classes: int, kind: str, dtype: str
 ) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y, cache = prepared[classes, kind, dtype]
     model = clone(MODELS[name]).fit(X, y)
     assert_same_bits(model, fit_from_cache(clone(MODELS[name]), cache))
@@ -89,7 +89,7 @@ def test_neither_chunks_nor_stretches_change_a_bit(
     model = rb.Perceptron(keep="average", order=order, max_iter=3, random_state=0, log=False)
     expected = clone(model).fit(X, y)
     for size, stretch in ((1, 1), (7, 300), (1000, 10**9)):
-        monkeypatch.setattr(caches_module, "STRETCH", stretch)
+        monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", stretch)
         assert_same_bits(expected, fit_from_cache(clone(model), cached(tmp_path / "cache", X, y, size)))
 
 
@@ -121,7 +121,7 @@ def test_labels_that_the_model_does_not_know_are_counted_as_errors(tmp_path: Pat
     known, counts = confusion_from_cache(lambda rows: np.zeros(rows.shape[0], np.int64), cache, [0, 1])
     assert known.tolist() == [0, 1, 2]
     np.testing.assert_array_equal(counts[:, 0], np.bincount(y))
-    with pytest.raises(ValueError, match="and 7 was predicted"):
+    with pytest.raises(ValueError, match="7 was predicted"):
         confusion_from_cache(lambda rows: np.full(rows.shape[0], 7), cache)
 
 
@@ -155,7 +155,7 @@ def test_what_cannot_stream_is_refused_with_what_to_do_instead(tmp_path: Path, m
 
 
 def test_what_can_stream_is_not_refused() -> None:
-    assert [name for name, model in MODELS.items() if refused(model)] == []
+    assert [name for name, model in MODELS.items() if refusal(model)] == []
 
 
 def test_least_squares_with_too_many_columns_are_refused(tmp_path: Path) -> None:

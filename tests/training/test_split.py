@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.training.split import Holdout, folds
+from rosenblatt.training.split import Holdout, assign_folds
 
 
 @given(st.integers(0, 2**20), st.floats(0.01, 0.99), st.lists(st.integers(0, 40), max_size=8))
@@ -37,25 +37,49 @@ def test_seeds_choose_other_rows_and_labels_are_not_in_step():
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
 def test_impossible_shares(share):
-    with pytest.raises(ValueError, match="--holdout must be over 0"):
+    with pytest.raises(ValueError, match="--holdout must be greater than 0"):
         Holdout(share)
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])
 def test_folds_are_even_in_every_class(count):
     codes = np.random.default_rng(0).choice(3, 100, p=[0.6, 0.3, 0.1])
-    fold = folds(codes, count, seed=1)
+    fold = assign_folds(codes, count, seed=1)
     for code in range(3):
         sizes = np.bincount(fold[codes == code], minlength=count)
         assert sizes.max() - sizes.min() <= 1
     sizes = np.bincount(fold, minlength=count)
     assert sizes.max() - sizes.min() <= 1
-    assert np.array_equal(fold, folds(codes, count, seed=1))
-    assert not np.array_equal(fold, folds(codes, count, seed=2))
+    assert np.array_equal(fold, assign_folds(codes, count, seed=1))
+    assert not np.array_equal(fold, assign_folds(codes, count, seed=2))
+
+
+@given(st.integers(0, 2**16), st.integers(2, 8), st.lists(st.integers(2, 30), min_size=2, max_size=5))
+def test_folds_partition_the_rows_and_every_class(seed, n_folds, sizes):
+    codes = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    if n_folds > len(codes):
+        return
+    fold = assign_folds(codes, n_folds, seed)
+    assert fold.shape == codes.shape
+    assert set(fold.tolist()) == set(range(n_folds))
+    for code, size in enumerate(sizes):
+        counts = np.bincount(fold[codes == code], minlength=n_folds)
+        assert counts.sum() == size
+        assert counts.max() - counts.min() <= 1
+        assert counts.max() < size, "every class has rows outside of each fold"
+
+
+def test_a_held_out_row_depends_on_the_rows_of_its_class_alone():
+    labels = np.array(["a", "b"] * 100, object)
+    held = Holdout(0.25, 9).mask(labels)
+    alone = Holdout(0.25, 9).mask(labels[labels == "a"])
+    np.testing.assert_array_equal(held[labels == "a"], alone)
 
 
 def test_impossible_folds():
     with pytest.raises(ValueError, match="--cv must be at least 2, got 1"):
-        folds(np.array([0, 1]), 1)
+        assign_folds(np.array([0, 1]), 1)
     with pytest.raises(ValueError, match="two rows of every class"):
-        folds(np.array([0, 0, 1]), 2)
+        assign_folds(np.array([0, 0, 1]), 2)
+    with pytest.raises(ValueError, match="got 9 folds for 4 rows"):
+        assign_folds(np.array([0, 0, 1, 1]), 9)

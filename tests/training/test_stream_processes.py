@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from caches import cached, noisy
 
+from effort import amount
 from rosenblatt.data.cache import Cache
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
-from rosenblatt.data.table import Sparse
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.kernels.compile import COMPILED
 
 FIT = """
@@ -22,14 +23,14 @@ import sys, re
 from pathlib import Path
 import rosenblatt as rb
 from rosenblatt.data.cache import Cache
-from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
+from rosenblatt.training.out_of_core import confusion_from_cache, fit_from_cache
 
 def highest():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) >> 10
 
 big, small = (Cache.open(path) for path in sys.argv[1:3])
 models = [
-    rb.Perceptron("average", order="cyclic", max_iter=2),
+    rb.Perceptron(keep="average", order="cyclic", max_iter=2),
     rb.Perceptron(update="batch", max_iter=1, order="cyclic"),
     rb.Perceptron(margin="auto", multiclass="ovr", order="cyclic", max_iter=1, class_weight="balanced"),
     *([] if big.shape[1] > 100 else [rb.LinearMSE()]),
@@ -47,7 +48,7 @@ def write(path: Path, megabytes: int, sparse: bool) -> None:
     rng, n, nonzeros = np.random.default_rng(0), 8192, 50
     values = rng.normal(size=(n, nonzeros))
     indices = np.tile(np.arange(nonzeros, dtype=np.int32) * 100, n)
-    rows = Sparse(values.ravel(), indices, np.arange(0, n * nonzeros + 1, nonzeros), 100 * nonzeros) if sparse else values
+    rows = CSRMatrix(values.ravel(), indices, np.arange(0, n * nonzeros + 1, nonzeros), 100 * nonzeros) if sparse else values
     with CacheWriter(path, sparse=sparse) as writer:
         while writer.stored * (12 if sparse else 8) < megabytes << 20:
             writer.append(rows, (values[:, 0] + rng.normal(size=n) > 0) * 1 + (values[:, 1] > 1))
@@ -58,7 +59,7 @@ def write(path: Path, megabytes: int, sparse: bool) -> None:
 @pytest.mark.skipif(not (COMPILED and sys.platform == "linux"), reason="kernels that run as Python take too long")
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_fit_holds_a_small_part_of_its_cache(tmp_path: Path, sparse: bool) -> None:
-    write(tmp_path / "big", 300, sparse)
+    write(tmp_path / "big", amount(150, 300), sparse)
     write(tmp_path / "small", 1, sparse)
     run = [sys.executable, "-c", FIT, str(tmp_path / "big"), str(tmp_path / "small")]
     grown = int(subprocess.run(run, check=True, capture_output=True, text=True).stdout)

@@ -11,12 +11,12 @@ from caches import cached, noisy
 import rosenblatt as rb
 from rosenblatt.data import cache as caches_module
 from rosenblatt.progress import Progress, told, watching
-from rosenblatt.training.stream import fit_from_cache
+from rosenblatt.training.out_of_core import fit_from_cache
 
 
 @pytest.mark.parametrize("update", ["online", "batch"])
 def test_a_pass_is_told_in_stretches_and_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 3000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 3000)
     X, y = noisy()
     cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
     with watching(heard.append):
@@ -33,7 +33,7 @@ def test_a_pass_is_told_in_stretches_and_as_a_whole(tmp_path: Path, monkeypatch:
 
 
 def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y = noisy(3)
     X[y == 0, 0] = 50.0
     cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
@@ -68,7 +68,7 @@ def test_every_iterative_fit_is_heard_of_and_no_longer_than_asked(model: Any) ->
 def test_verbose_still_writes_one_line_per_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(caches_module, "STRETCH", 1000)
+    monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y = noisy()
     heard: list[Progress] = []
     with watching(heard.append):

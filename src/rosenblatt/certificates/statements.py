@@ -1,17 +1,25 @@
-"""What a certificate states: the plane and its margins, the clash, or how far the proof came."""
+"""What a certificate states: planes with their margins, a clash, or bounds on the margin where nothing was decided.
+
+A *clash* is a proof that no planes separate the classes: a few rows, each against a class that is not its own, with convex
+weights for which the signed sum of the rows is exactly zero. No plane classifies all rows of a clash correctly.
+"""
 
 from __future__ import annotations
 
 import math
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
+from enum import Enum
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
+
+from .exact_numbers import as_float, decimal_text, root_above, root_below
+
+MAX_ROWS_LISTED = 12
 
 
 class Pair(NamedTuple):
-    """A row against a class that is not its own, and the weight of the two in a convex combination.
+    """A row against a class that is not its own, and the weight of this pair in a convex combination.
 
     The row x of class l against class z stands for the vector that has x at l, -x at z and zeros elsewhere (Kesler's
     construction): its product with the weights of all classes is (w_l - w_z).x. With two classes it is y x.
@@ -23,7 +31,7 @@ class Pair(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Two floats, rounded outwards, between which a number is proved to be."""
+    """Two floats, rounded outwards; the number lies between them, by proof."""
 
     lower: float
     upper: float
@@ -31,7 +39,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """The data a certificate speaks of: shape, classes as text, digest; and whether planes have an intercept."""
+    """The data that a certificate is about: shape, classes as text, digest; and whether planes have an intercept."""
 
     n_rows: int
     n_columns: int
@@ -46,28 +54,22 @@ class About:
 
 @dataclass(frozen=True)
 class Plane:
-    """Weights that are not zero, by column, and the intercept."""
+    """The nonzero weights by column, and the intercept."""
 
     weights: dict[int, Fraction]
     intercept: Fraction
 
     def coef(self, n_columns: int) -> list[float]:
+        """All weights, rounded to floats."""
         out = [0.0] * n_columns
         for column, weight in self.weights.items():
             out[column] = as_float(weight)
         return out
 
 
-class _Told:
-    """What a session shows is the sentence, not pages of digits."""
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
-
-
 @dataclass(frozen=True)
 class Ceiling:
-    """No planes have a margin whose square is over `upper_squared`: the combination of these pairs is as short as that."""
+    """An upper bound: no planes have a margin whose square exceeds `upper_squared`, the squared length of these pairs' sum."""
 
     upper_squared: Fraction
     pairs: tuple[Pair, ...]
@@ -79,10 +81,10 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Margin(Ceiling):
-    """The widest margin of a space, between what these planes have and what these pairs leave possible."""
+    """The widest margin of a space: at least the margin of `planes`, at most the bound that `pairs` prove."""
 
     lower_squared: Fraction
-    planes: tuple[Plane, ...]  # with two classes one, of the second against the first
+    planes: tuple[Plane, ...]  # with two classes a single plane, positive on the second class
 
     @property
     def lower(self) -> float:
@@ -90,38 +92,73 @@ class Margin(Ceiling):
 
     @property
     def gap(self) -> float:
-        """The share of the margin that is not known, (upper - lower)/upper."""
+        """The relative width of the interval, (upper - lower)/upper."""
         return max(0.0, float(1 - self.lower_squared / self.upper_squared)) / (1 + self.lower / self.upper)
 
     def __str__(self) -> str:
         if self.gap > 1e-6:
-            return f"between {in_words(self.lower_squared, 6, root=True)} and {in_words(self.upper_squared, 6, root=True)}"
-        return f"{in_words(self.lower_squared, 12, root=True)}, known {f'to {self.gap:.0e} of it' if self.gap else 'exactly'}"
+            lower, upper = (decimal_text(square, 6, root=True) for square in (self.lower_squared, self.upper_squared))
+            return f"between {lower} and {upper}"
+        accuracy = f"relative error at most {self.gap:.0e}" if self.gap else "exact"
+        return f"{decimal_text(self.lower_squared, 12, root=True)} ({accuracy})"
+
+
+class _BriefRepr:
+    """`repr` shows the sentence, not pages of digits."""
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 @dataclass(frozen=True, repr=False)
-class Separable(_Told):
-    """Planes separate the classes, and the widest margin is between two numbers, in each of two spaces.
+class Separable(_BriefRepr):
+    """Certificate that planes separate the classes, with bounds on the widest margin in two spaces.
+
+    Parameters
+    ----------
+    about : About
+        The data: shape, classes as text, SHA-256, and whether planes have an intercept.
+    augmented : Margin
+        The margin of rows (1, x), in which the intercept is a weight like any other and counts in norms: the space of the
+        perceptron. It has `lower`, `upper` and `gap` as floats rounded outwards, `lower_squared` and `upper_squared` as
+        fractions, and the `planes` and `pairs` of rows that prove them.
+    geometric : Margin
+        The margin with a free intercept, which does not count in norms: the distance of x from the plane, as for support
+        vector machines. Without an intercept both spaces are the same.
+    radius_squared : fractions.Fraction
+        The squared length of the longest augmented row.
 
     Attributes
     ----------
-    about : the data it speaks of: shape, classes as text, SHA-256, and whether there is an intercept.
-    augmented : the margin of rows (1, x): the intercept is a weight like any other and counts in norms. This is the
-        perceptron's space. It has `lower`, `upper` and `gap` as floats rounded outwards, `lower_squared` and `upper_squared` as
-        fractions, the `planes` and the `pairs` of rows that prove them.
-    geometric : the margin where the intercept is free and counts nowhere: distances of x from the plane, as support vectors
-        have them. Without an intercept the two are one.
-    radius_squared : of the longest augmented row, as a fraction; `radius` is its root, rounded up.
-    mistake_bound : the interval of R^2/gamma^2.
-    coef, intercept : the planes of the widest geometric margin, as lists of floats, one plane for two classes.
-    verdict : "separable".
+    verdict : str
+        "separable".
+    radius : float
+        R, the length of the longest augmented row, rounded up.
+    mistake_bound : Interval
+        Bounds on R^2/gamma^2, the largest number of updates of a perceptron that starts from zero.
+    coef : list of list of float
+        The planes of the widest geometric margin; a single plane for two classes.
+    intercept : list of float
+        The intercepts of these planes.
+
+    See Also
+    --------
+    rosenblatt.certify : Find a certificate.
+    rosenblatt.verify : Check a certificate.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> certificate = rb.certify([[0], [2]], ["a", "b"])
+    >>> certificate.verdict, certificate.geometric.lower, certificate.coef, certificate.intercept
+    ('separable', 1.0, [[0.5]], [-0.5])
     """
 
     about: About
     augmented: Margin
     geometric: Margin
-    radius_squared: Fraction  # of the longest augmented row
-    verdict: ClassVar[str] = "separable"
+    radius_squared: Fraction
+    verdict: ClassVar[Literal["separable"]] = "separable"
 
     @property
     def radius(self) -> float:
@@ -130,7 +167,7 @@ class Separable(_Told):
 
     @property
     def mistake_bound(self) -> Interval:
-        """R^2/gamma^2: how many updates a perceptron that starts from zero can make at most, in any order."""
+        """Bounds on R^2/gamma^2, the largest number of updates of a perceptron that starts from zero, in any order of rows."""
         low, high = (self.radius_squared / square for square in (self.augmented.upper_squared, self.augmented.lower_squared))
         return Interval(math.nextafter(as_float(low), 0.0), math.nextafter(as_float(high), math.inf))
 
@@ -141,147 +178,209 @@ class Separable(_Told):
 
     @property
     def intercept(self) -> list[float]:
-        """Of the same planes."""
+        """The intercepts of the planes in `coef`, rounded to floats."""
         return [as_float(plane.intercept) for plane in self.geometric.planes]
 
     def __str__(self) -> str:
-        what = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
-        lines = [f"separable: {what} the {self.about.n_rows} rows, proved row by row."]
+        separate = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
+        lines = [f"separable: {separate} all {self.about.n_rows} rows (checked row by row)."]
         if self.about.intercept:
-            lines.append(f"  widest margin, free intercept (support vectors): {self.geometric}")
-            lines.append(f"  widest margin of rows (1, x) (perceptrons):       {self.augmented}")
+            lines.append(f"  widest margin, intercept not counted (SVM):     {self.geometric}")
+            lines.append(f"  widest margin of rows (1, x) (perceptron):      {self.augmented}")
         else:
             lines.append(f"  widest margin of planes through the origin: {self.augmented}")
-        bound = in_words(self.radius_squared / self.augmented.lower_squared, 6)
-        most = f"a perceptron from zero makes at most R^2/gamma^2 = {bound} updates"
-        lines.append(f"  longest row R = {in_words(self.radius_squared, 6, root=True)}; {most}")
+        bound = decimal_text(self.radius_squared / self.augmented.lower_squared, 6)
+        longest = decimal_text(self.radius_squared, 6, root=True)
+        lines.append(f"  longest row R = {longest}; a perceptron from zero makes at most R^2/gamma^2 = {bound} updates")
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, repr=False)
-class Inseparable(_Told):
-    """No planes separate the classes: convex weights of a few rows against rival classes sum to exactly zero.
+class ClashShape(Enum):
+    """The geometry of a clash, which the sentence about it is made from."""
 
-    Every W gives these pairs products that sum, with the weights, to zero, so that not all of them can be positive.
+    ZERO_ROW = "zero-row"  # no intercept: a row of zeros lies on every plane through the origin
+    ORIGIN = "origin"  # no intercept: the signed rows have a convex combination that is zero
+    SAME_POINT = "same-point"  # two rows of different classes
+    POINT_ON_SEGMENT = "point-on-segment"
+    POINT_IN_TRIANGLE = "point-in-triangle"
+    SEGMENTS_INTERSECT = "segments-intersect"
+    POINT_IN_HULL = "point-in-hull"  # one row in the convex hull of four or more of another class
+    HULLS_OVERLAP = "hulls-overlap"  # of two classes
+    SEVERAL_CLASSES = "several-classes"  # more than two classes take part
+
+
+@dataclass(frozen=True, repr=False)
+class Inseparable(_BriefRepr):
+    """Certificate that no planes separate the classes: a clash.
+
+    A clash is a set of rows, each against a rival class, with convex weights for which the signed sum of the rows is exactly
+    zero. For all weights W the products with these pairs sum to zero as well, so that not all of them can be positive.
+
+    Parameters
+    ----------
+    about : About
+        The data: shape, classes as text, SHA-256, and whether planes have an intercept.
+    clash : tuple of Pair
+        Pairs `(row, rival, weight)`: the position of a row from 0, the position in `about.classes` of a class that the row
+        cannot be separated from, and a weight as a fraction. The clash is minimal: no pair can be left out.
 
     Attributes
     ----------
-    about : the data it speaks of: shape, classes as text, SHA-256, and whether there is an intercept.
-    clash : pairs (row, rival, weight): a row against the class it cannot be told from (a position in `about.classes`), and its
-        weight, a fraction. No pair can be left out.
-    rows : the rows of the clash, by position, each once.
-    weights : of the pairs, in their order; they sum to 1.
-    verdict : "inseparable".
+    verdict : str
+        "inseparable".
+    rows : list of int
+        The rows of the clash, as positions from 0, each once.
+    weights : list of fractions.Fraction
+        The weights of the pairs, in their order; they sum to 1.
+    rivals : list of int
+        The classes that take part, as positions in `about.classes`.
+    sides : tuple of two lists of int, or None
+        Where two classes clash, the rows of each, the shorter list first. None with more classes or without an intercept.
+    shape : ClashShape
+        The geometry: the same point, a point on a segment, and so on.
+
+    See Also
+    --------
+    rosenblatt.certify : Find a certificate.
+    rosenblatt.verify : Check a certificate.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> certificate = rb.certify([[0], [1], [2]], ["a", "b", "a"])
+    >>> certificate.rows, [str(weight) for weight in certificate.weights], certificate.sides
+    ([0, 1, 2], ['1/4', '1/2', '1/4'], ([1], [0, 2]))
+    >>> certificate.shape.value
+    'point-on-segment'
     """
 
     about: About
     clash: tuple[Pair, ...]
-    verdict: ClassVar[str] = "inseparable"
+    verdict: ClassVar[Literal["inseparable"]] = "inseparable"
 
     @property
     def rows(self) -> list[int]:
+        """The rows of the clash, as positions from 0, each once."""
         return sorted({pair.row for pair in self.clash})
 
     @property
     def weights(self) -> list[Fraction]:
+        """The weights of the pairs, in their order; they sum to 1."""
         return [pair.weight for pair in self.clash]
 
+    @property
+    def rivals(self) -> list[int]:
+        """The classes that take part, as positions in `about.classes`."""
+        return sorted({pair.rival for pair in self.clash})
+
+    @property
+    def sides(self) -> tuple[list[int], list[int]] | None:
+        """Where two classes clash, the rows of each, the shorter list first."""
+        if not self.about.intercept or len(self.rivals) != 2:
+            return None
+        # The weights balance between classes: with two rivals, a row against one of them belongs to the other.
+        one, other = sorted(
+            ([pair.row for pair in self.clash if pair.rival == z] for z in self.rivals), key=lambda rows: (len(rows), rows)
+        )
+        return one, other
+
+    @property
+    def shape(self) -> ClashShape:
+        """The geometry of the clash."""
+        if not self.about.intercept:
+            return ClashShape.ZERO_ROW if len(self.rows) == 1 else ClashShape.ORIGIN
+        if self.sides is None:
+            return ClashShape.SEVERAL_CLASSES
+        few, many = map(len, self.sides)
+        small = {
+            (1, 1): ClashShape.SAME_POINT,
+            (1, 2): ClashShape.POINT_ON_SEGMENT,
+            (1, 3): ClashShape.POINT_IN_TRIANGLE,
+            (2, 2): ClashShape.SEGMENTS_INTERSECT,
+        }
+        return small.get((few, many), ClashShape.POINT_IN_HULL if few == 1 else ClashShape.HULLS_OVERLAP)
+
     def __str__(self) -> str:
-        return f"not separable: {clash_in_words(self)}."
+        return f"not separable: {describe_clash(self)}."
 
 
 @dataclass(frozen=True, repr=False)
-class Undecided(_Told):
-    """The time ran out. What is known: no margin is over these ceilings.
+class Undecided(_BriefRepr):
+    """Certificate of what is known where separability was not decided: upper bounds on every margin.
+
+    Parameters
+    ----------
+    about : About
+        The data: shape, classes as text, SHA-256, and whether planes have an intercept.
+    augmented : Ceiling
+        The bound on margins of rows (1, x), `upper`, and the `pairs` of rows that prove it.
+    geometric : Ceiling
+        The bound on margins with a free intercept.
 
     Attributes
     ----------
-    about : the data it speaks of.
-    augmented, geometric : for each space the ceiling, `upper`, and the pairs of rows that prove it.
+    verdict : str
+        "undecided".
+
+    See Also
+    --------
+    rosenblatt.certify : Find a certificate; with `time_limit` it may be undecided.
+    rosenblatt.verify : Check a certificate.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> known = rb.certify([[0], [2]], ["a", "b"])
+    >>> print(rb.Undecided(known.about, known.augmented, known.geometric))
+    undecided: no plane has a geometric margin above 1 or an augmented margin above 0.707.
     """
 
     about: About
     augmented: Ceiling
     geometric: Ceiling
-    verdict: ClassVar[str] = "undecided"
+    verdict: ClassVar[Literal["undecided"]] = "undecided"
 
     def __str__(self) -> str:
-        spaces = (("a geometric", self.geometric), ("an augmented", self.augmented))
-        known = (f"no separator with {name} margin above {ceiling.upper:.3g} exists" for name, ceiling in spaces)
-        return f"undecided when the time ran out: {'; '.join(known)}."
+        return f"undecided: {describe_ceilings(self)}."
 
 
 Certificate = Separable | Inseparable | Undecided
 
 
-def clash_in_words(proof: Inseparable) -> str:
-    """The clash as a person would say it."""
-    rows, rivals = proof.rows, {pair.rival for pair in proof.clash}
-    told = ", ".join(map(str, rows[:12])) + (f" and {len(rows) - 12} more" if len(rows) > 12 else "")
-    if not proof.about.intercept:
-        if len(rows) == 1:
-            return f"row {told} is zero, and a plane through the origin has it on neither side"
-        return f"these {len(rows)} rows cannot be separated by a plane through the origin: {told}"
-    if len(rivals) > 2:
-        return f"these {len(rows)} rows of {len(rivals)} classes cannot be separated from each other: {told}"
-    # Weights balance between classes: with two rivals, a row that is against one of them is of the other.
-    few, many = sorted(
-        ([pair.row for pair in proof.clash if pair.rival == z] for z in rivals), key=lambda rows: (len(rows), rows)
-    )
-    if (len(few), len(many)) == (1, 1):
-        return f"rows {rows[0]} and {rows[1]} are the same point with different labels"
-    these = f"these {len(rows)} rows cannot be separated: "
-    if (len(few), len(many)) == (1, 2):
-        return f"{these}row {few[0]} lies on the segment between rows {many[0]} and {many[1]}"
-    if (len(few), len(many)) == (1, 3):
-        return f"{these}row {few[0]} lies in the triangle of rows {many[0]}, {many[1]} and {many[2]}"
-    if (len(few), len(many)) == (2, 2):
-        return f"{these}the segment between rows {few[0]} and {few[1]} meets that between rows {many[0]} and {many[1]}"
-    if len(few) == 1:
-        return f"{these}row {few[0]} lies among the {len(many)} others, which have another label: {told}"
-    return f"{these}the hull of {len(few)} of them meets that of the {len(many)} others, which have another label: {told}"
+def describe_ceilings(certificate: Undecided) -> str:
+    """The bounds of an undecided certificate, as a clause."""
+    what = "plane has" if certificate.about.n_planes == 1 else "planes have"
+    geometric, augmented = certificate.geometric.upper, certificate.augmented.upper
+    return f"no {what} a geometric margin above {geometric:.3g} or an augmented margin above {augmented:.3g}"
 
 
-def in_words(number: Fraction, digits: int, root: bool = False) -> str:
-    """A number, or its root, of any size, also beyond floats, with so many digits."""
-    with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN) as context:
-        found = Decimal(number.numerator) / Decimal(number.denominator)
-        found = found.sqrt() if root else found
-        context.prec = digits
-        found = (+found).normalize()
-        return f"{found:f}" if -5 <= found.adjusted() < digits else f"{found:e}"
-
-
-def root_below(square: Fraction) -> float:
-    """The largest float, or nearly so, whose square is at most this."""
-    root = min(_root(square), sys.float_info.max)
-    while Fraction(root) ** 2 > square:
-        root = math.nextafter(root, 0.0)
-    return root
-
-
-def root_above(square: Fraction) -> float:
-    root = _root(square)
-    while root < math.inf and Fraction(root) ** 2 < square:
-        root = math.nextafter(root, math.inf)
-    return root
-
-
-def _root(square: Fraction) -> float:
-    """The square root in floats, whatever the size: of a 128-bit number and a power of two."""
-    if square <= 0:
-        return 0.0
-    shift = (square.numerator.bit_length() - square.denominator.bit_length() - 128) // 2 * 2
-    scaled = square * Fraction(2) ** -shift
-    try:
-        return math.ldexp(math.sqrt(float(scaled)), shift // 2)
-    except OverflowError:
-        return math.inf
-
-
-def as_float(number: Fraction) -> float:
-    """The nearest float; infinite where it is beyond all of them."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = ()) -> str:
+    """The clash as a clause. Rows are called `noun` and counted from `first`; `class_names` are those of `proof.rivals`."""
+    shape, rows, nouns = proof.shape, [row + first for row in proof.rows], f"{noun}s"
+    listed = ", ".join(map(str, rows[:MAX_ROWS_LISTED]))
+    listed += f" and {len(rows) - MAX_ROWS_LISTED:,} more" if len(rows) > MAX_ROWS_LISTED else ""
+    named = f"classes {', '.join(class_names[:-1])} and {class_names[-1]}" if class_names else ""
+    if shape is ClashShape.ZERO_ROW:
+        return f"{noun} {listed} is zero, so it lies on every plane through the origin"
+    if shape is ClashShape.ORIGIN:
+        return f"no plane through the origin separates these {len(rows)} {nouns}: {listed}"
+    if shape is ClashShape.SEVERAL_CLASSES:
+        return f"no planes separate these {len(rows)} {nouns} of {named or f'{len(proof.rivals)} classes'}: {listed}"
+    suffix = f" ({named})" if named else ""
+    if shape is ClashShape.SAME_POINT:
+        return f"{nouns} {rows[0]} and {rows[1]} are the same point with different labels{suffix}"
+    assert proof.sides is not None
+    few, many = ([row + first for row in side] for side in proof.sides)
+    segments = [f"the segment between {nouns} {side[0]} and {side[-1]}" for side in (few, many)]
+    if shape is ClashShape.POINT_ON_SEGMENT:
+        return f"{noun} {few[0]} lies on {segments[1]}, which have another label{suffix}"
+    if shape is ClashShape.POINT_IN_TRIANGLE:
+        triangle = f"the triangle of {nouns} {many[0]}, {many[1]} and {many[2]}"
+        return f"{noun} {few[0]} lies in {triangle}, which have another label{suffix}"
+    if shape is ClashShape.SEGMENTS_INTERSECT:
+        return f"{segments[0]} intersects {segments[1]}, which have another label{suffix}"
+    if shape is ClashShape.POINT_IN_HULL:
+        return f"{noun} {few[0]} lies in the convex hull of {len(many)} {nouns} with another label{suffix}: {nouns} {listed}"
+    both = "the two classes" if len(proof.about.classes) == 2 else "two classes"
+    hulls = f"the convex hulls of {named or both} overlap"
+    return f"no plane separates these {len(rows)} {nouns}: {hulls} ({nouns} {listed})"

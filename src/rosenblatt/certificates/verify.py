@@ -1,8 +1,8 @@
-"""The checker: whether a certificate holds of some rows and labels, in whole numbers and fractions, nothing rounded.
+"""The checker: whether a certificate holds for given rows and labels, in integers and fractions without rounding.
 
-Problem    a float is a whole number over a power of two, so rows, planes and weights are fractions, and what a certificate
-           states can be computed exactly. Nothing is believed: margins, radius and clash are computed anew from the data, and
-           must be what is stated, to the last digit. Nothing here is shared with the solvers.
+Problem    A float is an integer over a power of two, so rows, planes and weights are fractions, and everything a certificate
+           states can be computed exactly. The checker trusts nothing: it computes margins, radius and clash from the data, and
+           they must equal the stated values to the last digit. It shares no code with the solvers.
 Guarantee  with l the class of row i and z any other class, d(i, z) = (w_l - w_z).x_i + b_l - b_z:
            separable     d(i, z) > 0 for all i and z; so planes separate, with margin  min d / (sqrt(2) |W|)  =: lower;
            ceiling       convex weights of pairs (i, z), whose signed sum is V, have  sum a d <= |W| |V|  for every W; so no
@@ -20,25 +20,54 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from operator import mul
-from typing import Any
 
-from .data import Data
-from .files import reread
-from .statements import About, Ceiling, Certificate, Inseparable, Pair, Plane, Separable, Undecided
+import numpy.typing as npt
 
-# Of the length of the whole numbers, in bits, times their products with values, and times itself: about ten seconds of each.
-MOST_PRODUCTS, MOST_SQUARES = 1 << 39, 1 << 43
+from .data import Data, MatrixLike
+from .files import CertificateTooLargeError, normalize_certificate
+from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
+
+# Limits of about ten seconds each: the bits of the integers times their products with values, and the squares of the bits.
+MAX_BIT_PRODUCTS, MAX_BIT_SQUARES = 1 << 39, 1 << 43
+
+Spaces = Sequence[tuple[Ceiling, bool]]  # each space, and whether the intercept counts in its norms
+
+
+class CheckCode(Enum):
+    """The outcome of a check: the certificate holds, or the first reason for which it does not."""
+
+    HOLDS = "holds"
+    MALFORMED = "malformed"  # the object cannot be written as a certificate file
+    OTHER_SHAPE = "other-shape"
+    OTHER_CLASSES = "other-classes"
+    OTHER_DATA = "other-data"
+    INVALID_STATEMENT = "invalid-statement"  # contradictory in itself, whatever the data
+    FALSE_STATEMENT = "false-statement"  # not true of the data
+    TOO_LARGE = "too-large"  # beyond the limits of a file, or of the work to check it
 
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a certificate holds, and why not; true or false where a condition is asked for."""
+    """The result of `verify`; true in a condition if the certificate holds.
+
+    Parameters
+    ----------
+    holds : bool
+        Whether the certificate holds.
+    sentence : str
+        The result in words, with the reason if the certificate was rejected.
+    code : CheckCode
+        The result for programs.
+    """
 
     holds: bool
     sentence: str
+    code: CheckCode
 
     def __bool__(self) -> bool:
         return self.holds
@@ -47,15 +76,41 @@ class Check:
         return self.sentence
 
 
-class Rejected(Exception):  # noqa: N818  not an error of ours: what the certificate says is not so
-    pass
+class _RejectedError(Exception):
+    """The certificate does not hold."""
+
+    def __init__(self, code: CheckCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
-def verify(certificate: Certificate, X: Any, y: Any) -> Check:
+def verify(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> Check:
     """Check a certificate against rows and labels, in exact arithmetic.
 
-    certificate : what `rb.certify` or `rb.load_certificate` gave.
-    X, y : the data it speaks of: array, data frame or sparse matrix of any float type, and labels.
+    Parameters
+    ----------
+    certificate : Separable, Inseparable or Undecided
+        The certificate, as returned by `rosenblatt.certify` or `rosenblatt.load_certificate`.
+    X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+        The rows that the certificate is about, of any float type.
+    y : array-like of shape (n_rows,)
+        The labels.
+
+    Returns
+    -------
+    Check
+        True in a condition if the certificate holds. `sentence` gives the reason if it does not, and `code` the reason as a
+        `CheckCode`.
+
+    Raises
+    ------
+    ValueError
+        If X or y is invalid: values that are not finite or that float64 cannot hold, or lengths that differ.
+
+    See Also
+    --------
+    rosenblatt.certify : Find a certificate.
+    rosenblatt.load_certificate : Read a certificate from a file.
 
     Examples
     --------
@@ -63,70 +118,78 @@ def verify(certificate: Certificate, X: Any, y: Any) -> Check:
     >>> X, y = [[0], [1], [2]], [0, 1, 0]
     >>> certificate = rb.certify(X, y)
     >>> print(certificate)
-    not separable: these 3 rows cannot be separated: row 1 lies on the segment between rows 0 and 2.
+    not separable: row 2 lies on the segment between rows 1 and 3, which have another label.
     >>> print(rb.verify(certificate, X, y))
-    the certificate holds: these rows are not separable
-    >>> bool(rb.verify(certificate, X, [0, 1, 1]))
-    False
+    the certificate holds: the rows are not separable
+    >>> check = rb.verify(certificate, X, [0, 1, 1])
+    >>> bool(check), check.code.value
+    (False, 'other-data')
     """
     try:
-        certificate = _plain(certificate)
-        codes, data = _data(certificate, X, y)
+        certificate = _normalized(certificate)
+        codes, data = _matching_data(certificate, X, y)
         if isinstance(certificate, Inseparable):
             _check_clash(certificate, codes, data)
         else:
-            spaces = _spaces(certificate)
-            for space, counts in spaces:
-                _check_ceiling(certificate, space, counts, codes, data)
+            for space, counted in _spaces(certificate):
+                _check_ceiling(certificate, space, counted, codes, data)
             if isinstance(certificate, Separable):
-                _check_planes(certificate, spaces, codes, data)
-    except Rejected as why:
-        return Check(False, f"rejected: {why}")
-    words = {"separable": "these rows are separable", "inseparable": "these rows are not separable"}
-    return Check(True, f"the certificate holds: {words.get(certificate.verdict, 'no margin is over the ceilings it names')}")
+                _check_planes(certificate, codes, data)
+    except _RejectedError as error:
+        return Check(False, f"rejected: {error}", error.code)
+    statements = {
+        "separable": "the rows are separable",
+        "inseparable": "the rows are not separable",
+        "undecided": "no margin exceeds the stated bounds",
+    }
+    return Check(True, f"the certificate holds: {statements[certificate.verdict]}", CheckCode.HOLDS)
 
 
-def _plain(certificate: Any) -> Certificate:
-    """What the certificate's file would say, read anew: whatever the object was, only plain numbers are left of it."""
+def _normalized(certificate: object) -> Certificate:
     try:
-        return reread(certificate)
-    except ValueError as wrong:
-        raise Rejected(str(wrong)) from None
+        return normalize_certificate(certificate)
+    except CertificateTooLargeError as error:
+        raise _RejectedError(CheckCode.TOO_LARGE, str(error)) from None
+    except ValueError as error:
+        raise _RejectedError(CheckCode.MALFORMED, str(error)) from None
 
 
-def _data(certificate: Certificate, X: Any, y: Any) -> tuple[list[int], Data]:
+def _matching_data(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> tuple[list[int], Data]:
+    """The class of every row as a position, and the rows, if they are those of the certificate."""
     about, data = certificate.about, Data(X, y)
     position = {text: code for code, text in enumerate(about.classes)}
-    _demand((data.n_rows, data.n_columns) == (about.n_rows, about.n_columns), "it speaks of data of another shape")
-    _demand(set(data.labels) == set(position), "it speaks of other classes")
-    _demand(data.sha256() == about.sha256, "it speaks of other data")
+    same_shape = (data.n_rows, data.n_columns) == (about.n_rows, about.n_columns)
+    _require(same_shape, "the certificate is for data of another shape", CheckCode.OTHER_SHAPE)
+    _require(set(data.labels) == set(position), "the certificate is for other classes", CheckCode.OTHER_CLASSES)
+    _require(data.sha256() == about.sha256, "the certificate is for other data", CheckCode.OTHER_DATA)
     return [position[text] for text in data.labels], data
 
 
-def _spaces(certificate: Separable | Undecided) -> list[tuple[Any, bool]]:
-    """The spaces of a certificate, and whether the intercept counts there like any other weight."""
+def _spaces(certificate: Separable | Undecided) -> Spaces:
     if not certificate.about.intercept:
-        _demand(certificate.augmented == certificate.geometric, "without an intercept the two spaces are one")
+        _require_valid(certificate.augmented == certificate.geometric, "without an intercept both spaces must be equal")
         return [(certificate.augmented, False)]
     return [(certificate.augmented, True), (certificate.geometric, False)]
 
 
-def _check_planes(certificate: Separable, spaces: list[tuple[Any, bool]], codes: list[int], data: Data) -> None:
-    """Every row is on its side of the planes of every space; the nearest and the longest are as stated."""
-    about, two = certificate.about, len(certificate.about.classes) == 2
-    all_planes = [_whole_planes(space.planes, about, data) for space, _ in spaces]
-    least, longest = [Fraction(0)] * len(spaces), Fraction(0)
-    for i, ((columns, numbers, below), own) in enumerate(zip(data.rows(), codes, strict=True)):
-        longest = max(longest, Fraction(sum(map(mul, numbers, numbers)), below**2))
+def _check_planes(certificate: Separable, codes: list[int], data: Data) -> None:
+    """The planes of every space classify all rows correctly; the margin and the longest row are as stated."""
+    about, binary = certificate.about, len(certificate.about.classes) == 2
+    margins: list[tuple[Margin, bool]] = [(certificate.augmented, about.intercept)]
+    margins += [(certificate.geometric, False)] if about.intercept else []
+    all_planes = [_integer_planes(margin.planes, about, data) for margin, _ in margins]
+    least, longest = [Fraction(0)] * len(margins), Fraction(0)
+    for i, ((columns, numbers, denominator), own) in enumerate(zip(data.rows(), codes, strict=True)):
+        longest = max(longest, Fraction(sum(map(mul, numbers, numbers)), denominator**2))
         for s, planes in enumerate(all_planes):
-            scores = [sum(map(mul, numbers, map(w.__getitem__, columns))) + b * below for w, b in planes]
-            worst = scores[0] * (2 * own - 1) if two else scores[own] - max(scores[:own] + scores[own + 1 :])
-            _demand(worst > 0, f"the planes have row {i} on the wrong side")
-            least[s] = Fraction(worst, below) if i == 0 else min(least[s], Fraction(worst, below))
-    _demand(longest + about.intercept == certificate.radius_squared, "the radius is not that of these rows")
-    for (space, counts), planes, nearest in zip(spaces, all_planes, least, strict=True):
-        square = sum(sum(map(mul, w.values(), w.values())) + counts * b * b for w, b in planes) * (1 if two else 2)
-        _demand(nearest**2 == space.lower_squared * square, "the planes do not have the margin it states")
+            scores = [sum(map(mul, numbers, map(w.__getitem__, columns))) + b * denominator for w, b in planes]
+            worst = scores[0] * (2 * own - 1) if binary else scores[own] - max(scores[:own] + scores[own + 1 :])
+            _require(worst > 0, f"the planes misclassify row {i + 1}")
+            least[s] = Fraction(worst, denominator) if i == 0 else min(least[s], Fraction(worst, denominator))
+    _require(longest + about.intercept == certificate.radius_squared, "the radius is not that of the rows")
+    for (margin, counted), planes, nearest in zip(margins, all_planes, least, strict=True):
+        square = sum(sum(map(mul, w.values(), w.values())) + counted * b * b for w, b in planes) * (1 if binary else 2)
+        _require(nearest**2 == margin.lower_squared * square, "the planes do not have the stated margin")
 
 
 class _Weights(dict[int, int]):
@@ -134,75 +197,84 @@ class _Weights(dict[int, int]):
         return 0
 
 
-def _whole_planes(planes: tuple[Plane, ...], about: About, data: Data) -> list[tuple[_Weights, int]]:
-    """Planes times a common denominator: neither signs nor margins change."""
-    _demand(len(planes) == about.n_planes, "the number of planes is not that of the classes")
-    _demand(about.intercept or not any(plane.intercept for plane in planes), "there are intercepts where none are allowed")
-    _demand(all(c < about.n_columns for plane in planes for c in plane.weights), "a weight has no column")
-    whole, _ = _common([f for plane in planes for f in (plane.intercept, *plane.weights.values())], data.n_values)
-    rest = iter(whole)
+def _integer_planes(planes: tuple[Plane, ...], about: About, data: Data) -> list[tuple[_Weights, int]]:
+    """Planes times their common denominator, which changes neither signs nor margins."""
+    _require_valid(len(planes) == about.n_planes, "the number of planes does not fit the number of classes")
+    no_intercept = not any(plane.intercept for plane in planes)
+    _require_valid(about.intercept or no_intercept, "planes through the origin have an intercept")
+    _require_valid(all(c < about.n_columns for plane in planes for c in plane.weights), "a weight has no column")
+    integers, _ = _over_common_denominator(
+        [f for plane in planes for f in (plane.intercept, *plane.weights.values())], data.n_values
+    )
+    rest = iter(integers)
     intercepts_first = [(next(rest), _Weights((c, next(rest)) for c in plane.weights)) for plane in planes]
     return [(weights, intercept) for intercept, weights in intercepts_first]
 
 
-def _check_ceiling(certificate: Certificate, ceiling: Ceiling, counts: bool, codes: list[int], data: Data) -> None:
+def _check_ceiling(certificate: Certificate, ceiling: Ceiling, counted: bool, codes: list[int], data: Data) -> None:
+    """The pairs have the stated length, which no margin exceeds."""
     about = certificate.about
     vector, balance, unit = _combination(ceiling.pairs, codes, data, len(about.classes))
-    _demand(not about.intercept or counts or not any(balance), "the weights of its pairs do not balance")
-    # Every pair adds to one class what it takes from another: both halves of |V|^2 are counted, and one is meant.
-    square = sum(v * v for v in (vector + balance if counts else vector))
-    _demand(square == 2 * ceiling.upper_squared * unit**2, "its pairs do not leave the upper bound it states")
+    _require(not about.intercept or counted or not any(balance), "the weights of the pairs do not balance")
+    # Every pair adds a vector to its own class and subtracts it from the rival, so the sum counts |V|^2 twice.
+    square = sum(v * v for v in (vector + balance if counted else vector))
+    _require(square == 2 * ceiling.upper_squared * unit**2, "the pairs do not prove the stated upper bound")
 
 
 def _check_clash(certificate: Inseparable, codes: list[int], data: Data) -> None:
+    """The pairs of the clash sum to zero."""
     about, clash = certificate.about, certificate.clash
     vector, balance, _ = _combination(clash, codes, data, len(about.classes))
-    _demand(not any(vector), "the pairs of the clash do not cancel")
-    _demand(not about.intercept or not any(balance), "the weights of the clash do not balance")
+    _require(not any(vector), "the pairs of the clash do not sum to zero")
+    _require(not about.intercept or not any(balance), "the weights of the clash do not balance")
     dimensions = (about.n_columns + about.intercept) * (len(about.classes) - 1)
-    _demand(len(clash) <= dimensions + 1, "the clash has more pairs than any needs")
+    _require_valid(len(clash) <= dimensions + 1, "the clash has more pairs than the dimension allows")
 
 
 def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[int], list[int], int]:
-    """The signed sum of pairs, class by class, and of their weights alone, both in whole multiples of 1 over a number."""
-    _demand(len({pair[:2] for pair in pairs}) == len(pairs) > 0, "a pair is there twice, or none at all")
-    _demand(all(pair.row < data.n_rows and pair.rival < k for pair in pairs), "a pair has no row or no class")
-    _demand(all(codes[pair.row] != pair.rival for pair in pairs), "a row is set against its own class")
+    """The signed sum of the pairs by class, the signed sum of their weights, and the common denominator of both."""
+    _require_valid(len({pair[:2] for pair in pairs}) == len(pairs) > 0, "there are no pairs, or one occurs twice")
+    _require_valid(all(pair.row < data.n_rows and pair.rival < k for pair in pairs), "a pair has an unknown row or class")
+    _require(all(codes[pair.row] != pair.rival for pair in pairs), "a row is paired with its own class")
     rows = [data.row(pair.row) for pair in pairs]
-    weights, below = _common([pair.weight for pair in pairs], sum(len(columns) for columns, *_ in rows))
-    _demand(min(weights) > 0 and sum(weights) == below, "the weights are not convex")
+    weights, denominator = _over_common_denominator([pair.weight for pair in pairs], sum(len(columns) for columns, *_ in rows))
+    _require_valid(min(weights) > 0 and sum(weights) == denominator, "the weights are not convex")
     unit = max(power for *_, power in rows)
     sums: list[dict[int, int]] = [{} for _ in range(k)]
     balance = [0] * k
     for pair, weight, (columns, numbers, power) in zip(pairs, weights, rows, strict=True):
-        own, rival, move = sums[codes[pair.row]], sums[pair.rival], weight * (unit // power)
+        own, rival, factor = sums[codes[pair.row]], sums[pair.rival], weight * (unit // power)
         balance[codes[pair.row]] += weight * unit
         balance[pair.rival] -= weight * unit
         for c, number in zip(columns, numbers, strict=True):
-            own[c] = own.get(c, 0) + move * number
-            rival[c] = rival.get(c, 0) - move * number
-    return [v for part in sums for v in part.values()], balance, below * unit
+            own[c] = own.get(c, 0) + factor * number
+            rival[c] = rival.get(c, 0) - factor * number
+    return [v for part in sums for v in part.values()], balance, denominator * unit
 
 
-def _common(fractions: list[Fraction], products: int) -> tuple[list[int], int]:
-    """Fractions as whole multiples of 1 over a number, and that number; `products`: how many values they will meet."""
-    below = 1
+def _over_common_denominator(fractions: list[Fraction], n_products: int) -> tuple[list[int], int]:
+    """Numerators over a common denominator, and the denominator; `n_products`: how many values they will be multiplied with."""
+    denominator = 1
     for f in fractions:
-        below = math.lcm(below, f.denominator)
-        _check_length(below.bit_length(), len(fractions), products)
-    whole = [f.numerator * (below // f.denominator) for f in fractions]
-    _check_length(max(n.bit_length() for n in whole), len(fractions), products)
-    return whole, below
+        denominator = math.lcm(denominator, f.denominator)
+        _check_length(denominator.bit_length(), len(fractions), n_products)
+    numerators = [f.numerator * (denominator // f.denominator) for f in fractions]
+    _check_length(max(n.bit_length() for n in numerators), len(fractions), n_products)
+    return numerators, denominator
 
 
-def _check_length(bits: int, count: int, products: int) -> None:
-    short = bits * products <= MOST_PRODUCTS and bits * bits * count <= MOST_SQUARES
-    _demand(short, "its fractions are too long to be checked")
+def _check_length(bits: int, count: int, n_products: int) -> None:
+    short = bits * n_products <= MAX_BIT_PRODUCTS and bits * bits * count <= MAX_BIT_SQUARES
+    _require(short, "its fractions are too long to be checked", CheckCode.TOO_LARGE)
 
 
-def _demand(holds: bool, otherwise: str) -> None:
+def _require(holds: bool, otherwise: str, code: CheckCode = CheckCode.FALSE_STATEMENT) -> None:
     if not holds:
-        raise Rejected(otherwise)
+        raise _RejectedError(code, otherwise)
+
+
+def _require_valid(holds: bool, otherwise: str) -> None:
+    _require(holds, otherwise, CheckCode.INVALID_STATEMENT)
 
 
 if __name__ == "__main__":

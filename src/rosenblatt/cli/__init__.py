@@ -28,7 +28,6 @@ COMMANDS = {
     "convert": "Turn a file into another format.",
     "export": "Turn a model into ONNX, JSON, C or SQL.",
     "mail": "A spam filter: learn, classify, explain, serve.",
-    "bench": "Measure Rosenblatt beside scikit-learn on this machine.",
     "demo": "See it train, prove, compare and report, on data that is at hand.",
     "completion": "Print what makes a shell complete this command.",
 }

@@ -12,7 +12,7 @@ from .options import about_data, as_json, data_argument, holdout, options_of, se
 
 if TYPE_CHECKING:
     from ..training.compare import Entry
-    from ..training.train import Request
+    from ..training.request import Request
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -49,7 +49,7 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
       rosenblatt compare spambase.data
       rosenblatt compare a9a --test a9a.t --algorithms average,pa-1,soft-margin
     """
-    from ..training.train import Request
+    from ..training.request import Request
 
     options = options_of(given)
     run(Request(data=data, options=options, **given), algorithms, as_json)
@@ -62,10 +62,10 @@ WIDE = 100
 
 
 def run(request: Request, names: list[str] | None, as_json: bool) -> None:
-    from ..training.compare import chosen, compare, prepared_for, verdict
+    from ..training.compare import choose_algorithms, choose_winner, compare, prepare_comparison
 
-    prepared = prepared_for(request)
-    names, late = chosen(prepared, names)
+    prepared = prepare_comparison(request)
+    names, late = choose_algorithms(prepared, names)
     if not as_json:
         for sentence in prepared.notes:
             note(sentence)
@@ -73,7 +73,8 @@ def run(request: Request, names: list[str] | None, as_json: bool) -> None:
             note(f"left out, as they look at all rows before every update: {', '.join(late)}; --algorithms asks for them")
     with bar("comparing") as watch:
         entries = list(compare(request, prepared, names, lambda name: watch))
-    winner, why = verdict(entries)
+    verdict = choose_winner(entries)
+    winner, why = verdict.winner, verdict.sentence
     if as_json:
         told = {"entries": [entry.to_dict() for entry in entries], "winner": winner and winner.algorithm, "why": why}
         print_json(told)
@@ -82,7 +83,7 @@ def run(request: Request, names: list[str] | None, as_json: bool) -> None:
     console.print(table_of(entries, winner, console.width))
     for sentence in failures(entries):
         console.print(f"   {sentence}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"\n{why}.", markup=False, soft_wrap=True)
+    console.print(f"\n{why}", markup=False, soft_wrap=True)
 
 
 def table_of(entries: list[Entry], winner: Entry | None, width: int = 120) -> Any:
@@ -115,7 +116,7 @@ def table_of(entries: list[Entry], winner: Entry | None, width: int = 120) -> An
     def cell(text: str, best: bool = False) -> Text:
         return Text(text, style="bold green" if best else "")
 
-    for entry in sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.merit):
+    for entry in sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.rank_key):
         assert entry.train is not None
         margin = "" if entry.margin is None else f"{entry.margin:.3g}" if entry.margin > 0.0 else "none"
         cells = [

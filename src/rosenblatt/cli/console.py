@@ -183,9 +183,9 @@ def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> N
 
 
 def check_picture(path: str) -> None:
-    from ..reporting.page import ENDINGS
+    from ..reporting.page import EXTENSIONS
 
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise Failure(f"{path}: a figure is written as {', '.join(ENDINGS)}, by the ending of its name")
+    if Path(path).suffix.lower() not in EXTENSIONS:
+        raise Failure(f"{path}: a figure is written as {', '.join(EXTENSIONS)}, by the ending of its name")
     if not path.lower().endswith(".svg") and find_spec("matplotlib") is None:
         raise Failure(f"{path}: pictures need matplotlib: pip install 'rosenblatt[plot]'; .svg does not")

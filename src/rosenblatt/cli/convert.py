@@ -15,7 +15,6 @@ from .options import about_data, as_json, data_argument, options_of
 
 if TYPE_CHECKING:
     from ..data.read_options import Options
-    from ..data.table import Sparse
     from ..preprocessing.recipe import Recipe
 
 
@@ -65,10 +64,10 @@ def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int,
     """(rows, columns, format) of what was written."""
 
     from ..data.readers.read import EXTENSIONS, chunks, read
-    from ..data.readers.sources import format_of
+    from ..data.readers.sources import extension_of
     from ..models.atomic_file import write_atomically
 
-    target = to or (EXTENSIONS | {"csv": "csv"}).get(format_of(out), "")
+    target = to or (EXTENSIONS | {"csv": "csv"}).get(extension_of(out), "")
     if target not in TARGETS:
         raise Failure(f"{out}: no format that is written is called like this; --to says which: {', '.join(TARGETS)}")
     once = read(path, options) if path == "-" else None
@@ -92,7 +91,8 @@ class _Conversion:
 
     def write(self, file: Any) -> None:
         from ..data.table import Table
-        from ..training.train import Request, learn_recipe
+        from ..training.preparation import learn_recipe
+        from ..training.request import Request
 
         numbers = self.target in ("svmlight", "npz")
         first = next(self.pieces())
@@ -127,9 +127,9 @@ class _Conversion:
         import numpy as np
 
         from ..data.table import as_text, typed_labels
-        from ..training.train import labelled
+        from ..training.preparation import require_labels
 
-        seen = {str(label) for data in self.pieces() for label in np.unique(as_text(labelled(data).labels)).tolist()}
+        seen = {str(label) for data in self.pieces() for label in np.unique(as_text(require_labels(data).labels)).tolist()}
         return np.unique(typed_labels(np.array(sorted(seen), object)))
 
     def _svmlight(self, file: Any, recipe: Recipe | None) -> None:
@@ -163,7 +163,8 @@ class _Conversion:
     def _tables(self, recipe: Recipe | None) -> Iterator[tuple[tuple[str, ...], Any, str, Any]]:
         """(names, columns, name of the labels, labels) of each chunk."""
 
-        from ..data.table import Sparse, Table
+        from ..data.csr import CSRMatrix
+        from ..data.table import Table
 
         # Numbers as names would look like a row of them.
         names = None if recipe is None else tuple(f"x{name}" if name.isdigit() else name for name in recipe.feature_names)
@@ -177,12 +178,13 @@ class _Conversion:
                 continue
             rows = recipe.rows(data)
             assert names is not None
-            yield names, list((_dense(rows) if isinstance(rows, Sparse) else rows).T), label, data.labels
+            yield names, list((rows.toarray() if isinstance(rows, CSRMatrix) else rows).T), label, data.labels
 
     def _means(self) -> dict[str, float]:
         """Of the columns of numbers."""
 
-        from ..training.train import Request, learn_recipe
+        from ..training.preparation import learn_recipe
+        from ..training.request import Request
 
         recipe = learn_recipe(Request(data=self.path, options=self.options, scale="none"), self.pieces())
         means = recipe.numbers.means
@@ -235,22 +237,9 @@ def _filled(name: str, column: Any, means: dict[str, float]) -> Any:
 def _joined(parts: list[Any], width: int) -> Any:
     import numpy as np
 
-    from ..data.table import Sparse
+    from ..data.csr import CSRMatrix, vstack
 
-    if not isinstance(parts[0], Sparse):
-        return np.concatenate(parts)
-    ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])
-    indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends, strict=False))])
-    values, indices = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "indices"))
-    return Sparse(values, indices, indptr, width)
-
-
-def _dense(rows: Sparse) -> Any:
-    import numpy as np
-
-    full = np.zeros(rows.shape)
-    full[np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.indices] = rows.values
-    return full
+    return vstack(parts, width) if isinstance(parts[0], CSRMatrix) else np.concatenate(parts)
 
 
 def _compressed(file: IO[bytes], name: str, write: Callable[[Any], None]) -> None:

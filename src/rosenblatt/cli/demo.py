@@ -50,16 +50,17 @@ SHOWN = ("perceptron", "pocket", "average", "vote", "margin", "batch", "pa-1", "
 
 def show_all(seed: int, output: str | None) -> None:
     from ..models.files import save
-    from ..training.compare import compare, verdict
-    from ..training.summary import summary
-    from ..training.train import Request, train
+    from ..training.compare import choose_winner, compare
+    from ..training.request import Request
+    from ..training.summary import summarize
+    from ..training.train import train
 
     console = out()
     console.print(Panel.fit("[bold]Rosenblatt[/]: linear classifiers that show their work"))
     _step(console, "1. Train", f"rosenblatt train {DATA}")
     with bar("learning") as watch:
         outcome = train(Request(data=DATA, seed=seed), watch)
-    say(summary(outcome))
+    say(summarize(outcome))
 
     _step(console, "2. One run, four readings", "model.reading('pocket')")
     console.print(_readings(outcome))
@@ -71,9 +72,9 @@ def show_all(seed: int, output: str | None) -> None:
     assert outcome.prepared is not None
     with bar("comparing") as watch:
         entries = list(compare(Request(data=DATA, seed=seed), outcome.prepared, list(SHOWN), lambda name: watch))
-    winner, why = verdict(entries)
-    console.print(table_of(entries, winner, console.width))
-    console.print(f"{why}.", soft_wrap=True)
+    verdict = choose_winner(entries)
+    console.print(table_of(entries, verdict.winner, console.width))
+    console.print(verdict.sentence, markup=False, soft_wrap=True)
 
     _step(console, "5. Report", f"rosenblatt train {DATA} --report report.html")
     folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="rosenblatt-demo-"))
@@ -93,7 +94,7 @@ def _step(console: Console, title: str, command: str) -> None:
 
 
 def _readings(outcome: Outcome) -> Any:
-    from ..training.train import predicted
+    from ..training.train import predict_codes
 
     prepared, model = outcome.prepared, outcome.estimator
     assert prepared is not None
@@ -102,7 +103,7 @@ def _readings(outcome: Outcome) -> Any:
     )
     readings: dict[str, Any] = {keep: model.reading(keep) for keep in READINGS}
     wrong = {
-        keep: [int((predicted(reading, X) != codes).sum()) for X, codes in _parts(prepared)]
+        keep: [int((predict_codes(reading, X) != codes).sum()) for X, codes in _parts(prepared)]
         for keep, reading in readings.items()
     }
     least = min(test for _, test in wrong.values())

@@ -31,7 +31,7 @@ def command(model: str, table: str, output: str | None, **asked: bool) -> None:
     from ..models.exports.export import LANGUAGES, export
     from ..models.files import load_model
 
-    kinds = [kind for kind, wanted in asked.items() if wanted]
+    kinds = [language for language in LANGUAGES if asked[language]]
     ending = Path(output or "").suffix.lower()
     kinds = kinds or [language for language, end in LANGUAGES.items() if end == ending]
     if len(kinds) != 1:

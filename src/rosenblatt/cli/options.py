@@ -66,9 +66,9 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     )
     recipe = model.recipe
     if recipe is None:
-        return options_of(given, wanted=model.names) if model.names else options_of(given, width=model.n_features)
+        return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
     given.update(text=recipe.text, categorical=recipe.categorical)
-    return options_of(given, wanted=recipe.wanted)
+    return options_of(given, required=recipe.required, numeric=recipe.number_names)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -123,8 +123,9 @@ class Whole(NamedTuple):
 def rows_and_labels(path: str, options: Options, degree: int = 1) -> Whole:
     from ..data.readers.read import read
     from ..data.table import typed_labels
-    from ..training.train import Request, as_matrix, labelled, learn_recipe
+    from ..training.preparation import as_matrix, learn_recipe, require_labels
+    from ..training.request import Request
 
-    data = labelled(read(path, options))
+    data = require_labels(read(path, options))
     recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
     return Whole(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))

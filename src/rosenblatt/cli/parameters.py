@@ -1,4 +1,4 @@
-"""The estimators' parameters as options, under the library's names."""
+"""The parameters of the estimators as options, under the names of the library."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any, TypeVar
 
 import click
 
+from ..catalog import Option, command_line_options
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+WORDS = {"none": None}  # all other words stand for themselves
 
 
-class _NumberOr(click.ParamType):  # type: ignore[type-arg]
+class _NumberOrWord(click.ParamType):  # type: ignore[type-arg]
     """A number, or one of some words."""
 
-    def __init__(self, number: type, words: dict[str, Any]) -> None:
+    def __init__(self, number: type, words: tuple[str, ...]) -> None:
         self.number, self.words = number, words
         self.name = "|".join(["NUMBER", *words])
 
@@ -21,65 +24,36 @@ class _NumberOr(click.ParamType):  # type: ignore[type-arg]
         if not isinstance(value, str):
             return value
         if value in self.words:
-            return self.words[value]
+            return WORDS.get(value, value)
         try:
             return self.number(value)
         except ValueError:
             kind = "whole number" if self.number is int else "number"
-            self.fail(f"{value!r} is not a {kind}{''.join(f' and not {word}' for word in self.words)}", param, ctx)
-
-
-COUNT = _NumberOr(int, {})
-NUMBER = _NumberOr(float, {})
-
-PARAMETERS: dict[str, tuple[Any, str]] = {
-    "max_iter": (
-        _NumberOr(int, {"auto": "auto", "none": None}),
-        "Passes over the rows, or iterations of a solver, at most; none: no limit.",
-    ),
-    "max_updates": (COUNT, "Updates, at most."),
-    "margin": (_NumberOr(float, {"auto": "auto"}), "Update where y * score is at most this."),
-    "step": (_NumberOr(float, {"auto": "auto"}), "Step size rho."),
-    "init": (click.Choice(["zeros", "sum"]), "Weights to start from."),
-    "order": (click.Choice(["cyclic", "permuted", "random", "mistakes"]), "The order in which rows are visited."),
-    "w_max": (NUMBER, "Stop where the norm of the weights passes this."),
-    "tol": (NUMBER, "Stop at a batch step this short, or a relative gap this small."),
-    "multiclass": (click.Choice(["joint", "ovr", "ovo", "crammer_singer"]), "How more than two classes are told apart."),
-    "intercept_scaling": (NUMBER, "x_0, the constant before every row."),
-    "vote_count": (click.Choice(["lifetime", "survivals"]), "What a vote weighs."),
-    "class_weight": (click.Choice(["balanced"]), "Weigh classes against their number of rows."),
-    "C": (NUMBER, "Cost of errors (soft margin), aggressiveness (PA)."),
-    "r": (NUMBER, "AROW: the larger, the smaller the steps."),
-    "variant": (click.Choice(["PA", "PA-I", "PA-II"]), "Passive-aggressive variant."),
-    "loss": (click.Choice(["hinge", "squared_hinge"]), "Soft margin: the loss."),
-    "alpha": (NUMBER, "Least squares: what the squared length of w costs."),
-    "activation": (click.Choice(["tanh", "logistic"]), "Nonlinear least squares: the function."),
-    "solver": (str, "How a minimum is found, where there is a choice."),
-    "inseparable": (click.Choice(["raise", "soft"]), "Widest margin: what to do where there is none."),
-    "n_jobs": (COUNT, "Threads."),
-}
-
-FLAGS = {
-    "fit_intercept": "Whether the plane may leave the origin.",
-    "penalize_intercept": "Soft margin: count the intercept in |w|, as LIBLINEAR does.",
-}
+            self.fail(f"{value!r} is not a {kind}{''.join(f' or {word}' for word in self.words)}", param, ctx)
 
 
 def parameters(command: Command) -> Command:
-    for name, (kind, text) in reversed(PARAMETERS.items()):
-        command = click.option(f"--{name.replace('_', '-')}", name, type=kind, default=None, help=text)(command)
-    for name, text in reversed(FLAGS.items()):
-        option = name.replace("_", "-")
-        command = click.option(f"--{option}/--no-{option}", name, default=None, help=text)(command)
+    """Add an option for each parameter of the catalog."""
+    for name, option in reversed(command_line_options().items()):
+        dashed = name.replace("_", "-")
+        declaration = f"--{dashed}/--no-{dashed}" if option.kind == "flag" else f"--{dashed}"
+        command = click.option(declaration, name, type=_type(option), default=None, help=option.help)(command)
     return command
 
 
-def taken(given: dict[str, Any]) -> dict[str, Any]:
-    """What a person said of the parameters, out of a command's arguments; `none` is said too."""
-    context = click.get_current_context()
-    said = {}
-    for name in (*PARAMETERS, *FLAGS):
-        value = given.pop(name)
+def _type(option: Option) -> Any:
+    if option.kind == "choice":
+        return click.Choice(list(option.words))
+    if option.kind in ("int", "float"):
+        return _NumberOrWord(int if option.kind == "int" else float, option.words)
+    return str if option.kind == "text" else None
+
+
+def pop_parameters(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Remove the parameters from a command's arguments, and return those that were given on the command line."""
+    context, given = click.get_current_context(), {}
+    for name in command_line_options():
+        value = arguments.pop(name)
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            said[name] = value
-    return said
+            given[name] = value
+    return given

@@ -85,7 +85,7 @@ def label_rows(model: Model, data: str, options: Options, write: Any, with_score
             except DataError:  # labels that are not the model's: nothing to compare
                 comparable = False
         rows += chunk.n_rows
-        strange = max(strange, 0 if model.recipe is None else model.recipe.strangers(chunk))
+        strange = max(strange, 0 if model.recipe is None else model.recipe.count_unknown_columns(chunk))
     if strange:
         note(f"left out: {strange:,} of the columns of {display_name(data)}, which the model does not know")
     if comparable and rows:

@@ -97,9 +97,9 @@ def _export(path: str, data: str | None, options: Options, state: dict[str, Any]
 def check_exists(data: str) -> None:
     """Raise for missing data before everything is loaded, which takes seconds."""
     if data.startswith("example:"):
-        from ..data.readers.examples import asked_for
+        from ..data.readers.examples import parse_example
 
-        asked_for(data)
+        parse_example(data)
     elif data != "-" and not os.path.exists(data):
         raise Failure(f"{data}: no such file")
 

@@ -16,7 +16,7 @@ from .. import __version__
 from ..catalog import ALGORITHMS
 from .console import Failure, bar, check_picture, check_writable, print_json, say
 from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
-from .parameters import parameters, taken
+from .parameters import parameters, pop_parameters
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -70,7 +70,7 @@ def command(data: str, model: str | None, output: str | None, report: str | None
         raise click.UsageError("--cache needs the name of a folder")
     if cache and not stream:
         raise click.UsageError("--cache is where --stream keeps its rows: give --stream too")
-    options, said = options_of(given), taken(given)
+    options, said = options_of(given), pop_parameters(given)
     run(
         dict(data=data, options=options, parameters=said, **given),
         output=model or output, stream=stream, cache=cache, report=report, plots=plot, as_json=wants_json,
@@ -85,16 +85,16 @@ def run(
     as_json: bool,
 ) -> None:  # fmt: skip
     from ..models.files import save
-    from ..training.summary import as_dict, summary
-    from ..training.train import Request
+    from ..training.request import Request
+    from ..training.summary import as_dict, summarize
 
     if stream:
         with without_pandas():
             from ..estimators import base, online  # noqa: F401  which load scikit-learn
     if cache is not None:
-        from ..data.cache_writer import check_place
+        from ..data.cache_writer import check_cache_path
 
-        check_place(Path(cache))
+        check_cache_path(Path(cache))
     request = Request(**asked)
     target = _target(request.data, output)
     figures = [_figure(plot) for plot in plots]
@@ -130,7 +130,7 @@ def run(
     if as_json:
         print_json(as_dict(outcome) | {"written": written})
     else:
-        say([*summary(outcome), *written.items()])
+        say([*summarize(outcome), *written.items()])
 
 
 def model_of(outcome: Outcome) -> Model:
@@ -182,7 +182,7 @@ def _figure(plot: str) -> tuple[str, str]:
 
 def story_of(outcome: Outcome, command: str = "") -> Story:
     from ..reporting.story import Story
-    from ..training.summary import facts
+    from ..training.summary import list_facts
 
     prepared = outcome.prepared
     rows: dict[str, Any] = {}
@@ -197,7 +197,7 @@ def story_of(outcome: Outcome, command: str = "") -> Story:
     return Story(
         title=Path(outcome.request.data.removeprefix("example:")).name,
         estimator=outcome.estimator,
-        summary=facts(outcome),
+        summary=list_facts(outcome),
         feature_names=outcome.recipe.feature_names,
         class_names=[str(label) for label in outcome.classes.tolist()],
         certificate=outcome.certificate,

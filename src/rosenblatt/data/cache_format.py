@@ -1,4 +1,4 @@
-"""The head of a cache: what its files hold. docs/cache-files.md describes the format."""
+"""The header of a cache, cache.json: what its files hold. docs/cache-files.md describes the format."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import Array, IntArray
+
 FORMAT, VERSION = "rosenblatt cache", 1
-NAME = "cache.json"
-LONGEST = 1 << 28  # bytes of a header: the names of many columns are long, but not that long
-# The type of each file's numbers; values have the type that the header names.
-FILES = {"values": "", "indices": "<i4", "indptr": "<i8", "codes": "<i4", "signs": "|i1"}
-FLOATS = ("float64", "float32")
-LABELS = "biufU"  # kinds of labels
+HEADER_NAME = "cache.json"
+MAX_HEADER_BYTES = 1 << 28  # ample even for the names of many columns
+# The dtype of each file; the header gives that of the values.
+FILE_DTYPES = {"values": "", "indices": "<i4", "indptr": "<i8", "codes": "<i4", "signs": "|i1"}
+VALUE_DTYPES = ("float64", "float32")
+LABEL_KINDS = "biufU"  # NumPy kinds of labels
 
 
 class CacheError(ValueError):
-    """A cache that cannot be used, in one sentence that names it."""
+    """A cache that cannot be used: one sentence that names it."""
 
     def __init__(self, path: Path | str, sentence: str) -> None:
         super().__init__(f"{path}: {sentence}")
@@ -30,15 +32,17 @@ class CacheError(ValueError):
 
 @dataclass(frozen=True)
 class Header:
+    """The contents of cache.json."""
+
     sparse: bool
     dtype: str  # of the values, float64 or float32
     rows: int
     columns: int
-    stored: int  # values; of dense rows, rows times columns
-    classes: Any  # the labels that occur, sorted
-    counts: Any  # int64, how many rows have each
-    key: str = ""  # what the cache was made from and how, in the maker's words
-    notes: dict[str, Any] = field(default_factory=dict)  # what else the maker wants to know again
+    stored: int  # number of values; for dense rows, rows times columns
+    classes: Array  # the labels that occur, sorted
+    counts: IntArray  # int64, the number of rows of each class
+    key: str = ""  # identifies the source file and the options the cache was made with
+    notes: dict[str, Any] = field(default_factory=dict)  # further JSON values of the program that wrote the cache
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -48,10 +52,10 @@ class Header:
             numbers |= {"indices": self.stored, "indptr": self.rows + 1}
         if len(self.classes) == 2:
             numbers["signs"] = self.rows
-        return {name: many * np.dtype(self.type_of(name)).itemsize for name, many in numbers.items()}
+        return {name: count * np.dtype(self.dtype_of(name)).itemsize for name, count in numbers.items()}
 
-    def type_of(self, name: str) -> str:
-        return FILES[name] or ("<f4" if self.dtype == "float32" else "<f8")
+    def dtype_of(self, name: str) -> str:
+        return FILE_DTYPES[name] or ("<f4" if self.dtype == "float32" else "<f8")
 
     def write(self, path: Path) -> None:
         body = {
@@ -64,38 +68,42 @@ class Header:
 
 
 def _digest(body: dict[str, Any]) -> str:
-    """Of the head as JSON with sorted keys and no spaces."""
+    """SHA-256 of the header as JSON with sorted keys and no spaces."""
     return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def read_header(folder: Path) -> Header:
-    """The head of a cache, checked by itself and against the sizes of the files."""
+    """Read the header of a cache; check it, and the sizes of the files against it."""
     try:
-        with open(folder / NAME, "rb") as file:
-            text = file.read(LONGEST + 1)
+        with open(folder / HEADER_NAME, "rb") as file:
+            text = file.read(MAX_HEADER_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        raise CacheError(folder, f"this is not a cache, or not a complete one: it has no {NAME}") from None
+        raise CacheError(folder, f"not a cache, or an incomplete one: {HEADER_NAME} is missing") from None
     try:
         body = json.loads(text)
         digest = body.pop("digest")
         known = body["format"] == FORMAT
         version = body["version"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise CacheError(folder, f"this is not a cache: its {NAME} is not the head of one") from None
+        raise CacheError(folder, f"not a cache: {HEADER_NAME} is not a cache header") from None
     if not known:
-        raise CacheError(folder, f"this is not a cache: its {NAME} is not the head of one")
+        raise CacheError(folder, f"not a cache: {HEADER_NAME} is not a cache header")
     if digest != _digest(body):
-        raise CacheError(folder, f"the cache is damaged: the digest of {NAME} is not that of what it says; delete it")
+        raise CacheError(folder, f"the cache is damaged: the digest of {HEADER_NAME} does not match; delete the cache")
     if version != VERSION:
-        raise CacheError(folder, f"the cache has version {version!r} of the format and this program reads {VERSION}; delete it")
+        raise CacheError(
+            folder, f"the cache has format version {version!r}, but this program reads version {VERSION}; delete the cache"
+        )
     header = _from_body(folder, body)
     for name, size in header.sizes.items():
         try:
             found = (folder / f"{name}.bin").stat().st_size
         except FileNotFoundError:
-            raise CacheError(folder, f"the cache is damaged: {name}.bin is missing; delete it") from None
+            raise CacheError(folder, f"the cache is damaged: {name}.bin is missing; delete the cache") from None
         if found != size:
-            raise CacheError(folder, f"the cache is damaged: {name}.bin has {found:,} bytes, not {size:,}; delete it")
+            raise CacheError(
+                folder, f"the cache is damaged: {name}.bin has {found:,} bytes instead of {size:,}; delete the cache"
+            )
     return header
 
 
@@ -108,12 +116,12 @@ def _from_body(folder: Path, body: dict[str, Any]) -> Header:
             classes, counts, body["key"], body["notes"],
         )  # fmt: skip
         numbers = (header.rows, header.columns, header.stored)
-        fine = (
+        valid = (
             all(type(number) is int and number >= 0 for number in numbers)
-            and header.dtype in FLOATS
+            and header.dtype in VALUE_DTYPES
             and (header.sparse or header.stored == header.rows * header.columns)
             and classes.ndim == counts.ndim == 1
-            and classes.dtype.kind in LABELS
+            and classes.dtype.kind in LABEL_KINDS
             and len(classes) == len(counts)
             and classes.tolist() == sorted(set(classes.tolist()))
             and int(counts.sum()) == header.rows
@@ -123,11 +131,12 @@ def _from_body(folder: Path, body: dict[str, Any]) -> Header:
             and max(numbers) < 2**62
         )
     except (KeyError, TypeError, ValueError, OverflowError):
-        fine = False
-    if not fine:
-        raise CacheError(folder, f"the cache is damaged: what its {NAME} says does not fit together; delete it")
+        valid = False
+    if not valid:
+        raise CacheError(folder, f"the cache is damaged: the entries of {HEADER_NAME} contradict each other; delete the cache")
     return header
 
 
 def bytes_per_row(header: Header) -> int:
+    """The average size of a row on disk, rounded up."""
     return max(1, math.ceil(sum(header.sizes.values()) / max(1, header.rows)))

@@ -1,6 +1,7 @@
-"""Writing a cache, some rows at a time: into a hidden folder beside it, which gets its name when all is on the disk.
+"""Writes a cache in chunks of rows, and temporary caches that are always deleted.
 
-The sizes are not known before the last row, so that each array grows in a file of its own, and nothing is copied in the end.
+The files are written to a hidden folder next to the cache, which is renamed when everything is on disk. Sizes are unknown until
+the last row, so each array grows in its own file and nothing is copied at the end.
 """
 
 from __future__ import annotations
@@ -16,62 +17,77 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from .cache_format import FILES, LABELS, NAME, CacheError, Header, read_header
+from .cache_format import FILE_DTYPES, HEADER_NAME, LABEL_KINDS, CacheError, Header, read_header
+from .csr import CSRMatrix
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-OURS = {NAME, *(f"{name}.bin" for name in FILES)}
-CODES = 1 << 20  # labels that are renumbered at a time
+CACHE_FILES = {HEADER_NAME, *(f"{name}.bin" for name in FILE_DTYPES)}
+CODES_PER_BLOCK = 1 << 20  # class codes renumbered at a time
+TEMPORARY_PREFIX = ".rosenblatt-stream."
 
 
 class CacheWriter:
-    """`with CacheWriter(path, ...) as writer:` append rows, then close; without a `close`, nothing is left.
+    """Writes a cache: `with CacheWriter(path, ...) as writer:`, then `append` rows and `close`.
 
-    path : the cache, a folder. If there is one, it is replaced when the new one is complete; anything else there is refused.
-    sparse : whether rows come as CSR (an object with `values` or `data`, `indices` and `indptr`) or as arrays.
-    dtype : "float64" or "float32", in which the values are kept.
-    key : what the cache is made from and how; `Cache.open` can ask for it.
+    Without `close`, nothing is left on disk.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder of the cache. An existing cache is replaced when the new one is complete; other files are never replaced.
+    sparse : bool
+        Whether rows are sparse (`CSRMatrix` or SciPy CSR) or arrays.
+    dtype : {"float64", "float32"}, default="float64"
+        The type of the stored values.
+    key : str, default=""
+        Identifies the source and the options; `Cache.open` can require it.
     """
 
     def __init__(self, path: str | Path, *, sparse: bool, dtype: str = "float64", key: str = "") -> None:
         self.path, self.sparse, self.dtype, self.key = Path(path), sparse, np.dtype(dtype), key
-        check_place(self.path)
+        check_cache_path(self.path)
         self.rows = self.stored = self.width = 0
         self._counts = np.zeros(0, np.int64)
         remove_stale(self.path)
         self._folder = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
         self._folder.mkdir(parents=False)
-        self._lock = locked(self._folder)
+        self._lock = lock_folder(self._folder)
         names = ("values", "indices", "indptr", "codes") if sparse else ("values", "codes")
         self._files = {name: open(self._folder / f"{name}.bin", "wb") for name in names}  # noqa: SIM115
         if sparse:
             self._write("indptr", np.zeros(1, "<i8"))
 
-    def append(self, rows: Any, codes: Any) -> None:
-        """Some rows, and for each the position of its label in the `classes` that `close` will be given."""
+    def append(self, rows: Any, codes: npt.ArrayLike) -> None:
+        """Add rows, and for each the position of its label in the `classes` passed to `close`."""
+        if hasattr(rows, "tocsr"):
+            rows = CSRMatrix.from_scipy(rows)
         codes = np.ascontiguousarray(codes, "<i4")
         n = len(rows.indptr) - 1 if self.sparse else len(rows)
         if len(codes) != n:
-            raise ValueError(f"codes must be one for each of the {n} rows, got {len(codes)}")
+            raise ValueError(f"codes must have one entry for each of the {n} rows, got {len(codes)}")
         if n == 0:
             return
         if codes.min() < 0:
             raise ValueError(f"codes must not be negative, got {int(codes.min())}")
-        values = (rows.values if hasattr(rows, "values") else rows.data) if self.sparse else np.asarray(rows)
+        values = rows.values if self.sparse else np.asarray(rows)
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(values, self.dtype.newbyteorder("<"))
         if not np.isfinite(values).all():
-            raise ValueError(f"row {self.rows + self._row_of(rows, values)} has a value that is not a finite {self.dtype.name}")
+            raise ValueError(
+                f"row {self.rows + self._row_of(rows, values) + 1} has a value that is not a finite {self.dtype.name}"
+            )
         if self.sparse:
-            self._append_places(rows)
+            self._append_columns(rows)
         else:
             self.width = self.width or values.shape[1]
             if values.shape[1] != self.width:
-                raise ValueError(f"rows must have the {self.width} columns of the first ones, got {values.shape[1]}")
+                raise ValueError(f"rows must have {self.width} columns, as the first rows have, got {values.shape[1]}")
         self._write("values", values)
         self._write("codes", codes)
         self.rows += n
@@ -81,20 +97,20 @@ class CacheWriter:
         self._counts = found
 
     def _row_of(self, rows: Any, values: Any) -> int:
-        """The first row that is not finite."""
+        """The first row with a value that is not finite."""
         where = int(np.flatnonzero(~np.isfinite(values.reshape(-1)))[0])
         if not self.sparse:
             return where // int(values.shape[1])
         return int(np.searchsorted(rows.indptr - rows.indptr[0], where, "right")) - 1
 
-    def _append_places(self, rows: Any) -> None:
+    def _append_columns(self, rows: CSRMatrix) -> None:
         indptr = np.asarray(rows.indptr, np.int64)
         indices = np.ascontiguousarray(rows.indices, "<i4")
         inner = np.ones(len(indices), bool)
         inner[(indptr - indptr[0])[:-1][np.diff(indptr) > 0]] = False
         inside = not len(indices) or (indices.min() >= 0 and indices.max() < rows.shape[1])
         if not inside or (np.diff(indices)[inner[1:]] <= 0).any():
-            raise ValueError(f"the columns of a sparse row must be ascending, each once, from 0 to {rows.shape[1] - 1}")
+            raise ValueError(f"the columns of a sparse row must ascend strictly and be from 0 to {rows.shape[1] - 1}")
         self.width = max(self.width, int(rows.shape[1]))
         self._write("indices", indices)
         self._write("indptr", (indptr[1:] - indptr[0] + self.stored).astype("<i8"))
@@ -102,25 +118,31 @@ class CacheWriter:
     def _write(self, name: str, array: Any) -> None:
         self._files[name].write(array.data)
 
-    def close(self, classes: Any, *, width: int | None = None, notes: dict[str, Any] | None = None) -> Path:
-        """Complete the cache. Labels are sorted, and those that no row has are left out.
+    def close(self, classes: npt.ArrayLike, *, width: int | None = None, notes: dict[str, Any] | None = None) -> Path:
+        """Complete the cache and return its path. Classes are sorted; those without rows are dropped.
 
-        width : columns of sparse rows, where there may be more than were seen.
-        notes : what should be known again when the cache is opened, as JSON: names of columns, say.
+        Parameters
+        ----------
+        classes : array-like
+            The label of each class code.
+        width : int, optional
+            The number of columns of sparse rows, if larger than the largest one seen.
+        notes : dict, optional
+            JSON values to store with the cache, such as names of columns.
         """
         classes = np.asarray(classes)
         if self.rows == 0:
             raise CacheError(self.path, "a cache needs at least one row")
-        if classes.ndim != 1 or classes.dtype.kind not in LABELS or len(classes) < len(self._counts):
-            raise ValueError(f"classes must be {len(self._counts)} numbers or texts, got {classes!r:.80}")
+        if classes.ndim != 1 or classes.dtype.kind not in LABEL_KINDS or len(classes) < len(self._counts):
+            raise ValueError(f"classes must be {len(self._counts)} numbers or strings, got {classes!r:.80}")
         if width is not None and width < self.width:
-            raise ValueError(f"width must be at least the {self.width} columns that came, got {width}")
+            raise ValueError(f"width must be at least {self.width}, the number of columns appended, got {width}")
         counts = np.zeros(len(classes), np.int64)
         counts[: len(self._counts)] = self._counts
         by_label = np.argsort(classes, kind="stable")
         by_label = by_label[counts[by_label] > 0]
         if len(np.unique(classes[by_label])) < len(by_label):
-            raise ValueError("classes must be different from each other")
+            raise ValueError("classes must be distinct")
         width = self.width if width is None or not self.sparse else width
         labels, counts = classes[by_label], counts[by_label]
         header = Header(self.sparse, self.dtype.name, self.rows, width, self.stored, labels, counts, self.key, notes or {})
@@ -129,14 +151,14 @@ class CacheWriter:
             file.flush()
             os.fsync(file.fileno())
             file.close()
-        header.write(self._folder / NAME)
-        for name in (NAME, "."):
+        header.write(self._folder / HEADER_NAME)
+        for name in (HEADER_NAME, "."):
             _fsync(self._folder / name)
         self._put_in_place()
         return self.path
 
     def _finish_labels(self, by_label: Any, two: bool) -> None:
-        """Renumber the codes, where they came in another order, and write the signs of two classes."""
+        """Renumber the codes if the classes were not sorted, and write the signs of two classes."""
         place = np.zeros(int(by_label.max()) + 1, "<i4")
         place[by_label] = np.arange(len(by_label))
         same = bool((place == np.arange(len(place))).all())
@@ -144,9 +166,9 @@ class CacheWriter:
             self._files["signs"] = open(self._folder / "signs.bin", "wb")  # noqa: SIM115
         self._files["codes"].flush()
         with open(self._folder / "codes.bin", "r+b") as file:
-            for start in range(0, self.rows if two or not same else 0, CODES):
+            for start in range(0, self.rows if two or not same else 0, CODES_PER_BLOCK):
                 file.seek(4 * start)
-                codes = place[np.frombuffer(file.read(4 * CODES), "<i4")]
+                codes = place[np.frombuffer(file.read(4 * CODES_PER_BLOCK), "<i4")]
                 file.seek(4 * start)
                 file.write(codes.data)
                 if two:
@@ -155,7 +177,7 @@ class CacheWriter:
     def _put_in_place(self) -> None:
         old = None
         if self.path.exists():
-            check_place(self.path)
+            check_cache_path(self.path)
             old = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
             os.rename(self.path, old)
         try:
@@ -171,9 +193,9 @@ class CacheWriter:
             remove_cache(old)
 
     def abort(self) -> None:
-        """Delete what was written, unless it is complete."""
+        """Delete an incomplete cache."""
         for file in self._files.values():
-            with contextlib.suppress(OSError):  # a full disk is not told twice
+            with contextlib.suppress(OSError):  # a full disk was already reported
                 file.close()
         if self._folder != self.path:
             remove_cache(self._folder)
@@ -191,33 +213,33 @@ class CacheWriter:
         self.abort()
 
 
-def check_place(path: Path) -> None:
-    """Only a cache is ever replaced."""
+def check_cache_path(path: Path) -> None:
+    """Raise CacheError unless a cache can be written here: only an existing cache is ever replaced."""
     if path.exists() or path.is_symlink():
         if not path.is_dir():
-            raise CacheError(path, "there is a file of that name that is not a cache; a cache is a folder")
-        strange = {entry.name for entry in path.iterdir()} - OURS
-        if strange:
-            raise CacheError(path, f"this folder is not a cache: {min(strange)!r} is in it")
+            raise CacheError(path, "a file of this name exists and is not a cache; a cache is a folder")
+        foreign = {entry.name for entry in path.iterdir()} - CACHE_FILES
+        if foreign:
+            raise CacheError(path, f"the folder is not a cache: it contains {min(foreign)!r}")
         if any(path.iterdir()):
             read_header(path)
     elif not path.parent.is_dir():
-        raise CacheError(path, f"there is no folder {str(path.parent)!r} to put the cache in")
+        raise CacheError(path, f"cannot create the cache: the folder {str(path.parent)!r} does not exist")
 
 
 def remove_cache(path: Path) -> None:
-    """Delete the files of a cache, and the folder if nothing else is in it."""
-    for name in sorted(OURS, key=lambda name: name != NAME):  # without its head, what is left is no cache
+    """Delete the files of a cache, and the folder if it is then empty."""
+    for name in sorted(CACHE_FILES, key=lambda name: name != HEADER_NAME):  # the header first: the rest is then not a cache
         (path / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         path.rmdir()
 
 
 def remove_stale(path: Path) -> None:
-    """Delete what writers of this cache left that were killed."""
+    """Delete what killed writers of this cache left behind."""
     for folder in path.parent.glob(f".{_escaped(path.name)}.{'[0-9a-f]' * 12}.part"):
         with contextlib.suppress(OSError):
-            lock = locked(folder)
+            lock = lock_folder(folder)
             if lock is not None:
                 remove_cache(folder)
                 os.close(lock)
@@ -227,8 +249,8 @@ def _escaped(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
-def locked(folder: Path) -> int | None:
-    """A lock on the folder, which ends with the process; OSError where another has it."""
+def lock_folder(folder: Path) -> int | None:
+    """Lock a folder until the process ends; raises OSError if another process holds the lock."""
     if fcntl is None:
         return None
     handle = os.open(folder, os.O_RDONLY)
@@ -250,41 +272,38 @@ def _fsync(path: Path) -> None:
         os.close(handle)
 
 
-# --- Caches that are deleted in the end, whatever happens; what a killed process left is deleted by the next one.
-
-PREFIX = ".rosenblatt-stream."
-
-
 @contextmanager
 def temporary_caches(beside: str | Path | None = None, count: int = 1) -> Iterator[list[Path]]:
-    """Places for some caches: in the folder of the file `beside`, where one may write there, as a system's temporary folder
-    is often in memory; else in the temporary folder.
+    """Paths for temporary caches, which are deleted on exit; a later call deletes those of a killed process.
+
+    They are placed in the folder of the file `beside` if it is writable, since the system's temporary folder is often in
+    memory, else in the temporary folder.
     """
     folder = None if beside is None else Path(beside).resolve().parent
     if folder is None or not os.access(folder, os.W_OK):
         folder = Path(tempfile.gettempdir())
-    _remove_stale(folder)
-    mine = folder / f"{PREFIX}{secrets.token_hex(6)}"
-    mine.mkdir()
-    lock = locked(mine)
+    _remove_stale_temporary(folder)
+    own = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(6)}"
+    own.mkdir()
+    lock = lock_folder(own)
     try:
-        yield [mine / f"cache{number}" for number in range(count)]
+        yield [own / f"cache{number}" for number in range(count)]
     finally:
-        _remove(mine)
+        _remove_temporary(own)
         if lock is not None:
             os.close(lock)
 
 
-def _remove_stale(folder: Path) -> None:
-    for other in folder.glob(f"{PREFIX}{'[0-9a-f]' * 12}"):
-        with contextlib.suppress(OSError):  # where another process is at work in it, or it is not ours
-            lock = locked(other)
+def _remove_stale_temporary(folder: Path) -> None:
+    for other in folder.glob(f"{TEMPORARY_PREFIX}{'[0-9a-f]' * 12}"):
+        with contextlib.suppress(OSError):  # in use by another process, or not accessible
+            lock = lock_folder(other)
             if lock is not None:
-                _remove(other)
+                _remove_temporary(other)
                 os.close(lock)
 
 
-def _remove(folder: Path) -> None:
+def _remove_temporary(folder: Path) -> None:
     for cache in folder.iterdir():
         remove_cache(cache)
     with contextlib.suppress(OSError):

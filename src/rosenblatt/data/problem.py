@@ -1,4 +1,4 @@
-"""The training set, validated once and laid out as the kernels want it: no copy of the rows, one type per kernel."""
+"""The training set in the layout of the kernels: rows without a copy, labels, and the weights that belong to them."""
 
 from __future__ import annotations
 
@@ -7,31 +7,37 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
+from .csr import CSRMatrix
 
 Rows = Dense | CSR
+
+# Values squared at a time by `mean_sqnorm`.
+VALUES_PER_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Pages:
-    """Rows that lie in files on disk: how many to go through before their memory is given back, and how to."""
+    """Memory management of rows that are mapped from files on disk."""
 
-    neighbours: int  # rows in the order of the file
-    scattered: int  # rows from here and there, each of which takes whole pages
-    give_back: Callable[[int, int], None]  # the rows from one to another will not be needed for a while
+    consecutive: int  # rows in file order to visit before their memory is released
+    scattered: int  # the same for rows in random order, each of which loads whole pages
+    give_back: Callable[[int, int], None]  # releases the memory of the rows from `start` to `stop`
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, what their labels ask for, and the constant x_0 put before every row (0: no intercept)."""
+    """Rows, labels, and the constant x_0 prepended to every row (0: no intercept)."""
 
     rows: Rows
     labels: Any  # Binary, Joint or Rest
     x0: float
-    visited: Any | None = None  # the rows that weigh something; None: all of them
+    visited: IntArray | None = None  # the rows of positive weight; None: all of them
     pages: Pages | None = field(default=None, compare=False)  # None: the rows are in memory
 
     @property
@@ -56,24 +62,30 @@ class Problem:
         return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
 
     def give_back(self, start: int = 0, stop: int | None = None) -> None:
-        """These rows will not be needed for a while."""
+        """Release the memory of mapped rows that are not needed for a while."""
         if self.pages is not None:
             self.pages.give_back(start, self.n_rows if stop is None else stop)
 
     def matrix(self, start: int = 0, stop: int | None = None) -> Any:
-        """The rows from `start` to `stop` as an array (a view) or a scipy CSR array."""
+        """The rows from `start` to `stop` as an array (a view) or a SciPy CSR array."""
         stop = self.n_rows if stop is None else min(stop, self.n_rows)
         return rows_as_matrix(self.rows, start, stop)
 
 
 def make_problem(
-    X: Any, codes: Any, n_classes: int, *, multiclass: str = "joint", weights: Any = None, x0: float = 1.0
+    X: Matrix | CSRMatrix,
+    codes: Array,
+    n_classes: int,
+    *,
+    multiclass: str = "joint",
+    weights: Array | None = None,
+    x0: float = 1.0,
 ) -> Problem:
-    """A problem from a C-ordered float array or a CSR matrix and class codes 0..k-1; two classes make it binary."""
+    """A problem from validated rows and class codes 0..k-1; two classes make it binary."""
     c = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     visited = np.flatnonzero(c) if c.size and not c.all() else None
     codes = np.ascontiguousarray(codes, dtype=np.int32)
-    labels: Any
+    labels: Any  # Binary, Joint or Rest
     if n_classes == 2:
         labels = Binary(read_only(_signs(codes == 1)), read_only(c))
     elif multiclass == "joint":
@@ -83,57 +95,53 @@ def make_problem(
     return Problem(make_rows(X), labels, float(x0), visited)
 
 
-def _signs(positive: Any) -> Any:
-    """+1 where true, else -1."""
+def _signs(positive: BoolArray) -> IntArray:
+    """+1 for True, -1 for False."""
     return positive.view(np.int8) * np.int8(2) - np.int8(1)
 
 
-def make_rows(X: Any) -> Rows:
-    if not sp.issparse(X):
-        return Dense(read_only(np.require(X, requirements=["C"])))
-    if not X.has_canonical_format:
-        # Squared norms need each column once; the caller's matrix stays as it is.
-        X = X.copy()
-        X.sum_duplicates()
-    return CSR(read_only(X.data), read_only(X.indices), read_only(X.indptr.astype(np.int64, copy=False)), X.shape[1])
+def make_rows(X: Matrix | CSRMatrix) -> Rows:
+    """Rows as kernels take them: read-only views of an array, a SciPy CSR matrix or a `CSRMatrix`."""
+    if sp.issparse(X):
+        X = CSRMatrix.from_scipy(X)
+    if isinstance(X, CSRMatrix):
+        return CSR(read_only(X.values), read_only(X.indices), read_only(X.indptr), X.width)
+    return Dense(read_only(np.require(X, requirements=["C"])))
 
 
 def rows_width(rows: Rows) -> int:
+    """The number of features."""
     return int(rows.values.shape[1]) if isinstance(rows, Dense) else int(rows.width)
 
 
 def rows_as_matrix(rows: Rows, start: int, stop: int) -> Any:
+    """The rows from `start` to `stop` as an array (a view) or a SciPy CSR array."""
     if isinstance(rows, Dense):
         return rows.values[start:stop]
-    low, high = rows.indptr[start], rows.indptr[stop]
-    parts = (rows.values[low:high], rows.indices[low:high], rows.indptr[start : stop + 1] - low)
-    return sp.csr_array(parts, shape=(stop - start, rows.width), copy=False)
+    return CSRMatrix.from_kernel(rows).slice(start, stop).to_scipy()
 
 
 def some_rows(rows: Rows, start: int, stop: int) -> Rows:
-    """The rows from `start` to `stop` as the kernels want them, without a copy."""
+    """The rows from `start` to `stop` in the layout of the kernels, without a copy."""
     if isinstance(rows, Dense):
         return Dense(rows.values[start:stop])
     return rows._replace(indptr=rows.indptr[start : stop + 1])
 
 
-def take_rows(rows: Rows, wanted: Any) -> Rows:
-    """A container of its own with just the wanted rows."""
+def take_rows(rows: Rows, wanted: Array) -> Rows:
+    """A copy of some rows, given as a mask or as row numbers."""
     if isinstance(rows, Dense):
         return Dense(read_only(rows.values[wanted]))
-    lengths = np.diff(rows.indptr)[wanted]
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    source = np.repeat(rows.indptr[:-1][wanted] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    return CSR(read_only(rows.values[source]), read_only(rows.indices[source]), read_only(indptr), rows.width)
+    return make_rows(CSRMatrix.from_kernel(rows).take(wanted))
 
 
 def mean_sqnorm(problem: Problem) -> float:
     """The mean squared length of the augmented rows."""
-    values, stretch = problem.rows.values.reshape(-1), 1 << 20
+    values = problem.rows.values.reshape(-1)
 
     def squares() -> Iterator[float]:
-        for start in range(0, len(values), stretch):
-            yield float(np.square(values[start : start + stretch], dtype=np.float64).sum())
+        for start in range(0, len(values), VALUES_PER_BLOCK):
+            yield float(np.square(values[start : start + VALUES_PER_BLOCK], dtype=np.float64).sum())
             problem.give_back()
 
     with np.errstate(over="ignore"):
@@ -145,15 +153,15 @@ def mean_sqnorm(problem: Problem) -> float:
 
 
 def read_only(array: Any) -> Any:
-    """A plain read-only view: kernels then see one type, whether the caller's array may be written or not."""
-    plain = type(array) is np.ndarray and array.flags.aligned  # as most are; asking costs more than the view
+    """A plain, aligned, read-only view, so that kernels are compiled for one array type."""
+    plain = type(array) is np.ndarray and array.flags.aligned  # np.require costs more than this check
     view = array.view() if plain else np.require(np.asarray(array), requirements=["A"]).view()
     view.flags.writeable = False
     return view
 
 
-def zero_state(problem: Problem, n_classes: int, dtype: Any = None) -> State:
-    """All-zero weights in the layout of the kernels (see `kernels/rows.py`)."""
+def zero_state(problem: Problem, n_classes: int, dtype: npt.DTypeLike | None = None) -> State:
+    """All-zero weights in the layout of the kernels (see `kernels/linear/rows.py`)."""
     labels, d = problem.labels, problem.n_features
     dtype = problem.rows.values.dtype if dtype is None else dtype
     k = 1 if isinstance(labels, Binary) else n_classes
@@ -162,12 +170,13 @@ def zero_state(problem: Problem, n_classes: int, dtype: Any = None) -> State:
     return State(np.zeros(shape, dtype), np.zeros(k), np.zeros(runs, np.int64), np.zeros(runs), np.zeros(k), float(problem.x0))
 
 
-def heads_of(w: Any, dense: bool) -> Any:
-    """Weights in the kernels' layout for dense or CSR rows, seen as heads x features."""
+def heads_of(w: FloatArray, dense: bool) -> FloatArray:
+    """A view of weights in the layout of the kernels, for dense or CSR rows, as heads x features."""
     return w[None] if w.ndim == 1 else w if dense else w.T
 
 
-def as_heads(w: Any, rows: Rows) -> Any:
+def as_heads(w: FloatArray, rows: Rows) -> FloatArray:
+    """A view of weights in the layout for these rows as heads x features."""
     return heads_of(w, isinstance(rows, Dense))
 
 
@@ -177,8 +186,8 @@ def one_against_rest(problem: Problem, h: int) -> Problem:
     return replace(problem, labels=Binary(read_only(_signs(labels.codes == labels.heads[h])), labels.weights))
 
 
-def pick_heads(state: State, rows: Rows, heads: Any, *, flat: bool = False) -> State:
-    """A copy of the state of some one-vs-rest heads; `flat`: of one head, as a binary state."""
+def pick_heads(state: State, rows: Rows, heads: Array | list[int], *, flat: bool = False) -> State:
+    """A copy of the state of some one-vs-rest heads; with `flat`, of one head, as a binary state."""
     vectors = as_heads(state.w, rows)[heads]
     w = vectors[0] if flat else vectors if isinstance(rows, Dense) else vectors.T
     bias, counts, sqnorms = (getattr(state, name)[heads].copy() for name in ("bias", "counts", "sqnorms"))
@@ -191,5 +200,5 @@ def copy_state(state: State) -> State:
 
 
 def zero_sums(state: State) -> State:
-    """Zeros in float64, in the shape of the weights: room for a sum of moves."""
+    """A state of zeros in float64 in the shape of the weights, to accumulate updates in."""
     return State(np.zeros(state.w.shape), np.zeros_like(state.bias), *state[2:])

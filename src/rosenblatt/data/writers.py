@@ -1,4 +1,4 @@
-"""Rows to svmlight and CSV, a block at a time: what is read back is the same to the last bit."""
+"""Writes rows as svmlight, CSV, JSON lines, npz, Parquet and Arrow; reading them back gives the same bits."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .table import Sparse
+from ..array_types import FloatArray, IntArray
+from .csr import CSRMatrix
 
 ROWS_PER_BLOCK = 1 << 12
-REMEMBERED = 1 << 16  # numbers whose digits are kept: many files have few different ones
-SPECIAL = frozenset('"\r\n')
+MAX_CACHED_NUMBERS = 1 << 16  # numbers whose digits are cached: many files have few distinct ones
+QUOTED_CHARS = frozenset('"\r\n')
 
 
 class _Digits(dict[float, str]):
-    """The shortest digits that give each number back, without the .0 of whole ones.
+    """A cache of the shortest digits that reproduce each number, without the .0 of integers.
 
     >>> digits = _Digits()
     >>> digits[0.1], digits[3.0], digits[-0.0], digits[1e300]
@@ -25,13 +26,15 @@ class _Digits(dict[float, str]):
 
     def __missing__(self, value: float) -> str:
         text = repr(value).removesuffix(".0")
-        if value and len(self) < REMEMBERED:  # 0 and -0 are one key
+        if value and len(self) < MAX_CACHED_NUMBERS:  # 0 and -0 are the same key
             self[value] = text
         return text
 
 
 def write_svmlight(stream: BinaryIO, X: Any, labels: Any, zero_based: bool = False) -> None:
-    """Write rows (a `Sparse`, a SciPy CSR matrix or an array, whose zeros are left out) and labels, which are numbers."""
+    """Write rows (a `CSRMatrix`, a SciPy CSR matrix, or an array, whose zeros are omitted) and numeric labels."""
+    if not isinstance(X, np.ndarray | CSRMatrix):
+        X = CSRMatrix.from_scipy(X)
     digits, base = _Digits(), 0 if zero_based else 1
     numbers = _numbers(labels)
     for start in range(0, len(numbers), ROWS_PER_BLOCK):
@@ -47,18 +50,17 @@ def _numbers(labels: Any) -> Any:
     try:
         return np.asarray(labels, object).astype(np.float64)
     except ValueError as error:
-        raise ValueError(f"labels of an svmlight file are numbers: {error}") from None
+        raise ValueError(f"labels of an svmlight file must be numbers: {error}") from None
 
 
-def _stored(X: Any, start: int, stop: int) -> tuple[Any, Any, Any]:
-    """Values, columns and row ends of some rows."""
+def _stored(X: FloatArray | CSRMatrix, start: int, stop: int) -> tuple[FloatArray, IntArray, IntArray]:
+    """Values, columns and row pointers of some rows."""
     if isinstance(X, np.ndarray):
         rows, columns = np.nonzero(X[start:stop])
         ends = np.searchsorted(rows, np.arange(stop - start + 1))
         return X[start:stop][rows, columns].astype(np.float64), columns, ends
-    values, indptr = X.values if isinstance(X, Sparse) else X.data, np.asarray(X.indptr)
-    first, last = indptr[start], indptr[stop]
-    return values[first:last].astype(np.float64), X.indices[first:last], indptr[start : stop + 1] - first
+    part = X.slice(start, stop)
+    return part.values.astype(np.float64), part.indices, part.indptr
 
 
 def write_csv(
@@ -71,17 +73,17 @@ def write_csv(
     delimiter: str = ",",
     header: bool = True,
 ) -> None:
-    """Write named columns (a sequence of arrays, or one array of rows) and labels, last; missing cells are left empty.
+    """Write named columns (a sequence of arrays, or one array of rows), then the labels; missing cells are empty.
 
-    May be called for one chunk after the other, with `header` for the first.
+    Several chunks may be written one after the other, with `header` for the first.
     """
     if isinstance(columns, np.ndarray) and columns.ndim == 2:
         columns = columns.T
     columns = [*columns] if labels is None else [*columns, np.asarray(labels)]
     line = [*names] if labels is None else [*names, label_name]
     if len(line) != len(columns):
-        raise ValueError(f"there are {len(columns)} columns and {len(line)} names")
-    special = SPECIAL | {delimiter}
+        raise ValueError(f"names must have {len(columns)} entries, one per column, got {len(line)}")
+    special = QUOTED_CHARS | {delimiter}
     if header:
         stream.write((delimiter.join(_quoted(name, special) for name in line) + "\n").encode())
     digits = _Digits()
@@ -100,19 +102,16 @@ def _cells(column: Any, digits: _Digits, special: frozenset[str]) -> list[str]:
 
 
 def _quoted(cell: str, special: frozenset[str]) -> str:
-    """The cell as CSV has it: quoted where it holds a delimiter, a quote, a line end, or blanks at an end."""
+    """The cell in CSV: quoted if it contains a delimiter, a quote or a line end, or starts or ends with a blank."""
     if special.isdisjoint(cell) and cell == cell.strip(" \t"):
         return cell
     return '"' + cell.replace('"', '""') + '"'
 
 
-# --- Rows to JSON lines, npz, Parquet and Arrow: what is read back is the same to the last bit.
-
-
 def write_jsonl(stream: BinaryIO, names: Sequence[str], columns: Any, labels: Any = None, label_name: str = "label") -> None:
-    """Write named columns (a sequence of arrays, or one array of rows) and labels, last; missing cells are null.
+    """Write named columns (a sequence of arrays, or one array of rows), then the labels; missing cells are null.
 
-    May be called for one chunk after the other.
+    Several chunks may be written one after the other.
     """
     keys, arrays = _with_labels(names, columns, labels, label_name)
     for start in range(0, len(arrays[0]) if arrays else 0, ROWS_PER_BLOCK):
@@ -122,9 +121,9 @@ def write_jsonl(stream: BinaryIO, names: Sequence[str], columns: Any, labels: An
 
 
 def write_npz(stream: BinaryIO, X: Any, labels: Any = None) -> None:
-    """Write X and y: a `Sparse`, whose parts are those of SciPy's save_npz, or an array."""
+    """Write X and y; a `CSRMatrix` is written with the parts of SciPy's save_npz."""
     arrays = {} if labels is None else {"y": _plain(labels)}
-    if isinstance(X, Sparse):
+    if isinstance(X, CSRMatrix):
         parts = {"data": X.values, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
         np.savez_compressed(stream, allow_pickle=False, format=np.array(b"csr"), **parts, **arrays)
     else:
@@ -139,7 +138,7 @@ def arrow_table(names: Sequence[str], columns: Any, labels: Any = None, label_na
 
 
 def arrow_writer(stream: BinaryIO, schema: Any, kind: str) -> Any:
-    """A context manager whose `write_table` takes one chunk after the other."""
+    """A context manager with the method `write_table` for one chunk after the other."""
     pa = _pyarrow()
     if kind == "parquet":
         import pyarrow.parquet as pq
@@ -162,7 +161,7 @@ def _with_labels(names: Sequence[str], columns: Any, labels: Any, label_name: st
     arrays = [np.asarray(column) for column in (columns if labels is None else [*columns, labels])]
     keys = [*names] if labels is None else [*names, label_name]
     if len(keys) != len(arrays) or len(set(keys)) < len(keys):
-        raise ValueError(f"there are {len(arrays)} columns and {len(set(keys))} different names")
+        raise ValueError(f"names must be {len(arrays)} distinct strings, one per column, got {len(set(keys))}")
     return keys, arrays
 
 
@@ -170,11 +169,11 @@ def _values(cells: Any) -> list[Any]:
     if cells.dtype.kind != "f":
         return list(cells.tolist())
     numbers = [None if cell != cell else cell for cell in cells.tolist()]
-    # 3, not 3.0: what has only whole numbers shall look like it.
+    # Integers are written as 3, not 3.0.
     return [int(cell) if cell and abs(cell) < 2**53 and cell == int(cell) else cell for cell in numbers]
 
 
 def _plain(cells: Any) -> Any:
-    """An array of one type: strings of objects, where there are no missing ones."""
+    """An array without objects: strings, if no cell is missing."""
     array = np.asarray(cells)
     return array.astype(str) if array.dtype.kind == "O" and all(cell is not None for cell in array) else array

@@ -113,7 +113,7 @@ def squared(problem: Problem, shift: Any) -> Any:
 def _squared_pairs(problem: Problem, m: int) -> Any:
     d, c, n = problem.n_features, problem.labels.weights, problem.n_rows
     gram = np.zeros((d, d))
-    size = n if problem.pages is None else problem.pages.neighbours
+    size = n if problem.pages is None else problem.pages.consecutive
     for start in range(0, n, size):
         stop = min(start + size, n)
         add_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)

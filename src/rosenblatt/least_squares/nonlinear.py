@@ -193,7 +193,7 @@ def _lbfgs(descent: Descent, v: Any, tol: float, most: int) -> tuple[Any, Stop, 
 
 def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
     """The rows as they are, or as many at a time as should be in memory."""
-    size = problem.n_rows if problem.pages is None else problem.pages.neighbours
+    size = problem.n_rows if problem.pages is None else problem.pages.consecutive
     for start in range(0, problem.n_rows, size):
         some, labels = slice(start, min(start + size, problem.n_rows)), problem.labels
         part = Binary(labels.signs[some], labels.weights[some])

@@ -1,9 +1,20 @@
-"""A fresh filter, measured on mail as it comes: what it says of each message, before it learns it."""
+"""Evaluation of a new filter in the protocol of TREC's spam tracks: every message is classified, then learned.
+
+Protocol   messages come in order; the filter scores each, and gets its label at once or `delay` messages later
+Figures    hm: share of ham called spam;  sm: share of spam called ham;
+           lam = logistic((logit hm + logit sm) / 2), which a shift of the threshold hardly changes;
+           1 - AUC: the probability that a ham scores above a spam, ties counting half, which does not depend on a threshold
+Reference  G. Cormack and T. Lynam, TREC 2005 spam track overview, NIST SP 500-266, 2005; "near error" is the thick threshold
+           of D. Sculley and G. Wachman, Relaxed online SVMs for spam filtering, SIGIR 2007.
+
+The order of messages comes from TREC's index files (`read_index`) or from the dates in their headers (`chronological`).
+"""
 
 from __future__ import annotations
 
 import calendar
 import math
+import os
 import re
 from collections import deque
 from collections.abc import Iterable
@@ -11,27 +22,25 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from ..array_types import BoolArray, FloatArray, IntArray
 from .features import columns_of
 from .message.message import Message
 from .store.state import Lesson, Settings, State
 
-# --- How a filter is judged: as TREC's spam tracks did, every message is classified before it is learnt.
-#
-# Protocol   messages come in order; the filter gives each a score, and is told the truth at once or `delay` messages later
-# Figures    hm: share of ham called spam;  sm: share of spam called ham;
-#            lam = logistic((logit hm + logit sm) / 2), which no shift of the threshold helps much;
-#            1 - AUC: the chance that a ham scores above a spam, ties counting half, which knows of no threshold
-# Reference  G. Cormack and T. Lynam, TREC 2005 spam track overview, NIST SP 500-266, 2005; "near error" is the thick threshold
-#            of D. Sculley and G. Wachman, Relaxed online SVMs for spam filtering, SIGIR 2007.
-
 TRAIN = ("all", "error", "near")
-BAND = 0.5  # of scores about the boundary that are near errors; the learner itself leaves alone what is beyond 1
-CELLS = 4_000_000  # of a block of resamples
+BAND = 0.5  # scores within this distance of the threshold are near errors; the learner ignores messages beyond 1
+CELLS_PER_BLOCK = 4_000_000  # size of a block of resamples
+LABELS = ("spam", "unsure", "ham")
+MAX_HEADER_BYTES = 65_536  # bytes in which date headers are searched
+_RECEIVED = re.compile(rb"^received:((?:[^\n]*\n[ \t])*[^\n]*)", re.I | re.M)
+_DATE = re.compile(rb"^date:([^\n]*)", re.I | re.M)
+_BLANK = re.compile(rb"\r?\n\r?\n")
 
 
 class Learns(Protocol):
-    """What can be judged: a score over `threshold` leans to spam; `learn` gives the score from before."""
+    """A learner that can be evaluated: a score above `threshold` leans to spam."""
 
     def score(self, message: Any, /) -> float: ...
 
@@ -46,11 +55,11 @@ def run(
     train: str = "all",
     band: float = BAND,
     threshold: float = 0.0,
-) -> tuple[Any, Any]:
-    """The scores of the messages in order, each from before the message was learnt, and whether they were spam.
+) -> tuple[FloatArray, BoolArray]:
+    """(scores, spam): the score of each message before it was learned, and whether it was spam.
 
-    Which messages are learnt is decided by the score at that time: `train` is "all", "error" (those on the wrong side of
-    `threshold`) or "near" (those too that are on the right side by less than `band`).
+    `train` selects the messages that are learned, by their scores: "all"; "error", those on the wrong side of `threshold`;
+    or "near", also those within `band` on the right side.
     """
     if train not in TRAIN:
         raise ValueError(f"train must be one of {', '.join(TRAIN)}, got {train!r}")
@@ -69,7 +78,7 @@ def run(
         waiting.append((message, bool(spam), not right or abs(beyond) < near))
         if len(waiting) > delay:
             _learn(learner, *waiting.popleft())
-    while waiting:  # so that the filter has learnt the same messages in the end, whatever the delay
+    while waiting:  # so that all messages are learned in the end, whatever the delay
         _learn(learner, *waiting.popleft())
     return np.array(scores), np.array(truth, bool)
 
@@ -80,13 +89,15 @@ def _learn(learner: Learns, message: Any, spam: bool, wanted: bool) -> None:
 
 
 class Interval(NamedTuple):
+    """A value with its 95 % interval."""
+
     value: float
     low: float
     high: float
 
 
 class Figures(NamedTuple):
-    """All in percent, with the interval that 95 % of resamples lie in."""
+    """The figures in percent, each with the interval of 95 % of the resamples."""
 
     ham: int
     spam: int
@@ -96,16 +107,18 @@ class Figures(NamedTuple):
     auc: Interval  # 100 (1 - AUC)
 
 
-def figures(scores: Any, spam: Any, *, threshold: float = 0.0, resamples: int = 1000, seed: int = 0) -> Figures:
-    """The four figures of scores; the bootstrap draws as many ham among ham and spam among spam.
+def figures(
+    scores: npt.ArrayLike, spam: npt.ArrayLike, *, threshold: float = 0.0, resamples: int = 1000, seed: int = 0
+) -> Figures:
+    """The four figures; the bootstrap resamples ham among ham and spam among spam.
 
-    What all messages of a side share, all resamples do, and they show no spread. There the ends are exact binomial bounds, the
-    "rule of three":
-    hm, sm   where none of n is wrong, from 0 to 1 - 0.05^(1/n); where all are, from 0.05^(1/n) to 1
-    lam      where that is so of hm or sm, the logistic averages of the lower and of the upper ends of both
-    1 - AUC  where no pair is in wrong order, from 0 to 1 - 0.05^(1/n) of the smaller side's n, of which one wrong message puts
-             1/n of the pairs in wrong order at most; where all are, from 0.05^(1/n) to 1
-    NaN where there is no ham or no spam.
+    If all messages of a class are right, or all wrong, they are so in every resample, which shows no spread. The ends are then
+    exact binomial bounds, the "rule of three":
+    hm, sm   if none of n is wrong, from 0 to 1 - 0.05^(1/n); if all are, from 0.05^(1/n) to 1
+    lam      if that is so of hm or sm, the logistic averages of the lower and of the upper ends of both
+    1 - AUC  if no pair is in wrong order, from 0 to 1 - 0.05^(1/n) with n of the smaller class, of which one wrong message puts
+             at most 1/n of the pairs in wrong order; if all are, from 0.05^(1/n) to 1
+    NaN if there is no ham or no spam.
     """
     scores, spam = np.asarray(scores, float), np.asarray(spam, bool)
     steps = np.unique(scores, return_inverse=True)[1]
@@ -121,7 +134,7 @@ def figures(scores: Any, spam: Any, *, threshold: float = 0.0, resamples: int = 
         )
         return Figures(n_ham, n_spam, hm, sm, nothing, nothing)
     random, drawn = np.random.default_rng(seed), []
-    block = max(1, CELLS // len(called))
+    block = max(1, CELLS_PER_BLOCK // len(called))
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
         of_ham, of_spam = (_drawn(random, steps[side], size, len(called)) for side in (~spam, spam))
@@ -135,13 +148,13 @@ def figures(scores: Any, spam: Any, *, threshold: float = 0.0, resamples: int = 
     return Figures(n_ham, n_spam, hm, sm, lam, _at_ends(auc, min(n_ham, n_spam)))
 
 
-def _drawn(random: Any, steps: Any, size: int, width: int) -> Any:
-    """For each of `size` resamples of as many messages, how many are at each score."""
+def _drawn(random: np.random.Generator, steps: IntArray, size: int, width: int) -> IntArray:
+    """The number of messages at each score, for each of `size` resamples."""
     places = steps[random.integers(0, len(steps), (size, len(steps)))] + width * np.arange(size)[:, None]
     return np.bincount(places.ravel(), minlength=size * width).reshape(size, width)
 
 
-def _counted(ham_at: Any, spam_at: Any, called: Any) -> Any:
+def _counted(ham_at: IntArray, spam_at: IntArray, called: BoolArray) -> FloatArray:
     """hm, sm, lam and 1 - AUC in percent, for every row of counts of ham and spam at ascending scores."""
     n_ham, n_spam = ham_at.sum(axis=1), spam_at.sum(axis=1)
     lost, passed = ham_at[:, called].sum(axis=1), spam_at[:, ~called].sum(axis=1)
@@ -152,7 +165,7 @@ def _counted(ham_at: Any, spam_at: Any, called: Any) -> Any:
 
 
 def _logit(wrong: Any, of: Any) -> Any:
-    """Of a share; none and all are taken as half a message from there, as their logits are infinite."""
+    """The logit of a share; 0 and 1 are moved by half a message, since their logits are infinite."""
     wrong = np.clip(wrong, 0.5, of - 0.5)
     return np.log(wrong / (of - wrong))
 
@@ -165,18 +178,19 @@ def _averaged(hm: float, n_ham: int, sm: float, n_spam: int) -> float:
     return float(100.0 * _logistic_average(hm * n_ham / 100.0, n_ham, sm * n_spam / 100.0, n_spam))
 
 
-def _share(wrong: int, of: int, drawn: Any) -> Interval:
+def _share(wrong: int, of: int, drawn: FloatArray) -> Interval:
     return _at_ends(Interval(100.0 * wrong / of, *_middle(drawn)), of)
 
 
 def _at_ends(share: Interval, of: int) -> Interval:
-    """Nothing wrong among `of` messages is not that nothing can be, and all wrong is not that all must be."""
+    """Exact binomial bounds where none or all of the messages are wrong."""
     if share.value == 0.0:
         return share._replace(low=0.0, high=100.0 * (1.0 - 0.05 ** (1.0 / of)))
     return share if share.value < 100.0 else share._replace(low=100.0 * 0.05 ** (1.0 / of), high=100.0)
 
 
-def _middle(drawn: Any) -> tuple[float, float]:
+def _middle(drawn: FloatArray) -> tuple[float, float]:
+    """The 2.5 % and 97.5 % quantiles."""
     if not len(drawn):
         return math.nan, math.nan
     low, high = np.quantile(drawn, (0.025, 0.975))
@@ -184,7 +198,7 @@ def _middle(drawn: Any) -> tuple[float, float]:
 
 
 class Point(NamedTuple):
-    """Percent over the first `messages` messages; NaN where they have no ham or no spam."""
+    """Figures in percent over the first `messages` messages; NaN if they have no ham or no spam."""
 
     messages: int
     hm: float
@@ -192,8 +206,8 @@ class Point(NamedTuple):
     auc: float
 
 
-def curve(scores: Any, spam: Any, *, threshold: float = 0.0, points: int = 60) -> list[Point]:
-    """How the figures came about: over ever longer beginnings of the run, their lengths in steps of one ratio."""
+def curve(scores: FloatArray, spam: BoolArray, *, threshold: float = 0.0, points: int = 60) -> list[Point]:
+    """The learning curve: figures over prefixes of the run, whose lengths grow geometrically."""
     n = len(scores)
     if not n:
         return []
@@ -202,19 +216,19 @@ def curve(scores: Any, spam: Any, *, threshold: float = 0.0, points: int = 60) -
     return [Point(int(m), f.hm.value, f.sm.value, f.auc.value) for m, f in zip(lengths, found, strict=True)]
 
 
-# ---
-
-LABELS = ("spam", "unsure", "ham")
+# --- evaluation of a filter ---------------------------------------------------------------------------------------------------
 
 
 class Evaluation(NamedTuple):
-    scores: Any
-    spam: Any
-    verdicts: Any  # positions in LABELS
-    figures: Figures  # where a score over 0 is spam
+    """The result of `evaluate`."""
+
+    scores: FloatArray
+    spam: BoolArray
+    verdicts: IntArray  # positions in LABELS
+    figures: Figures  # with the threshold 0
 
     def table(self) -> dict[str, dict[str, int]]:
-        """How many ham and spam got which verdict, with the thresholds that the filter had set itself by then."""
+        """The number of ham and spam by verdict, with the thresholds of the filter at the time."""
         sides = (("ham", ~self.spam), ("spam", self.spam))
         return {side: {label: int((self.verdicts[of] == k).sum()) for k, label in enumerate(LABELS)} for side, of in sides}
 
@@ -228,15 +242,15 @@ def evaluate(
     band: float = BAND,
     seed: int = 0,
 ) -> Evaluation:
-    """Classify, then learn; see `trec.run` for `delay`, `train` and `band`."""
-    judged = _Judged(State(settings or Settings()))
-    stream = (((message, columns_of(message, judged.state.settings.bits)), spam) for message, spam in messages)
-    scores, spam = run(stream, judged, delay=delay, train=train, band=band)
-    return Evaluation(scores, spam, np.array(judged.verdicts, np.int8), figures(scores, spam, seed=seed))
+    """Classify and then learn each message; see `run` for `delay`, `train` and `band`."""
+    recorded = _RecordedState(State(settings or Settings()))
+    stream = (((message, columns_of(message, recorded.state.settings.bits)), spam) for message, spam in messages)
+    scores, spam = run(stream, recorded, delay=delay, train=train, band=band)
+    return Evaluation(scores, spam, np.array(recorded.verdicts, np.int8), figures(scores, spam, seed=seed))
 
 
-class _Judged:
-    """A filter's state as `trec.run` wants it; remembers its verdicts."""
+class _RecordedState:
+    """The state of a filter as `run` needs it; records the verdicts."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -252,16 +266,11 @@ class _Judged:
         self.state.learn_columns([lesson], np.array([0, len(message[1])]), message[1])
 
 
-# --- Which messages there are and in which order they came: TREC's index files, and the dates of headers.
-
-HEAD = 65_536  # bytes in which headers are looked for
-_RECEIVED = re.compile(rb"^received:((?:[^\n]*\n[ \t])*[^\n]*)", re.I | re.M)
-_DATE = re.compile(rb"^date:([^\n]*)", re.I | re.M)
-_BLANK = re.compile(rb"\r?\n\r?\n")
+# --- order of messages --------------------------------------------------------------------------------------------------------
 
 
-def read_index(path: Any) -> list[tuple[Path, bool]]:
-    """The messages of an index of TREC's, lines `spam ../data/inmail.1`, in its order; paths start at the index's folder."""
+def read_index(path: str | os.PathLike[str]) -> list[tuple[Path, bool]]:
+    """The messages of a TREC index, lines `spam ../data/inmail.1`, in order; paths are relative to the folder of the index."""
     path = Path(path)
     found = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(), 1):
@@ -269,20 +278,20 @@ def read_index(path: Any) -> list[tuple[Path, bool]]:
             continue
         label, _, name = line.strip().partition(" ")
         if label.lower() not in ("spam", "ham") or not name.strip():
-            raise ValueError(f"line {number} of {path} must be `spam PATH` or `ham PATH`, got {line[:60]!r}")
+            raise ValueError(f"{path}: line {number} must be `spam PATH` or `ham PATH`, got {line[:60]!r}")
         found.append((path.parent / name.strip(), label.lower() == "spam"))
     return found
 
 
 def sent(raw: bytes) -> float:
-    """When a mail came, in seconds of Unix; infinity where it does not say.
+    """The time of a mail in Unix seconds, or infinity if it has none.
 
-    By the uppermost `Received`, which the reader's own server wrote, else by `Date`, which the sender chose.
+    It comes from the topmost `Received` header, which the receiving server wrote, else from `Date`, which the sender chose.
 
     >>> sent(b"Date: Thu, 1 Jan 1970 01:00:00 +0100\\n\\nHello")
     0.0
     """
-    head = _BLANK.split(raw[:HEAD], maxsplit=1)[0]
+    head = _BLANK.split(raw[:MAX_HEADER_BYTES], maxsplit=1)[0]
     received, date = _RECEIVED.search(head), _DATE.search(head)
     for text in (received[1].rpartition(b";")[2] if received else b"", date[1] if date else b""):
         when = _seconds(text.decode("latin-1"))
@@ -302,5 +311,5 @@ def _seconds(text: str) -> float | None:
 
 
 def chronological(messages: Iterable[tuple[str, bytes, bool]]) -> list[tuple[str, bytes, bool]]:
-    """Messages (name, raw, spam) in the order in which they came; at the same second by name, and without a date at the end."""
+    """Messages (name, raw, spam) by time, then by name; those without a date come last."""
     return sorted(messages, key=lambda message: (sent(message[1]), message[0]))

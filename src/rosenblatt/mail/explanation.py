@@ -1,34 +1,45 @@
-"""Why: what each feature of a mail added to its score, and the features that say most."""
+"""Explanations: the contribution of each feature or word to the score of a mail, and the heaviest features of a filter.
+
+`reasons_of` lists features, `words_of` words. A feature touches words: the feature of a word touches the word, a pair both
+words, a gram the words that it overlaps, a header line the words in it. A feature that touches no word counts as a word of its
+own. The weight of a feature is shared evenly by its places in the mail, and at each place by the words that it touches, so that
+the contributions of all words add up to the score.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .features import WIDTH, WORD, Kind, columns_of, kinds_of, named_columns
+from ..array_types import FloatArray, IntArray
+from .features import GRAM_BYTES, WORD, Kind, columns_of, kinds_of, named_columns
 from .message.message import Message
 from .verdict import Reason
 
-# --- Which words of a mail its features touch, so that what they add to a score can be told word by word.
-#
-# A word's own feature touches the word; a pair of words both; a stretch of letters the words that it overlaps; a line of a
-# header the words in it. What touches no word stands for itself. A feature's weight is shared evenly by its places in the
-# mail, and at each of them by the words that it touches: so all words together have all of it.
+CANDIDATES_PER_REASON = 8  # features that are examined for each distinct one to be shown
+WORD_PREFERENCE = 1.25  # factor by which words are preferred to grams of similar weight
+NAME_SEARCH_S = 3.0  # seconds to search the log for names of columns
+
+
+# --- which words the features of a mail touch ------------------------------------------------------------------------------
 
 
 class Traces(NamedTuple):
-    hashes: Any  # of a feature, once for each word that it touches,
-    owners: Any  # which word that is: a place in names,
-    shares: Any  # and what part of it the word has
+    """Features and the words that they touch, one entry for each such pair."""
+
+    hashes: IntArray  # of the feature
+    owners: IntArray  # the word, as a position in `names`
+    shares: FloatArray  # the share of the feature that belongs to the word
     names: list[Callable[[], str]]
 
 
 def traces_of(message: Message) -> Traces:
-    found = _Found()
+    """The words that each feature of a message touches."""
+    found = _TraceBuilder()
     kinds = kinds_of(message)
     for kind in kinds:
         if kind.field == "headers":
@@ -38,17 +49,17 @@ def traces_of(message: Message) -> Traces:
     return found.traces()
 
 
-class _Found:
+class _TraceBuilder:
     def __init__(self) -> None:
         self.names: list[Callable[[], str]] = []
-        self.parts: list[tuple[Any, Any, Any]] = [(np.zeros(0, np.uint32), np.zeros(0, np.int64), np.zeros(0))]
+        self.parts: list[tuple[IntArray, IntArray, FloatArray]] = [(np.zeros(0, np.uint32), np.zeros(0, np.int64), np.zeros(0))]
 
     def traces(self) -> Traces:
         hashes, owners, shares = (np.concatenate(each) for each in zip(*self.parts, strict=True))
         return Traces(hashes, owners, shares, self.names)
 
     def add_field(self, words: Kind, kinds: Iterator[Kind]) -> None:
-        """The words of a field, the pairs, if it has some, and the stretches of letters."""
+        """Add the words of a field, its pairs, if any, and its grams."""
         owners = self._owners(words, words.tokens)
         self._add(words.hashes, owners)
         grams = next(kinds)
@@ -57,11 +68,11 @@ class _Found:
             self._add(np.repeat(pairs.hashes, 2), np.stack([owners[:-1], owners[1:]], axis=1).ravel(), 0.5)
         self._add_grams(grams, owners)
 
-    def _add_grams(self, grams: Kind, owners: Any) -> None:
+    def _add_grams(self, grams: Kind, owners: IntArray) -> None:
         assert isinstance(grams.tokens, bytes)
         spans = np.array([word.span() for word in WORD.finditer(grams.tokens)], np.int64).reshape(-1, 2)
         first = np.searchsorted(spans[:, 1], grams.places, side="right")
-        touched = np.searchsorted(spans[:, 0], np.asarray(grams.places) + WIDTH, side="left") - first
+        touched = np.searchsorted(spans[:, 0], np.asarray(grams.places) + GRAM_BYTES, side="left") - first
         which = np.repeat(first - np.cumsum(touched) + touched, touched) + np.arange(int(touched.sum()))
         self._add(np.repeat(grams.hashes, touched), owners[which], np.repeat(1.0 / np.maximum(touched, 1), touched))
         alone = np.flatnonzero(touched == 0)
@@ -77,8 +88,8 @@ class _Found:
             self._add(np.repeat(lines.hashes[number], len(own)), own, 1.0 / len(own))
             at += held
 
-    def _owners(self, kind: Kind, tokens: Any, places: Any = None) -> Any:
-        """Places in `names` of what features stand for; the same token has the same one."""
+    def _owners(self, kind: Kind, tokens: Sequence[Any], places: Iterable[int] | None = None) -> IntArray:
+        """Positions in `names` of tokens; equal tokens share one."""
         known: dict[Any, int] = {}
         for at, token in zip(range(len(tokens)) if places is None else places, tokens, strict=True):
             if token not in known:
@@ -86,37 +97,36 @@ class _Found:
                 self.names.append(lambda kind=kind, at=int(at): kind.name(at))  # type: ignore[misc]
         return np.array([known[token] for token in tokens], np.int64)
 
-    def _add(self, hashes: Any, owners: Any, share: Any = 1.0) -> None:
+    def _add(self, hashes: IntArray, owners: IntArray, share: float | FloatArray = 1.0) -> None:
         self.parts.append((hashes, owners, np.broadcast_to(share, len(owners))))
 
 
-# ---
-
-LOOKED = 8  # times as many reasons as are wanted are looked at, for those that say something of their own
-WORDS_FIRST = 1.25
-PATIENCE = 3.0  # seconds to look for names in the log
+# --- contributions to the score of a mail -----------------------------------------------------------------------------------
 
 
-def reasons_of(message: Message, columns: Any, weights: Any, bits: int, n: int | None) -> list[Reason]:
-    """Every feature of a mail and what it added, the largest first; all of them add up to the score."""
+def reasons_of(message: Message, columns: IntArray, weights: FloatArray, bits: int, n: int | None) -> list[Reason]:
+    """The n heaviest features of a mail with their contributions; with n=None they add up to the score."""
     order = np.argsort(-abs(weights), kind="stable")[: len(columns) if n is None else n]
     names, share = named_columns(message, bits, np.sort(columns[order])), 1.0 / sqrt(max(1, len(columns)))
     return [Reason(_name(names, int(columns[at])), float(weights[at]) * share) for at in order.tolist()]
 
 
-def words_of(message: Message, columns: Any, weights: Any, bits: int, n: int | None) -> list[Reason]:
-    """Every word of a mail and what the features that touch it added, the largest first; all of them add up to the score."""
+def words_of(message: Message, columns: IntArray, weights: FloatArray, bits: int, n: int | None) -> list[Reason]:
+    """The n heaviest words of a mail with their contributions; with n=None they add up to the score."""
     found = traces_of(message)
     at = np.searchsorted(columns, found.hashes & np.uint32((1 << bits) - 1))
-    # A feature may stand in several places, and several features in one column: each has its part of the column's weight.
+    # A feature may occur several times, and several features may share a column: each gets its share of the column's weight.
     parts = found.shares / np.maximum(np.bincount(at, found.shares, len(columns)), 1e-300)[at]
     added = np.bincount(found.owners, weights[at].astype(np.float64) * parts, len(found.names)) / sqrt(max(1, len(columns)))
     order = np.argsort(-abs(added), kind="stable")[:n]
     return [Reason(found.names[owner](), float(added[owner])) for owner in order.tolist()]
 
 
-def extremes(weights: Any, n: int) -> tuple[Any, Any]:
-    """The columns of the n largest weights over 0 and of the n smallest under 0, the largest first."""
+# --- the heaviest features of a filter --------------------------------------------------------------------------------------
+
+
+def extremes(weights: FloatArray, n: int) -> tuple[IntArray, IntArray]:
+    """The columns of the n largest positive and of the n largest negative weights, the heaviest first."""
     found = []
     for side in (-weights, weights):
         some = np.argpartition(side, min(n, len(side) - 1))[:n]
@@ -125,10 +135,12 @@ def extremes(weights: Any, n: int) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def names_in(messages: Iterable[Message], wanted: Any, bits: int, patience: float = PATIENCE) -> dict[int, str]:
-    """What columns stand for, from messages that have them; nothing for those that no message has."""
+def names_in(
+    messages: Iterable[Message], wanted: IntArray | list[int], bits: int, seconds: float = NAME_SEARCH_S
+) -> dict[int, str]:
+    """The names of columns, from messages that have them, as far as they are found within `seconds`."""
     names: dict[int, str] = {}
-    missing, until = np.sort(np.asarray(wanted)), time.monotonic() + patience
+    missing, until = np.sort(np.asarray(wanted)), time.monotonic() + seconds
     for message in messages:
         if not len(missing) or time.monotonic() > until:
             break
@@ -141,31 +153,32 @@ def names_in(messages: Iterable[Message], wanted: Any, bits: int, patience: floa
     return names
 
 
-def telling(reasons: list[Reason], n: int) -> list[Reason]:
-    """The n weightiest that say something of their own: no pieces with three letters of one that is there, no pairs with it.
-    Words come before pieces that weigh as much or little more.
+def distinct(reasons: list[Reason], n: int) -> list[Reason]:
+    """The n heaviest reasons without repetitions: no gram that shares three letters with a listed word, no pair that has one.
+    A word is preferred to a gram of similar weight.
 
     >>> some = [Reason('body: ~"lick "', 0.45), Reason('body: "click"', 0.4), Reason('body: "click here"', 0.3)]
-    >>> telling(some + [Reason('subject: ~"lick "', 0.2)], 3)
+    >>> distinct(some + [Reason('subject: ~"lick "', 0.2)], 3)
     [Reason(name='body: "click"', weight=0.4), Reason(name='subject: ~"lick "', weight=0.2)]
     """
     kept: list[Reason] = []
     texts: dict[str, list[str]] = {}
-    for reason in sorted(reasons, key=lambda reason: -abs(reason.weight) * (1.0 if ': ~"' in reason.name else WORDS_FIRST)):
+    for reason in sorted(reasons, key=lambda reason: -abs(reason.weight) * (1.0 if ': ~"' in reason.name else WORD_PREFERENCE)):
         if len(kept) == n:
             break
         field, _, quoted = reason.name.partition(": ")
-        text, said = quoted.lstrip("~").strip('"').strip(), texts.setdefault(field, [])
+        text, others = quoted.lstrip("~").strip('"').strip(), texts.setdefault(field, [])
         pieces = [text[k : k + 3] for k in range(max(1, len(text) - 2))] if quoted.startswith("~") else [text]
-        if not any(piece in f" {other} " for piece in pieces for other in said) and not any(
-            f" {other} " in f" {text} " for other in said
+        if not any(piece in f" {other} " for piece in pieces for other in others) and not any(
+            f" {other} " in f" {text} " for other in others
         ):
-            said.append(text)
+            others.append(text)
             kept.append(reason)
     return sorted(kept, key=lambda reason: -abs(reason.weight))
 
 
-def listed(columns: Any, weights: Any, names: dict[int, str]) -> list[Reason]:
+def listed(columns: IntArray, weights: Mapping[int, float], names: dict[int, str]) -> list[Reason]:
+    """Columns with their names and weights."""
     return [Reason(_name(names, column), float(weights[column])) for column in columns.tolist()]
 
 

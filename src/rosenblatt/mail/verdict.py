@@ -1,34 +1,86 @@
-"""What the filter says about one mail."""
+"""Verdicts about mails, the reasons for them, and the calibration that turns scores into both.
+
+The calibration uses the scores that messages had just before they were learned.
+
+Probability  P(spam | s) = 1 / (1 + exp(-(slope s + offset))), the maximum of the likelihood with Platt's targets: spam counts
+             as (n+ + 1)/(n+ + 2) spam and ham as 1/(n- + 2), so that few messages give no certainty
+Thresholds   with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j
+Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most,
+             whatever the distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
+             extrapolated beyond s_1 as an exponential one, long where there are few messages.
+Errors       A filter that learns only its errors sees only scores on the wrong side of 0: a sigmoid fitted to them would fall,
+             and shares of all ham are unknown. Then the odds are e^(slope s), and with scores spread evenly around 0 an error
+             has the mean size pi^2 / (12 ln 2 slope), which gives the slope. The thresholds are those that a share of
+             ham_loss / ASSUMED_HAM_ERRORS of the errors exceeds. That assumes how rare errors are; nothing is guaranteed. The
+             same is done where scores do not separate the classes at all.
+Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; H.-T. Lin, C.-J. Lin and R. C. Weng, A note on
+             Platt's probabilistic outputs, Machine Learning 68, 2007 (the Newton steps); V. Vovk, A. Gammerman and G. Shafer,
+             Algorithmic Learning in a Random World, 2005 (the guarantee).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from math import ceil, exp, floor, inf, log, pi
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ..array_types import BoolArray, FloatArray
+
 _UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+\u00a1-\U0010ffff-]+")
-MOST_NAME = 60  # columns
+MAX_NAME_COLUMNS = 60  # of a feature in a header
+
+SPAM_LOSS = 0.01  # the share of spam that may be called ham
+HAM_ODDS = 3.0  # least odds of ham for the verdict ham, so that a mail without known features is unsure
+# Before the first message only the margin of the learner is known: the prior is one spam at score 1 and one ham at -1,
+MARGIN = 1.0
+# and PRIOR_TAIL_COUNT scores that exceed the others by PRIOR_TAIL_MEAN on average.
+PRIOR_TAIL_COUNT, PRIOR_TAIL_MEAN = 5.0, 0.25
+MAX_SCORE, MIN_STEP = 1e6, 1e-9  # scores are clipped to the first; a threshold lies the second above a score
+# Where only errors are learned: the assumed shares of errors among ham and spam (1.2 % and 6.8 % in SpamAssassin's corpus), and
+# the least excess of errors over other messages for that assumption.
+ASSUMED_HAM_ERRORS, ASSUMED_SPAM_ERRORS, MIN_EXCESS_ERRORS = 0.01, 0.1, 10
+
+Label = Literal["spam", "ham", "unsure"]
 
 
 class Verdict(NamedTuple):
-    label: str  # "spam", "ham" or "unsure"
-    score: float  # of the learner: over 0 leans to spam
-    probability: float  # of spam, calibrated on what the filter thought of messages before it learnt them
+    """The verdict of a filter about one mail.
+
+    Attributes
+    ----------
+    label : {"spam", "ham", "unsure"}
+        The decision.
+    score : float
+        The score of the learner; a positive one leans to spam.
+    probability : float
+        The calibrated probability of spam.
+    """
+
+    label: Label
+    score: float
+    probability: float
 
 
 class Reason(NamedTuple):
-    """One feature of a mail and what it added to the score."""
+    """One feature or word of a mail and its contribution to the score.
+
+    Attributes
+    ----------
+    name : str
+        The feature, such as `body: "free"`; names of letter sequences have ~ before the quotes.
+    weight : float
+        The contribution; a positive one counts for spam.
+    """
 
     name: str
-    weight: float  # over 0 speaks for spam
+    weight: float
 
 
 def symbols(reasons: Sequence[Reason]) -> str:
-    """Names of features as SpamAssassin writes names of tests: no blanks, no commas; ASCII, with other letters escaped
-    as in Python.
+    """Names of features in the format of SpamAssassin's tests: ASCII without spaces and commas; other letters are escaped.
 
     >>> symbols([Reason('body: "free money"', 0.5), Reason('subject: "caf\\u00e9, now"', -0.1)])
     'body:free_money,subject:caf\\\\xe9_now'
@@ -38,17 +90,17 @@ def symbols(reasons: Sequence[Reason]) -> str:
 
 
 def _ascii(name: str) -> str:
-    """The beginning of it that has room, no letter of it in part."""
+    """The first MAX_NAME_COLUMNS columns of an escaped name; no escape is cut."""
     kept = ""
-    for letter in name[:MOST_NAME]:
+    for letter in name[:MAX_NAME_COLUMNS]:
         kept += letter.encode("ascii", "backslashreplace").decode()
-        if len(kept) > MOST_NAME:
+        if len(kept) > MAX_NAME_COLUMNS:
             return kept[: -len(letter.encode("ascii", "backslashreplace"))]
     return kept
 
 
 def supporting(label: str, reasons: Sequence[Reason]) -> list[Reason]:
-    """Those that speak for a verdict; all, where it is unsure.
+    """The reasons that support a verdict; all of them if it is unsure.
 
     >>> supporting("spam", [Reason('body: "free"', 0.5), Reason('body: "lunch"', -0.1)])
     [Reason(name='body: "free"', weight=0.5)]
@@ -58,7 +110,7 @@ def supporting(label: str, reasons: Sequence[Reason]) -> list[Reason]:
 
 
 def header_value(verdict: Verdict, reasons: Sequence[Reason]) -> str:
-    """What `X-Rosenblatt` says.
+    """The value of the header `X-Rosenblatt`.
 
     >>> header_value(Verdict("spam", 1.25, 0.98), [Reason('body: "free"', 0.5)])
     'spam; score=1.2500; probability=0.9800; reasons=body:free'
@@ -67,86 +119,98 @@ def header_value(verdict: Verdict, reasons: Sequence[Reason]) -> str:
     return f"{label}; score={score:.4f}; probability={probability:.4f}; reasons={symbols(supporting(label, reasons))}"
 
 
-# --- Scores to probabilities and to a verdict, from what the filter thought of each message before it learnt it.
-#
-# Probability  P(spam | s) = 1 / (1 + exp(-(slope s + offset))), the maximum of the likelihood with Platt's targets: spam
-#              counts as (n+ + 1)/(n+ + 2) spam and ham as 1/(n- + 2), so that few messages make nobody sure
-# Thresholds   with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j
-# Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most,
-#              whatever the distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
-#              drawn on beyond s_1 as an exponential one, long where there is little to go by.
-# Errors       Whoever teaches a filter its errors only shows it nothing but scores on the wrong side of 0: a sigmoid fit to
-#              them would fall, and shares of all ham cannot be had. Then the odds are e^(slope s), and with scores spread
-#              evenly about 0 an error has the mean size pi^2 / (12 ln 2 slope): that gives the slope. The thresholds are those
-#              that a share of ham_loss / HAM_WRONG of the errors goes beyond. That is a guess at how rare errors are; nothing
-#              is guaranteed. The same way is gone where scores do not tell the sides apart at all.
-# Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; H.-T. Lin, C.-J. Lin and R. C. Weng, A note on
-#              Platt's probabilistic outputs, Machine Learning 68, 2007 (the Newton steps); V. Vovk, A. Gammerman and G. Shafer,
-#              Algorithmic Learning in a Random World, 2005 (the guarantee).
-
-SPAM_LOSS = 0.01  # the share of spam that may be called ham
-HAM_ODDS = 3.0  # a mail of which nothing is known is as likely the one as the other: that is unsure, not ham
-# Before any message the learner's margin is all that is known: as if one spam had scored 1 and one ham -1,
-MARGIN = 1.0
-# and as if so many had gone beyond the rest by so much on the average.
-TAIL_SEEN, TAIL = 5.0, 0.25
-HUGE, ABOVE = 1e6, 1e-9  # scores beyond the one are cut off, those nearer than the other are the same
-# Where only errors are taught: the shares of ham and of spam that are taken to be errors (SpamAssassin's corpus has 1.2 and 6.8
-# %), and how many more errors than other messages there must be.
-HAM_WRONG, SPAM_WRONG, DOUBT = 0.01, 0.1, 10
+# --- calibration ------------------------------------------------------------------------------------------------------------
 
 
 class Calibration(NamedTuple):
+    """The thresholds of a filter, and the probability of spam as a function of the score.
+
+    Attributes
+    ----------
+    slope, offset : float
+        P(spam | score) = 1 / (1 + exp(-(slope score + offset))).
+    spam_from : float
+        A mail with this score or a higher one is spam.
+    ham_to : float
+        A mail with this score or a lower one is ham; between the two it is unsure.
+    hams : int
+        The number of ham scores that the calibration is based on.
+    from_errors : bool
+        Whether the filter learned only its errors, so that no share of ham is guaranteed.
+    """
+
     slope: float = 0.6931471805599453
     offset: float = 0.0
-    spam_from: float = 1.75  # scores: from here on it is spam,
-    ham_to: float = -1.584962500721156  # up to here ham, and unsure between
-    hams: int = 0  # that it comes from,
-    from_errors: bool = False  # which were errors only, so that nothing is promised
+    spam_from: float = 1.75
+    ham_to: float = -1.584962500721156
+    hams: int = 0
+    from_errors: bool = False
 
     def probability(self, score: float) -> float:
-        """Of spam."""
+        """The probability of spam.
+
+        Parameters
+        ----------
+        score : float
+            The score of a mail.
+
+        Returns
+        -------
+        float
+            The probability.
+        """
         z = min(max(self.slope * score + self.offset, -700.0), 700.0)
         return 1.0 / (1.0 + exp(-z))
 
-    def label(self, score: float) -> str:
+    def label(self, score: float) -> Label:
+        """The label of a mail.
+
+        Parameters
+        ----------
+        score : float
+            Its score.
+
+        Returns
+        -------
+        {"spam", "ham", "unsure"}
+            The label.
+        """
         return "spam" if score >= self.spam_from else "ham" if score <= self.ham_to else "unsure"
 
 
 def calibrate(
-    scores: Any, spam: Any, ham_loss: float = 0.001, ham_weight: float = 1.0, spam_loss: float = SPAM_LOSS
+    scores: FloatArray, spam: BoolArray, ham_loss: float = 0.001, ham_weight: float = 1.0, spam_loss: float = SPAM_LOSS
 ) -> Calibration:
-    """From scores that messages had before they were learnt, and whether they were spam.
+    """Calibrate on the scores that messages had before they were learned, and whether they were spam.
 
-    ham_loss: the share of ham that may be called spam; spam_loss: the share of spam that may be called ham. Whatever shares are
-    asked for, what is called ham is likelier ham than spam by a factor of HAM_ODDS, and what is called spam likelier spam than
-    ham by a factor of ham_weight at least: where a ham lost is so many times as bad as a spam passed, that is when calling it
-    spam pays.
+    `ham_loss` is the share of ham that may be called spam, `spam_loss` the share of spam that may be called ham. Whatever these
+    shares are, the odds of ham are at least HAM_ODDS for the verdict ham, and the odds of spam at least `ham_weight` for the
+    verdict spam: where losing a ham is `ham_weight` times as bad as passing a spam, the verdict spam pays from there on.
     """
     for name, share in (("ham_loss", ham_loss), ("spam_loss", spam_loss)):
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"{name} must be a share from 0 to 1, got {share}")
     scores, spam = np.asarray(scores, float).ravel(), np.asarray(spam, bool).ravel()
     finite = np.isfinite(scores)
-    scores, spam = np.clip(scores[finite], -HUGE, HUGE), spam[finite]
+    scores, spam = np.clip(scores[finite], -MAX_SCORE, MAX_SCORE), spam[finite]
     wrong = spam != (scores > 0.0)
     slope, offset = _sigmoid(np.concatenate([scores, [MARGIN, -MARGIN]]), np.concatenate([spam, [True, False]]))
-    from_errors = not slope > 0.0 or 2 * int(wrong.sum()) > len(scores) + DOUBT
+    from_errors = not slope > 0.0 or 2 * int(wrong.sum()) > len(scores) + MIN_EXCESS_ERRORS
     if from_errors:
         scores, spam = scores[wrong], spam[wrong]
         size = (2.0 * MARGIN + float(np.abs(scores).sum())) / (2 + len(scores))
         slope, offset = pi**2 / (12.0 * log(2.0) * size), 0.0
-        ham_loss, spam_loss = min(ham_loss / HAM_WRONG, 1.0), min(spam_loss / SPAM_WRONG, 1.0)
+        ham_loss, spam_loss = min(ham_loss / ASSUMED_HAM_ERRORS, 1.0), min(spam_loss / ASSUMED_SPAM_ERRORS, 1.0)
     likely, pays = (-log(HAM_ODDS) - offset) / slope, (log(max(ham_weight, 1.0)) - offset) / slope
-    spam_from = max(pays, _right_above(scores[~spam], ham_loss))
-    ham_to = min(likely, -_right_above(-scores[spam], spam_loss))
+    spam_from = max(pays, _threshold(scores[~spam], ham_loss))
+    ham_to = min(likely, -_threshold(-scores[spam], spam_loss))
     return Calibration(slope, offset, spam_from, ham_to, int((~spam).sum()), from_errors)
 
 
-def hams_for(ham_loss: float) -> float:
-    """How many hams the guarantee needs.
+def hams_needed(ham_loss: float) -> float:
+    """The number of hams that the guarantee needs.
 
-    >>> hams_for(0.001), hams_for(0.5), hams_for(0.0)
+    >>> hams_needed(0.001), hams_needed(0.5), hams_needed(0.0)
     (999, 1, inf)
     """
     if not ham_loss > 0.0:
@@ -155,24 +219,24 @@ def hams_for(ham_loss: float) -> float:
     return n if floor(ham_loss * (n + 1)) else n + 1
 
 
-def _right_above(scores: Any, share: float) -> float:
+def _threshold(scores: FloatArray, share: float) -> float:
     """The least threshold that at most this share of further such scores should reach."""
     n, share = len(scores), max(share, 1e-9)
     rank = min(floor(share * (n + 1)), n)
     if rank:
-        return float(np.partition(scores, n - rank)[n - rank]) + ABOVE
-    tail = np.sort(scores)[n - (n + 9) // 10 - 1 if n > 1 else 0 :]  # a tenth, and the one that they go beyond
+        return float(np.partition(scores, n - rank)[n - rank]) + MIN_STEP
+    tail = np.sort(scores)[n - (n + 9) // 10 - 1 if n > 1 else 0 :]  # a tenth, and the score that they exceed
     beyond = float(np.sum(tail - tail[0])) if n else 0.0
-    mean = (TAIL_SEEN * TAIL + beyond) / (TAIL_SEEN + max(len(tail) - 1, 0))
+    mean = (PRIOR_TAIL_COUNT * PRIOR_TAIL_MEAN + beyond) / (PRIOR_TAIL_COUNT + max(len(tail) - 1, 0))
     return (float(tail[-1]) if n else 0.0) + mean * -log(share * (n + 1))
 
 
-def _sigmoid(scores: Any, spam: Any) -> tuple[float, float]:
-    """Newton's method with halved steps on the log likelihood of (slope, offset)."""
+def _sigmoid(scores: FloatArray, spam: BoolArray) -> tuple[float, float]:
+    """(slope, offset) of the largest likelihood, by Newton's method with backtracking."""
     n_spam = int(spam.sum())
     n_ham = len(spam) - n_spam
     target = np.where(spam, (n_spam + 1.0) / (n_spam + 2.0), 1.0 / (n_ham + 2.0))
-    # Scores in units of their size, so that the steps do not depend on it.
+    # Scores are scaled to 1, so that the tolerances do not depend on their size.
     unit = max(float(np.abs(scores).max()), 1e-300)
     x = scores / unit
     slope, offset = 0.0, log((n_spam + 1.0) / (n_ham + 1.0))
@@ -201,10 +265,10 @@ def _sigmoid(scores: Any, spam: Any) -> tuple[float, float]:
     return slope / unit, offset
 
 
-def _loss(z: Any, target: Any) -> float:
-    """Negative log likelihood, by the side on which nothing overflows."""
+def _loss(z: FloatArray, target: FloatArray) -> float:
+    """The negative log likelihood, without overflow."""
     return float(np.sum(np.logaddexp(0.0, z) - target * z))
 
 
-def _logistic(z: Any) -> Any:
+def _logistic(z: FloatArray) -> FloatArray:
     return 1.0 / (1.0 + np.exp(-np.clip(z, -700.0, 700.0)))

@@ -1,1 +1,1 @@
-"""Models on disk: what was learnt, in one file that is written whole or not at all and never half believed."""
+"""Model files: saving, loading and exporting fitted classifiers."""

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all: beside the target, synced to disk, then renamed onto it.
+"""Atomic file writes: a temporary file beside the target is synced to disk, then renamed onto the target.
 
-Whoever reads the target sees the old file or the new one at every moment, also after a crash or a power cut. A temporary file
-is called `.NAME.PID-RANDOM.rosenblatt-tmp`; those that a killed process left are removed by the next write to the same target.
+A reader always sees either the old file or the new one, also after a crash or a power failure. Temporary files are named
+`.NAME.PID-RANDOM.rosenblatt-tmp`; the next write to the same target removes those left behind by a killed process.
 """
 
 from __future__ import annotations
@@ -14,60 +14,75 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-SUFFIX = ".rosenblatt-tmp"
-# A temporary file of a process that is gone is removed after so many seconds; the process may be on another machine that shares
-# the folder, so also that of a process whose number is alive here, after a day.
-STALE, ABANDONED = 600, 86_400
+TEMPORARY_SUFFIX = ".rosenblatt-tmp"
+# Age at which the temporary file of a dead process is removed.
+STALE_AFTER_S = 600
+# Age at which a temporary file is removed even if its process id is alive: the id may belong to another machine that shares
+# the folder, or may have been reused.
+ABANDONED_AFTER_S = 86_400
+# Bytes of the target's name that the temporary name keeps; file names are limited to 255 bytes.
+MAX_NAME_BYTES = 180
 
-Writing = bytes | bytearray | memoryview | list[Any] | Callable[[BinaryIO], object]
+Buffer = bytes | bytearray | memoryview
+Content = Buffer | list[Buffer] | Callable[[BinaryIO], object]
 
 
 class WriteError(OSError):
-    """A file that could not be written, in one sentence that names it; the file before is as it was."""
+    """A file could not be written; the message names it and the cause. An existing file is unchanged."""
 
-    def __init__(self, sentence: str, number: int | None = None) -> None:
-        super().__init__(sentence)
+    def __init__(self, message: str, number: int | None = None) -> None:
+        super().__init__(message)
         self.errno = number
 
 
-def write_atomically(path: str | os.PathLike[str], what: Writing) -> None:
-    """Write bytes, a list of them, or whatever a function writes into the binary file it is given.
+def write_atomically(path: str | os.PathLike[str], content: Content) -> None:
+    """Write a file completely or not at all.
 
-    A link is followed, an existing file's permissions are kept, and what is not a file but a device or a pipe is written to
-    directly. What goes wrong is a `WriteError`; what the function raises otherwise is passed on.
+    Links are followed and the permissions of an existing file are kept. Devices and pipes are written to directly.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write.
+    content : bytes-like, list of bytes-like or callable
+        The contents, or a function that writes them into the binary file it is given.
+
+    Raises
+    ------
+    WriteError
+        If the file cannot be written. Other exceptions of the callable are passed on.
     """
     name = os.fspath(path)
     try:
         target = Path(os.path.realpath(name))
         before = _status(target)
     except (OSError, ValueError) as error:
-        raise _refused(name, error, None) from None
+        raise _write_error(name, error, None) from None
     if before is not None and stat.S_ISDIR(before.st_mode):
-        raise WriteError(f"{name}: is a directory, not a file that can be written", errno.EISDIR)
+        raise WriteError(f"{name}: is a directory", errno.EISDIR)
     if not target.parent.is_dir():
-        raise WriteError(f"{name}: cannot be written, there is no folder {target.parent}", errno.ENOENT)
+        raise WriteError(f"{name}: cannot be written: there is no folder {target.parent}", errno.ENOENT)
     if before is not None and not os.access(target, os.W_OK):
-        raise WriteError(f"{name}: is read-only, and was not replaced", errno.EACCES)
+        raise WriteError(f"{name}: cannot be written: the file is read-only", errno.EACCES)
     try:
         if before is not None and not stat.S_ISREG(before.st_mode):
             with target.open("wb") as file:
-                _fill(file, what)
+                _write_content(file, content)
             return
         _remove_stale(target)
-        _replace(target, before, what)
+        _replace(target, before, content)
     except OSError as error:
-        raise _refused(name, error, before) from error
+        raise _write_error(name, error, before) from error
     try:
         sync_folder(target.parent)
     except OSError as error:
-        raise WriteError(f"{name}: was written, but may not outlive a power cut: {_reason(error)}", error.errno) from error
+        raise WriteError(f"{name}: written, but a power failure may lose it: {_reason(error)}", error.errno) from error
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
-    """Raise the `WriteError` of a folder that takes no new file, before there is anything to write; permissions do not tell
-    that for sure."""
+    """Raise a `WriteError` if the folder of `path` accepts no new file; permission bits alone do not show that."""
     try:
         target = Path(os.path.realpath(path))
         before = _status(target)
@@ -76,12 +91,12 @@ def check_folder(path: str | os.PathLike[str]) -> None:
             os.close(handle)
             temporary.unlink()
     except (OSError, ValueError) as error:
-        raise _refused(os.fspath(path), error, None) from None
+        raise _write_error(os.fspath(path), error, None) from None
 
 
 def _temporary(target: Path, mode: int) -> tuple[Path, int]:
-    """A new file beside the target, and its handle."""
-    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
+    """Create a temporary file beside the target; returns its path and handle."""
+    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     return temporary, os.open(temporary, flags, mode)
 
@@ -93,18 +108,18 @@ def _status(target: Path) -> os.stat_result | None:
         return None
 
 
-def _replace(target: Path, before: os.stat_result | None, what: Writing) -> None:
-    temporary, handle = _temporary(target, 0o666 if before is None else 0o600)  # a new file's are the umask's business
+def _replace(target: Path, before: os.stat_result | None, content: Content) -> None:
+    temporary, handle = _temporary(target, 0o666 if before is None else 0o600)  # the umask applies to new files
     try:
         file = os.fdopen(handle, "wb")
         try:
-            _fill(file, what)
+            _write_content(file, content)
             file.flush()
             if before is not None:
-                _like(before, file.fileno())
+                _copy_owner_and_mode(before, file.fileno())
             os.fsync(file.fileno())
         finally:
-            with contextlib.suppress(OSError):  # what was not written was said by flush
+            with contextlib.suppress(OSError):  # flush has already reported any write error
                 file.close()
         temporary.replace(target)
     except BaseException:
@@ -113,18 +128,18 @@ def _replace(target: Path, before: os.stat_result | None, what: Writing) -> None
         raise
 
 
-def _fill(file: Any, what: Writing) -> None:
-    if callable(what):
-        what(file)
+def _write_content(file: BinaryIO, content: Content) -> None:
+    if callable(content):
+        content(file)
         return
-    for part in what if isinstance(what, list) else [what]:
+    for part in content if isinstance(content, list) else [content]:
         view = memoryview(part).cast("B")
         while len(view):
             view = view[file.write(view) :]
 
 
-def _like(before: os.stat_result, handle: int) -> None:
-    """Owner and permissions of the file that is replaced, as far as we may set them."""
+def _copy_owner_and_mode(before: os.stat_result, handle: int) -> None:
+    """Copy owner and permissions of the replaced file, as far as the system permits."""
     if hasattr(os, "fchown") and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
         with contextlib.suppress(OSError):
             os.fchown(handle, before.st_uid, before.st_gid)
@@ -133,7 +148,7 @@ def _like(before: os.stat_result, handle: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """The new name is on disk, too; some file systems cannot sync folders, and need not."""
+    """Sync a folder, so that a renamed file survives a power failure. File systems without this operation are skipped."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     try:
@@ -148,19 +163,18 @@ def sync_folder(folder: Path) -> None:
 
 
 def _prefix(target: Path) -> str:
-    """A name may have 255 bytes; of a long one the temporary has the beginning."""
-    return f".{os.fsencode(target.name)[:180].decode('utf-8', 'ignore')}."
+    return f".{os.fsencode(target.name)[:MAX_NAME_BYTES].decode('utf-8', 'ignore')}."
 
 
 def _remove_stale(target: Path) -> None:
-    pattern = re.compile(re.escape(_prefix(target)) + r"([0-9]{1,10})-[0-9a-f]{8}" + re.escape(SUFFIX))
+    pattern = re.compile(re.escape(_prefix(target)) + r"([0-9]{1,10})-[0-9a-f]{8}" + re.escape(TEMPORARY_SUFFIX))
     with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
             found = pattern.fullmatch(entry.name)
             if found is not None:
                 with contextlib.suppress(OSError):
                     age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-                    if age > ABANDONED or (age > STALE and not _alive(int(found[1]))):
+                    if age > ABANDONED_AFTER_S or (age > STALE_AFTER_S and not _alive(int(found[1]))):
                         os.unlink(entry.path)
 
 
@@ -176,20 +190,20 @@ def _alive(pid: int) -> bool:
 
 _REASONS = {
     errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the quota of the disk is used up",
-    errno.EFBIG: "it would be larger than files may be here",
-    errno.EACCES: "permission is denied",
-    errno.EPERM: "permission is denied",
+    errno.EDQUOT: "the disk quota is exceeded",
+    errno.EFBIG: "the file would exceed the size limit",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
     errno.EROFS: "the disk is read-only",
     errno.EIO: "the disk failed",
-    errno.ELOOP: "its links go round in a circle",
-    errno.ENAMETOOLONG: "its name is too long",
+    errno.ELOOP: "the link refers to itself",
+    errno.ENAMETOOLONG: "the name is too long",
 }
 
 
-def _refused(name: str, error: OSError | ValueError, before: os.stat_result | None) -> WriteError:
-    kept = "" if before is None else "; the file that was there is kept as it was"
-    return WriteError(f"{name}: cannot be written, {_reason(error)}{kept}", getattr(error, "errno", None))
+def _write_error(name: str, error: OSError | ValueError, before: os.stat_result | None) -> WriteError:
+    kept = "" if before is None else "; the existing file is unchanged"
+    return WriteError(f"{name}: cannot be written: {_reason(error)}{kept}", getattr(error, "errno", None))
 
 
 def _reason(error: OSError | ValueError) -> str:

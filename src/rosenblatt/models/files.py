@@ -1,76 +1,80 @@
-"""`save` and `load`: load gives back what save was given."""
+"""`save` and `load`: `load` returns what `save` was given.
+
+`to_parts` turns a `Model` into metadata and arrays; `from_parts` checks every part of a file before it makes a `Model` of it.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..array_types import Array, MatrixLike
+from ..catalog import ESTIMATORS, is_estimator
 from ..online.stopping import Stop
 from .atomic_file import write_atomically
-from .container import FORMAT, Parts, all_finite, pack, read, require
+from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read, require
 from .model import Model, provenance_now, provenance_of_data
-from .state import KINDS, estimator_of, is_estimator, model_of
-from .values import decode, encode
-from .votes import votes_from_parts, votes_to_parts
+from .state import estimator_of, model_of
+from .values import decode, decode_classes, encode, encode_classes
+from .votes import StoredVote, votes_from_parts, votes_to_parts
 
-# --- Class labels in a file: numbers as an array, text as JSON, in exactly the type they had.
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-
-def labels_to_parts(classes: Any) -> Parts:
-    kind = classes.dtype.kind
-    if kind in "biuf" and classes.dtype.itemsize <= 8 and classes.dtype != np.float16:
-        return {}, {"classes": classes}
-    if kind == "U":
-        return {"text": classes.tolist(), "dtype": classes.dtype.str[1:]}, {}
-    if kind == "S":
-        return {"text": [label.decode("latin-1") for label in classes.tolist()], "dtype": classes.dtype.str[1:]}, {}
-    if kind == "O" and all(type(label) is str for label in classes.tolist()):
-        return {"text": classes.tolist(), "dtype": "O"}, {}
-    raise TypeError(f"labels must be numbers, text or truth values to be saved, got {classes.tolist()!r:.80}")
-
-
-def labels_from_parts(told: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    classes = arrays["classes"] if "classes" in arrays else _text(told)
-    require(classes.ndim == 1 and len(classes) >= 1, "has no classes")
-    require(classes.dtype.kind != "f" or all_finite(classes), "has classes that are not finite")
-    ascending = all(a < b for a, b in zip(classes[:-1].tolist(), classes[1:].tolist(), strict=True))
-    require(ascending, "has classes that are not sorted, or there twice")
-    return classes
-
-
-def _text(told: dict[str, Any]) -> Any:
-    require(set(told) == {"text", "dtype"} and isinstance(told["dtype"], str), "has no classes")
-    text, dtype = told["text"], told["dtype"]
-    require(isinstance(text, list) and all(isinstance(label, str) for label in text), "has classes that are no labels")
-    if dtype == "O":
-        return np.array(text, object)
-    require(re.fullmatch(r"[US][0-9]{1,7}", dtype), "has classes of an unknown type")
-    longest = max(map(len, text), default=0)
-    require(longest <= int(dtype[1:]) <= max(1 << 16, longest), "has classes that are longer than they should be")
-    return np.array([label.encode("latin-1") for label in text] if dtype[0] == "S" else text, dtype)
-
-
-# ---
+    from ..estimators.base import LinearClassifier
 
 __all__ = ["FORMAT", "load", "load_model", "save"]
 
-LoadRecipe = Callable[[dict[str, Any], dict[str, Any]], Any]
-_NEEDED = {"object", "kind", "parameters", "classes", "pairs", "votes", "names", "recipe", "stop", "n_iter", "n_updates"}
-_ALL = _NEEDED | {"provenance", "more"}
+LoadRecipe = Callable[[Meta, Arrays], Any]
+_KEYS = {
+    "object", "kind", "parameters", "classes", "pairs", "votes", "names", "recipe", "stop", "n_iter", "n_updates",
+    "provenance", "more",
+}  # fmt: skip
+# Groups of arrays, by the first part of their names; the state groups belong to the estimator.
+_STATE_GROUPS = ("belief", "fitted", "run", "stream", "moments", "solutions")
+_GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_STATE_GROUPS)
+# Multipliers of tiny rows may be infinite, as may the margin of w = 0; no prediction uses them.
+_MAY_BE_INFINITE = ("fitted.multipliers_", "fitted.margin_")
 
 
-def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
-    """Write a fitted estimator or a `Model` to one safetensors file, whole or not at all.
+def save(
+    model: LinearClassifier | Model,
+    path: str | os.PathLike[str],
+    *,
+    data: tuple[MatrixLike, npt.ArrayLike] | None = None,
+) -> None:
+    """Save a fitted estimator or a `Model` to one safetensors file.
 
-    data : (X, y) it was trained on; the file then has their numbers of rows and columns, and their SHA-256.
+    The file holds numbers and text, no code and no training rows. A loaded estimator predicts the same bits and continues
+    with `partial_fit` and `warm_start`; its `log_` is None. The file is written completely or not at all: an existing file is
+    replaced after the new one is on disk.
 
-    It holds numbers and text, no code and no rows: a loaded estimator predicts the same bits and goes on with `partial_fit` and
-    `warm_start`, but `log_` is None. A file that was there is replaced only when the new one is safely on disk.
+    Parameters
+    ----------
+    model : LinearClassifier or Model
+        A fitted Rosenblatt estimator, or a model.
+    path : str or path-like
+        The file to write.
+    data : tuple (X, y), default=None
+        The training data. If given, the file records the number of rows and columns and their SHA-256.
+
+    Raises
+    ------
+    TypeError
+        If `model` is neither a Rosenblatt estimator nor a `Model`.
+    ValueError
+        If the estimator is not fitted, or the model is too large for a file.
+    OSError
+        If the file cannot be written.
+
+    See Also
+    --------
+    load : Load a saved model.
+    Model : A fitted classifier without scikit-learn.
 
     Examples
     --------
@@ -86,43 +90,71 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
     elif is_estimator(model):
         parts = to_parts(model_of(model, data=data), "estimator")
     else:
-        raise TypeError(f"rb.save takes a Rosenblatt estimator or a Model, got {type(model).__name__}")
+        raise TypeError(f"rb.save expects a Rosenblatt estimator or a Model, got {type(model).__name__}")
     write_atomically(path, pack(*parts))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator or `Model` that was saved in a file; a `ModelError` says in a sentence what is wrong with the file."""
+    """Load a saved estimator or `Model`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by `save` or by `rosenblatt train`; "-" reads standard input.
+
+    Returns
+    -------
+    LinearClassifier or Model
+        What was saved. Files written by `rosenblatt train` contain a `Model`.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read, is damaged, or is not a model file. The message names the file and the problem.
+
+    See Also
+    --------
+    save : Save a fitted estimator or a model.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "or.safetensors")
+    >>> rb.save(rb.LinearMSE().fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "yes", "yes", "yes"]), path)
+    >>> rb.load(path).predict([[0, 0], [1, 0]]).tolist()
+    ['no', 'yes']
+    """
     return read(path, lambda meta, arrays: _as_saved(meta, from_parts(meta, arrays)))
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """As a `Model`, whatever was saved; scikit-learn is not imported."""
-    model: Model = read(path, from_parts)
-    return model
+    """Load a file as a `Model`, also if an estimator was saved; scikit-learn is not imported."""
+    return read(path, from_parts)
 
 
-def _as_saved(meta: dict[str, Any], model: Model) -> Any:
+def _as_saved(meta: Meta, model: Model) -> Any:
     return model if meta["object"] == "model" else estimator_of(model)
 
 
 # --- model -> parts --------------------------------------------------------------------------------------------------------
 
 
-def to_parts(model: Model, what: str) -> Parts:
-    classes, arrays = labels_to_parts(model.classes)
-    if model.coef is not None:
+def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
+    """Return the metadata and the arrays of a model's file."""
+    classes, arrays = encode_classes(model.classes)
+    if model.coef is not None and model.intercept is not None:
         arrays.update(coef=model.coef, intercept=model.intercept)
     votes = None
-    if model.ballots is not None:
-        votes, counted = votes_to_parts(model.ballots)
-        arrays.update(counted)
+    if model.votes is not None:
+        votes, stored = votes_to_parts(model.votes)
+        arrays.update(stored)
     recipe = None
     if model.recipe is not None:
-        recipe, kept = model.recipe.to_parts()
-        arrays.update({f"recipe.{name}": array for name, array in kept.items()})
+        recipe, stored = model.recipe.to_parts()
+        arrays.update({f"recipe.{name}": array for name, array in stored.items()})
     stop = model.stop
     meta = {
-        "object": what,
+        "object": saved_as,
         "kind": model.kind,
         "parameters": {name: encode(value, f"parameters.{name}", arrays) for name, value in model.parameters.items()},
         "classes": classes,
@@ -144,26 +176,18 @@ def to_parts(model: Model, what: str) -> Parts:
 # --- parts -> model --------------------------------------------------------------------------------------------------------
 
 
-def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRecipe | None = None) -> Model:
-    """A model from what a file holds, after every part of it was looked at."""
-    require(set(meta) == _ALL, "has other metadata than a model has")
-    require(meta["object"] in ("estimator", "model") and meta["kind"] in KINDS, "is a model of an unknown kind")
-    groups = _groups(arrays)
-    classes = labels_from_parts(meta["classes"], groups["classes"])
-    coef, intercept, votes = groups["coef"].get("coef"), groups["intercept"].get("intercept"), None
-    heads = _heads(len(classes), meta["pairs"])
-    if meta["votes"] is not None:
-        require(coef is None and intercept is None, "is both a plane and a vote")
-        votes = votes_from_parts(meta["votes"], groups["vote"])
-        one_each = len(votes) == heads and all(ballot.heads == 1 for ballot in votes)
-        require(one_each or (len(votes) == 1 and votes[0].heads == heads), "has votes of other classes than it has")
-    else:
-        require(not groups["vote"], "has votes that it does not speak of")
-        _check_planes(coef, intercept, heads)
+def from_parts(meta: Meta, arrays: Arrays, load_recipe: LoadRecipe | None = None) -> Model:
+    """Check every part of a file and return the model."""
+    require(set(meta) == _KEYS, "the metadata have missing or unknown keys")
+    require(meta["object"] in ("estimator", "model") and meta["kind"] in ESTIMATORS, "unknown kind of model")
+    groups = _group_arrays(arrays)
+    classes = decode_classes(meta["classes"], groups["classes"])
+    coef, intercept = groups["coef"].get("coef"), groups["intercept"].get("intercept")
+    votes = _votes_or_planes(meta, groups["vote"], coef, intercept, _count_heads(len(classes), meta["pairs"]))
     more = meta["more"]
-    kept = {name: array for group in _ESTIMATOR for name, array in groups[group].items()}
-    require(more is None or isinstance(more, dict), "has more than it says")
-    require(more is not None or not kept, "has arrays of an estimator without the estimator")
+    state = {name: array for group in _STATE_GROUPS for name, array in groups[group].items()}
+    require(more is None or isinstance(more, dict), "the state of the estimator is not an object")
+    require(more is not None or not state, "the file has arrays of an estimator, but the estimator is missing")
     model = Model(
         kind=meta["kind"],
         parameters=_parameters(meta["parameters"], groups["parameters"]),
@@ -171,92 +195,107 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any], load_recipe: LoadRe
         coef=coef,
         intercept=intercept,
         pairs=meta["pairs"],
-        ballots=votes,
+        votes=votes,
         names=_names(meta["names"]),
         recipe=_recipe(meta["recipe"], groups["recipe"], load_recipe),
         stop=_stop(meta["stop"]),
         n_iter=_counts(meta["n_iter"]),
         n_updates=_counts(meta["n_updates"]),
         provenance=_provenance(meta["provenance"]),
-        more=None if more is None else (more, kept),
+        more=None if more is None else (more, state),
     )
-    require(model.names is None or len(model.names) == model.n_features, "has more or fewer names than features")
+    named = model.names is None or len(model.names) == model.n_features
+    require(named, "the number of feature names differs from the number of features")
     width = model.n_features if model.recipe is None else model.recipe.width
-    require(width == model.n_features, f"has a recipe for {width} features, and weights for {model.n_features}")
+    require(width == model.n_features, f"the recipe makes {width} features, but the weights have {model.n_features}")
     return model
 
 
-_ESTIMATOR = ("belief", "fitted", "run", "stream", "moments", "solutions")
-_GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_ESTIMATOR)
-
-
-def _groups(arrays: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The arrays by the first word of their names."""
-    groups: dict[str, dict[str, Any]] = {group: {} for group in _GROUPS}
+def _group_arrays(arrays: Arrays) -> dict[str, Arrays]:
+    """Group arrays by the first part of their names; all floats must be finite."""
+    groups: dict[str, Arrays] = {group: {} for group in _GROUPS}
     for name, array in arrays.items():
         first = name.split(".", 1)[0]
-        require(first in groups, f"has an array {name} that no model has")
-        # Multipliers of tiny rows may be infinite, as may the margin of w = 0; nothing is predicted from them.
-        loose = array.dtype.kind != "f" or name.startswith(("fitted.multipliers_", "fitted.margin_"))
-        require(loose or all_finite(array), f"has numbers in {name} that are not finite")
+        require(first in groups, f"unknown array {name}")
+        unchecked = array.dtype.kind != "f" or name.startswith(_MAY_BE_INFINITE)
+        require(unchecked or all_finite(array), f"array {name} contains NaN or infinity")
         groups[first][name] = array
     return groups
 
 
-def _heads(k: int, pairs: Any) -> int:
-    require(type(pairs) is bool and (not pairs or k > 2), "has pairs of fewer than three classes")
+def _count_heads(k: int, pairs: Any) -> int:
+    require(type(pairs) is bool and (not pairs or k > 2), "pairs of classes need at least three classes")
     return 1 if k <= 2 else k * (k - 1) // 2 if pairs else k
 
 
-def _check_planes(coef: Any, intercept: Any, heads: int) -> None:
-    require(coef is not None and intercept is not None, "has no weights")
-    require(coef.dtype in (np.float64, np.float32) and coef.ndim == 2, "has weights that are no matrix of floats")
-    require(intercept.dtype in (np.float64, np.float32) and intercept.ndim == 1, "has intercepts that are no floats")
-    require(len(coef) == len(intercept) == heads, f"has {len(coef)} planes where its classes need {heads}")
-
-
-def _parameters(told: Any, arrays: dict[str, Any]) -> dict[str, Any]:
-    require(isinstance(told, dict), "has no parameters")
-    return {name: decode(value, arrays) for name, value in told.items()}
-
-
-def _names(told: Any) -> tuple[str, ...] | None:
-    if told is None:
+def _votes_or_planes(
+    meta: Meta, arrays: Arrays, coef: Array | None, intercept: Array | None, heads: int
+) -> tuple[StoredVote, ...] | None:
+    """Return the votes of a voted perceptron, or None after checking the weights of any other model."""
+    if meta["votes"] is None:
+        require(not arrays, "the file has arrays of votes, but the metadata do not mention votes")
+        _check_planes(coef, intercept, heads)
         return None
-    require(isinstance(told, list) and all(isinstance(name, str) for name in told), "has names that are no text")
-    return tuple(told)
+    require(coef is None and intercept is None, "the file has both weights and votes")
+    votes = votes_from_parts(meta["votes"], arrays)
+    one_each = len(votes) == heads and all(vote.heads == 1 for vote in votes)
+    require(one_each or (len(votes) == 1 and votes[0].heads == heads), "the votes do not match the classes")
+    return votes
 
 
-def _recipe(told: Any, arrays: dict[str, Any], load_recipe: LoadRecipe | None) -> Any:
-    if told is None:
-        require(not arrays, "has arrays of a recipe without the recipe")
+def _check_planes(coef: Array | None, intercept: Array | None, heads: int) -> None:
+    require(coef is not None and intercept is not None, "the weights are missing")
+    assert coef is not None
+    assert intercept is not None
+    floats = (np.float64, np.float32)
+    require(coef.dtype in floats and coef.ndim == 2, "the weights are not a matrix of floats")
+    require(intercept.dtype in floats and intercept.ndim == 1, "the intercepts are not a vector of floats")
+    fits = len(coef) == len(intercept) == heads
+    require(fits, f"the file has {len(coef)} planes and {len(intercept)} intercepts, but its classes need {heads}")
+
+
+def _parameters(encoded: Any, arrays: Arrays) -> dict[str, Any]:
+    require(isinstance(encoded, dict), "the parameters are missing")
+    return {name: decode(value, arrays) for name, value in encoded.items()}
+
+
+def _names(names: Any) -> tuple[str, ...] | None:
+    if names is None:
         return None
-    require(isinstance(told, dict), "has a recipe that is none")
-    if load_recipe is None:  # by name: a mail filter is above models, and knows them
+    require(isinstance(names, list) and all(isinstance(name, str) for name in names), "a feature name is not text")
+    return tuple(names)
+
+
+def _recipe(meta: Any, arrays: Arrays, load_recipe: LoadRecipe | None) -> Any:
+    if meta is None:
+        require(not arrays, "the file has arrays of a recipe, but the recipe is missing")
+        return None
+    require(isinstance(meta, dict), "the recipe is not an object")
+    if load_recipe is None:  # imported by name, because mail is a layer above this one
         from importlib import import_module
 
-        mail = told.get("kind") == "mail"
-        home, name = ("mail.store.state", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
+        mail = meta.get("kind") == "mail"
+        home, name = ("mail.recipe", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
         load_recipe = getattr(import_module(f"rosenblatt.{home}"), name).from_parts
     assert load_recipe is not None
-    return load_recipe(told, {name.removeprefix("recipe."): array for name, array in arrays.items()})
+    return load_recipe(meta, {name.removeprefix("recipe."): array for name, array in arrays.items()})
 
 
-def _stop(told: Any) -> Stop | None:
-    if told is None:
+def _stop(meta: Any) -> Stop | None:
+    if meta is None:
         return None
-    require(isinstance(told, dict) and set(told) == {"reason", "sentence", "heads"}, "does not say why its run ended")
-    words = [told["reason"], told["sentence"], *told["heads"]]
-    require(all(isinstance(word, str) for word in words), "does not say why its run ended")
-    return Stop(told["reason"], told["sentence"], tuple(told["heads"]))
+    invalid = "the reason why the run ended is invalid"
+    require(isinstance(meta, dict) and set(meta) == {"reason", "sentence", "heads"}, invalid)
+    require(all(isinstance(text, str) for text in (meta["reason"], meta["sentence"], *meta["heads"])), invalid)
+    return Stop(meta["reason"], meta["sentence"], tuple(meta["heads"]))
 
 
-def _counts(told: Any) -> Any:
-    for number in told if isinstance(told, list) else [] if told is None else [told]:
-        require(type(number) is int and number >= 0, "has counts that are no whole numbers")
-    return told
+def _counts(counts: Any) -> Any:
+    for number in counts if isinstance(counts, list) else [] if counts is None else [counts]:
+        require(type(number) is int and number >= 0, "a count of iterations or updates is not a whole number")
+    return counts
 
 
-def _provenance(told: Any) -> dict[str, Any]:
-    require(isinstance(told, dict), "does not say where it comes from")
-    return dict(told)
+def _provenance(meta: Any) -> dict[str, Any]:
+    require(isinstance(meta, dict), "the provenance is missing")
+    return dict(meta)

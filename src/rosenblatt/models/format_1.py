@@ -1,7 +1,7 @@
-"""Model files of format 1 in the names and shapes of format 2.
+"""Upgrade of model files from format 1 to format 2.
 
-Format 1 called some parameters otherwise, and stored the attributes of a single binary problem without a list around them.
-Nothing else in the package knows these names.
+Format 1 had other names for some parameters, and stored the attributes of a single binary problem without a list around them.
+No other module knows these names.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ from typing import Any
 
 import numpy as np
 
-_PARAMETERS = {"max_passes": "max_iter", "ridge": "alpha"}
+_PARAMETER_NAMES = {"max_passes": "max_iter", "ridge": "alpha"}
 _MULTICLASS = {"argmax": "joint", "crammer-singer": "crammer_singer"}
 _INTERCEPT = {
     "free": {"fit_intercept": True, "penalize_intercept": False},
     "penalized": {"fit_intercept": True, "penalize_intercept": True},
     "none": {"fit_intercept": False, "penalize_intercept": False},
 }
-_SVM = ("MaxMargin", "SoftMargin")
-_LISTS = ("support_", "multipliers_", "proof_")
-_NUMBERS = ("margin_", "gap_", "dual_gap_", "objective_", "pocket_errors_")
+_SVM_KINDS = ("MaxMargin", "SoftMargin")
+_LIST_ATTRIBUTES = ("support_", "multipliers_", "proof_")
+_NUMBER_ATTRIBUTES = ("margin_", "gap_", "dual_gap_", "objective_", "pocket_errors_")
 
 
 def upgrade(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Change metadata and arrays of format 1 in place. What does not fit is left as it is, to be refused by the reader."""
+    """Change metadata and arrays of format 1 in place. Unexpected values are left for the reader to reject."""
     kind, parameters, more = meta.get("kind"), meta.get("parameters"), meta.get("more")
     if isinstance(parameters, dict):
-        meta["parameters"] = _parameters(kind, parameters)
-    if kind in _SVM and isinstance(meta.get("n_iter"), list):
+        meta["parameters"] = _upgrade_parameters(kind, parameters)
+    if kind in _SVM_KINDS and isinstance(meta.get("n_iter"), list):
         meta["n_iter"] = max(meta["n_iter"], default=0)
     if isinstance(more, dict) and isinstance(more.get("fitted"), dict):
-        _fitted(kind, more["fitted"], arrays)
+        _upgrade_fitted(kind, more["fitted"], arrays)
 
 
-def _parameters(kind: Any, old: dict[str, Any]) -> dict[str, Any]:
-    new = {_PARAMETERS.get(name, name): value for name, value in old.items()}
+def _upgrade_parameters(kind: Any, old: dict[str, Any]) -> dict[str, Any]:
+    new = {_PARAMETER_NAMES.get(name, name): value for name, value in old.items()}
     if isinstance(new.get("multiclass"), str):
         new["multiclass"] = _MULTICLASS.get(new["multiclass"], new["multiclass"])
     if kind == "SoftMargin" and new.get("intercept") in _INTERCEPT:
@@ -42,13 +42,13 @@ def _parameters(kind: Any, old: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
-def _fitted(kind: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
+def _upgrade_fitted(kind: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
     if isinstance(fitted.get("_scheme"), str):
         fitted["_scheme"] = _MULTICLASS.get(fitted["_scheme"], fitted["_scheme"])
-    for name in _LISTS:
-        if kind in _SVM and name in fitted and not _is_list(fitted[name]):
+    for name in _LIST_ATTRIBUTES:
+        if kind in _SVM_KINDS and name in fitted and not _is_list(fitted[name]):
             fitted[name] = {"list": [fitted[name]]}
-    for name in _NUMBERS:
+    for name in _NUMBER_ATTRIBUTES:
         if name in fitted and f"fitted.{name}" not in arrays:
             values = fitted[name]["list"] if _is_list(fitted[name]) else [fitted[name]]
             arrays[f"fitted.{name}"] = np.array([float(each["float"]) if isinstance(each, dict) else each for each in values])

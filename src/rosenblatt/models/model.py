@@ -1,8 +1,8 @@
-"""`Model`: what was learnt, and what is known about it, without scikit-learn.
+"""`Model`: a fitted classifier as plain arrays, with its provenance, without scikit-learn.
 
-Problem    score rows as the estimator did that was saved, and say which class they are
-Guarantee  the same bits: dense rows by the same product, sparse ones added in the same order, votes counted by the same kernel;
-           a tie goes to the smaller label
+Problem    score rows exactly as the saved estimator does, and predict their classes
+Guarantee  the same bits: dense rows by the same product, sparse rows summed in the same order, votes counted by the same
+           kernel; ties go to the smaller label
 """
 
 from __future__ import annotations
@@ -10,25 +10,70 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.table import Data, DataError, Sparse, Table
+from ..array_types import Array, FloatArray, IntArray, MatrixLike
+from ..data.csr import CSRMatrix
+from ..data.table import Data, DataError, Table
 from ..online.stopping import Stop
-from ..preprocessing.sparse import SparseRows
+from ..reporting.text import plural
 from ..scores import linear_scores, votes_of_pairs, winners
 from .container import Parts, all_finite
-from .votes import Ballot
+from .votes import StoredVote
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..online.readings import Vote
+
+# Classes that the repr lists.
+LISTED_CLASSES = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A fitted classifier as plain arrays: it predicts, and remembers where it comes from.
+    """A fitted classifier that predicts and knows its provenance, without scikit-learn.
 
-    `rb.load` gives one where `rb.save` was given one, as the command line does; `estimator()` makes a scikit-learn estimator of
-    it. Where a model has a recipe, `scores` and `predict` take what the recipe takes, such as the rows of a file, and otherwise
-    an array, a SciPy matrix or sparse rows.
+    `rosenblatt train` writes models, and `rb.load` returns one if one was saved. A model with a recipe takes what the recipe
+    takes, such as the rows of a file; any other model takes an array or a sparse matrix.
+
+    Parameters
+    ----------
+    kind : str
+        The class of the estimator, such as "Perceptron".
+    parameters : dict
+        The parameters of the estimator.
+    classes : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    coef : ndarray of shape (n_heads, n_features), default=None
+        The weights: one head for two classes, otherwise one for each class or pair of classes. None for a vote.
+    intercept : ndarray of shape (n_heads,), default=None
+        The intercepts.
+    pairs : bool, default=False
+        Whether each head separates a pair of classes (one-vs-one); the pairs then vote.
+    votes : tuple of StoredVote, default=None
+        The hypotheses of a voted perceptron, instead of `coef` and `intercept`.
+    names : tuple of str, default=None
+        Names of the features, unless the recipe names them.
+    recipe : Recipe, default=None
+        Turns the input into features.
+    stop : Stop, default=None
+        Why training ended.
+    n_iter : int or list of int, default=None
+        Passes or iterations.
+    n_updates : int, default=None
+        Updates of an online learner.
+    provenance : dict, default={}
+        Versions, time, and the training data, as far as known.
+    more : tuple (dict, dict of str to ndarray), default=None
+        State from which the estimator is restored; None if the model is for prediction only.
+
+    See Also
+    --------
+    load : Load a model from a file.
+    save : Save a model to a file.
 
     Examples
     --------
@@ -39,76 +84,141 @@ class Model:
     ('Perceptron', ['yes', 'no'], 'separated')
     """
 
-    kind: str  # the class of the estimator
+    kind: str
     parameters: dict[str, Any]
-    classes: Any  # sorted
-    coef: Any | None = None  # heads x features; None: a vote
-    intercept: Any | None = None
-    pairs: bool = False  # heads are pairs of classes, which vote
-    ballots: tuple[Ballot, ...] | None = None
-    names: tuple[str, ...] | None = None  # of the features, where they are not the recipe's
+    classes: Array
+    coef: FloatArray | None = None
+    intercept: FloatArray | None = None
+    pairs: bool = False
+    votes: tuple[StoredVote, ...] | None = None
+    names: tuple[str, ...] | None = None
     recipe: Any | None = None
     stop: Stop | None = None
-    n_iter: Any = None  # a number, or one for each machine
+    n_iter: int | list[int] | None = None
     n_updates: int | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
-    more: Parts | None = field(default=None, repr=False)  # what the estimator needs besides, to be as it was
+    more: Parts | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return f"<Model: {self.kind}, {self.n_features:,} features, classes {', '.join(map(str, self.classes[:8].tolist()))}>"
+        listed = ", ".join(map(str, self.classes[:LISTED_CLASSES].tolist()))
+        return f"<Model: {self.kind}, {plural(self.n_features, 'feature')}, classes {listed}>"
 
     @property
     def n_features(self) -> int:
-        """Of the rows that the weights meet: after the recipe, where there is one."""
+        """Number of features, after the recipe if there is one."""
         if self.coef is not None:
             return int(self.coef.shape[1])
-        assert self.ballots is not None
-        return self.ballots[0].width
+        assert self.votes is not None
+        return self.votes[0].width
 
     @property
     def feature_names(self) -> Sequence[str] | None:
-        """One for each weight, or None where nobody named them."""
+        """Names of the features, or None if they have no names."""
         return self.names if self.recipe is None else self.recipe.feature_names
 
-    def scores(self, X: Any) -> Any:
-        """Rows x heads: one head for two classes, over 0 for the second; else one for each class."""
-        rows = self._rows(self._plain(X) if self.recipe is None else self.recipe.rows(X))
-        if self.coef is None:
-            return np.concatenate([vote.scores(rows) for vote in self._votes], axis=1)
-        scores = linear_scores(rows, self.coef, self.intercept)
-        return votes_of_pairs(scores, len(self.classes)) if self.pairs else scores
+    def scores(self, X: MatrixLike | Data | Table | CSRMatrix) -> FloatArray:
+        """Score rows.
 
-    def predict(self, X: Any) -> Any:
-        """The class of every row; a tie goes to the smaller label."""
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+            The rows. A model with a recipe takes what its recipe takes.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 1) or (n_rows, n_classes)
+            Two classes have one score, above 0 for the second class; more classes have one score each.
+
+        Raises
+        ------
+        ValueError
+            If the number of columns is wrong, or a value is NaN or infinite.
+        """
+        rows = self._score_input(self._without_recipe(X) if self.recipe is None else self.recipe.rows(X))
+        if self.coef is None:
+            return np.concatenate([vote.scores(rows) for vote in self._vote_readings], axis=1)
+        scores: FloatArray = linear_scores(rows, self.coef, self.intercept)
+        if self.pairs:
+            scores = votes_of_pairs(scores, len(self.classes))
+        return scores
+
+    def predict(self, X: MatrixLike | Data | Table | CSRMatrix) -> Array:
+        """Predict the class of each row; ties go to the smaller label.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+            The rows, as for `scores`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels.
+        """
         return self.labels_of(self.scores(X))
 
-    def labels_of(self, scores: Any) -> Any:
-        """The classes that scores stand for."""
-        return self.classes[self.winners(scores)]
+    def labels_of(self, scores: FloatArray) -> Array:
+        """Return the labels that belong to scores.
 
-    def winners(self, scores: Any) -> Any:
-        """Their positions among `classes`."""
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, 1) or (n_rows, n_classes)
+            What `scores` returned.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels.
+        """
+        labels: Array = self.classes[self.winners(scores)]
+        return labels
+
+    def winners(self, scores: FloatArray) -> IntArray:
+        """Return the index in `classes` of each row's label.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, 1) or (n_rows, n_classes)
+            What `scores` returned.
+
+        Returns
+        -------
+        ndarray of int of shape (n_rows,)
+            The indices.
+        """
         if len(self.classes) == 1:
             return np.zeros(len(scores), np.intp)
-        return winners(scores)
+        indices: IntArray = winners(scores)
+        return indices
 
     def estimator(self) -> Any:
-        """As a fitted scikit-learn estimator, without the recipe."""
+        """Return the model as a fitted scikit-learn estimator, without the recipe.
+
+        Returns
+        -------
+        LinearClassifier
+            The estimator; `partial_fit` and `warm_start` continue from its state.
+
+        Raises
+        ------
+        ValueError
+            If the model was saved for prediction only.
+        """
         from .state import estimator_of
 
         return estimator_of(self)
 
     @cached_property
-    def _votes(self) -> list[Any]:
-        return [ballot.vote() for ballot in self.ballots or ()]
+    def _vote_readings(self) -> list[Vote]:
+        return [vote.restore() for vote in self.votes or ()]
 
-    def _plain(self, X: Any) -> Any:
-        """The rows of a file for a model without a recipe: its columns by name, where it knows names, else by position."""
+    def _without_recipe(self, X: Any) -> Any:
+        """The rows of a file for a model without a recipe: columns by name if the model has names, otherwise by position."""
         if not isinstance(X, Data):
             return X
         features = X.features
-        if isinstance(features, Sparse):
-            return features.cut(self.n_features)
+        if isinstance(features, CSRMatrix):
+            return features.with_width(self.n_features)
         if not isinstance(features, Table):
             return features
         known = self.names is not None and set(self.names) <= set(features.names)
@@ -116,16 +226,16 @@ class Model:
         columns = [features.columns[features.names.index(name)] for name in names]
         for name, column in zip(names, columns, strict=True):
             if column.dtype.kind != "f":
-                raise DataError(X.source, f"column {name!r} is not numbers, which is all that this model reads")
+                raise DataError(X.source, f"column {name!r} is not numeric, but this model reads numbers only")
         return np.column_stack(columns)
 
-    def _rows(self, X: Any) -> Any:
-        """Rows that can be scored, of the right width, all finite."""
+    def _score_input(self, X: Any) -> Any:
+        """Check width and values, and return rows that the scoring functions accept."""
         rows: Any
-        if isinstance(X, Sparse):
+        if isinstance(X, CSRMatrix):
             if X.width < self.n_features:
                 X = replace(X, width=self.n_features)  # a file does not say how many columns it has; those it has not are zero
-            rows, values = (SparseRows(X) if self.coef is not None else X.to_scipy()), X.values
+            rows, values = (X if self.coef is not None else X.to_scipy()), X.values
         elif hasattr(X, "tocsr"):
             rows = X.tocsr()
             values = rows.data
@@ -137,17 +247,14 @@ class Model:
         if len(shape) != 2:
             raise ValueError(f"X must have rows and columns, got shape {tuple(shape)}")
         if shape[1] != self.n_features:
-            raise ValueError(f"X has {shape[1]} columns, and the model was trained on {self.n_features}")
+            raise ValueError(f"X has {plural(shape[1], 'column')}, but the model was trained on {self.n_features}")
         if not all_finite(values):
-            raise ValueError("X has a number that is not finite: NaN or infinity")
+            raise ValueError("X contains NaN or infinity")
         return rows
 
 
-# --- Where a model comes from: versions, time, and the training data with their digest.
-
-
 def provenance_now() -> dict[str, Any]:
-    """What every file says: who wrote it, and when."""
+    """Return the versions and the time that every file records."""
     import datetime
     import platform
 
@@ -162,8 +269,8 @@ def provenance_now() -> dict[str, Any]:
     }
 
 
-def provenance_of_data(X: Any, y: Any) -> dict[str, Any]:
-    """Rows, columns and the SHA-256 that certificates have: the same for arrays and sparse matrices with the same numbers."""
+def provenance_of_data(X: MatrixLike, y: npt.ArrayLike) -> dict[str, Any]:
+    """Return the size of the data and their SHA-256 as in certificates: equal for dense and sparse data with equal values."""
     from ..certificates.data import Data
 
     data = Data(X, y)

@@ -1,26 +1,34 @@
-"""Parameters and fitted attributes as JSON: exactly what they were, or in words where JSON cannot hold them.
+"""Parameters, fitted attributes and class labels in a model file.
 
-Numbers, text, True, False and None stand for themselves. Everything else is an object with one name that says what it is:
-{"float": "inf"}, {"list": [...]}, {"tuple": [...]}, {"dict": [[key, value], ...]}, {"array": "the name of a tensor"},
-{"certificate": {...}}, and {"unsaved": "what it looked like"} for functions and the like.
+Parameters and attributes are JSON. Numbers, text, true, false and null stand for themselves. Every other value is an object
+with one key that names its type: {"float": "inf"}, {"list": [...]}, {"tuple": [...]}, {"dict": [[key, value], ...]},
+{"array": "name of an array"}, {"certificate": {...}}, and {"unsaved": "description"} for functions and other objects that a
+file cannot hold.
+
+Class labels keep their dtype: numbers and booleans are the array `classes`, text is JSON.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
-from .container import UnfitError, require
+from ..array_types import Array
+from .container import Arrays, InvalidContentError, Meta, Parts, all_finite, require
 
-_INTEGERS = 1 << 63
-_ODD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_MOST_DEPTH = 20
+MAX_NESTING = 20
+# Longest text dtype that is accepted when the labels themselves are shorter.
+MAX_LABEL_CHARS = 1 << 16
+_INT_LIMIT = 1 << 63
+_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_MALFORMED = "a parameter is not encoded as docs/model-files.md describes"
 
 
 class Unsaved:
-    """Stands for something that a model file cannot hold, such as a function; it can be looked at, and not used."""
+    """Placeholder for a value that a model file cannot hold, such as a function: it has a description and cannot be used."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -35,20 +43,20 @@ class Unsaved:
         return hash(self.text)
 
     def __call__(self, *_: Any) -> Any:
-        raise ValueError(f"{self.text} is not in the model's file: give the parameter again with set_params before fitting")
+        raise ValueError(f"the model file does not contain {self.text}: set the parameter with set_params before fitting")
 
 
-def encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
-    """As JSON; arrays go to `arrays` under names that begin with `name`."""
+def encode(value: Any, name: str, arrays: Arrays) -> Any:
+    """Encode a value as JSON; its arrays are added to `arrays` under names that start with `name`."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | str):
         return value
-    if type(value) is int and -_INTEGERS <= value < _INTEGERS:
+    if type(value) is int and -_INT_LIMIT <= value < _INT_LIMIT:
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8 and value.dtype != np.float16:
+    if isinstance(value, np.ndarray) and _storable(value):
         arrays[name] = value
         return {"array": name}
     if type(value) in (list, tuple):
@@ -60,27 +68,32 @@ def encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         from ..certificates.files import certificate_to_dict
 
         return {"certificate": certificate_to_dict(value)}
-    return {"unsaved": unnamed(value)}
+    return {"unsaved": _describe(value)}
 
 
-def unnamed(value: Any) -> str:
-    """What something looks like that cannot be kept, without the address it happened to have."""
-    called = getattr(value, "__qualname__", None)
-    return (
-        f"a function, {called}" if isinstance(called, str) and callable(value) else f"an object of type {type(value).__name__}"
-    )
+def _storable(array: Array) -> bool:
+    return array.dtype.kind in "biuf" and array.dtype.itemsize <= 8 and array.dtype != np.float16
 
 
-def decode(told: Any, arrays: dict[str, Any], depth: int = 0) -> Any:
-    require(depth < _MOST_DEPTH, "has parameters that are nested too deeply")
-    if told is None or isinstance(told, bool | int | float | str):
-        return told
-    require(isinstance(told, dict) and len(told) == 1, "has a parameter that is not written as parameters are")
-    ((kind, inner),) = told.items()
+def _describe(value: object) -> str:
+    """Describe a value by its name or type; its repr may contain a memory address."""
+    name = getattr(value, "__qualname__", None)
+    if isinstance(name, str) and callable(value):
+        return f"the function {name}"
+    return f"an object of type {type(value).__name__}"
+
+
+def decode(encoded: Any, arrays: Arrays, depth: int = 0) -> Any:
+    """Decode what `encode` returned."""
+    require(depth < MAX_NESTING, "a parameter is nested too deeply")
+    if encoded is None or isinstance(encoded, bool | int | float | str):
+        return encoded
+    require(isinstance(encoded, dict) and len(encoded) == 1, _MALFORMED)
+    ((kind, inner),) = encoded.items()
     if kind == "float":
-        return _ODD[inner]
+        return _NON_FINITE[inner]
     if kind == "unsaved":
-        require(isinstance(inner, str), "has a parameter that is not written as parameters are")
+        require(isinstance(inner, str), _MALFORMED)
         return Unsaved(inner)
     if kind == "array":
         return arrays[inner]
@@ -91,9 +104,46 @@ def decode(told: Any, arrays: dict[str, Any], depth: int = 0) -> Any:
 
         return parse_certificate(dumps(inner).encode("ascii"))
     if kind not in ("dict", "list", "tuple"):
-        raise UnfitError(f"has a parameter of an unknown kind, {kind!r:.40}")
-    require(isinstance(inner, list), "has a parameter that is not written as parameters are")
+        raise InvalidContentError(f"a parameter has the unknown type {kind!r:.40}")
+    require(isinstance(inner, list), _MALFORMED)
     if kind == "dict":
         return {decode(key, {}, depth + 1): decode(each, arrays, depth + 1) for key, each in inner}
     parts = [decode(each, arrays, depth + 1) for each in inner]
     return parts if kind == "list" else tuple(parts)
+
+
+def encode_classes(classes: Array) -> Parts:
+    """Encode class labels as metadata and arrays."""
+    if _storable(classes):
+        return {}, {"classes": classes}
+    kind = classes.dtype.kind
+    if kind == "U":
+        return {"text": classes.tolist(), "dtype": classes.dtype.str[1:]}, {}
+    if kind == "S":
+        return {"text": [label.decode("latin-1") for label in classes.tolist()], "dtype": classes.dtype.str[1:]}, {}
+    if kind == "O" and all(type(label) is str for label in classes.tolist()):
+        return {"text": classes.tolist(), "dtype": "O"}, {}
+    raise TypeError(f"a model file cannot hold these labels: {classes.tolist()!r:.80}; use numbers, text or booleans")
+
+
+def decode_classes(meta: Meta, arrays: Arrays) -> Array:
+    """Decode class labels; they must be sorted and distinct."""
+    classes = arrays["classes"] if "classes" in arrays else _text_classes(meta)
+    require(classes.ndim == 1 and len(classes) >= 1, "the class labels are missing")
+    require(classes.dtype.kind != "f" or all_finite(classes), "the class labels contain NaN or infinity")
+    ascending = all(a < b for a, b in zip(classes[:-1].tolist(), classes[1:].tolist(), strict=True))
+    require(ascending, "the class labels are not sorted and distinct")
+    return classes
+
+
+def _text_classes(meta: Meta) -> Array:
+    require(set(meta) == {"text", "dtype"} and isinstance(meta["dtype"], str), "the class labels are missing")
+    text, dtype = meta["text"], meta["dtype"]
+    require(isinstance(text, list) and all(isinstance(label, str) for label in text), "a class label is not text")
+    if dtype == "O":
+        return np.array(text, object)
+    require(re.fullmatch(r"[US][0-9]{1,7}", dtype), "the class labels have an unknown type")
+    longest = max(map(len, text), default=0)
+    fits = longest <= int(dtype[1:]) <= max(MAX_LABEL_CHARS, longest)
+    require(fits, f"the class labels do not match their type {dtype}")
+    return np.array([label.encode("latin-1") for label in text] if dtype[0] == "S" else text, dtype)

@@ -113,7 +113,7 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
 def rows_at_a_time(problem: Problem, order: str) -> int:
     if problem.pages is None:
         return ORDER
-    return problem.pages.neighbours if order == "cyclic" else problem.pages.scattered
+    return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
 
 
 def give_back(problem: Problem, order: str, done: Any) -> None:

@@ -1,1 +1,1 @@
-"""How a file's columns become features: learned from the training rows, kept with the model, applied at prediction."""
+"""Columns to features: recipes fitted to the training rows and stored with the model, and text transformers."""

@@ -1,7 +1,7 @@
-"""Columns of strings as features: names as one-hot vectors, text as bags of words.
+"""Columns of strings as features: categories as one-hot vectors, text as bags of words; and the names of features.
 
-Words are runs of two or more letters, digits or underscores, in lower case, as in scikit-learn's CountVectorizer; a bag says
-which words of the vocabulary are there, and has length 1.
+Words are runs of two or more letters, digits or underscores, in lower case, as in scikit-learn's CountVectorizer. A bag of
+words marks the words of the vocabulary that occur, and has length 1.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
-from ..data.table import DataError, Sparse, Table, number_as_text
+from ..array_types import Array, FloatArray
+from ..data.csr import CSRMatrix, row_pointers
+from ..data.table import Data, Table, number_as_text
 from .numeric import Numbers
-from .sparse import pointers
 
-# --- Columns of a table as numbers or as strings, whichever a recipe wants of them.
+MAX_CELL_SHOWN = 40  # characters of a cell in a message
+
+# --- Columns of a table as numbers or strings
 
 
-def as_numbers(cells: Any, source: str, name: str) -> Any:
-    """A column of floats; strings are read as such."""
+def as_numbers(cells: Array, data: Data, name: str) -> FloatArray:
+    """A column as floats; strings are parsed."""
     if cells.dtype.kind != "O":
         return cells
     found = np.empty(len(cells))
@@ -31,15 +34,13 @@ def as_numbers(cells: Any, source: str, name: str) -> Any:
         try:
             found[at] = np.nan if cell is None else float(cell)
         except ValueError:
-            shown = cell if len(cell) <= 40 else cell[:37] + "..."
-            raise DataError(
-                source, f"{shown!r} in row {at + 1:,} is not a number, as in the rows before", column=name
-            ) from None
+            shown = cell if len(cell) <= MAX_CELL_SHOWN else cell[: MAX_CELL_SHOWN - 3] + "..."
+            raise data.error_at(at, f"{shown!r} is not a number, but the column is numeric", name) from None
     return found
 
 
-def as_strings(cells: Any) -> Any:
-    """A column of str; numbers are written as such."""
+def as_strings(cells: Array) -> Array:
+    """A column as str; numbers are formatted."""
     if cells.dtype.kind == "O":
         return cells
     found = np.empty(len(cells), object)
@@ -47,19 +48,20 @@ def as_strings(cells: Any) -> Any:
     return found
 
 
-def as_matrix(table: Table, source: str, names: Sequence[str]) -> Any:
-    """Some columns of a table as an array of floats."""
+def as_matrix(data: Data, names: Sequence[str]) -> FloatArray:
+    """Some columns of a table as a float array."""
+    table = cast(Table, data.features)
     places = {name: place for place, name in enumerate(table.names)}
     X = np.empty((table.shape[0], len(names)))
     for j, name in enumerate(names):
-        X[:, j] = as_numbers(table.columns[places[name]], source, name)
+        X[:, j] = as_numbers(table.columns[places[name]], data, name)
     return X
 
 
-# --- What a word is: a run of two or more letters, digits or underscores, in lower case, as in scikit-learn's vectorizers.
+# --- Words
 
 _WORD = re.compile(r"\w\w+")
-# ASCII text is cut at blanks, twice as fast: letters in lower case, and a blank for what is not of a word.
+# For ASCII text, which is split at blanks, twice as fast: lower case for word characters, a blank for the others.
 _LOWER = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)).lower() + bytes(128)
 
 
@@ -74,12 +76,12 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-# ---
+# --- Features of one column
 
 
 @dataclass(frozen=True)
 class Categories:
-    """Feature k is 1 where the cell is the k-th value; a value that was not there in training has none."""
+    """One-hot encoding: feature k is 1 if the cell is the k-th value; an unknown value has no feature."""
 
     name: str
     values: tuple[str, ...]  # sorted
@@ -95,16 +97,16 @@ class Categories:
     def feature_name(self, feature: int) -> str:
         return f"{self.name}={self.values[feature]}"
 
-    def sparse(self, cells: Any) -> Sparse:
+    def sparse(self, cells: Array) -> CSRMatrix:
         places = self._places
         codes = np.array([places.get(cell, -1) for cell in cells], np.int32)
         known = codes >= 0
-        return Sparse(np.ones(int(known.sum())), codes[known], pointers(known), self.width)
+        return CSRMatrix(np.ones(int(known.sum())), codes[known], row_pointers(known), self.width)
 
 
 @dataclass(frozen=True)
 class Words:
-    """Feature k is 1/sqrt(m) where the k-th word is among the m known words of the cell."""
+    """Bag of words: feature k is 1/sqrt(m) if the k-th word is one of the m known words of the cell."""
 
     name: str
     words: tuple[str, ...]  # sorted
@@ -120,24 +122,26 @@ class Words:
     def feature_name(self, feature: int) -> str:
         return f"{self.name}:{self.words[feature]}"
 
-    def sparse(self, cells: Any) -> Sparse:
+    def sparse(self, cells: Array) -> CSRMatrix:
         bags = [words_of(cell) if cell else [] for cell in cells]
         places = np.array(list(map(self._places.get, chain.from_iterable(bags), repeat(-1))), np.int64)
         rows = np.repeat(np.arange(len(bags)), np.fromiter(map(len, bags), np.int64, len(bags)))
         known = places >= 0
-        found = np.unique(rows[known] * self.width + places[known])  # each word of a row once, in order
+        found = np.unique(rows[known] * self.width + places[known])  # each word of a row once, in ascending order
         counts = np.bincount(found // self.width, minlength=len(bags))
         lengths = np.sqrt(np.maximum(counts, 1))
-        return Sparse(np.repeat(1 / lengths, counts), (found % self.width).astype(np.int32), pointers(counts), self.width)
+        return CSRMatrix(
+            np.repeat(1 / lengths, counts), (found % self.width).astype(np.int32), row_pointers(counts), self.width
+        )
 
 
-# --- Names of features, made when asked for: a million columns are not a million strings.
+# --- Names of features, created on access: a million columns need no million strings
 
 
-class Counted(Sequence[str]):
-    """The names of columns that have none: their numbers, from `first`.
+class NumberedColumns(Sequence[str]):
+    """Names of unnamed columns: their numbers, from `first`.
 
-    >>> Counted(3, 1)[-1], list(Counted(2, 0))
+    >>> NumberedColumns(3, 1)[-1], list(NumberedColumns(2, 0))
     ('3', ['0', '1'])
     """
 
@@ -157,7 +161,7 @@ class Counted(Sequence[str]):
 
 
 class FeatureNames(Sequence[str]):
-    """Those of the numbers and their products, then of each column of strings."""
+    """The names of the numeric columns and their products, then of the features of each column of strings."""
 
     def __init__(self, numbers: Numbers, names: Sequence[str], strings: tuple[Categories | Words, ...]) -> None:
         self._numbers, self._names, self._strings = numbers, names, strings

@@ -1,7 +1,12 @@
-"""How a file's columns become features.
+"""Recipes: how the columns of a file become features, and how a recipe is stored in a model file.
 
-Numbers come first, in the order of the columns, then their products where a degree is asked for; then the columns of strings,
-each as a block of its own. The rows are sparse where there is a block of strings or the file is sparse, else dense.
+Numeric columns come first, in the order of the file, then their products up to the degree; then the features of each column of
+strings. Rows are sparse if there is a column of strings or the training rows were sparse, else dense.
+
+A stored recipe consists of JSON values and arrays, which are fully checked when they are read:
+
+meta     kind, columns, degree, first, names, notes, strings: [[name, "names", [value, ...]] or [name, "words", count], ...]
+arrays   means, shift, divide: float64, if any; words0, words1, ...: a vocabulary in UTF-8, one word per line
 """
 
 from __future__ import annotations
@@ -13,31 +18,40 @@ from typing import Any
 
 import numpy as np
 
-from ..data.table import Data, DataError, Sparse, Table, as_data
+from ..array_types import FloatArray
+from ..data.csr import CSRMatrix, hstack
+from ..data.polynomials import MAX_DEGREE
+from ..data.table import Data, DataError, Table, as_data
 from ..reporting.text import quoted_list
-from .categorical import Categories, Counted, FeatureNames, Words, as_matrix, as_strings, words_of
+from .categorical import Categories, FeatureNames, NumberedColumns, Words, as_matrix, as_strings, words_of
 from .numeric import Numbers
-from .sparse import from_dense, side_by_side, to_dense
-from .tallies import LONGEST_NAME, MOST_NAMES, MOST_WORDS
+from .statistics import MAX_CATEGORIES, MAX_CATEGORY_CHARS, MAX_WORDS_COUNTED
+
+KINDS = ("table", "sparse", "dense")
+MAX_COLUMNS = 1 << 31
+MAX_TABLE_COLUMNS = 1_000_000
+MAX_NOTES = 1_000
+KEYS = {"kind", "columns", "degree", "first", "names", "strings", "notes"}
+VECTORS = ("means", "shift", "divide")
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What was learned from the columns of the training rows.
+    """How columns become features, learned from the training rows.
 
-    >>> table = Table(("size", "colour"), (np.array([1.0, 3.0]), np.array(["red", "blue"], object)))
+    >>> table = Table(("size", "color"), (np.array([1.0, 3.0]), np.array(["red", "blue"], object)))
     >>> recipe = Recipe.learn([table])
     >>> list(recipe.feature_names), recipe.rows(table).to_scipy().toarray().tolist()
-    (['size', 'colour=blue', 'colour=red'], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
+    (['size', 'color=blue', 'color=red'], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
     """
 
-    kind: str  # what the training rows were: table, sparse or dense
+    kind: str  # of the training rows: "table", "sparse" or "dense"
     numbers: Numbers
-    names: tuple[str, ...] = ()  # all columns of the table, as in the file
-    number_names: tuple[str, ...] = ()  # those that are numbers
-    strings: tuple[Categories | Words, ...] = ()  # the others
-    first: int = 0  # what the first column without a name is called
-    notes: tuple[str, ...] = ()  # sentences for the person
+    names: tuple[str, ...] = ()  # all columns of the table, in the order of the file
+    number_names: tuple[str, ...] = ()  # the numeric columns
+    strings: tuple[Categories | Words, ...] = ()  # the other columns
+    first: int = 0  # the number of the first unnamed column
+    notes: tuple[str, ...] = ()  # sentences for the user
 
     @classmethod
     def learn(
@@ -50,113 +64,114 @@ class Recipe:
         categorical: tuple[str, ...] = (),
         first: int | None = None,
     ) -> Recipe:
-        """A recipe from training rows in one run over them; the result does not depend on how they are cut into chunks.
+        """Learn a recipe from training rows in one pass; chunk boundaries do not change the result.
 
-        text, categorical : names of columns that are text, or names, whatever their cells look like
-        first : what the first column of a matrix is called; None: 1 for a sparse one, 0 for an array
+        Parameters
+        ----------
+        chunks : iterable of Data, Table, array, SciPy matrix or DataFrame
+            Consecutive training rows.
+        degree : int, default=1
+            The largest number of factors in products of numeric columns.
+        scale : {"auto", "none", "max", "standard"}, default="auto"
+            How features are scaled; "auto" divides by the largest absolute value if ranges differ wildly.
+        text, categorical : tuple of str, default=()
+            Names of columns that are text or categorical, whatever their cells look like.
+        first : int, optional
+            The number of the first column of a matrix; by default 1 for sparse rows, 0 for arrays.
         """
-        from .fitting import learn
+        from .recipe_fit import fit_recipe
 
-        return learn(chunks, degree=degree, scale=scale, text=text, categorical=categorical, first=first)
+        return fit_recipe(chunks, degree=degree, scale=scale, text=text, categorical=categorical, first=first)
 
     @property
     def width(self) -> int:
-        """Features that come out."""
+        """The number of features."""
         return self.numbers.width + sum(block.width for block in self.strings)
 
     @property
     def feature_names(self) -> Sequence[str]:
-        names = self.number_names if self.kind == "table" else Counted(self.numbers.columns, self.first)
+        names = self.number_names if self.kind == "table" else NumberedColumns(self.numbers.columns, self.first)
         return FeatureNames(self.numbers, names, self.strings)
 
     @property
-    def wanted(self) -> tuple[str, ...] | None:
+    def required(self) -> tuple[str, ...] | None:
         """The columns that a table must have; None for a matrix."""
         return self.names if self.kind == "table" else None
 
     @property
     def text(self) -> tuple[str, ...]:
+        """The text columns."""
         return tuple(block.name for block in self.strings if isinstance(block, Words))
 
     @property
     def categorical(self) -> tuple[str, ...]:
+        """The categorical columns."""
         return tuple(block.name for block in self.strings if isinstance(block, Categories))
 
     def rows(self, X: Any) -> Any:
-        """The features of some rows: a `Sparse` or a C-ordered array of floats."""
+        """The features of rows: a `CSRMatrix` or a C-ordered float array."""
         data = as_data(X)
         if self.kind != "table" or not isinstance(data.features, Table):
             return self._matrix_rows(data)
         known = set(data.features.names)
         absent = [name for name in self.names if name not in known]
         if absent:
-            there = quoted_list(data.features.names)
-            raise DataError(data.source, f"there is no column {absent[0]!r}, which the model reads; there are {there}")
-        dense = self.numbers.dense(as_matrix(data.features, data.source, self.number_names), data.source, own=True)
+            found = quoted_list(data.features.names)
+            raise DataError(data.source, f"missing column required by the model: {absent[0]} (columns: {found})")
+        dense = self.numbers.dense(as_matrix(data, self.number_names), data.source, own=True)
         if not self.strings:
             return dense
         places = {name: place for place, name in enumerate(data.features.names)}
         blocks = [block.sparse(as_strings(data.features.columns[places[block.name]])) for block in self.strings]
-        return side_by_side([from_dense(dense), *blocks], data.n_rows)
+        return hstack([CSRMatrix.from_dense(dense), *blocks], data.n_rows)
 
-    def strangers(self, X: Any) -> int:
-        """How many columns the model does not know and leaves out."""
+    def count_unknown_columns(self, X: Any) -> int:
+        """The number of columns that are not used because the recipe does not know them."""
         features = as_data(X).features
         if isinstance(features, Table):
             return len(set(features.names) - set(self.names)) if self.kind == "table" else 0
-        return max(0, features.shape[1] - self.numbers.columns) if isinstance(features, Sparse) else 0
+        return max(0, features.shape[1] - self.numbers.columns) if isinstance(features, CSRMatrix) else 0
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The recipe as plain JSON values and arrays."""
-
+        """The recipe as JSON values and arrays."""
         return to_parts(self)
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, Any]) -> Recipe:
-        """The recipe of such parts; a `ValueError` for anything that `to_parts` would not have made."""
-
+        """The recipe of these parts; raises ValueError for anything that `to_parts` cannot have made."""
         return from_parts(meta, arrays)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recipe):
             return NotImplemented
-        (mine, arrays), (theirs, others) = self.to_parts(), other.to_parts()
-        return mine == theirs and arrays.keys() == others.keys() and all(np.array_equal(arrays[k], others[k]) for k in arrays)
+        (meta, arrays), (other_meta, others) = self.to_parts(), other.to_parts()
+        same = meta == other_meta and arrays.keys() == others.keys()
+        return same and all(np.array_equal(arrays[k], others[k]) for k in arrays)
 
     __hash__ = None  # type: ignore[assignment]
 
     def _matrix_rows(self, data: Data) -> Any:
-        """Rows whose columns go by their position."""
+        """The features of rows whose columns are identified by position."""
         if self.strings:
-            raise DataError(
-                data.source, f"the model reads columns by name, {quoted_list(self.names)}, and these rows have no names"
-            )
+            sentence = f"the model requires named columns, {quoted_list(self.names)}, but these rows have no names"
+            raise DataError(data.source, sentence)
         features, numbers = data.features, self.numbers
         if isinstance(features, Table):
-            features = as_matrix(features, data.source, features.names)
-        if isinstance(features, Sparse):
+            features = as_matrix(data, features.names)
+        if isinstance(features, CSRMatrix):
             if numbers.shift is None:
                 return numbers.sparse(features, data.source)
-            features = to_dense(features, width=numbers.columns)
+            features = features.with_width(numbers.columns).toarray()
         if features.shape[1] != numbers.columns:
-            raise DataError(data.source, f"rows have {features.shape[1]:,} columns, and the model reads {numbers.columns:,}")
+            raise DataError(data.source, f"rows have {features.shape[1]:,} columns, but the model requires {numbers.columns:,}")
         return numbers.dense(features, data.source)
 
 
-# --- A recipe as plain JSON values and arrays, and back again, where nothing is believed.
-#
-# meta     kind, columns, degree, first, names, notes, strings: [[name, "names", [value, ...]] or [name, "words", count], ...]
-# arrays   means, shift, divide: float64, where there are any; words0, words1, ...: a vocabulary in UTF-8, one word a line
-
-KINDS = ("table", "sparse", "dense")
-MOST_COLUMNS = 1 << 31
-MOST_TABLE_COLUMNS = 1_000_000
-MOST_NOTES = 1_000
-KEYS = {"kind", "columns", "degree", "first", "names", "strings", "notes"}
-VECTORS = ("means", "shift", "divide")
+# --- Stored recipes
 
 
 def to_parts(recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A recipe as JSON values and arrays."""
     arrays = {name: getattr(recipe.numbers, name) for name in VECTORS if getattr(recipe.numbers, name) is not None}
     strings: list[list[Any]] = []
     for block in recipe.strings:
@@ -178,52 +193,55 @@ def to_parts(recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def from_parts(meta: dict[str, Any], arrays: dict[str, Any]) -> Recipe:
+    """The recipe of these parts, fully checked."""
     if not isinstance(meta, dict) or meta.keys() != KEYS:
-        raise ValueError("a recipe has not the entries it should have")
+        raise ValueError("a recipe has missing or unknown entries")
     if meta["kind"] not in KINDS:
-        raise ValueError(f"a recipe is for no kind of rows {meta['kind']!r:.80}")
-    columns = _whole(meta, "columns", 0, MOST_COLUMNS)
-    degree, first = _whole(meta, "degree", 1, 20), _whole(meta, "first", 0, 1)
-    names, notes = _strings(meta["names"], "names", MOST_TABLE_COLUMNS), _strings(meta["notes"], "notes", MOST_NOTES)
+        raise ValueError(f"a recipe has unknown kind {meta['kind']!r:.80}")
+    columns = _integer(meta, "columns", 0, MAX_COLUMNS)
+    degree, first = _integer(meta, "degree", 1, MAX_DEGREE), _integer(meta, "first", 0, 1)
+    names, notes = _strings(meta["names"], "names", MAX_TABLE_COLUMNS), _strings(meta["notes"], "notes", MAX_NOTES)
     left = dict(arrays)
     strings = _blocks(meta["strings"], left)
     taken = {block.name for block in strings}
     number_names = tuple(name for name in names if name not in taken)
-    _fits_together(meta["kind"], columns, first, names, number_names, strings)
+    _check_columns(meta["kind"], columns, first, names, number_names, strings)
     width = Numbers(columns, degree).width
     vectors = {}
     for name, length in (("means", columns), ("shift", width), ("divide", width)):
         vectors[name] = _vector(left.pop(name, None), name, length)
     if left:
-        raise ValueError(f"a recipe has an array {sorted(left)[0]!r:.80} that it should not have")
+        raise ValueError(f"a recipe has an unknown array {sorted(left)[0]!r:.80}")
     if vectors["divide"] is not None and not (vectors["divide"] > 0).all():
-        raise ValueError("a recipe divides a feature by a number that is not positive")
+        raise ValueError("a recipe's divisors must be positive")
     if (vectors["means"] is None) != (meta["kind"] == "sparse"):
         raise ValueError(f"a recipe for {meta['kind']} rows {'has no' if vectors['means'] is None else 'has'} means")
     if vectors["shift"] is not None and (vectors["divide"] is None or meta["kind"] == "sparse"):
-        raise ValueError("a recipe shifts features that it should not shift")
+        raise ValueError("a recipe that shifts features must be for dense rows and have divisors")
     return Recipe(meta["kind"], Numbers(columns, degree, **vectors), names, number_names, strings, first, notes)
 
 
-def _fits_together(kind: str, columns: int, first: int, names: Any, number_names: Any, strings: Any) -> None:
+def _check_columns(kind: str, columns: int, first: int, names: Any, number_names: Any, strings: Any) -> None:
     if len(set(names)) != len(names):
-        raise ValueError("a recipe has a column twice")
+        raise ValueError("a recipe has two columns of the same name")
     if kind != "table":
         if names or strings:
-            raise ValueError("a recipe for a matrix has columns with names")
+            raise ValueError("a recipe for a matrix must not have column names")
         return
     if first or not names:
-        raise ValueError("a recipe for a table has no columns" if not names else "a recipe for a table counts columns")
+        raise ValueError(
+            "a recipe for a table has no columns" if not names else "a recipe for a table must not number its columns"
+        )
     if [name for name in names if name not in number_names] != [block.name for block in strings]:
         raise ValueError("a recipe's columns of strings are not among its columns")
     if columns != len(number_names):
-        raise ValueError(f"a recipe has {columns} columns of numbers and {len(number_names)} names for them")
+        raise ValueError(f"a recipe has {columns} numeric columns but {len(number_names)} names for them")
 
 
-def _whole(meta: dict[str, Any], key: str, least: int, most: int) -> int:
+def _integer(meta: dict[str, Any], key: str, least: int, most: int) -> int:
     value = meta[key]
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"a recipe's {key} must be a whole number from {least} to {most}, got {value!r:.80}")
+        raise ValueError(f"a recipe's {key} must be an integer from {least} to {most}, got {value!r:.80}")
     return value
 
 
@@ -233,7 +251,7 @@ def _strings(value: Any, what: str, most: int) -> tuple[str, ...]:
     try:
         "".join(value).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"a recipe's {what} are not text") from None
+        raise ValueError(f"a recipe's {what} must be valid text") from None
     return tuple(value)
 
 
@@ -242,7 +260,7 @@ def _ascending(values: tuple[str, ...]) -> bool:
 
 
 def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | Words, ...]:
-    if not isinstance(value, list) or len(value) > MOST_TABLE_COLUMNS:
+    if not isinstance(value, list) or len(value) > MAX_TABLE_COLUMNS:
         raise ValueError("a recipe's strings must be a list")
     found: list[Categories | Words] = []
     for place, block in enumerate(value):
@@ -252,11 +270,11 @@ def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | Words, ...
             or not isinstance(block[0], str)
             or block[1] not in ("names", "words")
         ):
-            raise ValueError("a recipe's column of strings must be its name, its kind and its values")
+            raise ValueError("a recipe's column of strings must have a name, a kind and values")
         if block[1] == "names":
-            values = _strings(block[2], "values of a column", MOST_NAMES)
-            if not _ascending(values) or max(map(len, values), default=0) > LONGEST_NAME:
-                raise ValueError(f"a recipe's values of a column must ascend and have at most {LONGEST_NAME:,} characters")
+            values = _strings(block[2], "values of a column", MAX_CATEGORIES)
+            if not _ascending(values) or max(map(len, values), default=0) > MAX_CATEGORY_CHARS:
+                raise ValueError(f"a recipe's categories must ascend and have at most {MAX_CATEGORY_CHARS:,} characters")
             found.append(Categories(block[0], values))
         else:
             found.append(Words(block[0], _vocabulary(arrays.pop(f"words{place}", None), block[2])))
@@ -270,14 +288,14 @@ def _vocabulary(array: Any, count: Any) -> tuple[str, ...]:
         words = tuple(array.tobytes().decode().split("\n"))
     except UnicodeDecodeError:
         raise ValueError("a recipe's vocabulary is not UTF-8") from None
-    if type(count) is not int or len(words) != count or count > MOST_WORDS:
-        raise ValueError(f"a recipe's vocabulary has {len(words):,} words, and {count!r:.80} were announced")
+    if type(count) is not int or len(words) != count or count > MAX_WORDS_COUNTED:
+        raise ValueError(f"a recipe's vocabulary must have {count!r:.80} words, got {len(words):,}")
     if not _ascending(words) or any(words_of(word) != [word] for word in words):
         raise ValueError("a recipe's vocabulary must be words in ascending order")
     return words
 
 
-def _vector(array: Any, name: str, length: int) -> Any:
+def _vector(array: Any, name: str, length: int) -> FloatArray | None:
     if array is None:
         return None
     if (

@@ -1,1 +1,1 @@
-"""What is proved about data and hypotheses: separable or not, how wide, how many mistakes."""
+"""Proofs about data and hypotheses: separability, margins, mistake bounds, convergence, minimum errors and the doctor."""

@@ -1,11 +1,11 @@
-"""`certify`: whether planes separate the classes, with the proof.
+"""`certify`: whether planes separate the classes, with a proof.
 
 Problem    find W with (w_l - w_z).x + b_l - b_z > 0 for every row x of class l and every z != l, and the widest margin of
            all such W; or convex weights of rows against rivals that sum to zero.
-Update     the nearest points of hulls, in floats (`direct/nearest.py`, `direct/hard_margin.py`); where those cannot tell, in
-           fractions (`direct/exact.py`). Whatever floats found is then made exact: the planes are the fractions that the
-           floats are, their smallest margin is computed exactly, and so is the length of the combination of rows.
-Guarantee  lower <= widest margin <= upper, as fractions; and before a certificate is given away, `verify` has checked it.
+Update     the nearest points of convex hulls, in floats (`svm/nearest_points.py`, `svm/hard_margin.py`); in fractions where
+           floats cannot decide (`svm/exact_separation.py`). The result is then made exact: the planes are the fractions that
+           the floats represent, and their smallest margin and the length of the combination of rows are computed exactly.
+Guarantee  lower <= widest margin <= upper, as fractions; and `verify` checks every certificate before it is returned.
 Reference  P. Wolfe, Math. Programming 11 (1976); P. Gordan, Math. Annalen 6 (1873); A. Novikoff (1962).
 """
 
@@ -13,29 +13,54 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
+import numpy.typing as npt
+
+from ..array_types import MatrixLike
+from ..certificates.files import CertificateTooLargeError
 from ..certificates.statements import Certificate
-from ..certificates.verify import verify
+from ..certificates.verify import CheckCode, verify
 from ..parallel import one_blas_thread
 from ..validation import flag, number
-from .inputs import Labelled, labelled
+from .inputs import LabeledRows, validated_rows
 from .several_classes import SeveralClasses
 from .two_classes import TwoClasses
 
 
-def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None = None, *, verbose: int = 0) -> Certificate:
-    """Prove that planes separate the classes, and how widely, or that none do.
+def certify(
+    X: MatrixLike, y: npt.ArrayLike, fit_intercept: bool = True, time_limit: float | None = None, *, verbose: int = 0
+) -> Certificate:
+    """Prove that planes separate the classes, and with which margin, or that no planes do.
 
-    X : array, data frame or sparse matrix of shape (rows, features).
-    y : labels of two or more classes. With k > 2 classes, k weight vectors must give every row's own class the largest score.
-    fit_intercept : False: planes go through the origin.
-    time_limit : seconds for the search, or None; what is then computed exactly and checked takes its own time. What is not
-        decided by then is `Undecided`, with the bounds that are proved so far.
-    verbose : 1 writes a line to stderr for each pass over the rows.
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+        The rows.
+    y : array-like of shape (n_rows,)
+        Labels of two or more classes. With k > 2 classes, k weight vectors must give every row's own class the largest score.
+    fit_intercept : bool, default=True
+        Whether planes have an intercept. If False, they go through the origin.
+    time_limit : float or None, default=None
+        Seconds for the search. The exact computation and the check at the end take additional time. If the limit is reached
+        first, the certificate is `Undecided` and states the bounds proved so far.
+    verbose : int, default=0
+        1 writes a line to stderr for each pass over the rows.
 
-    Returns `Separable`, `Inseparable` or `Undecided`; each has been checked by `rb.verify`, can be printed, and saved with
-    `rb.save_certificate`.
+    Returns
+    -------
+    Separable, Inseparable or Undecided
+        The certificate, checked by `rosenblatt.verify`. It can be printed, and saved with `rosenblatt.save_certificate`.
+
+    Raises
+    ------
+    ValueError
+        If X or y is invalid; as its subclass `CertificateTooLargeError`, if the proof is too large to be checked.
+
+    See Also
+    --------
+    rosenblatt.verify : Check a certificate.
+    rosenblatt.save_certificate : Write a certificate to a file.
+    rosenblatt.doctor : Find out why a perceptron does not converge.
 
     Examples
     --------
@@ -43,23 +68,24 @@ def certify(X: Any, y: Any, fit_intercept: bool = True, time_limit: float | None
     >>> certificate = rb.certify([[0, 0], [1, 0], [3, 4], [4, 4]], [0, 0, 1, 1])
     >>> certificate.verdict, certificate.geometric.upper, certificate.mistake_bound.upper
     ('separable', 2.23606797749979, 41.25000000000001)
-    >>> print(rb.certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]))
-    not separable: these 4 rows cannot be separated: the segment between rows 0 and 3 meets that between rows 1 and 2.
+    >>> print(rb.certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]))  # doctest: +NORMALIZE_WHITESPACE
+    not separable: the segment between rows 1 and 4 intersects the segment between rows 2 and 3,
+    which have another label.
     """
     flag("fit_intercept", fit_intercept)
     deadline = math.inf if time_limit is None else time.monotonic() + number("time_limit", time_limit)
-    given = labelled(X, y, "certify")
-    certificate = certificate_of(given, bool(fit_intercept), deadline, bool(verbose))
+    given = validated_rows(X, y, "certify")
+    certificate = unchecked_certificate(given, bool(fit_intercept), deadline, bool(verbose))
     check = verify(certificate, given.X, given.y)
-    if "too" in check.sentence and not check:
-        raise ValueError(f"the proof was found, but {check.sentence.removeprefix('rejected: ')}: scale the features")
+    if check.code is CheckCode.TOO_LARGE:
+        raise CertificateTooLargeError("a proof was found, but it is too large to be checked; scale the features")
     if not check:
-        raise AssertionError(f"a proof of ours is wrong, please report it: {check}")
+        raise AssertionError(f"certify found an incorrect proof; please report this error: {check}")
     return certificate
 
 
-def certificate_of(given: Labelled, intercept: bool, deadline: float, verbose: bool = False) -> Certificate:
-    """The certificate, not yet checked."""
-    task = (TwoClasses if given.n_classes == 2 else SeveralClasses)(given, intercept, deadline, verbose)
+def unchecked_certificate(given: LabeledRows, intercept: bool, deadline: float, verbose: bool = False) -> Certificate:
+    """The certificate before the check."""
+    prover = (TwoClasses if given.n_classes == 2 else SeveralClasses)(given, intercept, deadline, verbose)
     with one_blas_thread():
-        return task.certificate()
+        return prover.certificate()

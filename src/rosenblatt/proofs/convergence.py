@@ -1,12 +1,12 @@
-"""The perceptron convergence proof, along one run.
+"""The perceptron convergence proof, checked along one run.
 
-Problem    did this run keep what the proof promises, and how close did it come?
+Problem    did this run satisfy the inequalities of the proof, and how close did it come to them?
 Guarantee  with R the longest row, u a unit vector that separates the rows with margin gamma, steps tau_s, update margin b, and
            G the steps that were made at once (one, or those of a batch step):
                |w_t|^2  <=  |w_0|^2 + R^2 sum_G (sum of its tau)^2 + 2 b sum of tau     (t R^2 from zero with steps of 1)
                <w_t, u> >=  <w_0, u> + gamma sum of tau                                 (t gamma)
            and <w_t, u> <= |w_t| bounds t. With k > 2 classes |W|^2/2, <W, U>/sqrt(2) and b/2 stand for |w|^2, <w, u> and b,
-           so that bounds read the same.
+           so that the bounds have the same form.
 Reference  A. Novikoff, Symp. Math. Theory of Automata (1962); a margin: W. Krauth and M. Mezard, J. Physics A 20 (1987).
 """
 
@@ -17,188 +17,141 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..certificates.statements import Certificate, Interval, Separable
-from ..data.problem import Problem, as_heads, copy_state, rows_as_matrix, take_rows
-from ..kernels.linear.rows import Dense
-from ..kernels.linear.schemes import Binary, State
+from ..array_types import Array, FloatArray
+from ..certificates.statements import Certificate, Interval, Separable, Undecided
+from ..data.problem import Problem
+from ..kernels.linear.schemes import Binary
 from ..online.update_log import UpdateLog
-from ..parallel import one_blas_thread
-from .margins import Hypothesis, lengths
+from ..reporting.text import plural
+from .hypothesis import Hypothesis, row_lengths
 from .run_proofs import certificate_for
+from .trajectory import Direction, trajectory
 
-# --- The weights of a run against a fixed direction, and their length, update by update.
-#
-# Problem    |w_t|^2 and <w_t, u> for t = 0..T, from the log, without a row for each w_t.
-# Update     w_{t+1} = w_t + tau v with v = y p (with k classes, v has p at the row's class and -p at the rival):
-#            |w_{t+1}|^2 = |w_t|^2 + 2 tau <w_t, v> + tau^2 |v|^2,   <w_{t+1}, u> = <w_t, u> + tau <v, u>.
-#            Within a block of updates <w_t, v> comes from the weights before the block and the products of its rows.
-
-BLOCK = 128  # updates whose rows are multiplied with each other
-NARROW = 1024  # columns up to which sparse rows of a block are multiplied as dense ones, which is faster
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    norms_squared: Any
-    alignments: Any | None
-
-
-def trajectory(log: UpdateLog, direction: tuple[Any, Any] | None) -> Trajectory:
-    """Along a binary or joint log, after each update; `direction`: (heads x features, weight 0 of each head)."""
-    state = copy_state(log.start)
-    norms = np.empty(log.n_updates + 1)
-    with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        norms[0] = _squared(state)
-        if log.grouped:
-            _step_by_step(log, state, norms)
-        else:
-            _block_by_block(log, state, norms)
-        return Trajectory(norms, None if direction is None else _along(log, direction))
-
-
-def _squared(state: State) -> float:
-    w = state.w.astype(np.float64, copy=False).ravel()
-    return float(w @ w + state.bias @ state.bias)
-
-
-def _step_by_step(log: UpdateLog, state: State, norms: Any) -> None:
-    """A batch step has many rows, and is no shorter to take than to measure."""
-    edges = log.edges
-    for t in range(1, len(norms)):
-        log.advance(state, edges[t - 1 : t + 1])
-        norms[t] = _squared(state)
-
-
-def _block_by_block(log: UpdateLog, state: State, norms: Any) -> None:
-    for start in range(0, len(log), BLOCK):
-        here = slice(start, min(start + BLOCK, len(log)))
-        rows, columns = _rows(log, here)
-        heads, signs = as_heads(state.w, log.problem.rows), _signs(log, here)
-        heads = (heads if columns is None else heads[:, columns]).astype(np.float64, copy=False)
-        scores = rows @ heads.T + state.x0 * state.bias
-        products = rows @ rows.T
-        products = (products.toarray() if sp.issparse(products) else products) + state.x0**2
-        moves = (signs @ signs.T) * products  # <v_s, v_r>
-        taus = np.asarray(log.steps[here])
-        margins = (scores * signs).sum(axis=1) + np.tril(moves, -1) @ taus
-        gains = 2.0 * taus * margins + taus**2 * np.diagonal(moves)
-        norms[here.start + 1 : here.stop + 1] = norms[here.start] + np.cumsum(gains)
-        log.replay(state, here)
-
-
-def _along(log: UpdateLog, direction: tuple[Any, Any]) -> Any:
-    planes, weights_0 = direction
-    start = log.start
-    first = float((as_heads(start.w, log.problem.rows) * planes).sum() + start.bias @ weights_0)
-    gains = np.empty(len(log))
-    for begin in range(0, len(log), 16 * BLOCK):
-        here = slice(begin, min(begin + 16 * BLOCK, len(log)))
-        rows, columns = _rows(log, here)
-        scores = rows @ (planes if columns is None else planes[:, columns]).T + start.x0 * weights_0
-        gains[here] = log.steps[here] * (scores * _signs(log, here)).sum(axis=1)
-    return first + np.concatenate([[0.0], np.cumsum(gains)])[log.edges]
-
-
-def _rows(log: UpdateLog, here: slice) -> tuple[Any, Any | None]:
-    """The rows of some entries in float64; sparse ones with the columns that they have, in place of all."""
-    taken = take_rows(log.problem.rows, log.local_rows[here])
-    if isinstance(taken, Dense):
-        return taken.values.astype(np.float64, copy=False), None
-    few = rows_as_matrix(taken, 0, len(taken.indptr) - 1)
-    columns, places = np.unique(few.indices, return_inverse=True)
-    values = few.data.astype(np.float64, copy=False)
-    rows = sp.csr_array((values, places, few.indptr), shape=(few.shape[0], len(columns)))
-    return (rows.toarray() if len(columns) <= NARROW else rows), columns
-
-
-def _signs(log: UpdateLog, here: slice) -> Any:
-    """Entries x heads: +1 for the row's own head, -1 for its rival; with one head, y."""
-    labels, rows = log.problem.labels, log.local_rows[here]
-    if isinstance(labels, Binary):
-        return labels.signs[rows].astype(np.float64)[:, None]
-    out, each = np.zeros((len(rows), len(log.start.bias))), np.arange(len(rows))
-    out[each, labels.codes[rows]] = 1.0
-    out[each, log.others[here]] = -1.0
-    return out
-
-
-# ---
-
-UNKNOWN: Any = object()  # no certificate was made yet; None: there is nothing to certify
-SLACK = 1e-9
+UNKNOWN: Any = object()  # no certificate was computed yet; None: the rows are of one class
+RELATIVE_TOL = 1e-9
+# Close to Okabe and Ito's blue and vermillion: distinguishable by color-blind readers, visible on white and on black.
+RUN_COLOR, BOUND_COLOR = "#2E8BC9", "#D55E00"
+MAX_PLOT_POINTS = 2000
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """Both sides of the two inequalities of the convergence proof, for t = 0..T updates of a run.
+    """Both sides of the two inequalities of the convergence proof, after t = 0..T updates of a run.
 
-    norms_squared, norm_bound : |w_t|^2, and what it can be at most.
-    alignments, alignment_bound : <w_t, u>, and what it is at least; None where no u separates the rows.
-    mistakes : rows that moved the weights, each time counted. Batch steps have many: then t counts steps, this counts rows.
-    mistake_bound : how many there can be in any run from the same start with the same constant step, as an interval: proved,
-        or (0, upper) where w_0 is not zero or gamma is not the widest; None where steps differ or no u separates the rows.
-    radius, gamma : R and the margin of u, in the space of this run's rows (x_0, x).
-    widest : whether u has the widest margin there is, but for rounding.
-    certificate : what is proved about the rows.
+    Parameters
+    ----------
+    norms_squared : array of shape (T + 1,)
+        |w_t|^2.
+    norm_bound : array of shape (T + 1,)
+        The upper bound on |w_t|^2.
+    alignments : array of shape (T + 1,) or None
+        <w_t, u>; None if no separating u is known.
+    alignment_bound : array of shape (T + 1,) or None
+        The lower bound on <w_t, u>; None if no separating u is known.
+    mistakes : int
+        The number of row updates. A batch step updates with many rows: then t counts steps, and this counts rows.
+    mistake_bound : Interval or None
+        The bound on the mistakes of any run with the same start and the same constant step: proved, or (0, upper) if w_0 is not
+        zero or gamma is not the widest margin. None if steps differ or no separating u is known.
+    radius : float
+        R, in the space of this run's rows (x_0, x).
+    gamma : float or None
+        The margin of u in that space.
+    widest : bool
+        Whether u has the widest margin, up to rounding.
+    certificate : Separable, Inseparable, Undecided or None
+        The certificate of the rows; None if they are of one class.
+    rounding : float, default=2.2e-16
+        The relative rounding error of one update.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether both inequalities hold at every t, up to rounding.
+
+    See Also
+    --------
+    rosenblatt.Perceptron : The attribute `convergence_` of a fitted perceptron is such a report.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> model = rb.Perceptron(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
+    >>> report = model.convergence_
+    >>> report.holds, report.mistakes <= report.mistake_bound.upper
+    (True, True)
     """
 
-    norms_squared: Any = field(repr=False)
-    norm_bound: Any = field(repr=False)
-    alignments: Any | None = field(repr=False)
-    alignment_bound: Any | None = field(repr=False)
+    norms_squared: FloatArray = field(repr=False)
+    norm_bound: FloatArray = field(repr=False)
+    alignments: FloatArray | None = field(repr=False)
+    alignment_bound: FloatArray | None = field(repr=False)
     mistakes: int
     mistake_bound: Interval | None
     radius: float
     gamma: float | None
     widest: bool
     certificate: Certificate | None = field(repr=False)
-    rounding: float = field(default=float(np.finfo(np.float64).eps), repr=False)  # of one update
+    rounding: float = field(default=float(np.finfo(np.float64).eps), repr=False)
 
     @property
     def holds(self) -> bool:
-        """Whether both inequalities hold at every t, but for rounding."""
-        slack = SLACK + self.rounding * np.arange(len(self.norms_squared))
-        kept = not (self.norms_squared > self.norm_bound * (1.0 + slack)).any()  # what overflowed refutes nothing
+        """Whether both inequalities hold at every t, up to rounding."""
+        tolerance = RELATIVE_TOL + self.rounding * np.arange(len(self.norms_squared))
+        holds = not (self.norms_squared > self.norm_bound * (1.0 + tolerance)).any()  # NaN after an overflow refutes nothing
         if self.alignments is None:
-            return kept
+            return holds
         least: Any = self.alignment_bound
         size = np.maximum(np.sqrt(np.maximum(self.norms_squared, 0.0)), abs(least))
-        return kept and not (self.alignments < least - slack * size).any()
+        return holds and not (self.alignments < least - tolerance * size).any()
 
     def __str__(self) -> str:
-        end, most = float(self.norms_squared[-1]), float(self.norm_bound[-1])
-        told = f"The run made {self.mistakes} mistakes"
+        mistakes = f"The run made {plural(self.mistakes, 'mistake')}"
         if self.mistake_bound is not None:
-            told += f"; no run like it can make more than {self.mistake_bound.upper:.6g}"
-        told += f". |w|^2 grew to {end:.6g}, the proof allows {most:.6g}"
+            mistakes += f"; at most {self.mistake_bound.upper:.6g} are possible"
+        norm = f"|w|^2 reached {float(self.norms_squared[-1]):.6g} (upper bound {float(self.norm_bound[-1]):.6g})"
         if self.alignments is None or self.alignment_bound is None:
-            told += ". No u separates the rows, so that nothing bounds the mistakes."
-            return told + ("" if self.holds else " THE INEQUALITY DOES NOT HOLD.")
-        along, least = float(self.alignments[-1]), float(self.alignment_bound[-1])
-        told += f"; <w, u> grew to {along:.6g}, the proof asks for {least:.6g}."
-        return told + (" Both inequalities hold at every update." if self.holds else " AN INEQUALITY DOES NOT HOLD.")
+            known = "No separating u is known" if isinstance(self.certificate, Undecided) else "No u separates the rows"
+            failed = "" if self.holds else " The inequality is VIOLATED."
+            return f"{mistakes}. {norm}. {known}, so the number of mistakes is not bounded.{failed}"
+        alignment = f"<w, u> reached {float(self.alignments[-1]):.6g} (lower bound {float(self.alignment_bound[-1]):.6g})"
+        holds = "Both inequalities hold at every update." if self.holds else "An inequality is VIOLATED."
+        return f"{mistakes}. {norm}, and {alignment}. {holds}"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw both inequalities over t; `ax`: two matplotlib axes, or None for a new figure. Gives the axes back."""
-        # DROP  # only here, since matplotlib is an extra
+        """Plot both inequalities over t.
 
-        return draw(self, ax)
+        Parameters
+        ----------
+        ax : array of two matplotlib axes or None, default=None
+            The axes for the two inequalities. None: a new figure.
+
+        Returns
+        -------
+        array of two matplotlib axes
+            The axes.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        return plot_convergence(self, ax)
 
 
-def convergence(log: UpdateLog, classes: Any, b: float, certificate: Any = UNKNOWN) -> Convergence:
-    """The report of a binary or joint run with update margin b; a certificate of its rows is made where none is given."""
+def convergence(log: UpdateLog, classes: Array, b: float, certificate: Any = UNKNOWN) -> Convergence:
+    """The report of a binary or joint run with update margin b; the certificate of its rows is computed if none is given."""
     problem, half = log.problem, 1.0 if isinstance(log.problem.labels, Binary) else 0.5
     if log.is_compact and not _same_space(log, classes, certificate):
         raise AttributeError(
-            "convergence_ needs all rows, and a pickled log has only those that moved the weights: ask for it before pickling"
+            "convergence_ needs all rows, but a pickled log has only those with updates: read convergence_ before pickling"
         )
     certificate = certificate_for(problem, classes) if certificate is UNKNOWN else certificate
     direction, gamma, widest = (None, None, False)
     if isinstance(certificate, Separable):
-        direction, gamma, widest = _widest(log, classes, certificate)
-    longest = certificate.radius if widest else float(lengths(_visited(problem, problem.matrix()), problem.x0).max())
+        direction, gamma, widest = _separator(log, classes, certificate)
+    longest = certificate.radius if widest else float(row_lengths(_visited(problem, problem.matrix()), problem.x0).max())
     found = trajectory(log, direction)
     edges, sums = log.edges, np.concatenate([[0.0], np.cumsum(log.steps)])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -216,37 +169,38 @@ def convergence(log: UpdateLog, classes: Any, b: float, certificate: Any = UNKNO
     )
 
 
-def _same_space(log: UpdateLog, classes: Any, certificate: Any) -> bool:
-    """Whether a certificate speaks of all that the run had before it: rows (1, x) or x, and every class."""
+def _same_space(log: UpdateLog, classes: Array, certificate: Any) -> bool:
+    """Whether a certificate is about the rows of the run, (1, x) or x, and all its classes."""
     separable = isinstance(certificate, Separable)
     return separable and log.problem.x0 in (0.0, 1.0) and len(certificate.about.classes) == len(classes)
 
 
-def _visited(problem: Problem, what: Any) -> Any:
-    return what if problem.visited is None else what[problem.visited]
+def _visited(problem: Problem, values: Any) -> Any:
+    """The values of the rows with positive weight."""
+    return values if problem.visited is None else values[problem.visited]
 
 
-def _widest(log: UpdateLog, classes: Any, certificate: Separable) -> tuple[Any, float, bool]:
-    """((planes, weights 0), gamma, whether it is the widest) of a unit vector in the space of the run."""
+def _separator(log: UpdateLog, classes: Array, certificate: Separable) -> tuple[Direction, float, bool]:
+    """A unit vector that separates in the space of the run, its margin, and whether this is the widest."""
     d, x0, exact = log.problem.n_features, log.problem.x0, _same_space(log, classes, certificate)
-    best: tuple[Any, float] | None = None
+    best: tuple[Direction, float] | None = None
     for margin in (certificate.augmented,) if exact else (certificate.augmented, certificate.geometric):
-        planes = np.array([plane.coef(d) for plane in margin.planes])
-        weights_0 = np.array([float(plane.intercept) for plane in margin.planes]) / (x0 or 1.0)
+        planes: FloatArray = np.array([plane.coef(d) for plane in margin.planes])
+        weights_0: FloatArray = np.array([float(plane.intercept) for plane in margin.planes]) / (x0 or 1.0)
         if len(classes) > 2:
-            planes, weights_0 = _for_all(log, planes, weights_0)
+            planes, weights_0 = _for_all_classes(log, planes, weights_0)
         scale = 2.0 ** -float(np.frexp(max(abs(planes).max(), abs(weights_0).max()))[1])
         norm = float(np.linalg.norm(np.append(planes * scale, weights_0 * scale)))
         planes, weights_0 = planes * scale / norm, weights_0 * scale / norm
-        gamma = margin.lower if exact else _measured(log, planes, weights_0)
+        gamma = margin.lower if exact else _margin_on_run(log, planes, weights_0)
         if best is None or gamma > best[1]:
             best = ((planes, weights_0), gamma)
     assert best is not None
     return *best, exact
 
 
-def _for_all(log: UpdateLog, planes: Any, weights_0: Any) -> tuple[Any, Any]:
-    """Weight vectors for every class of a joint run: one none of whose rows weighs anything gets the mean of the others."""
+def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> Direction:
+    """Weight vectors for every class of a joint run; a class without rows of positive weight gets the mean of the others."""
     k = len(log.start.bias)
     if len(planes) == k:
         return planes, weights_0
@@ -258,7 +212,7 @@ def _for_all(log: UpdateLog, planes: Any, weights_0: Any) -> tuple[Any, Any]:
     return every, every_0
 
 
-def _measured(log: UpdateLog, planes: Any, weights_0: Any) -> float:
+def _margin_on_run(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> float:
     problem, labels = log.problem, log.problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes.astype(np.intp)
     rows, codes, x0 = _visited(problem, problem.matrix()), _visited(problem, codes), problem.x0 or 1.0
@@ -285,14 +239,11 @@ def _bound(
     return Interval(0.0, upper * (1.0 + 1e-9))
 
 
-# --- The picture of a convergence report.
-
-# Near Okabe and Ito's blue and vermillion, which the colour-blind tell apart; they stand out on white and on black.
-RUN, BOUND = "#2E8BC9", "#D55E00"
-MOST_POINTS = 2000
+# --- plot ------------------------------------------------------------------------------------------------------------------
 
 
-def draw(report: Any, ax: Any = None) -> Any:
+def plot_convergence(report: Convergence, ax: Any = None) -> Any:
+    """Plot both inequalities of a report."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -302,24 +253,25 @@ def draw(report: Any, ax: Any = None) -> Any:
     if np.size(ax) != 2:
         raise ValueError(f"ax must be two matplotlib axes, one for each inequality, got {ax!r:.80}")
     left, right = np.ravel(ax)
-    t = np.unique(np.linspace(0, len(report.norms_squared) - 1, MOST_POINTS).round().astype(np.intp))
+    t = np.unique(np.linspace(0, len(report.norms_squared) - 1, MAX_PLOT_POINTS).round().astype(np.intp))
     every = np.arange(len(report.norms_squared))
-    plain = np.allclose(report.norm_bound, every * report.radius**2)  # from zero, with steps of 1 and no update margin
-    _pair(left, t, report.norms_squared, report.norm_bound, "$|w_t|^2$", "at most $t R^2$" if plain else "at most")
+    textbook = np.allclose(report.norm_bound, every * report.radius**2)  # from zero, with steps of 1 and no update margin
+    limit = "at most $t R^2$" if textbook else "at most"
+    _plot_inequality(left, t, report.norms_squared, report.norm_bound, "$|w_t|^2$", limit)
     left.set_title(f"length: R = {report.radius:.4g}", loc="left")
     if report.alignments is None:
         right.set_axis_off()
-        right.text(0.5, 0.5, "no plane separates the rows,\nso there is no $u$", ha="center", va="center", color=RUN)
+        right.text(0.5, 0.5, "no plane separates the rows,\nso there is no $u$", ha="center", va="center", color=RUN_COLOR)
     else:
-        limit = r"at least $t \gamma$" if plain else "at least"
-        _pair(right, t, report.alignments, report.alignment_bound, r"$\langle w_t, u \rangle$", limit)
+        limit = r"at least $t \gamma$" if textbook else "at least"
+        _plot_inequality(right, t, report.alignments, report.alignment_bound, r"$\langle w_t, u \rangle$", limit)
         right.set_title(rf"direction: $\gamma$ = {report.gamma:.4g}", loc="left")
     return ax
 
 
-def _pair(ax: Any, t: Any, run: Any, bound: Any, name: str, limit: str) -> None:
-    ax.plot(t, bound[t], color=BOUND, linewidth=2.0, linestyle=(0, (5, 2)), label=limit)
-    ax.plot(t, run[t], color=RUN, linewidth=2.2, label=name)
+def _plot_inequality(ax: Any, t: Any, run: Any, bound: Any, name: str, limit: str) -> None:
+    ax.plot(t, bound[t], color=BOUND_COLOR, linewidth=2.0, linestyle=(0, (5, 2)), label=limit)
+    ax.plot(t, run[t], color=RUN_COLOR, linewidth=2.2, label=name)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set(xlabel="updates $t$", xlim=(0, max(1, int(t[-1]))))
     ax.legend(frameon=False, loc="upper left")

@@ -1,4 +1,4 @@
-"""Rows and labels as proofs want them: validated once, the classes sorted, their names as certificates have them."""
+"""Validation of the rows and labels that proofs are about."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..array_types import Array, IntArray, MatrixLike
 from ..certificates.data import Data, as_array, check_exact, label_text
 from ..data.labels import classes_and_codes
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """A C-ordered float array or a CSR matrix, and the position of each row's label among the sorted classes."""
+class LabeledRows:
+    """Rows as a C-ordered float array or a CSR matrix, and the position of each row's label among the sorted classes."""
 
     X: Any
-    y: Any
-    classes: Any
-    codes: Any
+    y: Array
+    classes: Array
+    codes: IntArray
 
     @property
     def n_classes(self) -> int:
@@ -37,35 +39,35 @@ class Labelled:
         return Data(self.X, self.y)
 
 
-def labelled(X: Any, y: Any, who: str, at_most: int | None = None) -> Labelled:
-    """Validate rows and labels; `who` asks for them, and takes so many classes."""
+def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: int | None = None) -> LabeledRows:
+    """Validate rows and labels. `caller` is the function named in error messages."""
     check_exact_input(X)
-    with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow on its way
-        X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True)
-    if y.dtype.kind not in "biuSU":
-        check_classification_targets(y)
-    classes, codes = classes_and_codes(y)
+    with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
+        rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True)
+    if labels.dtype.kind not in "biuSU":
+        check_classification_targets(labels)
+    classes, codes = classes_and_codes(labels)
     if len(classes) < 2:
-        raise ValueError(f"{who} needs at least two classes to tell apart: y has only one class, {classes.tolist()[0]!r}")
-    if at_most is not None and len(classes) > at_most:
-        raise ValueError(f"{who} is for {at_most} classes, y has {len(classes)}")
+        raise ValueError(f"{caller} needs at least two classes, but y has only one: {classes.tolist()[0]!r}")
+    if max_classes is not None and len(classes) > max_classes:
+        raise ValueError(f"{caller} supports {max_classes} classes, but y has {len(classes)}")
     names = [label_text(label) for label in classes.tolist()]
     if len(set(names)) < len(names):
-        raise ValueError(f"two labels of y read the same, as text or as numbers, got {classes.tolist()}: give them other names")
+        raise ValueError(f"two labels of y are equal as text or as numbers, got {classes.tolist()}; rename one of them")
     try:
         "".join(names).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"a label of y cannot be written as text, got {classes.tolist()}") from None
-    if not isinstance(X, np.ndarray):
-        X = sp.csr_array(X)  # a view
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    return Labelled(X, y, classes, codes)
+        raise ValueError(f"a label of y cannot be encoded as UTF-8, got {classes.tolist()}; rename it") from None
+    if not isinstance(rows, np.ndarray):
+        rows = sp.csr_array(rows)  # a view
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+    return LabeledRows(rows, labels, classes, codes)
 
 
 def check_exact_input(X: Any) -> None:
-    """Whole numbers over 2^53 and long doubles, where float64 would round them, are refused: proofs would be about others."""
+    """Reject integers above 2^53 and long doubles that float64 would round: the proof would be about other numbers."""
     if hasattr(X, "dtypes") and hasattr(X, "to_numpy"):
         parts: list[Any] = [column.to_numpy() for _, column in X.items()]
     else:

@@ -1,9 +1,9 @@
-"""Proofs for a run underway: whether what it has not separated so far can be separated at all.
+"""Proofs during a run: whether the rows that a perceptron has not separated yet can be separated at all.
 
-Update     after LOOKS looks at all rows, once for each run: by then most separable sets are separated, and a proof takes about
-           as long as the sweeps did. The rule counts looks and not seconds, so that runs stay the same bits.
-Guarantee  what is not separable is proved so; what is separable ends within the certificate's mistake bound, or stops there,
-           where rounding led it past all that is possible.
+Update     once per run, after `SCANS_BEFORE_PROOF` scans of all rows: most separable sets are separated by then, and a proof
+           takes about as long as these scans. The rule counts scans and not seconds, so that runs are reproducible to the bit.
+Guarantee  inseparable rows are proved inseparable. On separable rows the run ends within the mistake bound of the certificate,
+           or it is stopped there, when rounding errors led to more updates than are possible.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Certificate, Inseparable, Separable, as_float, clash_in_words
+from ..array_types import Array, IntArray
+from ..certificates.exact_numbers import as_float
+from ..certificates.statements import Certificate, Inseparable, Separable, describe_clash
 from ..data.problem import Problem, one_against_rest
 from ..kernels.linear.schemes import Binary, Rest
 from ..online.stopping import Stop
 from .certify import certify
 
-LOOKS = 100
+SCANS_BEFORE_PROOF = 100
 
 
-def certificate_for(problem: Problem, classes: Any) -> Certificate | None:
-    """The certificate of a binary or joint problem, of its rows that weigh something; None where they are of one class."""
+def certificate_for(problem: Problem, classes: Array) -> Certificate | None:
+    """The certificate of the rows with positive weight of a binary or joint problem; None if they are of one class."""
     labels = problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
     rows = problem.matrix()
@@ -39,21 +40,22 @@ def certificate_for(problem: Problem, classes: Any) -> Certificate | None:
 
 
 class Proofs:
-    """The certificates of a run: one, or one for each one-vs-rest head, made when they are wanted."""
+    """The certificates of a run: one, or one for each one-vs-rest head, computed on demand."""
 
-    def __init__(self, problem: Problem, classes: Any, looks: int, share: float | None, verbose: bool) -> None:
-        """looks: at all rows, in a pass; share: updates are at most (R^2 + share)/gamma^2, None: nobody knows."""
-        self.verbose, self.when, self.share = verbose, -(-LOOKS // looks), share
+    def __init__(self, problem: Problem, classes: Array, scans: int, share: float | None, verbose: bool) -> None:
+        """`scans`: scans of all rows in a pass. `share`: updates are at most (R^2 + share)/gamma^2; None: no bound is known."""
+        self.verbose, self.when, self.share = verbose, -(-SCANS_BEFORE_PROOF // scans), share
         self.rest = isinstance(problem.labels, Rest)
-        self.parts: list[tuple[Problem, Any]] = [(problem, classes)]
+        self.parts: list[tuple[Problem, Array]] = [(problem, classes)]
         if self.rest:
             heads = range(len(problem.labels.heads))
             self.parts = [(one_against_rest(problem, h), np.array([False, True])) for h in heads]
         self._found: dict[int, Certificate | None] = {}
         self._bounds: dict[int, float] = {}
-        self._lock = Lock()  # heads may run on threads, and proofs set the threads of BLAS
+        self._lock = Lock()  # heads may run on several threads, and a proof changes the number of BLAS threads
 
     def certificate(self, h: int) -> Certificate | None:
+        """The certificate of head h."""
         with self._lock:
             if h not in self._found:
                 self._found[h] = certificate_for(*self.parts[h])
@@ -64,27 +66,27 @@ class Proofs:
         return [self.certificate(h) for h in range(len(self.parts))]
 
     def judge(self, passes: int, h: int, updates: int) -> Stop | None:
-        """Whether head h has to stop after so many passes and updates."""
+        """The stop of head h after this many passes and updates, or None to continue."""
         if passes < self.when:
             return None
         certificate = self.certificate(h)
         if isinstance(certificate, Inseparable):
-            what = "no plane separates" if certificate.about.n_planes == 1 else "no weight vectors separate"
-            clash = f"{what} the rows: {clash_in_words(_as_given(certificate, self.parts[h][0].visited))}."
-            return Stop("impossible", f"after pass {passes} it was proved that {clash}", certificate=certificate)
+            clash = describe_clash(_in_given_rows(certificate, self.parts[h][0].visited))
+            sentence = f"the rows were proved inseparable after pass {passes}: {clash}."
+            return Stop("impossible", sentence, certificate=certificate)
         if not isinstance(certificate, Separable):
             return None
-        most = math.inf if self.share is None else self._most(h, certificate, self.share)
+        bound = math.inf if self.share is None else self._update_bound(h, certificate, self.share)
         if self.verbose and passes == self.when:
-            which = f"class {h} against the rest is" if self.rest else "the rows are"
-            bound = f": at most {most:.6g} updates" if most < math.inf else ""
-            sys.stderr.write(f"after pass {passes} it was proved that {which} separable{bound}\n")
-        if updates <= most:
+            which = f"class {h} against the rest was" if self.rest else "the rows were"
+            limit = f": at most {bound:.6g} updates" if bound < math.inf else ""
+            sys.stderr.write(f"{which} proved separable after pass {passes}{limit}\n")
+        if updates <= bound:
             return None
-        why = f"{updates} updates were made, and {most:.6g} are possible, as is proved: floats are too coarse for these rows."
-        return Stop("rounding", why, certificate=certificate)
+        sentence = f"{updates} updates were made, but at most {bound:.6g} are possible: rounding errors are too large here."
+        return Stop("rounding", sentence, certificate=certificate)
 
-    def _most(self, h: int, certificate: Separable, share: float) -> float:
+    def _update_bound(self, h: int, certificate: Separable, share: float) -> float:
         if h not in self._bounds:
             bound = (certificate.radius_squared + Fraction(share)) / certificate.augmented.lower_squared
             self._bounds[h] = as_float(bound) if len(certificate.about.classes) == len(self.parts[h][1]) else math.inf
@@ -95,8 +97,8 @@ class Proofs:
         return [replace(stop, certificate=self.certificate(h)) for h, stop in enumerate(stops)]
 
 
-def _as_given(certificate: Inseparable, visited: Any | None) -> Inseparable:
-    """For words: rows by their position among all that were given, those of weight 0 too."""
+def _in_given_rows(certificate: Inseparable, visited: IntArray | None) -> Inseparable:
+    """The clash with positions among all given rows, including those of weight 0, for the sentence."""
     if visited is None:
         return certificate
     return replace(certificate, clash=tuple(pair._replace(row=int(visited[pair.row])) for pair in certificate.clash))

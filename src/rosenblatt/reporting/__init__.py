@@ -1,1 +1,1 @@
-"""What a run looks like: charts, one self-contained page, single pictures, and small ones for the terminal."""
+"""Results as text, terminal graphics, figures (SVG, PNG, PDF) and a self-contained HTML report."""

@@ -1,7 +1,7 @@
-"""What is drawn, and nothing about how: a chart is two axes and marks on them, in the data's own numbers.
+"""Charts, independent of how they are drawn: two axes and marks on them, in the units of the data.
 
-Tones are names, not colours, so that a page can have two themes: "ink", "quiet", "good", "bad",
-"training", "test", and "class0", "class1", ...
+Tones are names, not colors, so that a page can have two themes: "ink", "quiet", "good", "bad", "training", "test", and
+"class0", "class1", ... `svg.py` and `png.py` draw charts.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ Numbers = Sequence[float]
 
 @dataclass(frozen=True)
 class Axis:
-    """From `low` to `high`; `ticks` are places with their words, none: the axis goes unmarked."""
+    """An axis from `low` to `high`; `ticks` are values with their labels, none for an axis without marks."""
 
     label: str
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...] = ()
     log: bool = False
+    unit: str = ""  # of the values, such as "%"
 
     def share(self, value: float) -> float:
-        """Where a value lies: 0 at `low`, 1 at `high`."""
+        """Return the position of a value: 0 at `low`, 1 at `high`."""
         if self.log:
             return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
@@ -34,28 +35,32 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
+    """A line through points."""
+
     x: Numbers
     y: Numbers
     tone: str
-    label: str = ""  # stands at its right end
+    label: str = ""  # drawn at its right end
     thin: bool = False
     dots: bool = False
-    titles: Sequence[str] = ()  # said when a point is pointed at
+    titles: Sequence[str] = ()  # tooltips of the points
 
 
 @dataclass(frozen=True)
 class Points:
+    """A cloud of dots or crosses."""
+
     x: Numbers
     y: Numbers
     tone: str
-    label: str = ""  # said in a line above the plot
+    label: str = ""  # drawn above the plot
     cross: bool = False
     faint: bool = False
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Upright bars from `low` to `high` on the x-axis, and from `base` to `top` on the y-axis."""
+    """Vertical bars from `low` to `high` on the x-axis and from `base` to `top` on the y-axis."""
 
     low: Numbers
     high: Numbers
@@ -69,7 +74,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Band:
-    """A region, as the corners of a convex polygon."""
+    """A region, given by the corners of a convex polygon."""
 
     x: Numbers
     y: Numbers
@@ -79,7 +84,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Marker:
-    """One place, pointed out in words."""
+    """A point with a label."""
 
     x: float
     y: float
@@ -89,7 +94,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Rule:
-    """A straight line through the whole plot, at one x or at one y, and words at its end."""
+    """A straight line through the whole plot, at one x or at one y, with a label at its end."""
 
     x: float | None = None
     y: float | None = None
@@ -99,19 +104,19 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Named bars that lie, each from 0 to its value: one a line, the name above it."""
+class HorizontalBars:
+    """Named horizontal bars, each from 0 to its value."""
 
     names: Sequence[str]
     values: Numbers
     tones: Sequence[str]
-    sides: Sequence[str]  # what each value says, such as "for spam"
+    sides: Sequence[str]  # the meaning of each value, such as "for spam"
     titles: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of shares: rows are what is, columns what is said; right on the diagonal."""
+    """A confusion matrix: rows are true classes, columns predicted ones."""
 
     names: Sequence[str]
     counts: Sequence[Sequence[int]]
@@ -119,13 +124,13 @@ class Grid:
     columns_label: str
 
 
-Mark = Line | Points | Bars | Band | Marker | Rule | Scale | Grid
+Mark = Line | Points | Bars | Band | Marker | Rule | HorizontalBars | Grid
 NO_AXIS = Axis("", 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Chart:
-    """`caption` is one or two sentences on what is seen in this run; `square`: one unit is as long in x as in y."""
+    """A figure: marks on two axes, a title, and a caption of one or two sentences about this run."""
 
     name: str
     title: str
@@ -136,26 +141,27 @@ class Chart:
     tall: bool = False
 
 
-def nice_axis(label: str, low: float, high: float, most: int = 5, whole: bool = False, words: str = "") -> Axis:
-    """An axis with round ticks; `whole`: at whole numbers only; `words` is appended to every tick.
+def nice_axis(label: str, low: float, high: float, ticks: int = 5, whole: bool = False, unit: str = "") -> Axis:
+    """Make an axis with about `ticks` round ticks, at whole numbers only if `whole`; the labels end in the unit.
 
     >>> [text for _, text in nice_axis("x", 0.0, 23.0).ticks]
     ['0', '5', '10', '15', '20']
     """
     if not high > low:
-        room = abs(low) * 0.1 or 1.0
-        low, high = low - (0.0 if low == 0.0 else room), high + room
-    raw = (high - low) / most
+        padding = abs(low) * 0.1 or 1.0
+        low, high = low - (0.0 if low == 0.0 else padding), high + padding
+    raw = (high - low) / ticks
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0, 20.0) if m * power >= raw * 0.999)
     if whole:
         step = max(1.0, step if step != int(step) and step > 2.5 else math.ceil(step))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     places = [k * step for k in range(first, last + 1)]
-    return Axis(label, low, high, tuple((place, tick_words(place, step) + words) for place in places))
+    suffix = f" {unit}" if unit else ""
+    return Axis(label, low, high, tuple((place, _tick_label(place, step) + suffix) for place in places), unit=unit)
 
 
-def tick_words(place: float, step: float) -> str:
+def _tick_label(place: float, step: float) -> str:
     if abs(place) >= 1e6 or 0.0 < abs(step) < 1e-4:
         return short(place)
     digits = max(
@@ -165,28 +171,28 @@ def tick_words(place: float, step: float) -> str:
 
 
 def log_axis(label: str, low: float, high: float) -> Axis:
-    """Ticks at powers of ten, as many as there is room for."""
+    """Make a logarithmic axis with up to six ticks at powers of ten."""
     high = max(high, low * 10.0)
     powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
     every = max(1, math.ceil(len(powers) / 6))
-    return Axis(label, low, high, tuple((10.0**p, _power_words(p)) for p in powers if p % every == 0), log=True)
+    return Axis(label, low, high, tuple((10.0**p, _power_label(p)) for p in powers if p % every == 0), log=True)
 
 
-def _power_words(power: int) -> str:
+def _power_label(power: int) -> str:
     if 0 <= power < 6:
         return f"{10**power:,}"
     return f"{10 ** (power % 3)} {'M' if power < 9 else 'G'}" if 6 <= power < 12 else f"1e{power}"
 
 
-def apart(places: Sequence[float], gap: float, most: float) -> list[float]:
-    """Ascending places of names, moved as little as need be for a gap between any two and none beyond `most`.
+def spread_apart(places: Sequence[float], gap: float, limit: float) -> list[float]:
+    """Move ascending positions of labels as little as necessary for a gap between neighbors and none beyond `limit`.
 
-    >>> apart([1.0, 5.0, 5.5], 2.0, 6.0), apart([1.0, 4.0], 2.0, 6.0)
+    >>> spread_apart([1.0, 5.0, 5.5], 2.0, 6.0), spread_apart([1.0, 4.0], 2.0, 6.0)
     ([1.0, 4.0, 6.0], [1.0, 4.0])
     """
     found = list(places)
     for n in range(1, len(found)):
         found[n] = max(found[n], found[n - 1] + gap)
     for n in reversed(range(len(found))):
-        found[n] = min(found[n], most if n == len(found) - 1 else found[n + 1] - gap)
+        found[n] = min(found[n], limit if n == len(found) - 1 else found[n + 1] - gap)
     return found

@@ -1,20 +1,20 @@
-// The theme follows the system until the button is pressed. Without this script there is no button, and nothing else is missing.
+// The theme follows the system until the button is pressed. Without this script the page is complete, but has no button.
 (function () {
   var root = document.documentElement, button = document.getElementById("theme");
   var system = matchMedia("(prefers-color-scheme: dark)");
-  function dark() {
+  function isDark() {
     var chosen = root.getAttribute("data-theme");
     return chosen ? chosen === "dark" : system.matches;
   }
-  function say() {
-    button.textContent = dark() ? "Light" : "Dark";
+  function labelButton() {
+    button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", button.textContent + " theme");
   }
   button.hidden = false;
   button.addEventListener("click", function () {
-    root.setAttribute("data-theme", dark() ? "light" : "dark");
-    say();
+    root.setAttribute("data-theme", isDark() ? "light" : "dark");
+    labelButton();
   });
-  system.addEventListener("change", say);
-  say();
+  system.addEventListener("change", labelButton);
+  labelButton();
 })();

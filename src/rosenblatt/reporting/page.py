@@ -1,38 +1,45 @@
-"""The page: one HTML file that needs no network, and is readable without its few lines of script."""
+"""Reports and figures as files: the HTML report, which needs no network and no script, and single figures by name."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .charts import Chart, Grid, Line, Scale
+from .charts import Chart, Grid, HorizontalBars, Line
 from .figures.confusion import confusion, per_class
 from .figures.features import features
 from .figures.learning import learning
 from .figures.margins import margins
 from .figures.passes import passes
 from .figures.plane import plane
-from .proof import proof
+from .proof import proof_section
 from .story import Facts, Story
 from .style import LIGHT, charts_css, page_css, script, variables
-from .svg import NARROW, WIDE, clean, svg
+from .svg import NARROW_PX, WIDE_PX, svg
+from .svg_elements import escape_text
 from .text import TIMES, count, cut, percent, plural, short
 
-# --- A single plot as a file, its kind by its ending.
+EXTENSIONS = (".png", ".svg", ".pdf")
+# Characters up to which a value of the summary is shown as a tile.
+TILE_CHARS = 22
+# Rows of a table under a chart, at most.
+MAX_TABLE_ROWS = 24
+# Classes up to which their table is shown unfolded.
+MAX_UNFOLDED_CLASSES = 6
 
-ENDINGS = (".png", ".svg", ".pdf")
+# --- Single figures
 
 
-def save_chart(chart: Chart, path: Any) -> None:
-    """Write a chart to `path`: SVG by ourselves, PNG and PDF through matplotlib."""
+def save_chart(chart: Chart, path: str | Path) -> None:
+    """Write a chart as SVG, PNG or PDF, by the extension of the path; PNG and PDF need matplotlib."""
     path = Path(path)
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"a plot is written as {', '.join(ENDINGS)}, by the ending of its name, got {path.name!r}")
-    if ending == ".svg":
+    extension = path.suffix.lower()
+    if extension not in EXTENSIONS:
+        raise ValueError(f"the file of a plot must end in {', '.join(EXTENSIONS)}, got {path.name!r}")
+    if extension == ".svg":
         path.write_text(standalone(chart), encoding="utf-8")
         return
     from .png import save_with_matplotlib
@@ -41,13 +48,11 @@ def save_chart(chart: Chart, path: Any) -> None:
 
 
 def standalone(chart: Chart) -> str:
-    """An SVG with its title and its own colours, on white."""
+    """Return an SVG file with the title and all styles, on white."""
     style = f"<style>svg{{background:#fff;{variables(LIGHT)}}}{charts_css()}</style>"
-    opening, rest = svg(chart, WIDE, titled=True).split(">", 1)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}><desc>{clean(chart.caption)}</desc>{style}{rest}\n'
+    opening, rest = svg(chart, WIDE_PX, titled=True).split(">", 1)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}><desc>{escape_text(chart.caption)}</desc>{style}{rest}\n'
 
-
-# --- The figures of a report by name.
 
 _FIGURES: dict[str, Callable[[Facts], Chart | None]] = {
     "learning": learning,
@@ -59,48 +64,60 @@ _FIGURES: dict[str, Callable[[Facts], Chart | None]] = {
 }
 FIGURES = tuple(_FIGURES)
 
-_NEEDS = {
+# What each figure requires, for error messages.
+_REQUIREMENTS = {
     "learning": "the log of the run and some rows: fit with log=True",
     "passes": "the log of the run and its training rows, or a history: fit with log=True",
     "margins": "the training rows",
-    "plane": "the training rows, and one plane for two classes or one for each of more",
-    "features": "weights that are not all zero: one plane for two classes or one for each of more",
+    "plane": "the training rows, and one plane for two classes or one per class",
+    "features": "weights that are not all zero, of one plane for two classes or one per class",
     "confusion": "rows with their labels",
 }
 
 
 def draw(story: Story, which: str) -> Chart:
-    """One figure of a story; ValueError where the story has not what it takes."""
+    """Draw one figure.
+
+    Parameters
+    ----------
+    story : Story
+    which : {"learning", "passes", "margins", "plane", "features", "confusion"}
+
+    Returns
+    -------
+    Chart
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or if the story lacks what the figure requires.
+    """
     if which not in _FIGURES:
         raise ValueError(f"which must be one of {', '.join(FIGURES)}, got {which!r}")
     chart = _FIGURES[which](Facts(story))
     if chart is None:
-        raise ValueError(f"the plot {which!r} needs {_NEEDS[which]}")
+        raise ValueError(f"the plot {which!r} needs {_REQUIREMENTS[which]}")
     return chart
 
 
 def all_charts(facts: Facts) -> list[Chart]:
-    """Those that the story has what it takes for, in the order of a report."""
+    """Draw all figures that the story has the data for, in the order of a report."""
     found = (_FIGURES[name](facts) for name in FIGURES)
     return [chart for chart in found if chart is not None]
 
 
-# ---
-
-SHORT = 22  # letters, up to which a value of the summary is a tile
-TABLE_ROWS = 24
-OPEN = 6  # classes, up to which their table is not folded
+# --- The report
 
 
 def write_report(story: Story) -> str:
-    """The report of a run as one HTML document."""
+    """Return the report of a run as one HTML document."""
     facts = Facts(story)
     charts = all_charts(facts)
     body = [
         *_header(story, facts),
         "<main>",
         *_summary(story.summary),
-        *proof(story),
+        *proof_section(story),
         '<section class="figures" aria-label="Figures">',
     ]
     body += [_figure(chart) for chart in charts]
@@ -108,47 +125,48 @@ def write_report(story: Story) -> str:
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f'<title>{clean(story.title)}</title><link rel="icon" href="data:,"><style>{page_css()}{charts_css()}</style>'
+        f'<title>{escape_text(story.title)}</title><link rel="icon" href="data:,"><style>{page_css()}{charts_css()}</style>'
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 
 
 def _header(story: Story, facts: Facts) -> Iterator[str]:
-    version = f" {clean(story.version)}" if story.version else ""
+    version = f" {escape_text(story.version)}" if story.version else ""
     yield f'<header><p class="eyebrow"><span>Rosenblatt{version}: report of a run</span>'
     yield '<button id="theme" type="button" hidden>Dark</button></p>'
-    yield f"<h1>{clean(story.title)}</h1>"
-    if facts.judged is not None:
-        where, codes, predicted, _ = facts.judged
-        wrong = int((codes != predicted).sum())
-        told = f"of {plural(len(codes), f'{where} row')} right, {count(wrong) if wrong else 'none'} wrong"
-        yield f'<p class="headline"><b>{percent(1.0 - wrong / len(codes))}</b><span>{told}</span></p>'
+    yield f"<h1>{escape_text(story.title)}</h1>"
+    if facts.evaluation is not None:
+        kind, codes, predicted, _ = facts.evaluation
+        right, rows = int((codes == predicted).sum()), len(codes)
+        accuracy = f"accuracy on {plural(rows, f'{kind} row')} ({count(rows - right)} wrong)"
+        yield f'<p class="headline"><b>{percent(1.0 - (rows - right) / rows)}</b><span>{accuracy}</span></p>'
     yield "</header>"
 
 
 def _summary(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Short values as tiles, long ones in lines of their own below."""
+    """Yield short values as tiles and long ones in lines below."""
     if not pairs:
         return
-    short_ones = [pair for pair in pairs if len(str(pair[1])) <= SHORT]
-    long_ones = [pair for pair in pairs if len(str(pair[1])) > SHORT]
+    tiles = [pair for pair in pairs if len(str(pair[1])) <= TILE_CHARS]
+    lines = [pair for pair in pairs if len(str(pair[1])) > TILE_CHARS]
     yield "<dl>"
-    for name, value in short_ones:
-        yield f"<div><dt>{clean(name)}</dt><dd>{_prose(value)}</dd></div>"
-    for name, value in long_ones:
-        yield f'<div class="long"><dt>{clean(name)}</dt><dd>{_prose(value)}</dd></div>'
+    for name, value in tiles:
+        yield f"<div><dt>{escape_text(name)}</dt><dd>{_prose(value)}</dd></div>"
+    for name, value in lines:
+        yield f'<div class="long"><dt>{escape_text(name)}</dt><dd>{_prose(value)}</dd></div>'
     yield "</dl>"
 
 
 def _prose(text: str) -> str:
-    """No line ends between a number and its per cent."""
-    return clean(text).replace(" %", "&nbsp;%")
+    """Escape text, with no line break between a number and its percent sign."""
+    return escape_text(text).replace(" %", "&nbsp;%")
 
 
 def _figure(chart: Chart) -> str:
-    pictures = "".join(f'<div class="{kind}">{svg(chart, width)}</div>' for kind, width in (("narrow", NARROW), ("wide", WIDE)))
+    narrow, wide = svg(chart, NARROW_PX), svg(chart, WIDE_PX)
+    pictures = f'<div class="narrow">{narrow}</div><div class="wide">{wide}</div>'
     return (
-        f'<figure id="{chart.name}"><h2>{clean(chart.title)}</h2>{pictures}'
+        f'<figure id="{chart.name}"><h2>{escape_text(chart.title)}</h2>{pictures}'
         f"<figcaption>{_prose(chart.caption)}</figcaption>{_numbers(chart)}</figure>"
     )
 
@@ -156,55 +174,57 @@ def _figure(chart: Chart) -> str:
 def _footer(story: Story) -> Iterator[str]:
     yield "<footer>"
     if story.notes:
-        yield "<ul>" + "".join(f"<li>{clean(note)}</li>" for note in story.notes) + "</ul>"
+        yield "<ul>" + "".join(f"<li>{escape_text(note)}</li>" for note in story.notes) + "</ul>"
     if story.command:
-        yield f"<pre><code>{clean(story.command)}</code></pre>"
-    yield f"<p>Written by {clean(f'Rosenblatt {story.version}'.strip())}. This file loads nothing.</p></footer>"
+        yield f"<pre><code>{escape_text(story.command)}</code></pre>"
+    yield f"<p>Written by {escape_text(f'Rosenblatt {story.version}'.strip())}. This file loads no other files.</p></footer>"
 
 
-# --- numbers ---------------------------------------------------------------------------------------------------------------
+# --- Tables under charts
 
 
 def _numbers(chart: Chart) -> str:
-    """What the picture shows, as a table to fold out."""
+    """Return the values of a chart as a table that unfolds."""
     mark = chart.marks[0]
     if isinstance(mark, Grid):
         return _class_table(mark)
-    if isinstance(mark, Scale):
+    if isinstance(mark, HorizontalBars):
         rows = [(name, short(value), side) for name, value, side in zip(mark.names, mark.values, mark.sides, strict=True)]
-        return _folded("The numbers", ("feature", f"weight {TIMES} spread", "speaks"), rows, texts=(0, 2))
+        return _folded("Values", ("feature", f"weight {TIMES} spread", "evidence"), rows, texts=(0, 2))
     lines = [mark for mark in chart.marks if isinstance(mark, Line)]
     if not lines:
         return ""
-    told: list[tuple[str, ...]]
-    places = np.unique(np.linspace(0, len(lines[0].x) - 1, TABLE_ROWS).round().astype(int))
-    told = [(count(lines[0].x[i]), *(short(float(line.y[i])) for line in lines)) for i in places]
-    words = " in %" if chart.y.ticks and chart.y.ticks[0][1].endswith("%") else ""
-    return _folded(f"The numbers{words}", (chart.x.label, *(line.label or chart.y.label for line in lines)), told)
+    places = np.unique(np.linspace(0, len(lines[0].x) - 1, MAX_TABLE_ROWS).round().astype(int))
+    table = [(count(lines[0].x[i]), *(short(float(line.y[i])) for line in lines)) for i in places]
+    unit = f" in {chart.y.unit}" if chart.y.unit else ""
+    return _folded(f"Values{unit}", (chart.x.label, *(line.label or chart.y.label for line in lines)), table)
 
 
 def _class_table(grid: Grid) -> str:
     rows = []
-    for c, total, _, recall, precision, rival in per_class(np.array(grid.counts)):
+    for c, total, recall, precision, rival in per_class(np.array(grid.counts)):
         often = f"{cut(grid.names[rival])} ({count(grid.counts[c][rival])})" if rival is not None else "none"
-        shares = ("-" if share != share else percent(share) for share in (recall, precision))
+        shares = ("-" if math.isnan(share) else percent(share) for share in (recall, precision))
         rows.append((cut(grid.names[c]), count(total), *shares, often))
     return _folded(
         "Class by class",
-        ("class", "rows", "recall", "precision", "most taken for"),
+        ("class", "rows", "recall", "precision", "most often mistaken for"),
         rows,
         texts=(0, 4),
-        folded=len(grid.names) > OPEN,
+        folded=len(grid.names) > MAX_UNFOLDED_CLASSES,
     )
 
 
 def _folded(
     name: str, heads: Sequence[str], rows: Sequence[Sequence[str]], texts: tuple[int, ...] = (), folded: bool = True
 ) -> str:
+    """Return a table that unfolds; the columns `texts` are aligned left."""
+
     def cells(tag: str, row: Sequence[str]) -> str:
         opened = (f'<{tag} class="text">' if n in texts else f"<{tag}>" for n in range(len(row)))
-        return "".join(f"{opening}{clean(cell)}</{tag}>" for opening, cell in zip(opened, row, strict=True))
+        return "".join(f"{opening}{escape_text(cell)}</{tag}>" for opening, cell in zip(opened, row, strict=True))
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{cells('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<details{"" if folded else " open"}><summary>{clean(name)}</summary><div class="scroll">{table}</div></details>'
+    opening = "<details>" if folded else "<details open>"
+    return f'{opening}<summary>{escape_text(name)}</summary><div class="scroll">{table}</div></details>'

@@ -1,40 +1,42 @@
-"""The same charts through matplotlib (the extra `[plot]`), for PNG, PDF and whatever else it writes."""
+"""Charts as PNG and PDF, drawn by matplotlib (the extra `[plot]`)."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
-from .charts import Band, Bars, Chart, Grid, Line, Mark, Marker, Points, Rule, Scale, apart
+from .charts import Band, Bars, Chart, Grid, HorizontalBars, Line, Mark, Marker, Points, Rule, spread_apart
 from .style import CLASSES, LIGHT
-from .svg import STRONGEST
+from .svg import MAX_CELL_OPACITY, MAX_CLASSES_WITH_COUNTS
 from .text import count, cut
 
 _NAMED = {"ink": "ink", "quiet": "quiet", "good": "t5", "bad": "t6", "training": "t2", "test": "t3"}
-_PLAIN: dict[str, Any] = {"parse_math": False}  # names from files may have dollar signs
+_PLAIN: dict[str, Any] = {"parse_math": False}  # names from files may contain dollar signs
 
 
-def colour(tone: str) -> str:
+def _color(tone: str) -> str:
     return LIGHT[f"t{int(tone.removeprefix('class')) % CLASSES}"] if tone.startswith("class") else LIGHT[_NAMED[tone]]
 
 
-def save_with_matplotlib(chart: Chart, path: Any) -> None:
+def save_with_matplotlib(chart: Chart, path: Path) -> None:
+    """Write a chart in the format of the path's extension."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError(f"writing {str(path)!r} needs matplotlib: pip install 'rosenblatt[plot]'") from None
     mark = chart.marks[0]
-    height = 0.34 * len(mark.names) + 1.1 if isinstance(mark, Scale) else 6.4 if isinstance(mark, Grid) else 4.6
+    height = 0.34 * len(mark.names) + 1.1 if isinstance(mark, HorizontalBars) else 6.4 if isinstance(mark, Grid) else 4.6
     figure = Figure(figsize=(7.2, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    above = any(isinstance(each, Bars) for each in chart.marks)  # names of bars stand between title and plot
+    above = any(isinstance(each, Bars) for each in chart.marks)  # the names of bars are drawn between title and plot
     axes.set_title(chart.title, loc="left", pad=28.0 if above else 10.0, fontweight="bold", color=LIGHT["ink"], **_PLAIN)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(length=0, colors=LIGHT["quiet"])
-    if isinstance(mark, Scale):
-        _scale(axes, mark)
+    if isinstance(mark, HorizontalBars):
+        _horizontal_bars(axes, mark)
     elif isinstance(mark, Grid):
         _grid(axes, mark)
     else:
@@ -43,12 +45,12 @@ def save_with_matplotlib(chart: Chart, path: Any) -> None:
             _mark(axes, each)
         _names(axes, chart)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # a letter that the font has not is a box; .svg shows it
+        warnings.filterwarnings("ignore", "Glyph")  # characters missing in the font are drawn as boxes
         figure.savefig(path, dpi=160, metadata=_no_date(str(path)))
 
 
 def _no_date(path: str) -> dict[str, None]:
-    """The same run gives the same file."""
+    """Leave out the date, so that the same run gives the same file."""
     return {"CreationDate": None} if path.lower().endswith(".pdf") else {}
 
 
@@ -67,7 +69,7 @@ def _axes(axes: Any, chart: Chart) -> None:
 
 
 def _mark(axes: Any, mark: Mark) -> None:
-    tone = colour(mark.tone) if not isinstance(mark, Scale | Grid) else ""
+    tone = _color(mark.tone) if not isinstance(mark, HorizontalBars | Grid) else ""
     if isinstance(mark, Line):
         width = 1.0 if mark.thin else 2.2
         axes.plot(mark.x, mark.y, color=tone, linewidth=width, marker="o" if mark.dots else None, markersize=4)
@@ -112,37 +114,38 @@ def _mark(axes: Any, mark: Mark) -> None:
 
 
 def _names(axes: Any, chart: Chart) -> None:
-    """Lines are named at their right ends, pushed apart; where there are bars, all names stand above the plot."""
+    """Label lines at their right ends without overlap; in charts with bars, draw a legend above the plot."""
     bars = [mark for mark in chart.marks if isinstance(mark, Bars) and mark.label]
     lines = [mark for mark in chart.marks if isinstance(mark, Line) and mark.label]
     if bars:
         from matplotlib.patches import Patch
 
         named: list[Bars | Line] = [*bars, *lines]
-        swatches = [Patch(color=colour(mark.tone), alpha=0.3 if getattr(mark, "faint", False) else 1.0) for mark in named]
+        swatches = [Patch(color=_color(mark.tone), alpha=0.3 if getattr(mark, "faint", False) else 1.0) for mark in named]
         axes.legend(
             swatches, [mark.label for mark in named], frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2
         )
         return
     lines.sort(key=lambda line: line.y[-1])
-    heights = apart([chart.y.share(line.y[-1]) for line in lines], 0.052, 1.0)  # shares, so that axes may be logarithms
+    # Heights are shares of the axis, which may be logarithmic.
+    heights = spread_apart([chart.y.share(line.y[-1]) for line in lines], 0.052, 1.0)
     for height, line in zip(heights, lines, strict=True):
         axes.annotate(
             line.label, (line.x[-1], height), (6, 0), xycoords=("data", "axes fraction"), textcoords="offset points",
-            va="center", color=colour(line.tone), fontsize=9, annotation_clip=False, **_PLAIN,
+            va="center", color=_color(line.tone), fontsize=9, annotation_clip=False, **_PLAIN,
         )  # fmt: skip
 
 
-def _scale(axes: Any, scale: Scale) -> None:
-    places, sizes = range(len(scale.names)), [abs(value) for value in scale.values]
-    axes.barh(places, sizes, color=[colour(tone) for tone in scale.tones], height=0.55)
-    axes.set_yticks(places, [cut(name) for name in scale.names], color=LIGHT["ink"], **_PLAIN)
+def _horizontal_bars(axes: Any, bars: HorizontalBars) -> None:
+    places, sizes = range(len(bars.names)), [abs(value) for value in bars.values]
+    axes.barh(places, sizes, color=[_color(tone) for tone in bars.tones], height=0.55)
+    axes.set_yticks(places, [cut(name) for name in bars.names], color=LIGHT["ink"], **_PLAIN)
     axes.invert_yaxis()
     axes.set_xticks([])
     axes.spines["bottom"].set_visible(False)
-    for n, (size, side, tone) in enumerate(zip(sizes, scale.sides, scale.tones, strict=True)):
+    for n, (size, side, tone) in enumerate(zip(sizes, bars.sides, bars.tones, strict=True)):
         axes.annotate(
-            side, (size, n), (5, 0), textcoords="offset points", va="center", color=colour(tone), fontsize=9, **_PLAIN
+            side, (size, n), (5, 0), textcoords="offset points", va="center", color=_color(tone), fontsize=9, **_PLAIN
         )
     axes.set_xlim(0, 1.25 * max(sizes))
 
@@ -159,10 +162,10 @@ def _grid(axes: Any, grid: Grid) -> None:
     for r, row in enumerate(grid.counts):
         total = sum(row) or 1
         for c, value in enumerate(row):
-            strength = 0.08 + (STRONGEST - 0.08) * (value / total) ** 0.5 if value else 0.03
+            strength = 0.08 + (MAX_CELL_OPACITY - 0.08) * (value / total) ** 0.5 if value else 0.03
             axes.fill(
                 [c - 0.48, c + 0.48, c + 0.48, c - 0.48], [r - 0.48, r - 0.48, r + 0.48, r + 0.48],
-                color=colour("good" if r == c else "bad"), alpha=strength, linewidth=0,
+                color=_color("good" if r == c else "bad"), alpha=strength, linewidth=0,
             )  # fmt: skip
-            if value and k <= 12:
+            if value and k <= MAX_CLASSES_WITH_COUNTS:
                 axes.text(c, r, count(value), ha="center", va="center", color=LIGHT["ink"], fontsize=11 if k <= 6 else 8)

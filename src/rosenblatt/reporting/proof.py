@@ -1,4 +1,4 @@
-"""The certificate in words, and what it says about this run: its updates against the mistake bound."""
+"""The section of a report about the certificate: the proof, and the updates of the run against the mistake bound."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.statements import Separable, as_float
+from ..certificates.exact_numbers import as_float
+from ..certificates.statements import Separable
 from ..kernels.linear.schemes import Rest
 from .story import Story
-from .svg import clean
-from .text import count, percent, plural, short
+from .svg_elements import escape_text
+from .text import count, percent, short
 
 BOUND = "R\N{SUPERSCRIPT TWO}/\N{GREEK SMALL LETTER GAMMA}\N{SUPERSCRIPT TWO}"
+# Bounds up to this one are printed to the last digit.
+MAX_EXACT_BOUND = 1e9
 BADGES = {
     "separable": ("t2", "Proved: separable"),
     "inseparable": ("t1", "Proved: not separable"),
@@ -23,37 +26,39 @@ BADGES = {
 }
 
 
-def proof(story: Story) -> Iterator[str]:
+def proof_section(story: Story) -> Iterator[str]:
+    """Yield the HTML of the section; nothing without a certificate."""
     certificate = story.certificate
     if certificate is None:
         return
     tone, badge = BADGES[certificate.verdict]
-    yield f'<section class="card" id="certificate"><h2>What is proved</h2><p class="badge {tone}">{badge}</p>'
+    yield f'<section class="card" id="certificate"><h2>Proof</h2><p class="badge {tone}">{badge}</p>'
     for line in str(certificate).splitlines():
         text = " ".join(line.split()).replace("R^2/gamma^2", BOUND)
-        yield f"<p>{clean(text[:1].upper() + text[1:])}</p>"
-    bound = bound_of_run(story)
+        yield f"<p>{escape_text(text[:1].upper() + text[1:])}</p>"
+    bound = run_bound(story)
     if bound is not None:
         made = story.estimator.n_updates_
         share = made / bound
         yield f'<div class="meter" aria-hidden="true"><i style="width:{min(100.0, 100.0 * share):.2f}%"></i></div>'
-        yield f"<p>{clean(sentence(made, bound))}</p>"
+        yield f"<p>{escape_text(bound_sentence(made, bound))}</p>"
     yield "</section>"
 
 
-def sentence(made: int, bound: float) -> str:
+def bound_sentence(made: int, bound: float) -> str:
+    """Compare the updates of a run with the bound.
+
+    >>> bound_sentence(51, 1024.0)
+    'At most 1,024 updates are possible; this run made 51 (5.0 %).'
     """
-    >>> sentence(51, 1024.0)
-    'This run made 51 updates, 5.0 % of the 1,024 that the bound allows.'
-    """
-    most = count(np.floor(bound)) if bound < 1e9 else short(bound)
-    return f"This run made {plural(made, 'update')}, {percent(made / bound)} of the {most} that the bound allows."
+    possible = count(np.floor(bound)) if bound < MAX_EXACT_BOUND else short(bound)
+    return f"At most {possible} updates are possible; this run made {count(made)} ({percent(made / bound)})."
 
 
-def bound_of_run(story: Story) -> float | None:
-    """(R^2 + 2b/rho)/gamma^2, where it is about this run: a perceptron from zero, online, constant steps, unweighted rows.
+def run_bound(story: Story) -> float | None:
+    """Return (R^2 + 2b/rho)/gamma^2 if it applies to this run: an online perceptron from zero, constant steps, no row weights.
 
-    With more than two classes b/rho stands for 2b/rho; see proofs/margins.py.
+    With more than two classes the term is b/rho instead of 2b/rho; see `proofs/margins.py`. None if it does not apply.
     """
     certificate, model = story.certificate, story.estimator
     if not isinstance(certificate, Separable) or type(model).__name__ != "Perceptron":

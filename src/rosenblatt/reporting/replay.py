@@ -1,6 +1,6 @@
-"""Errors of some of a run's hypotheses: the log is replayed once, and each time it passes a wanted update, rows are judged.
+"""Errors of selected hypotheses of a run: the log is replayed once, and the rows are classified after each selected update.
 
-A training row on the plane counts as an error, as in the run and in the pocket; a test row is judged as `predict` would.
+A training row on the plane counts as an error, as in the run and in the pocket; a test row is classified as by `predict`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..array_types import BoolArray, FloatArray, IntArray, Matrix
 from ..data.problem import as_heads, copy_state, zero_sums
 from ..online.update_log import UpdateLog, make_moves
 from ..parallel import one_blas_thread
-from .story import density, evenly
+from .story import evenly, values_per_row
 
-# Multiply-adds that may be spent on judging rows: above it, rows are taken evenly. About half a second of one core each.
-DENSE_WORK, SPARSE_WORK = 5e9, 4e8
-# Values of hypotheses, and of scores, held at a time.
-HELD = 1 << 22
-# Values of all hypotheses that are judged: the more features, the fewer points a curve has.
-VALUES = 1 << 25
-LEAST_ROWS = 500
+# Multiply-adds, beyond which an even sample of the rows is classified: about half a second of one core each.
+MAX_DENSE_WORK, MAX_SPARSE_WORK = 5e9, 4e8
+# Values of hypotheses, and of scores, in memory at a time.
+VALUES_PER_BATCH = 1 << 22
+# Values of all hypotheses of a curve: the more features, the fewer points it has.
+MAX_CURVE_VALUES = 1 << 25
+MIN_CURVE_POINTS = 12
+MIN_SAMPLE_ROWS = 500
 
 
-class Judges(NamedTuple):
-    """Rows to be judged on: a share of all where all would take too long."""
+class EvaluationRows(NamedTuple):
+    """Rows to classify: all, or a sample if all would take too long."""
 
-    X: Any
-    codes: Any
+    X: Matrix
+    codes: IntArray
     total: int
     ties_are_wrong: bool
 
@@ -42,32 +44,33 @@ class Judges(NamedTuple):
         return self.rows < self.total
 
 
-def affordable(log: UpdateLog, most: int) -> int:
-    """How many hypotheses of a run to look at."""
-    return max(12, min(most, VALUES // max(1, log.problem.n_features * len(log.start.bias))))
+def count_curve_points(log: UpdateLog, limit: int) -> int:
+    """Return how many hypotheses of a run a curve shows: at most `limit`, fewer if there are many features."""
+    return max(MIN_CURVE_POINTS, min(limit, MAX_CURVE_VALUES // max(1, log.problem.n_features * len(log.start.bias))))
 
 
-def judges(X: Any, codes: Any, hypotheses: int, heads: int, ties_are_wrong: bool) -> Judges:
-    work = SPARSE_WORK if sp.issparse(X) else DENSE_WORK
+def choose_rows(X: Matrix, codes: IntArray, hypotheses: int, heads: int, ties_are_wrong: bool) -> EvaluationRows:
+    """Choose the rows on which so many hypotheses are evaluated."""
+    work = MAX_SPARSE_WORK if sp.issparse(X) else MAX_DENSE_WORK
     total = X.shape[0]
-    some = evenly(total, max(LEAST_ROWS, int(work / max(1.0, density(X) * hypotheses * heads))))
-    return (
-        Judges(X, codes, total, ties_are_wrong) if len(some) == total else Judges(X[some], codes[some], total, ties_are_wrong)
-    )
+    some = evenly(total, max(MIN_SAMPLE_ROWS, int(work / max(1.0, values_per_row(X) * hypotheses * heads))))
+    if len(some) < total:
+        X, codes = X[some], codes[some]
+    return EvaluationRows(X, codes, total, ties_are_wrong)
 
 
 class Hypotheses:
-    """Room for some hypotheses at a time, laid out as products want them: sparse rows take weights feature by feature."""
+    """A batch of hypotheses in the layout of matrix products: feature by feature for sparse rows."""
 
     def __init__(self, size: int, heads: int, width: int, sparse: bool) -> None:
-        self.room = np.empty((width, size, heads) if sparse else (size, heads, width))
+        self.weights = np.empty((width, size, heads) if sparse else (size, heads, width))
         self.bias, self.used, self.sparse = np.empty((size, heads)), 0, sparse
 
-    def add(self, weights: Any, bias: Any) -> None:
+    def add(self, weights: FloatArray, bias: FloatArray) -> None:
         if self.sparse:
-            self.room[:, self.used] = weights.T
+            self.weights[:, self.used] = weights.T
         else:
-            self.room[self.used] = weights
+            self.weights[self.used] = weights
         self.bias[self.used] = bias
         self.used += 1
 
@@ -75,38 +78,43 @@ class Hypotheses:
     def full(self) -> bool:
         return self.used == len(self.bias)
 
-    def columns(self) -> Any:
-        """features x (hypotheses x heads)."""
+    def columns(self) -> FloatArray:
+        """Return the weights as features x (hypotheses x heads)."""
         if not self.sparse:
-            return self.room[: self.used].reshape(-1, self.room.shape[2]).T
-        return np.ascontiguousarray(self.room[:, : self.used]).reshape(len(self.room), -1)
+            return self.weights[: self.used].reshape(-1, self.weights.shape[2]).T
+        return np.ascontiguousarray(self.weights[:, : self.used]).reshape(len(self.weights), -1)
 
-    def errors(self, sets: list[Judges]) -> Any:
-        """hypotheses x sets; afterwards there is room again."""
+    def take_errors(self, sets: list[EvaluationRows]) -> IntArray:
+        """Count the errors as hypotheses x sets, and empty the batch."""
         columns, bias, self.used = self.columns(), self.bias[: self.used].copy(), 0
         return np.stack([count_errors(each, columns, bias) for each in sets], axis=1)
 
 
-def errors_along(log: UpdateLog, updates: Any, visits: Any, sets: list[Judges], average: bool = False) -> tuple[Any, Any]:
-    """Errors after `updates` (rising), and, if asked, of the mean of the weights over `visits` rows: hypotheses x sets each."""
+def errors_along(
+    log: UpdateLog, updates: IntArray, visits: IntArray, sets: list[EvaluationRows], average: bool = False
+) -> tuple[IntArray, IntArray | None]:
+    """Count the errors after each of the ascending `updates`, as hypotheses x sets.
+
+    With `average`, also those of the mean of the weights over the first `visits` rows.
+    """
     kinds = 2 if average else 1
     heads, width = len(log.start.bias), log.problem.n_features
-    size = kinds * max(1, HELD // max(1, kinds * heads * width))
-    held = Hypotheses(min(size, kinds * len(updates)), heads, width, sp.issparse(sets[0].X))
+    size = kinds * max(1, VALUES_PER_BATCH // max(1, kinds * heads * width))
+    batch = Hypotheses(min(size, kinds * len(updates)), heads, width, sp.issparse(sets[0].X))
     found: list[Any] = []
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         for weights, bias in _along(log, updates, visits, average):
-            held.add(weights, bias)
-            if held.full:
-                found.append(held.errors(sets))
-        if held.used:
-            found.append(held.errors(sets))
+            batch.add(weights, bias)
+            if batch.full:
+                found.append(batch.take_errors(sets))
+        if batch.used:
+            found.append(batch.take_errors(sets))
     errors = np.concatenate(found)
     return errors[::kinds], errors[1::2] if average else None
 
 
-def _along(log: UpdateLog, updates: Any, visits: Any, average: bool) -> Iterator[tuple[Any, Any]]:
-    """(weights, intercepts) after each of the updates; with `average`, after each of them the mean so far."""
+def _along(log: UpdateLog, updates: IntArray, visits: IntArray, average: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield (weights, intercepts) after each of the updates; with `average`, also the mean so far after each of them."""
     state, sums, edges, rows = copy_state(log.start), zero_sums(log.start), log.edges, log.problem.rows
     local, others, steps, times = log.local_rows, log.others, log.steps, log.times - log.since
     ends, at = log.durations - log.since, 0
@@ -117,16 +125,16 @@ def _along(log: UpdateLog, updates: Any, visits: Any, average: bool) -> Iterator
         yield as_heads(state.w, rows), state.bias * state.x0
         if average:
             make_moves(log.problem, local[stretch], others[stretch], steps[stretch] * times[stretch], sums)
-            # One-vs-rest heads that ended before count the rows until then.
+            # One-vs-rest heads that stopped earlier average over the rows until then.
             over = np.broadcast_to(1.0 / np.maximum(1, np.minimum(visited, ends)), state.bias.shape)
             mean = as_heads(state.w, rows) - as_heads(sums.w, rows) * over[:, None]
             yield mean, (state.bias - sums.bias * over) * state.x0
 
 
-def count_errors(on: Judges, columns: Any, bias: Any) -> Any:
-    """How many rows each hypothesis gets wrong. columns: features x (hypotheses x heads)."""
+def count_errors(on: EvaluationRows, columns: FloatArray, bias: FloatArray) -> IntArray:
+    """Count the errors of each hypothesis; `columns` has their weights as features x (hypotheses x heads)."""
     n, heads = bias.shape
-    wrong, step = np.zeros(n, np.int64), max(1, HELD // (n * heads))
+    wrong, step = np.zeros(n, np.int64), max(1, VALUES_PER_BATCH // (n * heads))
     for first in range(0, on.rows, step):
         here = slice(first, first + step)
         rows, codes = on.X[here], on.codes[here]
@@ -135,15 +143,18 @@ def count_errors(on: Judges, columns: Any, bias: Any) -> Any:
     return wrong
 
 
-def _wrong(scores: Any, codes: Any, ties_are_wrong: bool) -> Any:
-    """rows x hypotheses."""
-    if scores.shape[2] == 1:
-        margins = scores[:, :, 0] * (2.0 * codes - 1.0)[:, None]
-        if ties_are_wrong:
-            return ~(margins > 0.0)
-        return ((scores[:, :, 0] > 0.0) != (codes == 1)[:, None]) | (codes < 0)[:, None]
-    if not ties_are_wrong:
-        return scores.argmax(axis=2) != codes[:, None]
-    own = np.take_along_axis(scores, codes[:, None, None].astype(np.intp), axis=2)
-    np.put_along_axis(scores, codes[:, None, None].astype(np.intp), -np.inf, axis=2)
-    return ~(own[:, :, 0] > scores.max(axis=2))
+def _wrong(scores: FloatArray, codes: IntArray, ties_are_wrong: bool) -> BoolArray:
+    """Return which rows each hypothesis misclassifies, as rows x hypotheses."""
+    wrong: BoolArray
+    if scores.shape[2] == 1 and ties_are_wrong:
+        wrong = ~(scores[:, :, 0] * (2.0 * codes - 1.0)[:, None] > 0.0)
+    elif scores.shape[2] == 1:
+        wrong = ((scores[:, :, 0] > 0.0) != (codes == 1)[:, None]) | (codes < 0)[:, None]
+    elif not ties_are_wrong:
+        wrong = scores.argmax(axis=2) != codes[:, None]
+    else:
+        place = codes[:, None, None].astype(np.intp)
+        own = np.take_along_axis(scores, place, axis=2)
+        np.put_along_axis(scores, place, -np.inf, axis=2)
+        wrong = ~(own[:, :, 0] > scores.max(axis=2))
+    return wrong

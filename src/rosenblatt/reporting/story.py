@@ -1,4 +1,4 @@
-"""What a report tells of: a fitted estimator, its rows, and what was asked for."""
+"""The content of a report: a fitted estimator, its rows, and the values that several figures need."""
 
 from __future__ import annotations
 
@@ -6,71 +6,98 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..parallel import one_blas_thread
+
+if TYPE_CHECKING:
+    from ..certificates.statements import Certificate
+
+# Multiply-adds of a vote, beyond which it is evaluated on a sample of the rows.
+MAX_VOTE_WORK = 1.5e9
 
 
 @dataclass(frozen=True)
 class Story:
-    """Everything a report is made from; only `title` and `estimator` must be there, what is missing is left out.
+    """The content of a report. Only `title` and `estimator` are required; parts without data are left out.
 
-    title         of the page, such as the name of the data
-    estimator     fitted, ours; with `log_` there are curves
-    summary       (name, value) pairs in the order they are shown
-    X, y          training rows as the estimator saw them, array or CSR, and their labels; a sample will do
-    X_test, y_test
-    feature_names any sequence, of which only those shown are looked up; None: by number, from 1
-    class_names   in the order of `classes_`; empty: the labels themselves
-    certificate   what is proved about the training rows
-    history       (pass, updates so far, training errors) of a run without a log
-    command       as it was typed
-    version       of this library
-    notes         sentences that belong on the page: a sample was taken, features were scaled
+    Parameters
+    ----------
+    title : str
+        Title of the page, such as the name of the data.
+    estimator : LinearClassifier
+        A fitted estimator; its `log_`, if present, gives the curves.
+    summary : sequence of (name, value) pairs
+        Facts in the order in which they are shown.
+    X, y : array or CSR matrix, and labels, optional
+        The training rows as the estimator saw them, or a sample of them.
+    X_test, y_test : array or CSR matrix, and labels, optional
+        The test rows.
+    feature_names : sequence of str, optional
+        Names of the columns of X; by default they are numbered from 1.
+    class_names : sequence of str, optional
+        Names in the order of `classes_`; by default the labels.
+    certificate : Certificate, optional
+        Proof about the training rows.
+    history : sequence of (pass, updates so far, training errors)
+        Errors of a run without a log.
+    command : str
+        The command line.
+    version : str
+        Version of Rosenblatt.
+    notes : sequence of str
+        Sentences for the end of the page.
     """
 
     title: str
     estimator: Any
     summary: Sequence[tuple[str, str]] = ()
-    X: Any = None
-    y: Any = None
-    X_test: Any = None
-    y_test: Any = None
+    X: Matrix | None = None
+    y: Array | Sequence[Any] | None = None
+    X_test: Matrix | None = None
+    y_test: Array | Sequence[Any] | None = None
     feature_names: Sequence[str] | None = None
     class_names: Sequence[str] = ()
-    certificate: Any = None
+    certificate: Certificate | None = None
     history: Sequence[tuple[int, int, float]] = ()
     command: str = ""
     version: str = ""
     notes: Sequence[str] = field(default=())
 
 
-# --- What several figures need of a story, computed once: the planes, the class codes, the scores.
+class Evaluation(NamedTuple):
+    """Predictions of the estimator on the test rows, or on the training rows if there are no test rows."""
 
-# Multiply-adds that a vote may cost before it is counted on some of the rows only.
-VOTES = 1.5e9
+    kind: str  # "test" or "training"
+    codes: IntArray
+    predicted: IntArray
+    total: int  # rows, of which these may be a sample
 
 
 class Facts:
+    """What several figures need of a story, computed once: planes, class codes, scores."""
+
     def __init__(self, story: Story) -> None:
         self.story = story
         self.classes = story.estimator.classes_
-        self.names = [label_words(name) for name in (story.class_names or self.classes.tolist())]
+        self.names = [label_text(name) for name in (story.class_names or self.classes.tolist())]
 
     @property
     def k(self) -> int:
+        """The number of classes."""
         return len(self.classes)
 
     @property
     def votes(self) -> bool:
+        """Whether the estimator is a vote, which has no planes of its own."""
         return getattr(self.story.estimator, "keep", "") == "vote"
 
     @cached_property
     def model(self) -> Any:
-        """The estimator, or the average of the same run where the estimator is a vote and has no plane."""
+        """The estimator, or for a vote the average of the same run; None if that cannot be computed."""
         estimator = self.story.estimator
         if not self.votes:
             return estimator
@@ -80,8 +107,8 @@ class Facts:
             return None
 
     @cached_property
-    def planes(self) -> tuple[Any, Any] | None:
-        """(weights, intercepts): one plane for two classes, else one for each class; None where there is no such thing."""
+    def planes(self) -> tuple[FloatArray, FloatArray] | None:
+        """(weights, intercepts): one plane for two classes, else one for each class; None if the model has no such planes."""
         coef = getattr(self.model, "coef_", None)
         pairs = getattr(self.model, "multiclass", "") == "ovo" and self.k > 2
         if coef is None or pairs or len(coef) != (1 if self.k == 2 else self.k):
@@ -89,12 +116,14 @@ class Facts:
         return np.asarray(coef, np.float64), np.broadcast_to(np.asarray(self.model.intercept_, np.float64), (len(coef),))
 
     @cached_property
-    def codes(self) -> Any:
-        return codes_of(self.classes, self.story.y)
+    def codes(self) -> IntArray:
+        """Class codes of the training rows; -1 for an unknown label."""
+        return find_codes(self.classes, self.story.y)
 
     @cached_property
-    def codes_test(self) -> Any:
-        return codes_of(self.classes, self.story.y_test)
+    def codes_test(self) -> IntArray:
+        """Class codes of the test rows; -1 for an unknown label."""
+        return find_codes(self.classes, self.story.y_test)
 
     @property
     def has_rows(self) -> bool:
@@ -105,70 +134,75 @@ class Facts:
         return self.story.X_test is not None and self.story.y_test is not None and self.story.X_test.shape[0] > 0
 
     @cached_property
-    def scores(self) -> Any:
-        """Training scores of `model`, (rows,) for two classes, else rows x classes."""
+    def scores(self) -> FloatArray:
+        """Scores of `model` on the training rows: (rows,) for two classes, else rows x classes."""
         with one_blas_thread():
             return np.asarray(self.model.decision_function(self.story.X), np.float64)
 
     @cached_property
-    def judged(self) -> tuple[str, Any, Any, int] | None:
-        """(of which rows, codes, predicted codes, rows there are): test rows, or training rows where there are none."""
-        if not (self.has_test or self.has_rows):
+    def evaluation(self) -> Evaluation | None:
+        """Predictions on the test rows, or on the training rows if there are no test rows; None without rows."""
+        if self.has_test:
+            kind, X, codes = "test", self.story.X_test, self.codes_test
+        elif self.has_rows:
+            kind, X, codes = "training", self.story.X, self.codes
+        else:
             return None
-        where, X, codes = (
-            ("test", self.story.X_test, self.codes_test) if self.has_test else ("training", self.story.X, self.codes)
-        )
+        assert X is not None
         total = X.shape[0]
         if self.votes:
-            some = evenly(total, int(VOTES / max(1.0, self.story.estimator.n_updates_ * density(X))))
+            some = evenly(total, int(MAX_VOTE_WORK / max(1.0, self.story.estimator.n_updates_ * values_per_row(X))))
             X, codes = (X, codes) if len(some) == total else (X[some], codes[some])
-        if where == "training" and not self.votes:
-            return where, codes, self.predicted, total
+        if kind == "training" and not self.votes:
+            return Evaluation(kind, codes, self.predicted, total)
         with one_blas_thread():
             scores = np.asarray(self.story.estimator.decision_function(X))
-        return where, codes, best(scores), total
+        return Evaluation(kind, codes, predict_from_scores(scores), total)
 
     @cached_property
-    def predicted(self) -> Any:
-        """Training rows' classes as `model` has them."""
-        return best(self.scores)
+    def predicted(self) -> IntArray:
+        """Class codes of the training rows as predicted by `model`."""
+        return predict_from_scores(self.scores)
 
     def feature(self, j: int) -> str:
+        """Return the name of column j."""
         names = self.story.feature_names
         return str(names[j]) if names is not None and j < len(names) else f"feature {j + 1}"
 
 
-def label_words(label: Any) -> str:
-    """
-    >>> label_words(3.0), label_words(-1), label_words("spam")
+def label_text(label: object) -> str:
+    """Write a label; whole floats are written as integers.
+
+    >>> label_text(3.0), label_text(-1), label_text("spam")
     ('3', '-1', 'spam')
     """
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def codes_of(classes: Any, y: Any) -> Any:
-    """Positions in `classes`; -1 for a label that is not among them."""
-    y = np.asarray(y)
-    at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return np.where(classes[at] == y, at, -1)
+def find_codes(classes: Array, y: Array | Sequence[Any] | None) -> IntArray:
+    """Return the positions of labels in `classes`, -1 for a label that is not among them."""
+    labels = np.asarray(y)
+    at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return np.where(classes[at] == labels, at, -1)
 
 
-def best(scores: Any) -> Any:
-    """The class a row is given, as `predict` does it: ties go to the smaller."""
+def predict_from_scores(scores: FloatArray) -> IntArray:
+    """Return class codes as `predict` chooses them: ties go to the smaller one."""
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
-def evenly(total: int, most: int) -> Any:
-    """At most so many positions out of `total`, evenly apart."""
-    return np.arange(total) if total <= most else np.linspace(0, total - 1, max(1, most)).round().astype(np.intp)
+def evenly(total: int, limit: int) -> IntArray:
+    """Return at most `limit` evenly spaced positions out of `total`."""
+    return np.arange(total) if total <= limit else np.linspace(0, total - 1, max(1, limit)).round().astype(np.intp)
 
 
-def density(X: Any) -> float:
-    """Stored values per row."""
-    return float(X.nnz) / max(1, X.shape[0]) if sp.issparse(X) else float(X.shape[1])
+def values_per_row(X: Matrix) -> float:
+    """Return the mean number of stored values per row."""
+    stored = getattr(X, "nnz", None)  # None for an array
+    return float(X.shape[1]) if stored is None else float(stored) / max(1, X.shape[0])
 
 
-def length(vector: Any) -> float:
-    """Of a vector, without overflow."""
+def vector_norm(vector: FloatArray) -> float:
+    """Return the Euclidean norm of an array without overflow."""
     largest = float(abs(vector).max(initial=0.0))
     return largest * math.sqrt(float(np.square(vector / largest).sum())) if largest > 0.0 else 0.0

@@ -1,7 +1,7 @@
-"""How the page looks: two themes as CSS variables, one column on a phone, two on a desk, paper when printed.
+"""Styles of reports and charts: two themes as CSS variables; the rest is in `page.css` and `charts.css`.
 
-Colours follow Okabe and Ito's hues, which the colour-blind tell apart, darker on light paper and lighter on dark: text in
-them keeps a contrast of 4.5 (WCAG 2.2, AA). The rest of the style is in `page.css` and `charts.css`.
+Colors follow the hues of Okabe and Ito, which color-blind readers can distinguish. They are darker on light ground and lighter
+on dark ground, so that text has a contrast of at least 4.5 (WCAG 2.2, AA).
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ DARK = {
 }  # fmt: skip
 
 
+CLASSES = 8  # number of colors for classes
+
+
 def variables(theme: dict[str, str]) -> str:
-    return "".join(f"--{name}:{colour};" for name, colour in theme.items())
-
-
-CLASSES = 8  # colours there are for classes
+    """Return a theme as CSS variables."""
+    return "".join(f"--{name}:{color};" for name, color in theme.items())
 
 
 def charts_css() -> str:
-    """Of charts alone, for pictures that stand by themselves, too."""
+    """Return the styles of charts, in pages and in SVG files."""
     return "".join(f".t{n}{{--t:var(--t{n})}}" for n in range(CLASSES)) + _file("charts.css")
 
 
 def page_css() -> str:
+    """Return the themes and the styles of a page."""
     light, dark = (f"color-scheme:{name};{variables(theme)}" for name, theme in (("light", LIGHT), ("dark", DARK)))
     themes = (
         f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
@@ -42,6 +44,7 @@ def page_css() -> str:
 
 
 def script() -> str:
+    """Return the script of a page."""
     return _file("page.js")
 
 

@@ -1,25 +1,27 @@
-"""Small pictures for the terminal, as plain strings."""
+"""Terminal graphics as plain strings: sparklines, bars, and a confusion matrix in lines."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from .text import cut
+from .text import count, cut
 
 LEVELS = "▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+NAME_CHARS = 20  # characters of a class name, at most
+MISTAKES_LISTED = 3  # listed listed for each class, at most
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:
-    """Values as a row of small bars, from the lowest to the highest; longer series are thinned evenly, ends kept.
+    """Draw values as a row of small bars, scaled from the lowest to the highest; long series are thin evenly.
 
     >>> sparkline([9, 6, 4, 3, 2, 1])
     '█▆▄▃▂▁'
     >>> sparkline([5, 5, 5]), sparkline([]), sparkline([1.0, float("nan"), 2.0])
     ('▄▄▄', '', '▁ █')
     """
-    values = thinned(values, width)
+    values = thin(values, width)
     seen = [value for value in values if math.isfinite(value)]
     if not seen:
         return " " * len(values)
@@ -29,8 +31,8 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
     return "".join(LEVELS[min(7, int(8 * (value - low) / (high - low)))] if math.isfinite(value) else " " for value in values)
 
 
-def thinned(values: Sequence[float], width: int) -> list[float]:
-    """At most `width` of the values, evenly apart, the first and the last among them."""
+def thin(values: Sequence[float], width: int) -> list[float]:
+    """Return at most `width` evenly spaced values, including the first and the last."""
     if len(values) <= width:
         return [float(value) for value in values]
     if width == 1:
@@ -39,7 +41,7 @@ def thinned(values: Sequence[float], width: int) -> list[float]:
 
 
 def bar(share: float, width: int = 12) -> str:
-    """A share as a bar, to an eighth of a letter.
+    """Draw a share as a bar, to an eighth of a character.
 
     >>> bar(0.5, 4), bar(1.0, 4), bar(0.0, 4), bar(0.03, 4)
     ('██  ', '████', '    ', '▏   ')
@@ -52,20 +54,20 @@ def bar(share: float, width: int = 12) -> str:
 
 
 def confusion_lines(names: Sequence[str], counts: Sequence[Sequence[int]], width: int = 12) -> list[str]:
-    """A line for each class: its name, a bar of how many of its rows are right, and what it is mistaken for.
+    """Draw a line for each class: its name, its recall as a bar, and the classes it is most often mistaken for.
 
     >>> for line in confusion_lines(["cat", "dog"], [[9, 1], [0, 4]], 4): print(line)
     cat  ███▋   90.0 % of 10   1 as dog
     dog  ████  100.0 % of  4
     """
-    longest = min(20, max(len(str(name)) for name in names))
-    digits = max(len(f"{sum(row):,}") for row in counts)
+    longest = min(NAME_CHARS, max(len(str(name)) for name in names))
+    digits = max(len(count(sum(row))) for row in counts)
     lines = []
     for c, row in enumerate(counts):
         total = sum(row)
         share = row[c] / total if total else 0.0
-        others = sorted(((n, z) for z, n in enumerate(row) if z != c and n), key=lambda pair: (-pair[0], pair[1]))[:3]
-        mistakes = ", ".join(f"{n:,} as {cut(names[z], 20)}" for n, z in others)
-        line = f"{cut(names[c], 20):<{longest}}  {bar(share, width)}  {100 * share:5.1f} % of {total:>{digits},}"
-        lines.append(f"{line}   {mistakes}".rstrip())
+        mistaken = sorted(((n, z) for z, n in enumerate(row) if z != c and n), key=lambda pair: (-pair[0], pair[1]))
+        listed = ", ".join(f"{count(n)} as {cut(names[z], NAME_CHARS)}" for n, z in mistaken[:MISTAKES_LISTED])
+        line = f"{cut(names[c], NAME_CHARS):<{longest}}  {bar(share, width)}  {100 * share:5.1f} % of {count(total):>{digits}}"
+        lines.append(f"{line}   {listed}".rstrip())
     return lines

@@ -1,16 +1,32 @@
-"""Numbers and names as a person reads them."""
+"""Numbers, lists and names as text: the one place where they are formatted for people.
+
+Every layer may import this module; it imports the standard library alone.
+
+    count         1,234,567
+    percent       8.4 %, 99.96 %; 76.30 % with ``decimals=2``
+    short         0.123, 12,346, 1e9
+    plural        1 row, 2,000 rows
+    duration      12 ms, 3.4 s, 2.5 min, 3.0 h
+    byte_size     512 bytes, 1.5 MB, 64 MiB
+    join_and      a, b and c
+    comma_list    a, b and 7 more
+    quoted_list   'a', 'b' and 7 more
+    cut           worst_conc…l_nucleus
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-SHOWN = 28  # letters of a name
 TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
+NAME_CHARS = 28  # length to which `cut` shortens a name
+QUOTED_CHARS = 60  # length to which `quoted_list` shortens a name
+LISTED_ITEMS = 12  # items that a list names before it says how many more there are
 
 
 def count(number: float) -> str:
-    """A whole number with its thousands apart.
+    """Write a whole number with thousands separators.
 
     >>> count(1234567), count(0.0)
     ('1,234,567', '0')
@@ -18,13 +34,17 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def percent(share: float) -> str:
-    """A share with about three digits.
+def percent(share: float, decimals: int | None = None) -> str:
+    """Write a share as a percentage, with about three digits or a fixed number of decimals.
 
     >>> percent(0.0843), percent(1.0), percent(0.00012), percent(0.9996)
     ('8.4 %', '100 %', '0.012 %', '99.96 %')
+    >>> percent(0.763, decimals=2), percent(1.0, decimals=2)
+    ('76.30 %', '100.00 %')
     """
     value = 100.0 * share
+    if decimals is not None:
+        return f"{value:.{decimals}f} %"
     if value in (0.0, 100.0):
         return f"{value:.0f} %"
     if value > 99.9:
@@ -32,29 +52,99 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if value >= 0.1 else f"{value:.2g} %"
 
 
-def short(number: float) -> str:
-    """A number with three digits that count.
+def short(number: float, digits: int = 3) -> str:
+    """Write a number with three significant digits, or with all digits before the decimal point.
 
     >>> short(0.123456), short(12345.6), short(1e9), short(-0.5), short(0.0)
-    ('0.123', '12,346', '1e+09', '-0.5', '0')
+    ('0.123', '12,346', '1e9', '-0.5', '0')
+    >>> short(1.25e-7), short(3.14159, digits=5)
+    ('1.25e-7', '3.1416')
     """
     if not math.isfinite(number) or number == 0.0:
         return f"{number:g}"
     if 1e3 <= abs(number) < 1e7:
         return f"{number:,.0f}"
-    return f"{number:.3g}"
+    mantissa, e, exponent = f"{number:.{digits}g}".partition("e")
+    return f"{mantissa}{e}{int(exponent)}" if e else mantissa
 
 
 def plural(number: float, one: str, many: str = "") -> str:
-    """
+    """Write a number and its noun, in the plural unless the number is 1.
+
     >>> plural(1, "row"), plural(2000, "row"), plural(3, "class", "classes")
     ('1 row', '2,000 rows', '3 classes')
     """
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
-def cut(name: object, length: int = SHOWN) -> str:
-    """A name that fits: its two ends say more than its beginning, since long names share their beginnings.
+def duration(seconds: float) -> str:
+    """Write a duration in the unit that suits it.
+
+    >>> duration(0.0123), duration(3.44), duration(150.0), duration(10800.0)
+    ('12 ms', '3.4 s', '2.5 min', '3.0 h')
+    """
+    if seconds < 1.0:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 120.0:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60.0:.1f} min" if seconds < 7200.0 else f"{seconds / 3600.0:,.1f} h"
+
+
+def byte_size(number: int) -> str:
+    """Write a size in bytes; limits that are powers of two keep their exact value.
+
+    >>> byte_size(1), byte_size(512), byte_size(1_480_000), byte_size(64 << 20)
+    ('1 byte', '512 bytes', '1.5 MB', '64 MiB')
+    """
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if number >= size and number % size == 0:
+            return f"{count(number // size)} {unit}"
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= scale:
+            return f"{number / scale:,.1f} {unit}"
+    return plural(number, "byte")
+
+
+def join_and(items: Sequence[object], limit: int | None = None) -> str:
+    """Join items as in a sentence; from ``limit`` on, say how many more there are.
+
+    >>> join_and(["a"]), join_and(["a", "b"]), join_and([1, 2, 3])
+    ('a', 'a and b', '1, 2 and 3')
+    >>> join_and(["a", "b", "c", "d"], limit=2)
+    'a, b and 2 more'
+    """
+    if limit is not None and len(items) > limit:
+        return comma_list(items, limit)
+    *first, last = map(str, items)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def comma_list(items: Sequence[object], limit: int = LISTED_ITEMS) -> str:
+    """Join items with commas; beyond ``limit``, say how many more there are.
+
+    >>> comma_list(["a", "b"]), comma_list([1, 2, 3, 4], limit=2)
+    ('a, b', '1, 2 and 2 more')
+    """
+    return _with_rest(map(str, items[:limit]), len(items) - limit)
+
+
+def quoted_list(names: Sequence[str], limit: int = LISTED_ITEMS) -> str:
+    """Quote names and join them with commas; beyond ``limit``, say how many more there are.
+
+    >>> quoted_list(["a", "b"]), quoted_list(["a", "b", "c"], limit=1)
+    ("'a', 'b'", "'a' and 2 more")
+    """
+    short_names = (name if len(name) <= QUOTED_CHARS else name[: QUOTED_CHARS - 3] + "..." for name in names[:limit])
+    return _with_rest(map(repr, short_names), len(names) - limit)
+
+
+def _with_rest(listed: Iterable[str], rest: int) -> str:
+    text = ", ".join(listed)
+    return f"{text} and {count(rest)} more" if rest > 0 else text
+
+
+def cut(name: object, length: int = NAME_CHARS) -> str:
+    """Shorten a name in the middle: long names often differ at their ends only.
 
     >>> cut("a short one"), cut("worst_concave_points_of_the_cell_nucleus", 20)
     ('a short one', 'worst_conc…l_nucleus')
@@ -64,24 +154,3 @@ def cut(name: object, length: int = SHOWN) -> str:
         return text
     head = length // 2
     return f"{text[:head]}…{text[len(text) - (length - head - 1) :]}"
-
-
-def join_and(names: list[str]) -> str:
-    """
-    >>> join_and(["a"]), join_and(["a", "b"]), join_and(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-# --- Words of messages.
-
-
-def quoted_list(names: Sequence[str], most: int = 12) -> str:
-    """Some names as words of a sentence.
-
-    >>> quoted_list(["a", "b"]), quoted_list(["a", "b", "c"], most=1)
-    ("'a', 'b'", "'a' and 2 more")
-    """
-    some = ", ".join(repr(name if len(name) <= 60 else name[:57] + "...") for name in names[:most])
-    return some if len(names) <= most else f"{some} and {len(names) - most:,} more"

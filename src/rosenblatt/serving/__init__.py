@@ -1,1 +1,1 @@
-"""What our servers share: where they listen, whom they answer, how long they wait, and how they end."""
+"""Shared by both web servers: sockets, HTTP with limits and timeouts, request bodies, and shutdown."""

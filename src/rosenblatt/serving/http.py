@@ -1,4 +1,7 @@
-"""Uvicorn inside our event loop: no signals of its own, no logs, and patience with slow heads of requests that ends."""
+"""HTTP for our servers: Uvicorn in our event loop with a limit on request headers, request bodies, and local host names.
+
+Uvicorn's own signal handling and logs are off.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +19,49 @@ import uvicorn
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from ..reporting.text import plural
 from .sockets import close
 
 
-def _last(status: str, sentence: str) -> bytes:
-    """An answer after which the connection is closed."""
+def _final_response(status: str, sentence: str) -> bytes:
+    """Return a response after which the connection is closed."""
     body = json.dumps({"error": sentence}).encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
-SLOW = _last("408 Request Timeout", "the request came too slowly")
-LONG = _last("431 Request Header Fields Too Large", "the head of the request is too long")
-WRONG = _last("400 Bad Request", "this is not HTTP as this server understands it")
-BLANK = re.compile(rb"\n\r?\n")
+TIMEOUT_RESPONSE = _final_response("408 Request Timeout", "the request arrived too slowly")
+LONG_HEADER_RESPONSE = _final_response("431 Request Header Fields Too Large", "the request header is too long")
+BAD_REQUEST_RESPONSE = _final_response("400 Bad Request", "the request is not valid HTTP")
+BLANK_LINE = re.compile(rb"\n\r?\n")
+# Seconds for which the rest of a refused body is read.
+LINGER_S = 2.0
 
 
 class Web(uvicorn.Server):
-    """idle_seconds: until a client has said something; stop_seconds: for what was begun at the end; connections: more than so
-    many are cut off; counted: hears 1 for each connection that comes and -1 for each that goes."""
+    """An HTTP server.
+
+    Parameters
+    ----------
+    application : ASGI application
+    idle_seconds : float
+        Time for a client to send the header of a request.
+    stop_seconds : float
+        Time for running requests to finish at the end.
+    header_bytes : int
+        Largest size of a request header.
+    connections : int
+        Connections beyond this number are closed at once.
+    counted : callable, optional
+        Called with 1 for each connection that opens and with -1 for each that closes.
+    """
 
     def __init__(
         self,
-        application: Any,
+        application: ASGIApp,
         *,
         idle_seconds: float,
         stop_seconds: float,
@@ -67,26 +88,32 @@ class Web(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the caller."""
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await close(sockets or [], self.servers, self._connection)
+        await close(sockets or [], self.servers, self._make_protocol)
         await super().shutdown(sockets)
 
-    def _connection(self) -> asyncio.Protocol:
+    def _make_protocol(self) -> asyncio.Protocol:
         protocol: Any = self.config.http_protocol_class
         made: asyncio.Protocol = protocol(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
         return made
 
     def stop(self) -> None:
+        """End the server after running requests."""
         self.should_exit = True
 
 
-def _protocol(idle_seconds: float, header_bytes: int, connections: int, counted: Callable[[int], object]) -> Any:
+def _protocol(idle_seconds: float, header_bytes: int, connections: int, counted: Callable[[int], object]) -> type[H11Protocol]:
     class Protocol(H11Protocol):
-        """Uvicorn waits for the head of a request as long as it takes; here a timer runs from the connection's start, or a
-        request's first byte, until its head is there. Whoever ends his side after a request still gets its answer. h11 limits
-        a head that is not yet there as a whole; here one that comes all at once, too."""
+        """Uvicorn's protocol with three changes.
+
+        Uvicorn waits for a request header without limit; here a timer runs from the start of the connection, or from the
+        first byte of a request, until its header is complete. A client that closes its sending side after a request still
+        gets the response. h11 limits the size of an incomplete header only; here a header that arrives at once is limited,
+        too.
+        """
 
         _timer: asyncio.TimerHandle | None = None
 
@@ -95,24 +122,24 @@ def _protocol(idle_seconds: float, header_bytes: int, connections: int, counted:
             counted(1)
             if len(self.connections) > connections:
                 transport.abort()
-            self._wait()
+            self._start_timer()
 
         def connection_lost(self, exc: Exception | None) -> None:
             counted(-1)
-            self._wait_no_more()
+            self._stop_timer()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self.conn.their_state is h11.IDLE and self._is_long(self.conn.trailing_data[0] + data):
-                self._wait_no_more()
-                self.transport.write(LONG)
+            if self.conn.their_state is h11.IDLE and self._is_too_long(self.conn.trailing_data[0] + data):
+                self._stop_timer()
+                self.transport.write(LONG_HEADER_RESPONSE)
                 self.transport.close()
                 return
             super().data_received(data)
             if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
-                self._wait_no_more()
+                self._stop_timer()
             elif self._timer is None:
-                self._wait()
+                self._start_timer()
 
         def eof_received(self) -> bool:  # type: ignore[override]
             cycle = self.cycle
@@ -122,89 +149,102 @@ def _protocol(idle_seconds: float, header_bytes: int, connections: int, counted:
             return True
 
         def send_400_response(self, msg: str) -> None:
-            self.transport.write(WRONG)
+            self.transport.write(BAD_REQUEST_RESPONSE)
             self.transport.close()
 
-        def _is_long(self, head: bytes) -> bool:
-            return len(head) > header_bytes and BLANK.search(head, 0, header_bytes) is None
+        def _is_too_long(self, header: bytes) -> bool:
+            return len(header) > header_bytes and BLANK_LINE.search(header, 0, header_bytes) is None
 
-        def _wait(self) -> None:
-            self._timer = self.loop.call_later(idle_seconds, self._too_slow)
+        def _start_timer(self) -> None:
+            self._timer = self.loop.call_later(idle_seconds, self._time_out)
 
-        def _wait_no_more(self) -> None:
+        def _stop_timer(self) -> None:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
-        def _too_slow(self) -> None:
-            self.transport.write(SLOW)
+        def _time_out(self) -> None:
+            self.transport.write(TIMEOUT_RESPONSE)
             self.transport.close()
 
     return Protocol
 
 
-# --- Bodies of requests: no larger and no slower than allowed, and an end for those that are not wanted.
-
-LINGER = 2.0  # seconds
+# --- Request bodies
 
 
 class Bodies:
-    """what: the word for a body. idle_seconds, read_seconds: between two packets, and for the whole."""
+    """Reads request bodies of limited size and duration.
 
-    def __init__(self, what: str, idle_seconds: float, read_seconds: float) -> None:
-        self._what, self._idle, self._whole = what, idle_seconds, read_seconds
+    Parameters
+    ----------
+    noun : str
+        The word for a body in error messages.
+    idle_seconds, read_seconds : float
+        Time between two packets, and for the whole body.
+    """
 
-    async def read(self, request: Request, most: int, hold: Callable[[int], None] | None = None) -> bytes:
-        """All of a body of at most so many bytes; `hold` hears how many before they are there."""
+    def __init__(self, noun: str, idle_seconds: float, read_seconds: float) -> None:
+        self._noun, self._idle_seconds, self._read_seconds = noun, idle_seconds, read_seconds
+
+    async def read(self, request: Request, max_bytes: int, hold: Callable[[int], None] | None = None) -> bytes:
+        """Read a body of at most `max_bytes` bytes; `hold` is called with its known size before each packet is read."""
         if request.headers.get("content-encoding", "identity").lower() != "identity":
-            raise HTTPException(415, f"Content-Encoding is not understood: send the {self._what} as it is")
+            raise HTTPException(415, f"Content-Encoding is not supported: send the {self._noun} uncompressed")
         length, body = int(request.headers.get("content-length", "0")), bytearray()
         try:
-            async with asyncio.timeout(self._whole):
-                while max(length, len(body)) <= most:
+            async with asyncio.timeout(self._read_seconds):
+                while max(length, len(body)) <= max_bytes:
                     if hold is not None:
                         hold(max(length, len(body)))
-                    if not (chunk := await self._chunk(request)):
+                    if not (chunk := await self._next_chunk(request)):
                         break
                     body += chunk
                 else:
-                    raise HTTPException(413, f"the {self._what} is larger than {most:,} bytes")
+                    raise HTTPException(413, f"the {self._noun} is larger than {plural(max_bytes, 'byte')}")
         except TimeoutError:
-            raise HTTPException(408, f"the {self._what} came too slowly") from None
-        request.state.size = len(body)  # read to its end
+            raise HTTPException(408, f"the {self._noun} arrived too slowly") from None
+        request.state.size = len(body)  # marks the body as read to its end
         return bytes(body)
 
-    async def refused(self, request: Request, error: HTTPException, most: int, said: dict[str, Any] | None = None) -> Response:
-        """The answer to a wrong request: `said`, or the error alone. A client that still sends gets a little time to end, since
-        it reads the answer only then; and no second request, since the rest of this one may be endless."""
+    async def refuse(
+        self, request: Request, error: HTTPException, max_bytes: int, content: dict[str, Any] | None = None
+    ) -> Response:
+        """Return the response to a wrong request: `content`, or the error alone.
+
+        A client that is still sending reads the response only when it has finished, so up to `max_bytes` bytes are read for
+        a short time. The connection is then closed, since the rest of the body may be endless.
+        """
         headers = dict(error.headers or {})
         if request.method == "POST" and not hasattr(request.state, "size"):
             headers["Connection"] = "close"
             waits = request.headers.get("expect", "").lower() == "100-continue" and not hasattr(request.state, "chunks")
-            left = 0 if waits else most  # reading would invite whoever waits to send it all
+            left = 0 if waits else max_bytes  # reading would invite a waiting client to send the body
             with contextlib.suppress(TimeoutError, ClientDisconnect):
-                async with asyncio.timeout(0 if error.status_code == 408 else LINGER):
-                    while left > 0 and (chunk := await self._chunk(request)):
+                async with asyncio.timeout(0 if error.status_code == 408 else LINGER_S):
+                    while left > 0 and (chunk := await self._next_chunk(request)):
                         left -= len(chunk)
-        return JSONResponse(said or {"error": error.detail}, error.status_code, headers)
+        return JSONResponse(content or {"error": error.detail}, error.status_code, headers)
 
-    async def _chunk(self, request: Request) -> bytes:
-        """The next bytes of a request's body, or none at the end."""
+    async def _next_chunk(self, request: Request) -> bytes:
+        """Return the next bytes of the body, empty at its end."""
         if not hasattr(request.state, "chunks"):
             request.state.chunks = request.stream()
-        async with asyncio.timeout(self._idle):
+        async with asyncio.timeout(self._idle_seconds):
             async for chunk in request.state.chunks:
                 if chunk:
                     return bytes(chunk)
         return b""
 
 
-# --- Which names of a server are names of this machine.
+# --- Host names
 
 
 def is_local(host: str, port: int | None = None) -> bool:
-    """Whether a Host header names this machine, and the port if one is given: a page whose name was made to point here (DNS
-    rebinding) names itself."""
+    """Return whether a Host header names this machine, and the port if one is given.
+
+    This refuses pages of other sites whose name was made to point to this machine (DNS rebinding).
+    """
     name, _, number = host.rpartition(":")
     if not (number.isascii() and number.isdigit() and len(number) < 6):
         name, number = host, "80"
@@ -213,7 +253,7 @@ def is_local(host: str, port: int | None = None) -> bool:
 
 
 def _is_loopback(name: str) -> bool:
-    """127.0.0.0/8: anything else that looks like it is a name, which somebody may own."""
+    """Return whether a name is an address in 127.0.0.0/8; anything else may be a registered name."""
     try:
         return IPv4Address(name).is_loopback
     except ValueError:

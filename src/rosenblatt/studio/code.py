@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..array_types import FloatArray
@@ -52,7 +53,7 @@ def _feature_lines(features: Features) -> list[str]:
 
 def _arguments(request: RunRequest, fit: Fit) -> list[tuple[str, str]]:
     """Return the parameters that differ from the estimator's defaults, in its order."""
-    defaults = type(request.choice)(request.choice.title, request.choice.name).options
+    defaults = replace(request.choice, parameters={}).options
     given = {name: fit.parameters[name] for name in defaults if name in fit.parameters}
     return [
         (name, fit.sources.get(name) or _literal(value))

@@ -181,10 +181,10 @@ def _fit_within_limits(request: RunRequest) -> Fit:
         limits["max_iter"] = max_passes
     if parameters.get("multiclass") == "crammer_singer" and request.n_classes > 2:
         limits["max_iter"] = max(CRAMMER_SINGER_MIN_PASSES, CRAMMER_SINGER_MAX_ROW_VISITS // len(request.labels))
-    if request.choice.online:
+    if request.choice.logged:
         limits["max_updates"] = _first_limit(request, parameters, max_passes)
     model = _fit_or_soften(request, parameters | limits)
-    while request.choice.online and (limit := _next_limit(model, limits["max_updates"], parameters, max_passes)):
+    while request.choice.logged and (limit := _next_limit(model, limits["max_updates"], parameters, max_passes)):
         shorter, limits["max_updates"] = limit < limits["max_updates"], limit
         model = _fit_or_soften(request, parameters | limits)
         if shorter:
@@ -193,7 +193,7 @@ def _fit_within_limits(request: RunRequest) -> Fit:
         parameters["inseparable"] = model.inseparable
     # Limits that did not end the run are reported as requested.
     reached = {name: value for name, value in limits.items() if value != parameters.get(name) and _ended_by(model, name)}
-    return Fit(model, parameters | reached, sources, _why_cut(reached, request.choice.online))
+    return Fit(model, parameters | reached, sources, _why_cut(reached, request.choice.logged))
 
 
 def _fit_or_soften(request: RunRequest, parameters: dict[str, Any]) -> Any:

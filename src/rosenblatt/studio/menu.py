@@ -2,56 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..catalog import ALGORITHMS, Algorithm
 from .knobs import EXTRA_KNOBS, MAX_UPDATES, knobs_of
-
-
-class MenuText(NamedTuple):
-    """Group and one-line summary of an algorithm in the menu."""
-
-    group: str
-    summary: str
-
-
-PERCEPTRON, PASSIVE_AGGRESSIVE, MARGINS, LEAST_SQUARES = "Perceptron", "Passive-aggressive", "Widest margins", "Least squares"
-
-# By name of the algorithm in the catalog; algorithms without an entry get the first line of their docstring.
-MENU_TEXTS = {
-    "perceptron": MenuText(
-        PERCEPTRON,
-        "Look at the points one by one. If one is on the wrong side, add it to w (class B) or subtract it (class A). "
-        "Stop when none is wrong.",
-    ),
-    "pocket": MenuText(PERCEPTRON, "The perceptron; the line with the fewest errors so far is kept."),
-    "average": MenuText(PERCEPTRON, "The perceptron; the result is the mean of the weights over all visited points."),
-    "vote": MenuText(
-        PERCEPTRON, "The perceptron; all lines of the run vote, and a line that survived more points counts more."
-    ),
-    "margin": MenuText(PERCEPTRON, "The perceptron; a point triggers an update unless it is right by more than a margin b."),
-    "batch": MenuText(PERCEPTRON, "All misclassified points at once: each update adds their sum to the weights."),
-    "batch-mean": MenuText(
-        PERCEPTRON, "All misclassified points at once: each update adds their sum, divided by the number of points."
-    ),
-    "mistakes": MenuText(PERCEPTRON, "The perceptron; each update uses a misclassified point drawn at random."),
-    "pa": MenuText(PASSIVE_AGGRESSIVE, "The smallest step that gives the point a margin of 1."),
-    "pa-1": MenuText(PASSIVE_AGGRESSIVE, "The smallest step that gives the point a margin of 1, with a factor of at most C."),
-    "pa-2": MenuText(PASSIVE_AGGRESSIVE, "A step toward a margin of 1; a smaller C makes it shorter."),
-    "arow": MenuText(PASSIVE_AGGRESSIVE, "Every weight has a variance; weights of rarely seen features move farther."),
-    "max-margin": MenuText(MARGINS, "The line with the largest distance to the nearest points, if one separates them."),
-    "soft-margin": MenuText(MARGINS, "A wide margin, with a cost C for every point inside it or on the wrong side."),
-    "linear-mse": MenuText(LEAST_SQUARES, "The line whose scores are closest to −1 and +1 in the sum of squares."),
-    "ridge": MenuText(LEAST_SQUARES, "Least squares with an additional cost for long weight vectors."),
-    "nonlinear-mse": MenuText(LEAST_SQUARES, "Least squares of tanh(score): points far on the right side cost nothing."),
-    "logistic-mse": MenuText(LEAST_SQUARES, "Least squares of the logistic function of the score, with targets 0 and 1."),
-    "nonlinear-mse-online": MenuText(LEAST_SQUARES, "Least squares of tanh(score), by a small step for each point."),
-    "nonlinear-mse-batch": MenuText(LEAST_SQUARES, "Least squares of tanh(score), by gradient steps over all points."),
-}
 
 
 def menu() -> list[dict[str, Any]]:
@@ -60,21 +17,16 @@ def menu() -> list[dict[str, Any]]:
 
 
 def _entry(name: str, algorithm: Algorithm) -> dict[str, Any]:
-    text = MENU_TEXTS.get(name) or MenuText(algorithm.name, _docstring_summary(algorithm))
     return {
         "name": name,
         "title": algorithm.title,
-        "group": text.group,
+        "group": algorithm.entry.group,
         "estimator": algorithm.name,
-        "summary": text.summary,
-        "logged": algorithm.online,
-        "keep": algorithm.options.get("keep") if algorithm.online else None,
+        "summary": algorithm.summary,
+        "logged": algorithm.logged,
+        "keep": algorithm.options.get("keep") if algorithm.logged else None,
         "knobs": [knob.to_json() for knob in knobs_of(algorithm).values()],
     }
-
-
-def _docstring_summary(algorithm: Algorithm) -> str:
-    return (inspect.getdoc(algorithm.estimator) or algorithm.title).splitlines()[0]
 
 
 def algorithm_of(model: Any) -> str:

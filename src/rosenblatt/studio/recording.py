@@ -55,7 +55,7 @@ def run(request: Any) -> dict[str, Any]:
                 parsed.labels,
                 features=parsed.features,
                 algorithm=parsed.algorithm,
-                frames=None if parsed.choice.online else path_of(fit, parsed),
+                frames=None if parsed.choice.logged else path_of(fit, parsed),
                 cut=fit.cut,
                 code=code_of(parsed, fit),
             )

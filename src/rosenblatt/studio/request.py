@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from ..array_types import FloatArray, IntArray
 from ..catalog import ALGORITHMS, Algorithm
-from ..preprocessing.numeric import Polynomial, by_deviation
+from ..data.polynomials import Polynomial
+from ..preprocessing.numeric import standard_scaling
 from .knobs import KNOBS, Knob, knob_for, knobs_of
 
 MAX_POINTS = 5000
@@ -76,7 +77,7 @@ def features_of_points(points: FloatArray, degree: int, scaled: bool) -> Feature
     """Return the features for a set of points; `scaled` standardizes the coordinates to mean 0 and deviation 1."""
     if not scaled:
         return Features(degree)
-    shift, divide = by_deviation(points.mean(axis=0), points.std(axis=0), abs(points).max(axis=0))
+    shift, divide = standard_scaling(points.mean(axis=0), points.std(axis=0), abs(points).max(axis=0))
     return Features(degree, tuple(shift.tolist()), tuple(divide.tolist()))
 
 

@@ -16,14 +16,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_X_y
 
+from ..data.csr import CSRMatrix
 from ..data.read_options import Options
+from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source
-from ..data.table import Data, DataError, Sparse, Table, typed_labels
+from ..data.table import Data, DataError, Table, typed_labels
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
 from ..reporting.text import plural
-from ..training.train import check_classes, labelled
+from ..training.preparation import check_classes, require_labels
 from .arrays import pack
 from .request import MAX_CLASSES, MAX_POINTS, RequestError
 
@@ -61,7 +63,6 @@ def principal(X: Any, count: int = 2) -> tuple[Any, Any]:
 
 # ---
 
-CHOOSE = ": say --label NAME (or its position, from 0)"  # which the page has a menu for, where columns have names
 MAX_ROWS = 2000
 MAX_COLUMNS = 50
 MAX_HEADERS = 1000
@@ -96,10 +97,12 @@ def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str
                 _check_width(plain)
             return table_of(read(plain, Options(label=label, missing="mean")), Path(name).name)
     except DataError as error:
-        # What a person may say on a command line, there is no place for on the page.
-        advice = f": open it with rosenblatt studio {Path(name).name} --"
-        chosen = str(error).replace(CHOOSE, ": choose it") if error.headers else str(error)
-        sentence = chosen.replace(": say --", advice)
+        # The page has a menu for the label, but none of the other command-line options.
+        sentence = str(error)
+        if error.option == LABEL_OPTION:
+            sentence = f"{error.problem}: choose it"
+        elif error.option is not None:
+            sentence = f"{error.problem}: open it with rosenblatt studio {Path(name).name} {error.option}"
         comma = (
             DECIMAL_COMMA_CELL.search(data[:4096]) if COMMA_SAID not in sentence else None
         )  # without numbers, labels are not found
@@ -146,7 +149,7 @@ def table_of(data: Data, name: str) -> dict[str, Any]:
 
 
 def _table_of(data: Data, name: str) -> dict[str, Any]:
-    labels = typed_labels(labelled(data).labels)
+    labels = typed_labels(require_labels(data).labels)
     names, codes, notes = _classes(data, labels)
     rows = sample(codes)
     if len(rows) < len(codes):
@@ -157,7 +160,7 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
         raise DataError(data.source, f"there is no column of numbers to draw{_decimal_comma(data)}")
     mixed = columns[:MAX_PCA_COLUMNS]
     components, shares = principal(np.column_stack([values for _, values in mixed]))
-    total = data.features.shape[1] if isinstance(data.features, Sparse) else len(columns)
+    total = data.features.shape[1] if isinstance(data.features, CSRMatrix) else len(columns)
     if total > MAX_COLUMNS:
         of = "all" if len(mixed) == total else f"{len(mixed):,}"
         notes.append(f"{min(MAX_COLUMNS, len(columns))} of {total:,} columns are listed; the components are made of {of}")
@@ -244,7 +247,7 @@ def _numbers(data: Data, rows: Any) -> list[tuple[str, Any]]:
     if isinstance(features, Table):
         pairs = zip(features.names, features.columns, strict=True)
         return [(name, column[rows].astype(np.float64)) for name, column in pairs if column.dtype.kind != "O"]
-    if isinstance(features, Sparse):
+    if isinstance(features, CSRMatrix):
         # Of many columns those that are set most often.
         shown = features.take(np.isin(np.arange(features.shape[0]), rows))
         columns, counts = np.unique(shown.indices, return_counts=True)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..certificates.data import Data, label_text
-from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided, root_above
+from ..certificates.exact_numbers import root_above
+from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided
 from ..certificates.verify import verify
 
 

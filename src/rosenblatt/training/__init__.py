@@ -1,1 +1,1 @@
-"""From data to a model and what is to be said about it: hold-out, fit, errors, margin, proof."""
+"""From a file to a tested model: hold out rows, make features, fit, count errors, compare algorithms, summarize."""

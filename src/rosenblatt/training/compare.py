@@ -1,31 +1,38 @@
-"""All algorithms on the same rows: who errs least, and whether that could be chance."""
+"""Compare algorithms on the same rows: which one makes the fewest errors, and whether the difference could be chance."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from ..array_types import BoolArray
 from ..catalog import ALGORITHMS
 from ..data.readers.read import read
+from ..progress import Watch
+from ..reporting.text import count, join_and, short
 from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
-from .train import Prepared, Request, fit, labelled, margin_of, predicted, prepare
+from .preparation import Prepared, prepare, require_labels
+from .request import Request
+from .train import fit, predict_codes, training_margin
 
-# Rows times stored values up to which an algorithm that looks at all rows before each update is tried without being asked for.
-DEAR = 1 << 32
-LOOKS_AT_ALL = ("mistakes",)
-# Rows of each class that an algorithm is tried on first.
-FEW = 4
+# Algorithms that scan all rows before each update, and the work (rows times stored values) up to which they run by default.
+FULL_SCAN_ALGORITHMS = ("mistakes",)
+MAX_FULL_SCAN_WORK = 1 << 32
+# Rows of each class in the fit that compiles the kernels before the timed one.
+WARM_UP_ROWS_PER_CLASS = 4
+# Differences with a smaller p-value are called significant.
+SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One algorithm's line."""
+    """The result of one algorithm: its errors, or the reason of its failure."""
 
     algorithm: str
     train: Confusion | None = None
@@ -35,21 +42,26 @@ class Entry:
     updates: int | None = None
     stop: str = ""
     seconds: float = 0.0
-    failed: str = ""  # why there is nothing to say about it
-    right: Any = None  # of the test rows, which it gets right
+    failed: str = ""
+    right: BoolArray | None = None  # which test rows are classified correctly
 
     @property
-    def merit(self) -> tuple[float, float, float]:
-        if self.train is None:
+    def judged(self) -> Confusion | None:
+        """The errors that decide: on the test rows, or on the training rows if there are no test rows."""
+        return self.train if self.test is None else self.test
+
+    @property
+    def rank_key(self) -> tuple[float, float, float]:
+        """Deciding error, training error and time; smaller is better."""
+        if self.train is None or self.judged is None:
             return (math.inf, math.inf, math.inf)
-        judged = self.test or self.train
-        return (judged.error, self.train.error, self.seconds)
+        return (self.judged.error, self.train.error, self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"algorithm": self.algorithm, "failed": self.failed or None}
+        result: dict[str, Any] = {"algorithm": self.algorithm, "failed": self.failed or None}
         if self.train is None:
-            return told
-        return told | {
+            return result
+        return result | {
             "training": self.train.to_dict(),
             "test": None if self.test is None else self.test.to_dict(),
             "margin": self.margin,
@@ -60,84 +72,141 @@ class Entry:
         }
 
 
-def prepared_for(request: Request) -> Prepared:
-    return prepare(request, labelled(read(request.data, request.options)))
+def prepare_comparison(request: Request) -> Prepared:
+    """Read the rows of a request and make their features, once for all algorithms."""
+    return prepare(request, require_labels(read(request.data, request.options)))
 
 
-def chosen(prepared: Prepared, names: list[str] | None) -> tuple[list[str], list[str]]:
-    """(algorithms to run, those that would take too long on so many rows)."""
+def choose_algorithms(prepared: Prepared, names: list[str] | None) -> tuple[list[str], list[str]]:
+    """Return the algorithms to run and those left out because they would take too long; names that are given all run."""
     if names is not None:
         return names, []
     X = prepared.X
     work = float(X.shape[0]) * float(X.nnz if hasattr(X, "nnz") else X.size)
-    late = [name for name in LOOKS_AT_ALL if work > DEAR]
-    return [name for name in ALGORITHMS if name not in late], late
+    left_out = [name for name in FULL_SCAN_ALGORITHMS if work > MAX_FULL_SCAN_WORK]
+    return [name for name in ALGORITHMS if name not in left_out], left_out
 
 
 def compare(
-    request: Request, prepared: Prepared, names: list[str], before: Callable[[str], Any] = lambda name: None
+    request: Request, prepared: Prepared, names: list[str], before: Callable[[str], Watch | None] = lambda name: None
 ) -> Iterator[Entry]:
+    """Fit the algorithms one after another; `before` is called with each name and returns the progress callback of its fit."""
     for name in names:
-        yield _entry(request, prepared, name, before(name))
+        yield _run(request, prepared, name, before(name))
 
 
-def _entry(request: Request, prepared: Prepared, name: str, watch: Any) -> Entry:
+def _run(request: Request, prepared: Prepared, name: str, watch: Watch | None) -> Entry:
     _warm_up(request, prepared, name)
     try:
         estimator, _, seconds, _ = fit(request.make(name), prepared.X, prepared.y, watch)
     except NotSeparable:
         return Entry(name, failed="no plane separates the rows")
-    except ValueError as wrong:
-        return Entry(name, failed=str(wrong).split("; ")[0])
-    k = len(prepared.classes)
-    train = Confusion.of(prepared.codes, predicted(estimator, prepared.X), k)
+    except ValueError as error:
+        return Entry(name, failed=str(error).split("; ")[0])
+    n_classes = len(prepared.classes)
+    train = Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), n_classes)
     test = right = None
-    if prepared.codes_test is not None:
-        found = predicted(estimator, prepared.X_test)
-        test, right = Confusion.of(prepared.codes_test, found, k), found == prepared.codes_test
-    passes, updates = getattr(estimator, "n_iter_", None), getattr(estimator, "n_updates_", None)
+    if prepared.codes_test is not None and prepared.X_test is not None:
+        predicted = predict_codes(estimator, prepared.X_test)
+        test, right = Confusion.of(prepared.codes_test, predicted, n_classes), predicted == prepared.codes_test
     stop = getattr(estimator, "stop_", None)
     return Entry(
-        name, train, test, margin_of(estimator, prepared), passes if isinstance(passes, int) else None, updates,
-        "" if stop is None else stop.reason, seconds, right=right,
-    )  # fmt: skip
-
-
-def _warm_up(request: Request, prepared: Prepared, name: str) -> None:
-    """A fit of a few rows of each class, so that no time has the seconds of a first compilation in it."""
-    few = np.sort(np.concatenate([np.flatnonzero(prepared.codes == code)[:FEW] for code in range(len(prepared.classes))]))
-    with contextlib.suppress(ValueError):
-        fit(request.make(name), prepared.X[few], prepared.y[few])
-
-
-def verdict(entries: list[Entry]) -> tuple[Entry | None, str]:
-    """The winner, and why it is that one."""
-    ranked = sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.merit)
-    if not ranked:
-        return None, "no algorithm could learn from these rows"
-    best = ranked[0]
-    judged, where = (best.test, "test") if best.test is not None else (best.train, "training")
-    assert judged is not None
-    why = f"{best.algorithm} errs least on the {where} rows: {judged.errors:,} of {judged.rows:,}"
-    if len(ranked) == 1:
-        return best, why
-    second = ranked[1]
-    if second.merit[0] == best.merit[0]:
-        decided = "fewer training errors" if second.merit[1] > best.merit[1] else "the shorter time"
-        return best, f"{why}, as {second.algorithm} does; {decided} decided"
-    if best.right is None:
-        return best, why
-    gained, lost = int((best.right & ~second.right).sum()), int((second.right & ~best.right).sum())
-    chance = mcnemar(gained, lost)
-    real = "that is hardly chance" if chance < 0.05 else "that could be chance"
-    return (
-        best,
-        f"{why}; {gained:,} rows right that {second.algorithm} gets wrong, {lost:,} the other way: {real} (p = {chance:.2g})",
+        name,
+        train,
+        test,
+        margin=training_margin(estimator, prepared),
+        passes=getattr(estimator, "n_iter_", None),
+        updates=getattr(estimator, "n_updates_", None),
+        stop="" if stop is None else stop.reason,
+        seconds=seconds,
+        right=right,
     )
 
 
+def _warm_up(request: Request, prepared: Prepared, name: str) -> None:
+    """Fit a few rows of each class, so that the time of the real fit does not include compilation."""
+    each = [np.flatnonzero(prepared.codes == code)[:WARM_UP_ROWS_PER_CLASS] for code in range(len(prepared.classes))]
+    rows = np.sort(np.concatenate(each))
+    with contextlib.suppress(ValueError):
+        fit(request.make(name), prepared.X[rows], prepared.y[rows])
+
+
+# --- The winner
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The best entry, and how it compares with the next.
+
+    Attributes
+    ----------
+    winner : Entry or None
+        None if every algorithm failed.
+    second : Entry or None
+        The next best entry.
+    tied : tuple of str
+        Algorithms that are as good as the winner up to `tie_break`.
+    tie_break : {"training errors", "time"} or None
+        What decided between equal errors; None without a tie.
+    gained, lost : int
+        Test rows that only the winner, or only the second, classifies correctly.
+    p_value : float or None
+        McNemar's test of `gained` against `lost`; None without test rows, or with a tie.
+    """
+
+    winner: Entry | None = None
+    second: Entry | None = None
+    tied: tuple[str, ...] = ()
+    tie_break: Literal["training errors", "time"] | None = None
+    gained: int = 0
+    lost: int = 0
+    p_value: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        if self.winner is None or self.winner.judged is None:
+            return "no algorithm could learn from these rows"
+        errors = self.winner.judged
+        rows = "" if self.winner.test is not None else " training rows"
+        text = f"best: {self.winner.algorithm}, {count(errors.errors)} of {count(errors.rows)}{rows} wrong"
+        if self.tie_break is not None:
+            several = len(self.tied) > 1
+            preferred = "fastest" if several else "faster one"
+            if self.tie_break == "training errors":
+                preferred = f"one with the {'fewest' if several else 'fewer'} training errors"
+            return f"{text} (tied with {join_and(self.tied, limit=3)}; the {preferred} is preferred)"
+        if self.p_value is None or self.second is None or self.second.judged is None:
+            return text
+        judgment = "significant" if self.p_value < SIGNIFICANCE else "not significant"
+        return (
+            f"{text} (next: {self.second.algorithm}, {count(self.second.judged.errors)} wrong; "
+            f"the difference is {judgment}: McNemar's test, p = {short(self.p_value, 2)})"
+        )
+
+
+def choose_winner(entries: Sequence[Entry]) -> Verdict:
+    """Rank the entries by deciding error, then training error, then time, and compare the first two."""
+    ranked = sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.rank_key)
+    if not ranked:
+        return Verdict()
+    best, others = ranked[0], ranked[1:]
+    if not others:
+        return Verdict(best)
+    second = others[0]
+    if second.rank_key[0] == best.rank_key[0]:
+        ends = 2 if second.rank_key[1] == best.rank_key[1] else 1
+        tied = tuple(entry.algorithm for entry in others if entry.rank_key[:ends] == best.rank_key[:ends])
+        return Verdict(best, second, tied, "time" if ends == 2 else "training errors")
+    if best.right is None or second.right is None:
+        return Verdict(best, second)
+    gained, lost = int((best.right & ~second.right).sum()), int((second.right & ~best.right).sum())
+    return Verdict(best, second, gained=gained, lost=lost, p_value=mcnemar(gained, lost))
+
+
 def mcnemar(gained: int, lost: int) -> float:
-    """How often a fair coin is as uneven: the exact test of McNemar, Psychometrika 12 (1947), on rows only one gets right.
+    """Return the p-value of McNemar's exact test (Psychometrika 12, 1947) on rows that only one of two models gets right.
+
+    It is the probability that a fair coin is at least as uneven; beyond 1,000 rows, by the normal approximation.
 
     >>> mcnemar(5, 5), round(mcnemar(10, 1), 4)
     (1.0, 0.0117)
@@ -151,8 +220,8 @@ def mcnemar(gained: int, lost: int) -> float:
     return min(1.0, float(2 * sum(math.comb(n, i) for i in range(few + 1)) / 2**n))
 
 
-def best_marks(entries: list[Entry]) -> dict[str, Any]:
-    """The best of each column, for emphasis."""
+def best_marks(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the best value of each column, for emphasis in a table."""
     done = [entry for entry in entries if entry.train is not None]
     return {
         "test": min((entry.test.errors for entry in done if entry.test is not None), default=None),

@@ -1,4 +1,4 @@
-"""How good predictions are: errors with an interval, the confusion matrix, and what is read off it."""
+"""Quality of predictions: error with its confidence interval, confusion matrix, precision, recall, F1 and AUC."""
 
 from __future__ import annotations
 
@@ -9,33 +9,37 @@ from typing import Any
 
 import numpy as np
 
-# The normal quantile of 97.5 %.
-Z = 1.959963984540054
+from ..array_types import Array, BoolArray, FloatArray, IntArray
+
+# The 97.5 % quantile of the normal distribution.
+NORMAL_QUANTILE = 1.959963984540054
 
 
 def wilson(errors: int, rows: int) -> tuple[float, float]:
-    """The 95 % score interval of a share (E. Wilson, JASA 22, 1927): it stays between 0 and 1 and is of use at 0 errors too.
+    """Return the 95 % score interval of a share (E. Wilson, JASA 22, 1927).
+
+    It lies between 0 and 1 and is informative at 0 errors, too.
 
     >>> [round(end, 4) for end in wilson(0, 100)]
     [0.0, 0.037]
     """
     if rows == 0:
         return 0.0, 1.0
-    share, unit = errors / rows, Z * Z / rows
+    share, unit = errors / rows, NORMAL_QUANTILE * NORMAL_QUANTILE / rows
     middle = (share + unit / 2.0) / (1.0 + unit)
-    half = Z * math.sqrt(share * (1.0 - share) / rows + unit / (4.0 * rows)) / (1.0 + unit)
+    half = NORMAL_QUANTILE * math.sqrt(share * (1.0 - share) / rows + unit / (4.0 * rows)) / (1.0 + unit)
     return (0.0 if errors == 0 else middle - half), (1.0 if errors == rows else middle + half)
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """How many rows of each class (down) were taken for each class (across)."""
+    """Counts of rows by true class (down) and predicted class (across)."""
 
-    counts: Any
+    counts: IntArray
 
     @classmethod
-    def of(cls, true: Any, predicted: Any, n_classes: int) -> Confusion:
-        """From class codes."""
+    def of(cls, true: IntArray, predicted: IntArray, n_classes: int) -> Confusion:
+        """Count class codes."""
         cells = np.bincount(true * n_classes + predicted, minlength=n_classes * n_classes)
         return cls(cells.reshape(n_classes, n_classes))
 
@@ -52,25 +56,27 @@ class Confusion:
 
     @property
     def error(self) -> float:
+        """The share of rows that are misclassified; 0 if there are no rows."""
         return self.errors / self.rows if self.rows else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the error."""
         return wilson(self.errors, self.rows)
 
     @property
-    def precision(self) -> Any:
-        """Of the rows taken for a class, the share that is of it; 0 where none was taken for it."""
+    def precision(self) -> FloatArray:
+        """For each class, the share of rows predicted as it that belong to it; 0 if it is never predicted."""
         return _shares(np.diag(self.counts), self.counts.sum(axis=0))
 
     @property
-    def recall(self) -> Any:
-        """Of the rows of a class, the share that was found; 0 where there is none."""
+    def recall(self) -> FloatArray:
+        """For each class, the share of its rows that are predicted as it; 0 if it has no rows."""
         return _shares(np.diag(self.counts), self.counts.sum(axis=1))
 
     @property
-    def f1(self) -> Any:
-        """2 PR/(P + R)"""
+    def f1(self) -> FloatArray:
+        """For each class, 2 PR/(P + R)."""
         right = 2.0 * np.diag(self.counts)
         return _shares(right, self.counts.sum(axis=0) + self.counts.sum(axis=1))
 
@@ -78,14 +84,15 @@ class Confusion:
         return {"rows": self.rows, "errors": self.errors, "error": self.error, "interval": list(self.interval)}
 
 
-def _shares(part: Any, whole: Any) -> Any:
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+def _shares(part: Array, total: Array) -> FloatArray:
+    shares: FloatArray = np.divide(part, total, out=np.zeros(len(part)), where=total > 0)
+    return shares
 
 
-def auc(scores: Any, positive: Any) -> float:
-    """The area under the ROC curve: how often a positive row scores over a negative one, ties counting half.
+def auc(scores: FloatArray, positive: BoolArray) -> float:
+    """Return the area under the ROC curve: how often a positive row scores above a negative one, ties counting half.
 
-    NaN where there are no rows of one of the two. (The Mann-Whitney statistic over its largest value.)
+    NaN if all rows are positive or all are negative. (The Mann-Whitney statistic divided by its largest value.)
 
     >>> auc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True]))
     0.75
@@ -98,8 +105,11 @@ def auc(scores: Any, positive: Any) -> float:
     return float((ranks[positive].sum() - count * (count + 1) / 2.0) / (count * (len(positive) - count)))
 
 
-def mean_auc(scores: Any, codes: Any) -> float:
-    """Of two classes the AUC of the second; of more, the mean over classes of each against the rest, where it has both."""
+def mean_auc(scores: FloatArray, codes: IntArray) -> float:
+    """Return the AUC of the second of two classes, or the mean AUC of each class against the rest.
+
+    Classes without rows, or without rows of other classes, are left out of the mean.
+    """
     if scores.shape[1] == 1:
         return auc(scores[:, 0], codes == 1)
     each = [auc(scores[:, k], codes == k) for k in range(scores.shape[1])]

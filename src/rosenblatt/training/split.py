@@ -1,8 +1,8 @@
-"""Which rows are held out to test on, and which fold a row is in: decided row by row, class by class, from a seed.
+"""Hold-out and folds: which rows are tested on, decided row by row, class by class, from a seed.
 
-Problem    hold out a share of the rows of each class, of a file that goes by once and whose length is not known.
-Update     the rows of a class are counted 0, 1, 2, ... and grouped by floor(count * share): every group has about 1/share of
-           them, and a hash of (seed, label, group) says which one of it is held out. The first row of a class never is.
+Problem    hold out a share of the rows of each class of a file that is read once and whose length is unknown.
+Update     the rows of a class are counted 0, 1, 2, ... and grouped by floor(count * share): each group has about 1/share rows,
+           and a hash of (seed, label, group) selects the one that is held out. The first row of a class never is.
 Guarantee  each class gives its share to within one row, and the choice does not depend on how the file is cut into chunks:
            a streamed run holds out the same rows as one in memory.
 """
@@ -14,21 +14,37 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import Array, BoolArray, FloatArray, IntArray
 from ..data.table import as_text
+from ..reporting.text import plural
 
-MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+# Constants of splitmix64: the increment and the two multipliers.
+SPLITMIX64 = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 class Holdout:
-    """Says of each chunk which rows are held out."""
+    """Selects the rows to hold out, chunk by chunk.
+
+    Parameters
+    ----------
+    share : float
+        Share of each class, between 0 and 1.
+    seed : int, default=0
+
+    Examples
+    --------
+    >>> Holdout(0.5).mask(np.array(["a", "b", "a", "b"], object)).sum()
+    np.int64(2)
+    """
 
     def __init__(self, share: float, seed: int = 0) -> None:
         if not 0.0 < share < 1.0:
-            raise ValueError(f"--holdout must be over 0 and under 1, got {share:g}")
+            raise ValueError(f"--holdout must be greater than 0 and less than 1, got {share:g}")
         self.share, self.seed = share, seed
-        self._seen: dict[Any, int] = {}
+        self._seen: dict[Any, int] = {}  # rows of each label in the chunks so far
 
-    def mask(self, labels: Any) -> Any:
+    def mask(self, labels: Array) -> BoolArray:
+        """Return which rows of the next chunk are held out."""
         held = np.zeros(len(labels), bool)
         distinct, codes = np.unique(as_text(labels), return_inverse=True)
         by_class = np.argsort(codes, kind="stable")
@@ -36,41 +52,53 @@ class Holdout:
         for label, end, size in zip(distinct.tolist(), ends, np.diff(ends, prepend=0), strict=True):
             rows = by_class[end - size : end]
             before = self._seen.get(label, 0)
-            held[rows] = self._chosen(str(label), np.arange(before, before + len(rows)))
+            held[rows] = self._select(str(label), np.arange(before, before + len(rows)))
             self._seen[label] = before + len(rows)
         return held
 
-    def _chosen(self, label: str, count: Any) -> Any:
+    def _select(self, label: str, count: IntArray) -> BoolArray:
         group = np.floor(count * self.share)
         first, past = np.ceil(group / self.share), np.ceil((group + 1.0) / self.share)
         first = np.maximum(first, 1.0)
-        uniform = _hashed(group.astype(np.uint64), self.seed, label)
-        return count == first + np.floor(uniform * (past - first))
+        uniform = _hash_groups(group.astype(np.uint64), self.seed, label)
+        selected: BoolArray = count == first + np.floor(uniform * (past - first))
+        return selected
 
 
-def _hashed(group: Any, seed: int, label: str) -> Any:
-    """A number from [0, 1) for each group (splitmix64: G. Steele, D. Lea and C. Flood, OOPSLA 2014)."""
+def _hash_groups(group: IntArray, seed: int, label: str) -> FloatArray:
+    """Hash each group to a number in [0, 1) (splitmix64: G. Steele, D. Lea and C. Flood, OOPSLA 2014)."""
     start = np.uint64(zlib.crc32(label.encode()) ^ (seed << 32 & 0xFFFFFFFF00000000))
-    z = (group + np.uint64(1)) * MIX[0] + start
-    z = (z ^ (z >> np.uint64(30))) * MIX[1]
-    z = (z ^ (z >> np.uint64(27))) * MIX[2]
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    z = (group + np.uint64(1)) * SPLITMIX64[0] + start
+    z = (z ^ (z >> np.uint64(30))) * SPLITMIX64[1]
+    z = (z ^ (z >> np.uint64(27))) * SPLITMIX64[2]
+    hashed: FloatArray = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return hashed
 
 
-def folds(codes: Any, count: int, seed: int = 0) -> Any:
-    """The fold of each row, 0 to count - 1; every class is spread over all of them as evenly as its size allows."""
-    if count < 2:
-        raise ValueError(f"--cv must be at least 2, got {count}")
-    if count > len(codes):
-        raise ValueError(f"--cv {count} is more folds than there are rows, which are {len(codes):,}")
+def assign_folds(codes: IntArray, n_folds: int, seed: int = 0) -> IntArray:
+    """Assign each row a fold, 0 to n_folds - 1, such that each class is spread over the folds as evenly as possible.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two folds, more folds than rows, or a class with a single row.
+
+    Examples
+    --------
+    >>> np.bincount(assign_folds(np.array([0, 0, 0, 1, 1, 1]), 3)).tolist()
+    [2, 2, 2]
+    """
+    if n_folds < 2:
+        raise ValueError(f"--cv must be at least 2, got {n_folds}")
+    if n_folds > len(codes):
+        raise ValueError(f"--cv must be at most the number of rows, got {n_folds} folds for {plural(len(codes), 'row')}")
+    if np.bincount(codes).min() < 2:
+        raise ValueError("--cv needs at least two rows of every class; one class has a single row")
     rng = np.random.default_rng(seed)
     fold = np.empty(len(codes), np.int64)
-    rare = np.bincount(codes).min()
-    if rare < 2:
-        raise ValueError("--cv needs at least two rows of every class, and one class has only one")
     shift = 0
     for code in range(int(codes.max()) + 1):
         rows = rng.permutation(np.flatnonzero(codes == code))
-        fold[rows] = (np.arange(len(rows)) + shift) % count
+        fold[rows] = (np.arange(len(rows)) + shift) % n_folds
         shift += len(rows)
     return fold

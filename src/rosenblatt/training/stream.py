@@ -1,146 +1,58 @@
-"""`train --stream`: the same as `train`, for files larger than memory.
+"""Train on files larger than memory: `rosenblatt train --stream`.
 
-The file is read twice, in chunks: to learn its recipe and its classes, and to write its rows, as features, into a cache on disk
-(`streams/`). Every pass of the learner then goes through the cache, which is mapped into memory a little at a time. The rows
-held out are the same as in memory, and so, with --order cyclic, are the bits of the model.
+The file is read twice, in chunks: once to fit the recipe and find the classes, once to write the rows, as features, to a cache
+on disk (see `data/cache.py`). Each pass of the estimator then goes through the cache (see `out_of_core.py`), of which a small
+part is in memory at a time. The rows held out are the same as in memory, and so are, in cyclic order, the bits of the model.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.cache import Cache, key_of, reusable
+from ..array_types import Array, BoolArray, Matrix
+from ..data.cache import Cache, cache_key, open_if_current
 from ..data.cache_writer import CacheWriter, temporary_caches
+from ..data.csr import CSRMatrix
 from ..data.labels import codes_of
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
-from ..data.table import Data, Sparse, as_text, typed_labels
-from ..estimators.arow import AROW
-from ..estimators.base import weights_of_classes
-from ..estimators.linear_mse import LinearMSE
-from ..estimators.nonlinear_mse import NonlinearMSE
-from ..estimators.online import OnlineClassifier
-from ..estimators.perceptron import Perceptron
+from ..data.table import Data, as_text, typed_labels
+from ..estimators.base import LinearClassifier
 from ..preprocessing.recipe import Recipe
-from ..progress import Progress
+from ..progress import Progress, Watch
+from ..reporting.text import plural
 from ..scores import linear_scores, winners
 from .metrics import Confusion
+from .out_of_core import confusion_from_cache, fit_from_cache, refusal
+from .preparation import (
+    check_classes,
+    check_weight_count,
+    describe_provenance,
+    learn_recipe,
+    options_for_recipe,
+    require_labels,
+)
+from .request import Request
 from .split import Holdout
-from .train import Outcome, Request, check_classes, check_width, heard, labelled, learn_recipe, provenance, reading_for
+from .train import Outcome, PassRecord, messages_of, record_fit
 
-# --- Learning from a cache, in memory that does not grow with the rows: the same kernels on the same numbers as in memory.
-#
-# What an estimator learns in cyclic order has the bits of `fit` on the same rows in memory; in other orders, too, where the fit
-# in memory keeps no log (log=False). No log is kept here, as it grows with the updates: what needs one is refused.
-
-Estimator = TypeVar("Estimator", bound=Any)
-COLUMNS = 3000  # of least squares: their products are kept, and are 72 MB then
-
-
-def refused(estimator: Any) -> str | None:
-    """Why this estimator, with its parameters, does not learn from a cache, in one sentence; None: it does."""
-    name = type(estimator).__name__
-    if isinstance(estimator, AROW | LinearMSE):
-        return None
-    if not isinstance(estimator, OnlineClassifier):
-        return f"{name} goes back to rows here and there until it is done, so it needs them in memory: leave out --stream"
-    if estimator.keep == "pocket":
-        return "keep='pocket' looks at all rows again and again: use keep='average', or leave out --stream"
-    if estimator.keep == "vote":
-        return "keep='vote' keeps all rows that moved the weights: use keep='average', or leave out --stream"
-    if getattr(estimator, "order", None) == "mistakes" and getattr(estimator, "update", "online") == "online":
-        return "order='mistakes' looks at all rows before each update: use order='cyclic'"
-    if isinstance(estimator, Perceptron):
-        if estimator.certify:
-            return "certify=True proves with exact numbers of all rows at once: use `rosenblatt certify`, or leave out --stream"
-        if isinstance(estimator.init, str) and estimator.init == "sum":
-            return "init='sum' adds up all rows before the first step, in another order than a stream could: use init='zeros'"
-    if isinstance(estimator, NonlinearMSE) and estimator.solver == "minimum":
-        return "solver='minimum' keeps numbers for every row from step to step: use solver='online' or 'batch'"
-    return None
-
-
-def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
-    """`estimator.fit` on the rows of a cache; what it learns equals, bit for bit, what it learns from them in memory.
-
-    Rows are visited as `order` says: "cyclic" reads the file from first to last; "permuted" and "random" jump about in it,
-    which is slower, and slow where the file does not fit into the memory that is free. The log is not kept.
-    """
-    reason = refused(estimator)
-    if reason is not None:
-        raise ValueError(reason)
-    with estimator._unchanged_on_error():
-        estimator._check_parameters()
-        estimator._check_two_classes(cache.classes)
-        if isinstance(estimator, LinearMSE):
-            _check_shape(cache)
-        weights = None
-        if estimator.class_weight is not None:
-            weights = weights_of_classes(estimator.class_weight, cache.classes, cache.counts)
-            if not weights.all():
-                nothing = cache.classes[weights == 0.0].tolist()[0]
-                raise ValueError(f"class_weight gives class {nothing!r} no weight: leave its rows out of the file instead")
-        problem = cache.problem(
-            multiclass=getattr(estimator, "multiclass", "ovr"),
-            x0=float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0,
-            order=getattr(estimator, "order", "cyclic"),
-            class_weights=weights,
-        )
-        estimator.__dict__.pop("feature_names_in_", None)
-        estimator.n_features_in_ = cache.shape[1]
-        estimator._learn(problem, cache.classes, _finite)
-    return estimator
-
-
-def _finite() -> None:
-    """Every value was looked at when the cache was written."""
-
-
-def _check_shape(cache: Cache) -> None:
-    rows, columns = cache.shape
-    if columns > COLUMNS or rows <= columns:
-        raise ValueError(
-            f"LinearMSE learns from a stream with more rows than columns, and {COLUMNS:,} columns at most: these are "
-            f"{rows:,} rows and {columns:,} columns; leave out --stream"
-        )
-
-
-def confusion_from_cache(predict: Callable[[Any], Any], cache: Cache, labels: Any = None) -> tuple[Any, Any]:
-    """(labels, counts): how many rows of each label (down) were given each label (across) by `predict`, chunk by chunk.
-
-    labels : those that `predict` may give; those of the cache are added to them.
-    """
-    known = cache.classes if labels is None else np.union1d(np.asarray(labels), cache.classes)
-    own, k = np.searchsorted(known, cache.classes), len(known)
-    counts = np.zeros(k * k, np.int64)
-    for start, stop in cache.stretches(part=4):  # scores and what `predict` copies take room, too
-        given = np.asarray(predict(cache.chunk(start, stop)))
-        places = np.minimum(np.searchsorted(known, given), k - 1)
-        strange = given[known[places] != given].tolist()
-        if strange:
-            raise ValueError(f"labels must have all that are predicted, got {known.tolist()}, and {strange[0]!r} was predicted")
-        counts += np.bincount(own[cache.codes[start:stop]] * k + places, minlength=k * k)
-        cache.drop(start, stop)
-    return known, counts.reshape(k, k)
-
-
-# ---
-
-# Bytes of the file that are read at a time: their rows take a few times as much.
-CHUNK = 1 << 22
-IN_ORDER = "Rows were visited in the order of the file: shuffle it before, if it is sorted."
-# Rows that a report is drawn from.
-SAMPLE, TOGETHER = 5000, 50
+# Bytes of the file that are parsed at a time; their rows take a few times as much memory.
+CHUNK_BYTES = 1 << 22
+# Rows that a report is drawn from, in blocks of neighbors.
+SAMPLE_ROWS, SAMPLE_BLOCK_ROWS = 5000, 50
+FILE_ORDER_NOTE = "Rows were visited in the order of the file. If it is sorted, shuffle it first."
 
 
 class Caches(NamedTuple):
+    """Training rows and test rows on disk, and the recipe that made them."""
+
     train: Cache
     test: Cache | None
     recipe: Recipe
@@ -148,56 +60,87 @@ class Caches(NamedTuple):
     notes: tuple[str, ...]
 
 
-def train_stream(request: Request, kept: str | None = None, watch: Any = None, beside: str = "model") -> Outcome:
-    """Learn in constant memory; `kept`: where the cache stays, to be used again; else it is beside the model until the end."""
+def train_stream(request: Request, cache_path: str | None = None, watch: Watch | None = None, beside: str = "model") -> Outcome:
+    """Train the model of a request in constant memory and test it.
+
+    Parameters
+    ----------
+    request : Request
+    cache_path : str, optional
+        Folder in which the cache is kept, to be used again. By default it is a temporary folder.
+    watch : callable, optional
+        Called with the `Progress` of reading and of the fit.
+    beside : str, default="model"
+        Path next to which the temporary folder is created.
+
+    Returns
+    -------
+    Outcome
+
+    See Also
+    --------
+    rosenblatt.training.train.train : The same in memory.
+    """
     started = time.perf_counter()
-    in_order = "order" in request.choice.options and "order" not in request.parameters
-    if in_order:  # any other order jumps about in the cache
+    in_file_order = "order" in request.choice.options and "order" not in request.parameters
+    if in_file_order:  # any other order jumps about in the cache
         request = replace(request, parameters={**request.parameters, "order": "cyclic"})
     estimator = request.make()
-    _check(request, refused(estimator))
-    history: list[tuple[int, int, int]] = []
+    _check_request(request, estimator)
+    history: list[PassRecord] = []
     with contextlib.ExitStack() as stack:
-        caches = _caches(request, kept, beside, watch, stack)
-        warned = stack.enter_context(heard(history, watch))
-        before = time.perf_counter()
+        caches = _open_caches(request, cache_path, beside, watch, stack)
+        warned = stack.enter_context(record_fit(history, watch))
+        fit_started = time.perf_counter()
         fit_from_cache(estimator, caches.train)
-        seconds = time.perf_counter() - before
-        test = None if caches.test is None else _confusion(estimator, caches.test)
-        X, y = sample_of(caches.train)
+        seconds = time.perf_counter() - fit_started
+        test = None if caches.test is None else _count_errors(estimator, caches.test)
+        sample = sample_rows(caches.train)
         return Outcome(
-            request, caches.recipe, estimator, caches.train.shape[0], _confusion(estimator, caches.train), test,
-            history=tuple(history), seconds=seconds, total_seconds=time.perf_counter() - started,
-            notes=(*caches.notes, *[IN_ORDER] * in_order, *dict.fromkeys(str(each.message) for each in warned)), sample=(X, y),
+            request,
+            caches.recipe,
+            estimator,
+            rows=caches.train.shape[0],
+            train=_count_errors(estimator, caches.train),
+            test=test,
+            history=tuple(history),
+            seconds=seconds,
+            total_seconds=time.perf_counter() - started,
+            notes=(*caches.notes, *([FILE_ORDER_NOTE] if in_file_order else []), *messages_of(warned)),
+            sample=sample,
             provenance=caches.provenance,
-        )  # fmt: skip
+        )
 
 
-def _check(request: Request, reason: str | None) -> None:
+def _check_request(request: Request, estimator: LinearClassifier) -> None:
+    reason = refusal(estimator)
     if reason is not None:
         raise ValueError(reason)
     if request.cv is not None:
-        raise ValueError("--cv learns from many parts of the rows, and --stream goes by them in order: use --test or --holdout")
+        raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
     if request.certify:
-        raise ValueError("--certify proves with exact numbers of all rows at once: leave out --stream")
+        raise ValueError("--certify needs all rows in memory: leave out --stream")
     if request.data == "-":
         raise ValueError("--stream reads the file twice, which standard input does not allow: give a file")
     if request.data.startswith("example:"):
         raise ValueError(f"--stream is for files, and {request.data} is made in memory: leave out --stream")
 
 
-def _caches(request: Request, kept: str | None, beside: str, watch: Any, stack: contextlib.ExitStack) -> Caches:
-    tested = request.test is not None or request.share is not None
-    said = {**asdict(request.options), "test": request.test and key_of(request.test)}
-    key = key_of(request.data, said, request.degree, request.scale, request.share, request.seed, 1)
-    if kept is None:
+def _open_caches(
+    request: Request, cache_path: str | None, beside: str, watch: Watch | None, stack: contextlib.ExitStack
+) -> Caches:
+    """Open the caches of a request, or write them if there are none for it."""
+    tested = request.test is not None or request.holdout_share is not None
+    reading = {**asdict(request.options), "test": request.test and cache_key(request.test)}
+    key = cache_key(request.data, reading, request.degree, request.scale, request.holdout_share, request.seed, 1)
+    if cache_path is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))
     else:
-        train, test = Path(kept), Path(f"{kept}.test")
-        found, held = reusable(train, key), reusable(test, key) if tested else None
-        if found is not None and (held is not None or not tested):
-            return _reopened(found, held)
-    return _built(request, train, test if tested else None, key, watch)
+        train, test = Path(cache_path), Path(f"{cache_path}.test")
+        found, held_out = open_if_current(train, key), open_if_current(test, key) if tested else None
+        if found is not None and (held_out is not None or not tested):
+            return _reopened(found, held_out)
+    return _build_caches(request, train, test if tested else None, key, watch)
 
 
 def _reopened(train: Cache, test: Cache | None) -> Caches:
@@ -208,96 +151,113 @@ def _reopened(train: Cache, test: Cache | None) -> Caches:
     return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used))
 
 
-def _built(request: Request, train: Path, test: Path | None, key: str, watch: Any) -> Caches:
-    classes: dict[Any, int] = {}
-    first_chunk: list[Data] = []
-    recipe = learn_recipe(request, _training_rows(request, classes, first_chunk, watch))
-    known = np.unique(typed_labels(np.array(list(classes), object)))
-    assert first_chunk
-    check_classes(first_chunk[0], known)
-    sparse, first = None, None
+def _build_caches(request: Request, train: Path, test: Path | None, key: str, watch: Watch | None) -> Caches:
+    """Read the file twice: fit the recipe, then write the features of the training rows and of the test rows."""
+    labels: set[str] = set()
+    heads: list[Data] = []
+    recipe = learn_recipe(request, _training_rows(request, labels, heads, watch))
+    classes = np.unique(typed_labels(np.array(sorted(labels), object)))
+    check_classes(heads[0], classes)
     with contextlib.ExitStack() as stack:
-        writers: list[CacheWriter | None] = [None, None]
-
-        def write(which: int, data: Data) -> None:
-            nonlocal sparse
-            rows = recipe.rows(data)
-            sparse = isinstance(rows, Sparse)
-            if writers[which] is None:
-                path = (train, test)[which]
-                assert path is not None
-                writers[which] = stack.enter_context(CacheWriter(path, sparse=sparse, key=key))
-            writer = writers[which]
-            assert writer is not None
-            writer.append(rows, codes_of(data, known))
-
+        training = _FeatureWriter(train, recipe, classes, key, stack)
+        testing = None if test is None else _FeatureWriter(test, recipe, classes, key, stack)
+        first: Data | None = None
         with Source(request.data) as source:
             for chunk, held in _parts(request, source, watch, "writing"):
                 first = first or chunk
-                write(0, chunk.take(~held))
-                if held.any():
-                    write(1, chunk.take(held))
+                training.write(chunk.take(~held))
+                if testing is not None and held.any():
+                    testing.write(chunk.take(held))
             digest = source.sha256 or ""
-        if request.test is not None:
-            assert first is not None
-            for chunk in chunks(request.test, reading_for(recipe, request.options, first.label_name), CHUNK):
-                write(1, labelled(chunk))
         assert first is not None
-        told = tuple(sentence for sentence in (first.note, *recipe.notes) if sentence)
+        if request.test is not None and testing is not None:
+            options = options_for_recipe(recipe, request.options, first.label_name)
+            for chunk in chunks(request.test, options, CHUNK_BYTES):
+                testing.write(require_labels(chunk))
+        notes = tuple(note for note in (first.note, *recipe.notes) if note)
+        provenance = describe_provenance(request, first, digest, training.rows)
         meta, arrays = recipe.to_parts()
         plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
-        origin = provenance(request, first, digest, writers[0].rows if writers[0] is not None else 0)
-        notes = {"recipe": meta, "arrays": plain, "provenance": origin, "notes": list(told)}
-        for writer in writers:
+        stored = {"recipe": meta, "arrays": plain, "provenance": provenance, "notes": list(notes)}
+        for writer in (training, testing):
             if writer is not None:
-                writer.close(known, width=recipe.width if sparse else None, notes=notes)
-    tested = None if test is None or writers[1] is None else Cache.open(test)
-    return Caches(Cache.open(train), tested, recipe, origin, told)
+                writer.close(stored)
+    tested = test is not None and testing is not None and testing.rows > 0
+    return Caches(Cache.open(train), Cache.open(test) if tested and test is not None else None, recipe, provenance, notes)
 
 
-def _training_rows(request: Request, classes: dict[Any, int], first: list[Data], watch: Any) -> Iterator[Data]:
+class _FeatureWriter:
+    """Writes rows, as features, to a cache that is created with the first of them."""
+
+    def __init__(self, path: Path, recipe: Recipe, classes: Array, key: str, stack: contextlib.ExitStack) -> None:
+        self._path, self._recipe, self._classes, self._key, self._stack = path, recipe, classes, key, stack
+        self._writer: CacheWriter | None = None
+        self._sparse = False
+
+    @property
+    def rows(self) -> int:
+        return 0 if self._writer is None else self._writer.rows
+
+    def write(self, data: Data) -> None:
+        features = self._recipe.rows(data)
+        if self._writer is None:
+            self._sparse = isinstance(features, CSRMatrix)
+            self._writer = self._stack.enter_context(CacheWriter(self._path, sparse=self._sparse, key=self._key))
+        self._writer.append(features, codes_of(data, self._classes))
+
+    def close(self, notes: dict[str, Any]) -> None:
+        if self._writer is not None:
+            self._writer.close(self._classes, width=self._recipe.width if self._sparse else None, notes=notes)
+
+
+def _training_rows(request: Request, labels: set[str], heads: list[Data], watch: Watch | None) -> Iterator[Data]:
+    """Yield the training rows of the file in chunks; collect their labels, and the first chunk in `heads`."""
     with Source(request.data) as source:
-        for chunk, held in _parts(request, source, watch, "looking"):
+        for chunk, held in _parts(request, source, watch, "scanning"):
             training = chunk.take(~held)
-            for label in np.unique(as_text(training.labels)).tolist():
-                classes[str(label)] = 1
-            first[:] = first or [training]
-            check_width(training, len(classes))
+            labels.update(str(label) for label in np.unique(as_text(training.labels)).tolist())
+            heads[:] = heads or [training]
+            check_weight_count(training, len(labels))
             yield training
 
 
-def _parts(request: Request, source: Source, watch: Any, doing: str) -> Iterator[tuple[Data, Any]]:
-    """Chunks of the file, and which of their rows are held out."""
-    holdout = None if request.share is None else Holdout(request.share, request.seed)
+def _parts(request: Request, source: Source, watch: Watch | None, stage: str) -> Iterator[tuple[Data, BoolArray]]:
+    """Yield the chunks of the file, and which of their rows are held out."""
+    share = request.holdout_share
+    holdout = None if share is None else Holdout(share, request.seed)
     rows = 0
-    for chunk in chunks(source, request.options, CHUNK):
-        labels = labelled(chunk).labels
+    for chunk in chunks(source, request.options, CHUNK_BYTES):
+        labels = require_labels(chunk).labels
+        assert labels is not None
         yield chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)
         rows += chunk.n_rows
         if watch is not None:
-            share = f", {source.position / source.size:.0%}" if source.size else ""
-            watch(Progress(0, text=f"{doing}: {rows:,} rows{share}"))
+            done = f", {source.position / source.size:.0%}" if source.size else ""
+            watch(Progress(0, text=f"{stage}: {plural(rows, 'row')}{done}"))
 
 
-def _confusion(estimator: Any, cache: Cache) -> Confusion:
-    def predict(rows: Any) -> Any:
-        # Not the estimator's own, which would validate rows that the cache has checked, and hold copies of them.
-        return estimator.classes_[winners(linear_scores(rows, estimator.coef_, estimator.intercept_))]
+def _count_errors(estimator: LinearClassifier, cache: Cache) -> Confusion:
+    def predict(rows: Matrix) -> Array:
+        # `estimator.predict` would validate and copy rows that the cache has checked already.
+        labels: Array = estimator.classes_[winners(linear_scores(rows, estimator.coef_, estimator.intercept_))]
+        return labels
 
     return Confusion(confusion_from_cache(predict, cache, estimator.classes_)[1])
 
 
-def sample_of(cache: Cache) -> tuple[Any, Any]:
-    """Rows from all over the cache, and their labels: blocks of neighbours, evenly spread."""
+def sample_rows(cache: Cache) -> tuple[Matrix, Array]:
+    """Return some rows of a cache and their labels: blocks of neighbors, evenly spread."""
     n = cache.shape[0]
-    starts: Iterable[int] = range(0, n, TOGETHER)
-    if n > SAMPLE:
-        starts = np.linspace(0, n - TOGETHER, SAMPLE // TOGETHER).astype(int).tolist()
+    starts: Iterable[int] = range(0, n, SAMPLE_BLOCK_ROWS)
+    if n > SAMPLE_ROWS:
+        starts = np.linspace(0, n - SAMPLE_BLOCK_ROWS, SAMPLE_ROWS // SAMPLE_BLOCK_ROWS).astype(int).tolist()
     parts = []
     for start in starts:
-        parts.append((cache.chunk(start, start + TOGETHER).copy(), cache.codes[start : start + TOGETHER].copy()))
-        cache.drop(0, n)  # all: the pages around these are mapped as well
+        stop = start + SAMPLE_BLOCK_ROWS
+        parts.append((cache.chunk(start, stop).copy(), cache.codes[start:stop].copy()))
+        cache.drop(0, n)  # all, since neighboring pages are mapped as well
     codes = np.concatenate([codes for _, codes in parts])
+    rows: Matrix
     if cache.header.sparse:
         import scipy.sparse as sp
 

@@ -7,7 +7,7 @@ from letters import folder
 
 from commands import rosenblatt
 from rosenblatt.cli.mail.evaluate import PARTS
-from rosenblatt.cli.mail.explain import promise
+from rosenblatt.cli.mail.explain import ham_loss_text
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.message.message import Message
 from rosenblatt.mail.verdict import Calibration
@@ -47,14 +47,14 @@ def test_the_filters_own_mail_is_shuffled_if_asked_and_has_no_dates(home):
     assert shuffled["percent"] != evaluated("--order", "shuffled", "--seed", 1)["percent"]
     refused = rosenblatt("mail", "evaluate", "--order", "time")
     assert (refused.code, len(refused.err.splitlines())) == (2, 1)
-    assert "does not keep dates" in refused.err
+    assert "does not store dates" in refused.err
 
 
 def test_texts_that_are_gone_are_told(home):
     with Filter.open(home) as found:
         found.compact(keep=50)
     told = rosenblatt("mail", "evaluate")
-    assert "texts of 40 messages were dropped from the filter's log: only the rest is measured" in told.err
+    assert "texts of 40 messages were dropped from the log; only the others are evaluated" in told.err
     assert evaluated()["folded"] == 40
 
 
@@ -82,28 +82,29 @@ def test_all_headers_are_left_out(home):
     assert one != evaluated("--without", "body")
 
 
-def test_show_tells_what_is_promised(home, tmp_path):
+def test_show_prints_the_guarantee(home, tmp_path):
     def line():
         return next(line for line in rosenblatt("mail", "show", "-n", 0).out.splitlines() if line.startswith("ham loss"))
 
-    assert line().split(None, 2)[2] == "2 % at most, promised from 49 hams on; 54 count"
+    assert line().split(None, 2)[2] == "at most 2 % (guaranteed: 54 ham counted, 49 needed)"
     assert "ham weight  5" in rosenblatt("mail", "show", "-n", 0).out
     rosenblatt("mail", "learn", "--ham-loss", 0.001)
-    assert "0.1 % asked for, promised from 999 hams on; not yet: 54 count" in line()
+    assert "at most 0.1 % wanted (not yet guaranteed: 54 ham counted, 999 needed)" in line()
     rosenblatt("mail", "learn", "--ham-loss", 0.0)
-    assert "cannot be promised" in line()
+    assert "none wanted (cannot be guaranteed)" in line()
 
 
-def test_show_tells_what_can_never_be_promised(home):
+def test_show_prints_what_can_never_be_guaranteed(home):
     """Only the last messages are calibrated on, so that more hams than those are never there."""
     rosenblatt("mail", "learn", "--ham-loss", 0.00005)
     shown = rosenblatt("mail", "show", "-n", 0).out
     assert "not yet" not in shown
-    sentence = "0.005 % asked for, which cannot be promised: that takes 19,999 hams, and only the last 18,976 messages count"
+    sentence = "at most 0.005 % wanted (cannot be guaranteed: 19,999 ham needed, and only the last 18,976 messages count)"
     assert sentence in " ".join(shown.split())
     few, many = Calibration(hams=9_000), Calibration(hams=18_976)
-    assert promise(1 / 18_977, many, 20_000).startswith("0.00526954 % at most, promised from 18,976 hams on")
-    assert "cannot be promised" in promise(1 / 18_978, many, 20_000)
-    assert promise(0.0001, few, 18_975).endswith("promised from 9,999 hams on; not yet: 9,000 count")
-    sentence = "promised from 9,999 hams on; not so: 9,000 count, those among the last 18,976 messages"
-    assert promise(0.0001, few, 18_976).endswith(sentence)
+    guaranteed = "at most 0.00526954 % (guaranteed: 18,976 ham counted, 18,976 needed)"
+    assert ham_loss_text(1 / 18_977, many, 20_000) == guaranteed
+    assert "cannot be guaranteed" in ham_loss_text(1 / 18_978, many, 20_000)
+    assert ham_loss_text(0.0001, few, 18_975).endswith("(not yet guaranteed: 9,000 ham counted, 9,999 needed)")
+    sentence = "(not guaranteed: 9,000 ham counted among the last 18,976 messages, 9,999 needed)"
+    assert ham_loss_text(0.0001, few, 18_976).endswith(sentence)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.data.read_options import Options
 from rosenblatt.data.readers import delimited, svmlight
 from rosenblatt.data.readers.sources import Source
-from rosenblatt.data.table import Data, DataError, Sparse
+from rosenblatt.data.table import Data, DataError
 
 READ = {"svmlight": svmlight.read_svmlight, "csv": delimited.read_delimited}
 CHUNKS = {"svmlight": svmlight.svmlight_chunks, "csv": delimited.delimited_chunks}
@@ -24,7 +25,7 @@ def parser(kernel: bool) -> Iterator[None]:
     """Kernels for everything, or for nothing."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (svmlight, delimited):
-            patch.setattr(module, "SMALL", -1 if kernel else 1 << 60)
+            patch.setattr(module, "MAX_BYTES_WITHOUT_KERNEL", -1 if kernel else 1 << 60)
         yield
 
 
@@ -56,7 +57,7 @@ def outcome_of_chunks(kind: str, content: bytes, kernel: bool, size: int, **opti
 def plain(data: Data) -> dict[str, Any]:
     """The content as lists that compare bit by bit."""
     features = data.features
-    if isinstance(features, Sparse):
+    if isinstance(features, CSRMatrix):
         columns: dict[str, Any] = {"width": features.width, "lengths": np.diff(features.indptr).tolist()}
         columns |= {"indices": features.indices.tolist(), "values": features.values.view(np.int64).tolist()}
     else:

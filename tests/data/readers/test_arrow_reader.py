@@ -84,7 +84,7 @@ def test_names_told_and_columns_left_out(write):
 def test_nulls_and_nan_are_missing(write):
     table = pa.table({"a": [1.0, None, float("nan")], "b": ["x", "y", None], "empty": pa.nulls(3), "y": [0, 1, 1]})
     path = write(table)
-    with pytest.raises(DataError, match=r"column a: there is no value in row 2"):
+    with pytest.raises(DataError, match=r"row 2, column a: the value is missing"):
         read(path)
     a, b, empty = read(path, Options(missing="mean")).features.columns
     assert np.isnan(a).tolist() == [False, True, True]
@@ -110,11 +110,11 @@ def test_other_types_are_refused_by_name(write, kind):
 
 
 def test_bad_columns(write):
-    with pytest.raises(DataError, match=r"column a: the number in row 2 is infinite"):
+    with pytest.raises(DataError, match=r"row 2, column a: the number is infinite"):
         read(write(pa.table({"a": [1.0, float("inf")], "y": [0, 1]})))
-    with pytest.raises(DataError, match=r"column y: there is no label in row 1"):
+    with pytest.raises(DataError, match=r"row 1, column y: the label is missing"):
         read(write(pa.table({"a": [1.0, 2.0], "y": [None, 1]})))
-    with pytest.raises(DataError, match="there are no rows"):
+    with pytest.raises(DataError, match="the file has no rows"):
         read(write(pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())})))
     with pytest.raises(DataError, match="no column 'lable' of labels"):
         read(write(TABLE), Options(label="lable"))
@@ -123,7 +123,7 @@ def test_bad_columns(write):
 def test_labels_are_looked_for_among_columns_of_any_type(write):
     dates = pa.array([datetime.date(2020, 1, day) for day in (1, 2, 3)])
     path = write(pa.table({"kind": ["a", "b", "a"], "size": [0.5, 1.0, 2.0], "when": dates}))
-    assert read(path, Options(ignore=("size", "when"), label="kind", wanted=("size",))).labels.tolist() == ["a", "b", "a"]
+    assert read(path, Options(ignore=("size", "when"), label="kind", required=("size",))).labels.tolist() == ["a", "b", "a"]
     with pytest.raises(DataError, match="column when: values of type date32"):
         read(path)
     many = pa.table({"a": np.arange(3000) / 3, "b": np.arange(3000) % 2})
@@ -131,7 +131,7 @@ def test_labels_are_looked_for_among_columns_of_any_type(write):
 
 
 def test_prediction(write):
-    data = read(write(TABLE.drop_columns(["target"])), Options(wanted=("word", "whole"), label="target"))
+    data = read(write(TABLE.drop_columns(["target"])), Options(required=("word", "whole"), label="target"))
     assert data.features.names == ("word", "whole")
     assert data.labels is None
 
@@ -169,5 +169,5 @@ def test_without_pyarrow(tmp_path, monkeypatch):
         return original(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(DataError, match=r"needs pyarrow: pip install 'rosenblatt\[data\]'"):
+    with pytest.raises(DataError, match=r"need pyarrow: pip install 'rosenblatt\[data\]'"):
         read(str(tmp_path / "rows.parquet"))

@@ -112,7 +112,7 @@ def test_numbers_text_and_labels(kernel: bool) -> None:
     assert job.tolist() == ["State-gov", 'a, b\n"c"', "x"]
     assert data.labels.tolist() == ["1", "0", "1"]
     assert (data.label_name, data.labels.dtype) == ("label", object)
-    assert data.note == "labels: label, by its name; the first line is names"
+    assert data.note == "label column: label (by its name; change with --label); header found"
 
 
 @both
@@ -164,46 +164,51 @@ def test_missing(kernel: bool) -> None:
     data = read("csv", content, kernel, missing="mean")
     assert np.isnan(data.features.columns[0]).tolist() == [False, True, False, True]
     assert data.features.columns[1].tolist() == ["u", "v", None, "w"]
-    assert outcome("csv", content, kernel) == (
-        "file, line 3, column a: the value is missing: say --missing mean to put the column's mean there"
-    )
+    message = outcome("csv", content, kernel)
+    assert message.startswith("file, line 3, column a: the value is missing; use --missing mean to fill it with the mean")
     free = read("csv", b"text,label\n,0\nNA,1\nx,0\n", kernel, text=("text",))
     assert free.features.columns[0].tolist() == ["", "NA", "x"]
 
 
 @both
 def test_for_a_model(kernel: bool) -> None:
-    wanted: dict[str, Any] = {"wanted": ("b", "a"), "label": "kind"}
-    without = read("csv", b"a,b\n1,2\n3,4\n", kernel, **wanted)
+    required: dict[str, Any] = {"required": ("b", "a"), "label": "kind"}
+    without = read("csv", b"a,b\n1,2\n3,4\n", kernel, **required)
     assert (without.features.names, without.labels, without.label_name) == (("b", "a"), None, None)
     assert without.features.columns[0].tolist() == [2, 4]
-    with_labels = read("csv", b"z,kind,a,b\nq,u,1,2\nq,v,3,4\n", kernel, **wanted)
+    with_labels = read("csv", b"z,kind,a,b\nq,u,1,2\nq,v,3,4\n", kernel, **required)
     assert (with_labels.features.names, with_labels.labels.tolist()) == (("b", "a"), ["u", "v"])
-    assert read("csv", b"1,2\n3,4\n", kernel, **wanted).features.columns[1].tolist() == [2, 4]  # without names: in order
-    message = "file: the model reads columns that are not there: b"
-    assert outcome("csv", b"a,c\n1,2\n3,4\n", kernel, **wanted) == message
-    message = "file: the model reads 2 columns, but there are 3, without names"
-    assert outcome("csv", b"1,2,3\n3,4,5\n", kernel, **wanted) == message
-    last: dict[str, Any] = {"wanted": ("column 0", "column 1"), "label": "column 2"}
+    assert read("csv", b"1,2\n3,4\n", kernel, **required).features.columns[1].tolist() == [2, 4]  # without names: in order
+    message = "file: missing column required by the model: b (columns: a, c)"
+    assert outcome("csv", b"a,c\n1,2\n3,4\n", kernel, **required) == message
+    message = "file: the model requires 2 columns; the file has 3 and no header"
+    assert outcome("csv", b"1,2,3\n3,4,5\n", kernel, **required) == message
+    last: dict[str, Any] = {"required": ("column 0", "column 1"), "label": "column 2"}
     assert read("csv", b"1,2,x\n3,4,y\n", kernel, **last).labels.tolist() == ["x", "y"]
     assert read("csv", b"1,2\n3,4\n", kernel, **last).labels is None
 
 
+NOT_NUMERIC = (
+    "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is not meant to be"
+)
+LABEL_UNKNOWN = (
+    "cannot tell which column is the label; use --label with its name or its position from 0 (columns: 'column 0', 'column 1')"
+)
 ROWS = b"a,b,label\n" + b"1,u,0\n" * 200  # what the columns are is settled
 WRONG: dict[bytes, str] = {
-    ROWS + b"1,u\n": "line 202: the row has 2 cells, where 3 are expected",
-    ROWS + b"\n1,u,0,9\n": "line 203: the row has 4 cells, where 3 are expected",
-    ROWS + b"x,u,0\n": "line 202, column a: 'x' is not a number: say --categorical 'a' if it is not meant to be one",
+    ROWS + b"1,u\n": "line 202: the row has 2 cells instead of 3",
+    ROWS + b"\n1,u,0,9\n": "line 203: the row has 4 cells instead of 3",
+    ROWS + b"x,u,0\n": NOT_NUMERIC.format(202, "a", "x", "a"),
     ROWS + b"1e400,u,0\n": "line 202, column a: '1e400' is not finite",
     ROWS + b"-Infinity,u,0\n": "line 202, column a: '-Infinity' is not finite",
     ROWS + b"1,u,\n": "line 202, column label: the label is missing",
-    ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is opened that is not closed",
-    ROWS + b'1,"u"x,0\n': "line 202, column 6: there is something after a closing quote",
+    ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is not closed",
+    ROWS + b'1,"u"x,0\n': "line 202, column 6: unexpected text after a closing quote",
     ROWS + b"1,\xff,0\n": "line 202, column b: '\\\\xff' is not UTF-8",
-    ROWS + b"x,u,0\n1\n": "line 202, column a: 'x' is not a number: say --categorical 'a' if it is not meant to be one",
-    b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells, where 3 are expected",
-    b"a,b,label\n1,2\n": "line 2: the row has 2 cells, where 3 are expected",
-    b"1,x\n2,y\nz,x\n3,y\n": "line 3, column 0: 'z' is not a number: say --categorical 'column 0' if it is not meant to be one",
+    ROWS + b"x,u,0\n1\n": NOT_NUMERIC.format(202, "a", "x", "a"),
+    b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells instead of 3",
+    b"a,b,label\n1,2\n": "line 2: the row has 2 cells instead of 3",
+    b"1,x\n2,y\nz,x\n3,y\n": NOT_NUMERIC.format(3, "0", "z", "column 0"),
 }
 
 
@@ -217,15 +222,17 @@ def test_what_is_wrong_and_where(content: bytes, kernel: bool) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (b"", {}, "there are no rows in it"),
-        (b"\n \n\r\n", {}, "there are no rows in it"),
-        (b"a,b\n", {"header": True}, "there are no rows in it, only names"),
-        (b"1,2\n3,4\n", {"label": "price"}, "there is no column 'price' of labels; the columns are column 0, column 1"),
-        (b"1,2\n3,4\n", {"label": "2"}, "there is no column '2' of labels; the columns are column 0, column 1"),
-        (b"1,2\n3,4\n", {"ignore": ("-3",)}, "there is no column '-3' to ignore; the columns are column 0, column 1"),
-        (b"1.5,2.5\n3.5,4.5\n", {}, "it is not clear which column is the labels: say --label NAME (or its position, from 0)"),
-        (b"1\n0\n1\n", {"label": "0"}, "there is no column beside the labels"),
-        (b"a,a,b\n1,2,3\n1,2,3\n", {}, "two columns are named 'a': rename one"),
+        (b"", {}, "the file has no rows"),
+        (b"\n \n\r\n", {}, "the file has no rows"),
+        (b"a,b\n", {"header": True}, "the file has a header but no rows"),
+        (b"age,label\n", {}, "the file has a header but no rows"),
+        (b"age,churn\n", {"label": "churn"}, "the file has a header but no rows"),
+        (b"1,2\n3,4\n", {"label": "price"}, "there is no column 'price' of labels; columns: column 0, column 1"),
+        (b"1,2\n3,4\n", {"label": "2"}, "there is no column '2' of labels; columns: column 0, column 1"),
+        (b"1,2\n3,4\n", {"ignore": ("-3",)}, "there is no column '-3' to ignore; columns: column 0, column 1"),
+        (b"1.5,2.5\n3.5,4.5\n", {}, LABEL_UNKNOWN),
+        (b"1\n0\n1\n", {"label": "0"}, "there is no column besides the label"),
+        (b"a,a,b\n1,2,3\n1,2,3\n", {}, "two columns are named 'a'; rename one"),
     ],
 )
 def test_tables_that_make_no_sense(content: bytes, options: dict[str, Any], message: str, kernel: bool) -> None:
@@ -259,12 +266,12 @@ def test_a_record_longer_than_a_block(kernel: bool) -> None:
 
 @both
 def test_quotes_in_the_first_record(kernel: bool) -> None:
-    assert outcome("csv", b'"a,b\n1,2\n', kernel) == "file, line 1: a quote is opened that is not closed"
-    assert outcome("csv", b'"a"b,c\n1,2\n', kernel) == "file, line 1, column 4: there is something after a closing quote"
+    assert outcome("csv", b'"a,b\n1,2\n', kernel) == "file, line 1: a quote is not closed"
+    assert outcome("csv", b'"a"b,c\n1,2\n', kernel) == "file, line 1, column 4: unexpected text after a closing quote"
     long = b'"' + b"line\n" * 250_000 + b'",x\n'  # more than is looked at to see what the columns are
     assert read("csv", long + b"a,x\nb,y\n", kernel and COMPILED, label="1", header=False).n_rows == 3
     unclosed = ROWS + b'1,"u\n' + b"1,u,0\n" * 5
-    assert outcome_of_chunks("csv", unclosed, kernel, 7) == "file, line 202: a quote is opened that is not closed"
+    assert outcome_of_chunks("csv", unclosed, kernel, 7) == "file, line 202: a quote is not closed"
 
 
 @both

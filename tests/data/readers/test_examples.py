@@ -58,15 +58,15 @@ def test_blobs_and_xor():
 
 
 BAD = {
-    "example:nothing": "there is no example 'nothing'; there are iris, wine, breast-cancer, digits, blobs",
-    "example:": "there is no example ''",
+    "example:nothing": "unknown example 'nothing'; examples: iris, wine, breast-cancer, digits, blobs",
+    "example:": "unknown example ''",
     "example:iris?rows=3": "iris takes no parameters",
-    "example:blobs?row=3": "blobs has no parameter 'row'; it has rows, columns, classes, spread, seed",
+    "example:blobs?row=3": "blobs has no parameter 'row'; parameters: rows, columns, classes, spread, seed",
     "example:blobs?rows": "blobs has no parameter 'rows'",
-    "example:blobs?rows=x": "rows must be a whole number from 2 to",
-    "example:blobs?rows=2.5": "rows must be a whole number",
-    "example:blobs?rows=1e400": "rows must be a whole number",
-    "example:blobs?rows=" + "9" * 5000: "rows must be a whole number",
+    "example:blobs?rows=x": "rows must be an integer from 2 to",
+    "example:blobs?rows=2.5": "rows must be an integer",
+    "example:blobs?rows=1e400": "rows must be an integer",
+    "example:blobs?rows=" + "9" * 5000: "rows must be an integer",
     "example:blobs?spread=nan": "spread must be a number from 0",
     "example:separable?margin=0": "margin must be a number from 1e-09 to 0.9",
     "example:blobs?rows=10000000&columns=10000": "rows times columns must be at most",

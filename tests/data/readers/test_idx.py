@@ -60,22 +60,22 @@ def test_without_labels(images):
     (images.parent / "t10k-labels-idx1-ubyte").unlink()
     data = read(str(images))
     assert data.labels is None
-    assert data.note == "No labels were found: there is no t10k-labels-idx1-ubyte beside it."
+    assert data.note == "No labels found: t10k-labels-idx1-ubyte is not in the same folder."
 
 
 BAD = {
-    b"": "cut off",
-    b"\0\0\x08": "cut off",
-    b"\1\0\x08\1\0\0\0\1a": "no idx file",
-    b"\0\0\x07\1\0\0\0\1a": "no idx file",
-    b"\0\0\x08\0": "no idx file",
-    idx(DIGITS): "the file has labels, not rows",
-    idx(PIXELS)[:-1]: "cut off",
-    idx(PIXELS) + b"x": "bytes after the 4 rows",
-    idx(PIXELS[:0]): "there are no rows",
+    b"": "truncated",
+    b"\0\0\x08": "truncated",
+    b"\1\0\x08\1\0\0\0\1a": "not an idx file",
+    b"\0\0\x07\1\0\0\0\1a": "not an idx file",
+    b"\0\0\x08\0": "not an idx file",
+    idx(DIGITS): "the file holds labels, not images",
+    idx(PIXELS)[:-1]: "truncated",
+    idx(PIXELS) + b"x": "the file is longer than its 4 rows",
+    idx(PIXELS[:0]): "the file has no rows",
     b"\0\0\x08\3" + b"\xff" * 12: "too many",
     b"\0\0\x08\2\0\0\0\1\xff\xff\xff\xff": "the limit is",
-    idx(np.array([[1.0, np.inf]])): "the value in row 1, column 2 is inf",
+    idx(np.array([[1.0, np.inf]])): "row 1, column 2: the value is inf",
 }
 
 
@@ -89,13 +89,13 @@ def test_bad_files(tmp_path, raw):
 
 def test_labels_that_do_not_fit(images):
     (images.parent / "t10k-labels-idx1-ubyte").write_bytes(idx(DIGITS[:3]))
-    with pytest.raises(DataError, match=r"labels-idx1-ubyte: the labels have the shape \(3,\), and there are 4 rows"):
+    with pytest.raises(DataError, match=r"labels-idx1-ubyte: the labels have shape \(3,\), but there are 4 rows"):
         read(str(images))
 
 
 def test_a_truncated_gzip(images):
     images.write_bytes(images.read_bytes()[:-12])
-    with pytest.raises(DataError, match="cut off"):
+    with pytest.raises(DataError, match="truncated"):
         read(str(images))
 
 

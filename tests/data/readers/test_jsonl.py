@@ -40,7 +40,7 @@ def test_y_beside_x_is_a_coordinate(tmp_path):
 
 def test_null_and_absent_keys_are_missing(tmp_path):
     path = write(tmp_path, '{"a": 1, "b": "x", "y": 1}\n{"a": null, "y": 0}\n{"a": 3, "b": "z", "y": 1}')
-    with pytest.raises(DataError, match=r"rows.jsonl, line 2, column a: there is no value"):
+    with pytest.raises(DataError, match=r"rows.jsonl, line 2, column a: the value is missing"):
         read(path)
     a, b = read(path, Options(missing="mean")).features.columns
     assert np.isnan(a[1])
@@ -62,40 +62,40 @@ def test_ignored_keys_may_hold_anything(tmp_path):
 
 def test_prediction_wants_columns_and_no_labels(tmp_path):
     path = write(tmp_path, '{"new": [1], "b": 2, "a": 1}')
-    data = read(path, Options(wanted=("a", "b"), label="y"))
+    data = read(path, Options(required=("a", "b"), label="y"))
     assert data.labels is None
-    assert read(path, Options(wanted=("a",), label="1")).labels.tolist() == ["2"]
-    assert read(path, Options(wanted=("a",), label="a")).labels is None
+    assert read(path, Options(required=("a",), label="1")).labels.tolist() == ["2"]
+    assert read(path, Options(required=("a",), label="a")).labels is None
     assert [column.tolist() for column in data.features.columns] == [[1.0], [2.0]]
-    with pytest.raises(DataError, match="there is no column 'c', which the model reads"):
-        read(path, Options(wanted=("a", "c")))
+    with pytest.raises(DataError, match="missing column required by the model: c"):
+        read(path, Options(required=("a", "c")))
 
 
 BAD = {
-    "": "there are no rows",
-    "\n\n": "there are no rows",
+    "": "the file has no rows",
+    "\n\n": "the file has no rows",
     "{": "line 1, column 2: the line is not JSON",
     '{"a": 1, "y": 0} x': "line 1, column 18: the line is not JSON",
     '{"a": 1, "y": 0}\n{"a" 1}': "line 2, column 6: the line is not JSON",
     "[1, 2]": "line 1: the line is not an object",
     "3": "line 1: the line is not an object",
-    '{"a": 1, "a": 2, "y": 0}': "line 1: the key 'a' is there twice",
-    '{"a": NaN, "y": 0}': "line 1: NaN is not a number",
-    '{"a": -Infinity, "y": 0}': "line 1: -Infinity is not a number",
+    '{"a": 1, "a": 2, "y": 0}': "line 1: the key 'a' is repeated",
+    '{"a": NaN, "y": 0}': "line 1: NaN is not allowed",
+    '{"a": -Infinity, "y": 0}': "line 1: -Infinity is not allowed",
     '{"a": 1e400, "y": 0}': "line 1, column a: the number is too large",
     '{"a": ' + "9" * 5000 + ', "y": 0}': "line 1, column a: the number is too large",
-    '{"a": [1], "y": 0}': "line 1, column a: a value is an object or a list",
-    '{"a": {"b": 1}, "y": 0}': "line 1, column a: a value is an object or a list",
-    '{"a": ' + "[" * 100_000 + "]" * 100_000 + ', "y": 0}': "line 1: values are nested too deeply",
-    '{"a": "\\ud800", "y": 0}': "line 1: a string has half a surrogate pair",
-    '{"a": 1, "y": 0}\n{"a": "x", "y": 0}': "line 2, column a: the value is a string where the rows before have numbers",
-    '{"a": "x", "y": 0}\n{"a": 3, "y": 0}': "line 2, column a: the value is a number where the rows before have strings",
-    '{"a": 1, "y": null}': "line 1, column y: there is no label",
-    '{"y": 1}': "there is no column besides the labels",
-    b"\xff\xfe{\x00}\x00": "is in UTF-16",
+    '{"a": [1], "y": 0}': "line 1, column a: the value is an object or a list",
+    '{"a": {"b": 1}, "y": 0}': "line 1, column a: the value is an object or a list",
+    '{"a": ' + "[" * 100_000 + "]" * 100_000 + ', "y": 0}': "line 1: the value is nested too deeply",
+    '{"a": "\\ud800", "y": 0}': "line 1: a string contains half of a surrogate pair",
+    '{"a": 1, "y": 0}\n{"a": "x", "y": 0}': "line 2, column a: the value is a string, but the column is numeric",
+    '{"a": "x", "y": 0}\n{"a": 3, "y": 0}': "line 2, column a: the value is a number, but the column holds strings",
+    '{"a": 1, "y": null}': "line 1, column y: the label is missing",
+    '{"y": 1}': "there is no column besides the label",
+    b"\xff\xfe{\x00}\x00": "the file is in UTF-16",
     b'{"a": 1, "y": 0}\n{"a": "\xff", "y": 0}': "line 2, column 8: the line is not UTF-8",
     b'{"a": 1, "y": 0}\n\x00\x01': "NUL byte",
-    '{"a": 0.5, "b": 0.25}': "say it with --label",
+    '{"a": 0.5, "b": 0.25}': "cannot tell which column is the label; use --label",
 }
 
 
@@ -110,7 +110,7 @@ def test_bad_lines_are_one_sentence(tmp_path, text):
 
 def test_a_new_key_after_the_first_thousand_rows(tmp_path):
     path = write(tmp_path, '{"a": 1, "y": 0}\n' * 1000 + '{"a": 1, "y": 0, "late": 3}\n')
-    with pytest.raises(DataError, match=r"line 1,001, column late: the key is new"):
+    with pytest.raises(DataError, match=r"line 1,001, column late: the first rows do not have this key"):
         read(path)
 
 

@@ -76,9 +76,9 @@ def test_damage_in_chunks_is_a_sentence(tmp_path):
 
     holed = X.copy()
     holed[2, 1] = np.nan
-    with pytest.raises(DataError, match="the value in row 3, column 1 of X is nan"):
+    with pytest.raises(DataError, match="row 3, column 2: the value is nan"):
         rows(X=holed, y=y)
-    with pytest.raises(DataError, match="X has 4 rows, and y has 3 labels"):
+    with pytest.raises(DataError, match="X has 4 rows, but y has 3 labels"):
         rows(X=X, y=y[:3])
     path = Path(save(tmp_path, X=X, y=y))
     raw = bytearray(path.read_bytes())
@@ -92,40 +92,40 @@ def test_missing_cells(tmp_path):
     holed = X.copy()
     holed[1, 2] = np.nan
     path = save(tmp_path, X=holed, y=y)
-    with pytest.raises(DataError, match=r"the value in row 2, column 2 of X is nan"):
+    with pytest.raises(DataError, match=r"row 2, column 3: the value is nan"):
         read(path)
     assert np.isnan(read(path, Options(missing="mean")).features[1, 2])
     holed[1, 2] = np.inf
-    with pytest.raises(DataError, match=r"row 2, column 2 of X is inf"):
+    with pytest.raises(DataError, match=r"row 2, column 3: the value is inf"):
         read(save(tmp_path, X=holed, y=y), Options(missing="mean"))
 
 
 BAD = {
-    "other names": ({"a": X, "b": y}, "the arrays X and y are not there"),
-    "lengths": ({"X": X, "y": y[:3]}, "X has 4 rows, and y has 3 labels"),
+    "other names": ({"a": X, "b": y}, "the archive must have the arrays X and y"),
+    "lengths": ({"X": X, "y": y[:3]}, "X has 4 rows, but y has 3 labels"),
     "one axis": ({"X": X[0], "y": y}, "X must be a matrix of numbers"),
     "text": ({"X": X.astype(str), "y": y}, "X must be a matrix of numbers"),
     "objects": ({"X": X.astype(object), "y": y}, "not numbers or text"),
     "complex": ({"X": X.astype(complex), "y": y}, "not numbers or text"),
-    "no rows": ({"X": X[:0], "y": y[:0]}, "there are no rows"),
-    "no columns": ({"X": X[:, :0], "y": y}, "there are no columns"),
-    "labels of two axes": ({"X": X, "y": X}, "y has 2 dimensions"),
-    "nan label": ({"X": X, "y": y * np.nan}, "label 1 is not a number"),
+    "no rows": ({"X": X[:0], "y": y[:0]}, "the file has no rows"),
+    "no columns": ({"X": X[:, :0], "y": y}, "the file has no columns"),
+    "labels of two axes": ({"X": X, "y": X}, "y must have one dimension, got 2"),
+    "nan label": ({"X": X, "y": y * np.nan}, "row 1: the label is not finite"),
     "twice": ({"X": X, "X_X": X, "y": y}, "two arrays 'X'"),
-    "bytes": ({"X": X, "y": np.array([b"\xff"] * 4)}, "labels that are not text"),
+    "bytes": ({"X": X, "y": np.array([b"\xff"] * 4)}, "labels that are not valid text"),
 }
 PARTS = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 2], "shape": [2, 2], "y": [0, 1]}
 BAD_SPARSE = {
-    "short": ({"indptr": [0, 2]}, "do not fit together"),
-    "descending": ({"indptr": [0, 3, 2]}, "do not fit together"),
-    "outside": ({"indices": [0, 2]}, "do not fit together"),
-    "negative": ({"indices": [0, -1]}, "do not fit together"),
-    "floats": ({"indices": [0.0, 1.0]}, "do not fit together"),
-    "shape": ({"shape": [2]}, "do not fit together"),
+    "short": ({"indptr": [0, 2]}, "are inconsistent"),
+    "descending": ({"indptr": [0, 3, 2]}, "are inconsistent"),
+    "outside": ({"indices": [0, 2]}, "are inconsistent"),
+    "negative": ({"indices": [0, -1]}, "are inconsistent"),
+    "floats": ({"indices": [0.0, 1.0]}, "are inconsistent"),
+    "shape": ({"shape": [2]}, "are inconsistent"),
     "huge shape": ({"shape": [2, 2**62]}, "the limit is 2^31 - 1"),
-    "twice": ({"indices": [1, 1], "indptr": [0, 2, 2]}, "a row has a column twice"),
-    "format": ({"format": np.array(b"coo")}, "only csr and csc are read"),
-    "nan": ({"data": [np.nan, 1]}, "the value in row 1, column 0 of X is nan"),
+    "twice": ({"indices": [1, 1], "indptr": [0, 2, 2]}, "has a column twice"),
+    "format": ({"format": np.array(b"coo")}, "only csr and csc are supported"),
+    "nan": ({"data": [np.nan, 1]}, "row 1, column 1: the value is nan"),
 }
 
 
@@ -151,7 +151,7 @@ def test_a_header_that_promises_too_much(tmp_path):
     np.lib.format.write_array_header_1_0(raw, {"descr": "<f8", "fortran_order": False, "shape": (1 << 20, 1 << 17)})
     with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
         archive.writestr("X.npy", raw.getvalue() + bytes(64))
-    with pytest.raises(DataError, match="more values than there are"):
+    with pytest.raises(DataError, match="more values than it has"):
         read(str(tmp_path / "rows.npz"))
 
 
@@ -161,13 +161,13 @@ def test_a_compressed_archive_and_one_from_stdin(tmp_path, monkeypatch):
     np.testing.assert_array_equal(read(tmp_path / "rows.npz.gz").features, X)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
     np.testing.assert_array_equal(read("-").features, X)
-    monkeypatch.setattr("rosenblatt.data.readers.npz.MOST_BYTES", 100)
+    monkeypatch.setattr("rosenblatt.data.readers.npz.MAX_BYTES", 100)
     with pytest.raises(DataError, match="takes more than"):
         read(tmp_path / "rows.npz.gz")
 
 
 @pytest.mark.parametrize(("header", "sentence"), [
-    (b"\x93NUMPY\x09\x00", "not known"),
+    (b"\x93NUMPY\x09\x00", "unknown version"),
     (b"\x93NUMPY\x01\x00\x10\x00" + b"{'a': 1}".ljust(15) + b"\n", "damaged"),
     (b"\x93NUMPY\x01\x00\xff\xff", "damaged"),
     (b"not an array", "damaged"),
@@ -197,7 +197,7 @@ def test_too_many_members(tmp_path):
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("rosenblatt.data.readers.npz.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("rosenblatt.data.readers.npz.MAX_BYTES", 1 << 20)
     path = tmp_path / "rows.npz"
     np.savez_compressed(path, X=np.zeros((1 << 10, 1 << 8)), y=np.zeros(1 << 10))
     assert path.stat().st_size < 10_000

@@ -88,11 +88,11 @@ def test_chunks_are_the_whole(content: bytes, size: int, kernel: bool) -> None:
 
 
 WRONG = {
-    b"1 1:2\n1 0:1 2:1\n": "line 2, column 3: the index is 0, but indices count from 1: say --zero-based if they count from 0",
-    b"1 3:1 2:1\n": "line 1, column 7: the index 2 comes after 3: indices must ascend",
-    b"1 3:1  3:1\n": "line 1, column 8: the index 3 is there twice: indices must ascend",
-    b"1 2147483648:1\n": "line 1, column 3: the index 2147483648 is over 2^31 - 1",
-    b"1 99999999999999999999:1\n": "line 1, column 3: the index 99999999999999999999 is over 2^31 - 1",
+    b"1 1:2\n1 0:1 2:1\n": "line 2, column 3: the index is 0, but indices count from 1; use --zero-based",
+    b"1 3:1 2:1\n": "line 1, column 7: the index 2 comes after 3; indices must ascend",
+    b"1 3:1  3:1\n": "line 1, column 8: the index 3 is repeated; indices must ascend",
+    b"1 2147483648:1\n": "line 1, column 3: the index 2147483648 is larger than 2^31 - 1",
+    b"1 99999999999999999999:1\n": "line 1, column 3: the index 99999999999999999999 is larger than 2^31 - 1",
     b"one 3:1\n": "line 1, column 1: the label is 'one', which is not a number",
     b"nan 3:1\n": "line 1, column 1: the label is 'nan', which is not finite",
     b"1 3:x\n": "line 1, column 3: the value of index 3 is 'x', which is not a number",
@@ -102,10 +102,10 @@ WRONG = {
     b"1 3:1:2\n": "line 1, column 3: the value of index 3 is '1:2', which is not a number",
     b"1 3:\n": "line 1, column 3: the value of index 3 is missing",
     b"1 3\n": "line 1, column 3: expected index:value, found '3'",
-    b"1 a:1\n": "line 1, column 3: the index 'a' is not a whole number",
-    b"1 -1:1\n": "line 1, column 3: the index '-1' is not a whole number",
-    b"1 :1\n": "line 1, column 3: the index '' is not a whole number",
-    b"1 2:1 qid:3\n": "line 1, column 7: the index 'qid' is not a whole number",
+    b"1 a:1\n": "line 1, column 3: the index 'a' is not a nonnegative integer",
+    b"1 -1:1\n": "line 1, column 3: the index '-1' is not a nonnegative integer",
+    b"1 :1\n": "line 1, column 3: the index '' is not a nonnegative integer",
+    b"1 2:1 qid:3\n": "line 1, column 7: the index 'qid' is not a nonnegative integer",
     b"\n\n  \n 1 3:1_0\n": "line 4, column 4: the value of index 3 is '1_0', which is not a number",
     b"1e999 1:1\n": "line 1, column 1: the label is '1e999', which is not finite",
 }
@@ -121,8 +121,8 @@ def test_what_is_wrong_and_where(content: bytes, kernel: bool) -> None:
 @both
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing\n", b"\xef\xbb\xbf"])
 def test_no_rows(content: bytes, kernel: bool) -> None:
-    assert outcome("svmlight", content, kernel) == "file: there are no rows in it"
-    assert outcome_of_chunks("svmlight", content, kernel, 10) == "file: there are no rows in it"
+    assert outcome("svmlight", content, kernel) == "file: the file has no rows"
+    assert outcome_of_chunks("svmlight", content, kernel, 10) == "file: the file has no rows"
 
 
 @both
@@ -136,7 +136,7 @@ def test_zero_based(kernel: bool) -> None:
 def test_columns_given(kernel: bool) -> None:
     assert read("svmlight", b"1 3:6\n", kernel, columns=7).features.shape == (1, 7)
     message = outcome("svmlight", b"1 1:2 8:6\n", kernel, columns=7)
-    assert message == "file, line 1, column 7: the index 8 is over 7, the last of 7 columns"
+    assert message == "file, line 1, column 7: the index 8 is larger than 7, the last of 7 columns"
 
 
 @both

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hostile import SHAPES
 
+import effort
 from rosenblatt.mail.message.compiled_html import compiled
 from rosenblatt.mail.message.html import IMPORT_FROM
 from rosenblatt.mail.message.message import LIMITS, Message
@@ -30,7 +31,10 @@ HTML = [shape for shape in SHAPES if b"text/html" in SHAPES[shape](SIZE)[:200]]
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_hostile_mail_takes_less_than_a_second_and_little_memory(shape: str) -> None:
     message = in_time(SHAPES[shape](SIZE))
-    assert memory(SHAPES[shape](SIZE)) < 32 << 20
+    if effort.THOROUGH:
+        assert memory(SHAPES[shape](SIZE)) < 32 << 20
+    else:
+        assert memory(SHAPES[shape](LIMITS.mail // 8)) < (32 << 20) // 4  # less of it, as measuring takes long
     for name, field in zip(message._fields, message, strict=True):
         field.decode()
         assert len(field) <= (LIMITS.text if name == "body" else LIMITS.field)
@@ -40,8 +44,10 @@ def test_a_hostile_mail_takes_less_than_a_second_and_little_memory(shape: str) -
 @pytest.mark.parametrize("shape", HTML)
 def test_so_does_hostile_html_where_nothing_is_compiled(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.mail.message.html.COMPILED_FROM", IMPORT_FROM)
-    in_time(SHAPES[shape](SIZE))
-    assert memory(SHAPES[shape](LIMITS.mail // 4)) < (32 << 20) // 4  # less of it, as measuring takes long
+    in_time(SHAPES[shape](effort.amount(SIZE // 8, SIZE)))
+    assert (
+        memory(SHAPES[shape](effort.amount(LIMITS.mail // 8, LIMITS.mail // 4))) < (32 << 20) // 4
+    )  # less of it, as measuring takes long
 
 
 def in_time(raw: bytes) -> Message:
@@ -49,7 +55,7 @@ def in_time(raw: bytes) -> Message:
     for _ in range(3):
         start = time.process_time()
         message = parse(raw)
-        if time.process_time() - start < 1.0:
+        if effort.in_time(time.process_time() - start, 1.0):
             return message
     raise AssertionError("more than a second")
 
@@ -64,13 +70,11 @@ def memory(raw: bytes) -> int:
 
 
 ONE = """
-import re, sys, time
+import re, sys
 from pathlib import Path
 from rosenblatt.mail.message.parse import parse
 raw = Path(sys.argv[1]).read_bytes()
-start = time.process_time()
 message = parse(raw)
-assert time.process_time() - start < 1.0
 held = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())  # ru_maxrss has that of whoever started it
 assert int(held[1]) < 256 * 1024
 print(len(raw), message.body[:5].decode(), message.attachments.decode())
@@ -104,6 +108,7 @@ def test_what_follows_a_long_comment_or_style_is_seen(filler: bytes) -> None:
     assert message.links == b"http://a.example"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "shape", ["nested", "parts", "messages in messages", "alternatives", "one folded header", "Received", "words"]
 )

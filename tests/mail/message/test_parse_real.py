@@ -11,7 +11,7 @@ import pytest
 from datasets import data_folder
 from mutations import corpus
 from rosenblatt.mail.message.encodings import from_transfer, to_utf8, undeclared
-from rosenblatt.mail.message.fields import Said
+from rosenblatt.mail.message.fields import HeaderFields
 from rosenblatt.mail.message.headers import end_of_head
 from rosenblatt.mail.message.message import LIMITS
 from rosenblatt.mail.message.mime import parts_of
@@ -46,7 +46,7 @@ def their_texts(message: Theirs) -> list[tuple[bytes, bytes]]:
 def our_texts(raw: bytes) -> list[tuple[bytes, bytes]]:
     start = raw.find(b"\n") + 1 if raw.startswith(b"From ") else 0
     stop, body = end_of_head(raw, start, len(raw))
-    leaves = parts_of(raw, body, Said(raw[start:stop], WIDE).content, WIDE)
+    leaves = parts_of(raw, body, HeaderFields(raw[start:stop], WIDE).content, WIDE)
     texts = [(leaf.content.type, squeezed(from_transfer(leaf.body, leaf.content.encoding))) for leaf in leaves]
     return [(kind, text) for kind, text in texts if kind.startswith(b"text/")]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rosenblatt.mail.server import Addresses, Server
-from rosenblatt.mail.store.unlearning import Unlearned
+from rosenblatt.mail.store.changes import Unlearned
 from rosenblatt.mail.verdict import Calibration, Reason, Verdict
 
 SPAM = b"Subject: pills\r\nFrom: a@b.example\r\n\r\nbuy pills pills pills now\r\n"
@@ -39,13 +39,18 @@ class Plain:
         self.transactions: list[int] = []
         self.replays: list[int] = []
         self.delay = 0.0
+        self.begun = threading.Semaphore(0)  # released when work begins
+        self.go = threading.Event()  # cleared: work waits until it is set
+        self.go.set()
         self.broken: Exception | None = None
 
     def _found(self, raw: bytes) -> list[Reason]:
         return [Reason(f'body: "{word.decode()}"', w * raw.count(word)) for word, w in WEIGHTS.items() if word in raw]
 
     def _work(self) -> None:
+        self.begun.release()
         time.sleep(self.delay)
+        assert self.go.wait(30)
         if self.broken is not None:
             raise self.broken
 
@@ -54,7 +59,7 @@ class Plain:
         score = sum(reason.weight for reason in self._found(raw))
         return Verdict(self.calibration.label(score), score, self.calibration.probability(score))
 
-    def telling(self, raw: bytes, n: int) -> list[Reason]:
+    def explain_words(self, raw: bytes, n: int) -> list[Reason]:
         return sorted(self._found(raw), key=lambda reason: -abs(reason.weight))[:n]
 
     def label_of(self, raw: bytes) -> bool | None:

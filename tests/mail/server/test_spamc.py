@@ -66,7 +66,7 @@ def test_an_empty_mail_is_spamcs_own_affair(server: Any) -> None:
 def test_reports_and_symbols(server: Any) -> None:
     code, out = spamc(server[1], "-R", mail=HAM)
     assert code == 0
-    assert out.startswith(b"-4.5/5.0\nRosenblatt says ham")
+    assert out.startswith(b"-4.5/5.0\nRosenblatt: ham")
     assert spamc(server[1], "-r", mail=HAM)[1] == b""
     assert b'body: "pills"' in spamc(server[1], "-r", mail=SPAM)[1]
     assert spamc(server[1], "-y", mail=SPAM)[1].strip() == b"body:pills,body:buy"

@@ -15,7 +15,7 @@ from serving import HAM, SPAM, UNSURE, Plain, ask, is_passed_on, request, servin
 
 from rosenblatt.mail.server import Limits
 from rosenblatt.mail.server.limits import Budget
-from rosenblatt.mail.server.protocol import COMMANDS, FIRST, RequestError, command_of, head_of, inflated
+from rosenblatt.mail.server.protocol import COMMANDS, FIRST_STEP_BYTES, RequestError, command_of, head_of, inflated
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
@@ -78,10 +78,22 @@ def test_what_is_packed_wrongly_or_unpacks_to_too_much_is_refused(plain: Any, pa
     assert ask(plain[1], request("CHECK", packed, "Compress: zlib")).startswith(b"SPAMD/1.5 65 EX_DATAERR: ")
 
 
-@pytest.mark.parametrize("size", [0, 1, FIRST - 1, FIRST, FIRST + 1, 2 * FIRST, 4 * FIRST, 5 * FIRST + 3])
+@pytest.mark.parametrize(
+    "size",
+    [
+        0,
+        1,
+        FIRST_STEP_BYTES - 1,
+        FIRST_STEP_BYTES,
+        FIRST_STEP_BYTES + 1,
+        2 * FIRST_STEP_BYTES,
+        4 * FIRST_STEP_BYTES,
+        5 * FIRST_STEP_BYTES + 3,
+    ],
+)
 @pytest.mark.parametrize("period", [1, 251])
 def test_a_packed_mail_is_unpacked_in_steps_and_held_as_it_is(size: int, period: int) -> None:
-    mail, budget = (bytes(range(period)) * (size + 1))[:size], Budget(100 * FIRST)
+    mail, budget = (bytes(range(period)) * (size + 1))[:size], Budget(100 * FIRST_STEP_BYTES)
 
     async def unpack(most: int) -> tuple[bytes, int]:
         async def at_once(work: Any) -> bytes:
@@ -90,7 +102,7 @@ def test_a_packed_mail_is_unpacked_in_steps_and_held_as_it_is(size: int, period:
         with budget.share() as share:
             return await inflated(zlib.compress(mail), most, share, at_once), budget.held
 
-    assert asyncio.run(unpack(5 * FIRST + 3)) == asyncio.run(unpack(size)) == (mail, size)
+    assert asyncio.run(unpack(5 * FIRST_STEP_BYTES + 3)) == asyncio.run(unpack(size)) == (mail, size)
     if size:
         with pytest.raises(RequestError, match="larger than"):
             asyncio.run(unpack(size - 1))

@@ -90,16 +90,16 @@ def test_a_label_or_a_digest_that_changed_is_noticed(tmp_path: Path, damage: str
 
 
 def test_homes_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FilterError, match="there is no filter here"):
+    with pytest.raises(FilterError, match="no filter yet; create one"):
         Filter.open(tmp_path / "nowhere")
     (tmp_path / "log.sqlite").touch()
-    with pytest.raises(FilterError, match="there is no filter here"):
+    with pytest.raises(FilterError, match="no filter yet; create one"):
         Filter.open(tmp_path)
     (tmp_path / "log.sqlite").write_bytes(b"From me@example.org\n\nThis is a mailbox.\n" * 100)
     with pytest.raises(FilterError, match=r"log.sqlite is damaged \(file is not a database\)"):
         Filter.open(tmp_path, create=True)
     (tmp_path / "file").touch()
-    with pytest.raises(FilterError, match="cannot be made a filter's home"):
+    with pytest.raises(FilterError, match="cannot be created"):
         Filter.open(tmp_path / "file", create=True)
     (tmp_path / "other").mkdir()
     with sqlite3.connect(tmp_path / "other" / "log.sqlite") as db:
@@ -111,7 +111,7 @@ def test_homes_that_are_none(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "newer" / "log.sqlite") as db:
         db.execute("PRAGMA user_version=99")
     db.close()
-    with pytest.raises(FilterError, match="another Rosenblatt, in version 99"):
+    with pytest.raises(FilterError, match="has format version 99"):
         Filter.open(tmp_path / "newer")
 
 
@@ -119,11 +119,11 @@ def test_a_home_that_is_moved_away_is_not_taught(tmp_path: Path) -> None:
     with fresh(tmp_path / "a", mails(range(10))) as found:
         (tmp_path / "a").rename(tmp_path / "b")
         for learn in (lambda: found.learn(mails(range(10, 12))), lambda: found.unlearn(mail(1))):
-            with pytest.raises(FilterError, match="moved away or removed while it was open, and nothing was changed"):
+            with pytest.raises(FilterError, match="was moved or removed while it was open; nothing was changed"):
                 learn()
         assert found.classify(mail(1)).label
         fresh(tmp_path / "a", mails(range(3))).close()
-        with pytest.raises(FilterError, match="moved away"):
+        with pytest.raises(FilterError, match="was moved"):
             found.learn(mails(range(10, 12)))
     with Filter.open(tmp_path / "b") as moved:
         assert moved.stats()["messages"] == 10
@@ -136,7 +136,7 @@ def test_what_is_in_its_place_is_left_alone(tmp_path: Path) -> None:
         new.compact(keep=5)
         before = {path.name: path.read_bytes() for path in (tmp_path / "a").glob("*.safetensors")}
         for write in (old.compact, old.store.save):
-            with pytest.raises(FilterError, match="moved away"):
+            with pytest.raises(FilterError, match="was moved"):
                 write()
         old.close()
         assert {path.name: path.read_bytes() for path in (tmp_path / "a").glob("*.safetensors")} == before
@@ -186,16 +186,16 @@ def test_no_log_is_made_beside_the_weights_of_another(tmp_path: Path) -> None:
 def test_a_damaged_log_says_what_to_do(tmp_path: Path) -> None:
     fresh(tmp_path, mails(range(60))).close()
     (tmp_path / "log.sqlite").write_bytes(b"From me@example.org" * 400)
-    with pytest.raises(FilterError, match=r"; restore a copy of it, or move the filter's home away and learn again$"):
+    with pytest.raises(FilterError, match=r"; restore a copy of it, or move the directory of the filter away and learn again$"):
         Filter.open(tmp_path)
 
 
 def test_another_process_keeps_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE", 0.05)
+    monkeypatch.setattr(connection, "LOCK_TIMEOUT_S", 0.05)
     with fresh(tmp_path, mails(range(5))) as found:
         other = sqlite3.connect(tmp_path / "log.sqlite", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(FilterError, match="another process has kept it"):
+        with pytest.raises(FilterError, match="another process has locked it"):
             found.learn(mails(range(5, 8)))
         found.classify(mail(3))
         with Filter.open(tmp_path) as second:  # who only reads does not wait
@@ -210,7 +210,7 @@ def test_a_snapshot_that_cannot_be_written_leaves_no_empty_file(tmp_path: Path, 
 
     monkeypatch.setattr(snapshot, "write_atomically", full)
     with pytest.raises(OSError, match="No space"):
-        snapshot.save(State(Settings(bits=10)), "log", tmp_path / snapshot.NAME)
+        snapshot.save(State(Settings(bits=10)), "log", tmp_path / snapshot.SNAPSHOT_NAME)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -46,7 +46,7 @@ def test_folding(tmp_path: Path) -> None:
         assert_equal(found, other)
     base = tmp_path / "a" / "base-47.safetensors"
     base.write_bytes(base.read_bytes()[:-1])
-    with pytest.raises(FilterError, match=r"base-47.safetensors is damaged or gone"):
+    with pytest.raises(FilterError, match=r"base-47.safetensors is damaged or missing"):
         Filter.open(tmp_path / "a")
 
 

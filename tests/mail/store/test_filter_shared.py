@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
-from rosenblatt.mail import filter as filtering
+from effort import amount, in_time
+from rosenblatt.mail import view
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.store.log import Log
@@ -41,13 +42,13 @@ def test_a_verdict_on_one_mail_imports_little(tmp_path: Path) -> None:
 
 def test_many_verdicts_load_compiled_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected: list[int] = []
-    monkeypatch.setattr(filtering, "expect", expected.append)
+    monkeypatch.setattr(view, "load_numba_for", expected.append)
     with fresh(tmp_path / "a", mails(range(50))) as found:
-        asked = [mail(number) for number in range(filtering.SEVERAL)]
+        asked = [mail(number) for number in range(view.NUMBA_AFTER_MAILS)]
         few = list(found.classify_many(asked[1:]))
         assert not expected
         assert list(found.classify_many(asked))[1:] == few == [found.classify(raw) for raw in asked[1:]]
-        assert expected == [filtering.MANY]
+        assert expected == [view.NUMBA_FROM_MESSAGES]
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -67,7 +68,7 @@ def test_a_filter_of_four_million_columns_has_its_size(tmp_path: Path) -> None:
     with fresh(tmp_path / "b", mails(range(900)), bits=22) as found:
         found.save()
         assert (tmp_path / "b" / "filter.safetensors").stat().st_size < 50_000_000
-    assert min(timed(lambda: Filter.open(tmp_path / "b").close()) for _ in range(10)) < 0.1
+    assert in_time(min(timed(lambda: Filter.open(tmp_path / "b").close()) for _ in range(amount(1, 10))), 0.1)
 
 
 def test_two_open_filters_see_what_the_other_learns(tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def test_interrupted_while_learning(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(KeyboardInterrupt):
             found.learn(mails(range(70, 400)))
         assert found.store.stale
-        assert not state.whole
+        assert not state.consistent
         assert found.refresh()
         assert found.learn(mails(range(400))).new == 400 - 270
         assert_equal(found, other)
@@ -227,16 +228,16 @@ def test_settings_that_two_change_at_once_are_both_changed(
 def test_a_filter_that_is_replaced_by_one_of_fewer_columns_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdicts and reasons come from the state that the columns were made for."""
     with fresh(tmp_path / "a", mails(range(30))) as found:
-        columns_of, verdict, reasons = filtering.columns_of, found.classify(mail(900)), found.explain(mail(900))
+        columns_of, verdict, reasons = view.columns_of, found.classify(mail(900)), found.explain(mail(900))
 
         def late(*given: Any) -> Any:
             columns = columns_of(*given)
             found.change(bits=found.settings.bits - 2)
             return columns
 
-        monkeypatch.setattr(filtering, "columns_of", late)
+        monkeypatch.setattr(view, "columns_of", late)
         assert found.classify(mail(900)) == verdict
         monkeypatch.undo()
         found.change(bits=BITS)
-        monkeypatch.setattr(filtering, "columns_of", late)
+        monkeypatch.setattr(view, "columns_of", late)
         assert found.explain(mail(900)) == reasons

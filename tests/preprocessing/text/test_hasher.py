@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import rosenblatt as rb
-from rosenblatt.preprocessing.text.blocks import SPECIAL, tables
+from rosenblatt.preprocessing.text.blocks import SPECIAL, character_tables
 
 PARAMETERS = st.fixed_dictionaries(
     {
@@ -150,7 +150,7 @@ def test_bytes_that_are_not_text_are_refused_or_replaced_as_asked():
 def test_many_blocks_are_one_matrix_and_any_iterable_will_do(monkeypatch):
     texts = [f"text number {k} é" if k % 3 else f"TEXT {k} " * (k % 9) for k in range(60)]
     expected = HashingVectorizer().transform(texts)
-    monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.ROOM", 100)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.BLOCK_CHARS", 100)
     same(rb.TextHasher().transform(iter(texts)), expected)
     same(rb.TextHasher().transform(np.array(texts)), expected)
     same(rb.TextHasher(names=10**6).transform(tuple(texts)), expected)
@@ -179,11 +179,11 @@ def test_a_bare_string_is_refused_with_the_same_words(method):
             {"dtype": np.uint8},
             ["ab"],
             ValueError,
-            "dtype must have a sign where alternate_sign=True, got <class 'numpy.uint8'>",
+            "dtype must be signed if alternate_sign=True, got <class 'numpy.uint8'>",
         ),
-        ({"dtype": ">f8"}, ["ab"], ValueError, "dtype must be bool, float32, float64 or whole numbers, got '>f8'"),
-        ({"dtype": np.float16}, ["ab"], ValueError, "dtype must be bool, float32, float64 or whole numbers, got"),
-        ({"dtype": complex}, ["ab"], ValueError, "dtype must be bool, float32, float64 or whole numbers, got"),
+        ({"dtype": ">f8"}, ["ab"], ValueError, "dtype must be bool, float32, float64 or an integer type, got '>f8'"),
+        ({"dtype": np.float16}, ["ab"], ValueError, "dtype must be bool, float32, float64 or an integer type, got"),
+        ({"dtype": complex}, ["ab"], ValueError, "dtype must be bool, float32, float64 or an integer type, got"),
         ({"analyzer": str.strip}, ["ab"], ValueError, "got a single string"),
         ({"analyzer": lambda text: [1]}, ["ab"], TypeError, "feature names must be strings"),
     ],
@@ -200,7 +200,7 @@ def test_fit_checks_every_parameter_as_scikit_learn_does():
 
 
 def test_lower_case_needs_no_neighbours_but_for_the_letters_named():
-    _, lows = tables(True, False)
+    _, lows = character_tables(True, False)
     letters = [k for k in range(0x110000) if chr(k) not in SPECIAL]
     assert [chr(lows[k]) for k in letters] == [chr(k).lower() for k in letters]
     np.testing.assert_array_equal(lows[lows], lows)

@@ -43,7 +43,7 @@ def test_columns_and_counts_are_those_of_scikit_learn(texts, more, settings, lea
     try:
         expected = theirs.fit_transform(texts)
     except ValueError:  # nothing left, or fewer texts than must have a word
-        with pytest.raises(ValueError, match=r"no words at all|no word is in min_count="):
+        with pytest.raises(ValueError, match=r"the texts contain no words|no word is in min_count="):
             ours.fit(texts)
         return
     same(ours.fit_transform(texts), expected)
@@ -56,7 +56,7 @@ def test_columns_and_counts_are_those_of_scikit_learn(texts, more, settings, lea
 def test_tables_grow_and_blocks_are_one(monkeypatch):
     texts = [" ".join(f"word{k * j % 97}" for j in range(k % 40)) for k in range(60)]
     expected = CountVectorizer(ngram_range=(1, 2)).fit_transform(texts)
-    monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.ROOM", 500)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.BLOCK_CHARS", 500)
     monkeypatch.setattr("rosenblatt.preprocessing.text.vocabulary.FIRST_ENTRIES", 1)
     monkeypatch.setattr("rosenblatt.preprocessing.text.vocabulary.FIRST_BYTES", 1)
     bag = rb.Vocabulary(ngram_range=(1, 2), norm=None, dtype=np.int64)
@@ -81,12 +81,12 @@ def test_of_more_words_those_in_the_most_texts_are_kept():
     ("parameters", "texts", "error", "sentence"),
     [
         ({}, "a text", ValueError, r"Iterable over raw text documents expected, string object received\."),
-        ({}, [], ValueError, "the texts have no words at all"),
-        ({}, ["a b c"], ValueError, "no words at all; words have two letters or digits, or more"),
-        ({"analyzer": "char"}, [""], ValueError, "the texts have no words at all$"),
+        ({}, [], ValueError, "the texts contain no words"),
+        ({}, ["a b c"], ValueError, "contain no words; a word has at least two letters or digits"),
+        ({"analyzer": "char"}, [""], ValueError, "the texts contain no words$"),
         ({}, ["ab", 3], TypeError, "text 1 must be a string or bytes, got 3"),
         ({"min_count": 0}, ["ab"], ValueError, "min_count must be at least 1, got 0"),
-        ({"min_count": 2}, ["ab"], ValueError, "no word is in min_count=2 texts: the most that have the same word are 1"),
+        ({"min_count": 2}, ["ab"], ValueError, "no word is in min_count=2 texts; the most frequent word is in 1"),
         ({"max_words": 0}, ["ab"], ValueError, "max_words must be at least 1, got 0"),
         ({"analyzer": "line"}, ["ab"], ValueError, "analyzer must be one of"),
         ({"norm": "max"}, ["ab"], ValueError, "norm must be one of"),

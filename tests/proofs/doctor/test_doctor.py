@@ -1,4 +1,4 @@
-"""The doctor: every verdict is a certificate that holds, every number of a sentence is in its evidence and true of the data."""
+"""The doctor: verdicts have valid certificates, and the numbers of each sentence are in its evidence and true of the data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from checked_diagnoses import XOR, checked, only
 from sklearn.datasets import load_iris
-from visits import XOR, checked, only
 
 import rosenblatt as rb
-from rosenblatt.proofs.doctor.findings import short, updates
+from rosenblatt.proofs.doctor.findings import update_count
 from rosenblatt.proofs.doctor.verdicts import errors
+from rosenblatt.reporting.text import short
 
 # --- the verdict ---------------------------------------------------------------------------------------------------------
 
@@ -21,7 +22,7 @@ from rosenblatt.proofs.doctor.verdicts import errors
 def test_xor_is_not_separable_and_degree_2_separates_it() -> None:
     found = checked(*XOR)
     assert found.verdict == "inseparable"
-    assert "the segment between rows 0 and 3 meets that between rows 1 and 2" in found.findings[0].sentence
+    assert "the segment between rows 1 and 4 intersects the segment between rows 2 and 3" in found.findings[0].sentence
     assert found.findings[0].evidence["rows"] == [0, 1, 2, 3]
     degree = only(found, "degree")
     assert degree.evidence["degree"] == 2
@@ -30,7 +31,7 @@ def test_xor_is_not_separable_and_degree_2_separates_it() -> None:
     assert rb.verify(degree.evidence["certificate"], Z, XOR[1])
     assert "(5 instead of 2 columns)" in degree.sentence
     assert f"the margin is {short(degree.evidence['margin'])}" in degree.sentence
-    assert updates(degree.evidence["bound"]) in degree.sentence
+    assert update_count(degree.evidence["bound"]) in degree.sentence
     assert "PolynomialFeatures(2)" in found.findings[-1].sentence
 
 
@@ -43,7 +44,7 @@ def test_separable_rows_have_margin_radius_and_bound_in_the_sentence() -> None:
     for number in (
         short(verdict.evidence["margin"][0]),
         short(verdict.evidence["radius"]),
-        updates(verdict.evidence["bound"][1]),
+        update_count(verdict.evidence["bound"][1]),
     ):
         assert number in verdict.sentence
     assert verdict.evidence["easy"]  # 5 rows, fewer than twice 2 columns and an intercept
@@ -63,12 +64,12 @@ def test_a_tiny_margin_is_slow_and_not_stuck() -> None:
     assert "MaxMargin" in found.findings[-1].sentence
 
 
-def test_when_the_time_is_out_it_says_so() -> None:
+def test_findings_report_that_there_was_no_time() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 60)), rng.integers(0, 3, 300)
     found = checked(X, y, time_limit=1e-3)
     assert found.verdict == "undecided"
-    assert "time ran out" in found.findings[0].sentence
+    assert "not decided within the time limit" in found.findings[0].sentence
     assert all("no time" in finding.sentence for finding in found.of("degree") + found.of("errors"))
     assert "time_limit" in found.findings[-1].sentence
 
@@ -83,7 +84,7 @@ def test_without_a_time_limit_everything_is_decided(errors_of: Any) -> None:
 @pytest.mark.parametrize("sizes", [[1e300, 1e-300], [1e-300, 1e-300], [1e308, 1e308], [1.0, 5e-324]])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("labels", [[0, 1, 1, 0], [0, 0, 1, 1]])
-def test_numbers_of_any_size_are_told(sizes: list[float], container: Any, labels: list[int]) -> None:
+def test_numbers_of_any_size_are_printed(sizes: list[float], container: Any, labels: list[int]) -> None:
     for shift in (0.0, 0.5):
         checked(container((XOR[0] - shift) * sizes), labels)
         checked(container((XOR[0] - shift) * sizes), labels, fit_intercept=False)
@@ -91,7 +92,7 @@ def test_numbers_of_any_size_are_told(sizes: list[float], container: Any, labels
 
 def test_a_plane_found_where_the_proof_was_not_is_no_error() -> None:
     found = SimpleNamespace(errors=0, lower=0, wrong=[], exact=True, how="one is right", coef=[1.0], intercept=0.0)
-    assert errors(found, 0, 400, "", None).sentence.startswith("A plane was found that gets all 400 rows right")
+    assert errors(found, 0, 400, "", None).sentence.startswith("A plane classifies all 400 rows correctly")
 
 
 def test_it_reads_well_at_the_prompt() -> None:
@@ -122,7 +123,7 @@ def test_a_plane_through_the_origin() -> None:
 
 @pytest.fixture
 def errors_of(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`minimum_errors` replaced by one that answers as told."""
+    """`minimum_errors` replaced by a function with a fixed result."""
 
     def answer(**found: Any) -> list[dict[str, Any]]:
         calls: list[dict[str, Any]] = []
@@ -138,28 +139,30 @@ def errors_of(monkeypatch: pytest.MonkeyPatch) -> Any:
     return answer
 
 
-def test_the_fewest_errors_are_told_with_their_proof(errors_of: Any) -> None:
+def test_the_fewest_errors_are_reported_with_their_proof(errors_of: Any) -> None:
     calls = errors_of(errors=1, lower=1, optimal=True, wrong=np.array([2]))
     errors = only(checked(*XOR, time_limit=20.0), "errors")
-    assert errors.sentence == "The best plane gets 1 of 4 rows wrong, and none gets fewer, proved. Its errors: row 2."
+    assert errors.sentence == (
+        "The best plane misclassifies 1 of 4 rows; no plane misclassifies fewer (proved). Misclassified: row 3."
+    )
     assert (errors.evidence["errors"], errors.evidence["wrong"], errors.evidence["optimal"]) == (1, [2], True)
     assert calls[0]["fit_intercept"]
     assert 0 < calls[0]["time_limit"] <= 10
     errors_of(errors=2, lower=1, optimal=False, wrong=np.array([2, 3]))
     found = checked(*XOR)
-    assert "gets 2 of 4 rows wrong, and every plane gets at least 1 wrong, proved." in only(found, "errors").sentence
-    assert "look at" not in found.findings[-1].sentence  # half of the rows are no slips
+    assert "misclassifies 2 of 4 rows; every plane misclassifies at least 1 (proved)." in only(found, "errors").sentence
+    assert "check the label" not in found.findings[-1].sentence  # half of the rows are not mislabeled
     errors_of(errors=2, lower=2, optimal=True, wrong=np.array([2, 3]), exact=False)
-    assert "fewer by HiGHS' bound, which is in floats." in only(checked(*XOR), "errors").sentence
+    assert "fewer (bound of HiGHS, computed in floats)." in only(checked(*XOR), "errors").sentence
     errors_of(errors=2, lower=0, optimal=False, wrong=np.array([2, 3]))
-    assert "how many every plane must is not known" in only(checked(*XOR), "errors").sentence
+    assert "no lower bound is known" in only(checked(*XOR), "errors").sentence
 
 
 def test_duplicates_can_prove_the_fewest_errors(errors_of: Any) -> None:
     errors_of(errors=1, lower=0, optimal=False, wrong=np.array([0]))
     errors = only(checked([[1.0], [1.0], [2.0], [3.0]], [0, 1, 1, 1]), "errors")
     assert errors.evidence["optimal"]
-    assert "none gets fewer, proved by the duplicates." in errors.sentence
+    assert "no plane misclassifies fewer (proved by the duplicates)." in errors.sentence
 
 
 def test_of_several_classes_the_two_that_clash_are_counted(errors_of: Any) -> None:
@@ -168,15 +171,15 @@ def test_of_several_classes_the_two_that_clash_are_counted(errors_of: Any) -> No
     errors = only(checked(X, y), "errors")
     assert (calls[0]["rows"], calls[0]["classes"]) == (100, [1, 2])
     assert errors.evidence["wrong"] == [70]
-    assert "between classes 1 and 2 gets 1 of 100 rows wrong" in errors.sentence
-    assert "look at row 70, whether the label is right" in checked(X, y).findings[-1].sentence
+    assert "between classes 1 and 2 misclassifies 1 of 100 rows" in errors.sentence
+    assert "check the label of row 71" in checked(X, y).findings[-1].sentence
 
 
 # --- input ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "told"),
+    ("options", "error", "message"),
     [
         ({"time_limit": 0}, ValueError, "time_limit must be greater than 0"),
         ({"time_limit": "1"}, TypeError, "time_limit must be a number"),
@@ -186,8 +189,8 @@ def test_of_several_classes_the_two_that_clash_are_counted(errors_of: Any) -> No
         ({"feature_names": 3}, TypeError, "feature_names must be a list of names, got 3"),
     ],
 )
-def test_bad_parameters_are_named(options: dict[str, Any], error: type[Exception], told: str) -> None:
-    with pytest.raises(error, match=told):
+def test_bad_parameters_are_named(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         rb.doctor(*XOR, **options)
 
 

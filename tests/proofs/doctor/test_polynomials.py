@@ -1,4 +1,4 @@
-"""Features of degree 2 and 3: what is called exact is so in fractions."""
+"""Features of degree 2 and 3: results marked exact hold in fractions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from math import prod
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from checked_diagnoses import checked, only
 from sklearn.datasets import make_circles
-from visits import checked, only
 
 import rosenblatt as rb
 from rosenblatt.certificates.statements import Margin
 from rosenblatt.proofs.doctor.columns import columns_of
-from rosenblatt.proofs.doctor.polynomials import expanded, holds
+from rosenblatt.proofs.doctor.polynomials import expand, holds_unrounded
 
 
 def test_rings_want_degree_2_and_stripes_degree_3() -> None:
@@ -28,7 +28,7 @@ def test_rings_want_degree_2_and_stripes_degree_3() -> None:
         (3, "separable"),
     ]
     assert all(f.evidence["exact"] for f in stripes.of("degree"))
-    assert "Features of degree 2 (2 instead of 1 column) do not separate the rows, proved." in stripes.findings[-3].sentence
+    assert "Features of degree 2 (2 instead of 1 column) do not separate the rows (proved)." in stripes.findings[-3].sentence
     assert set(stripes.of("degree")[0].evidence["clash"]) <= set(range(16))
 
 
@@ -36,7 +36,7 @@ def test_products_are_those_of_fractions_and_far_columns_are_moved_exactly() -> 
     rng = np.random.default_rng(4)
     X = np.column_stack([rng.integers(-99, 99, 30) / 8, rng.integers(0, 9, 30), 2**20 + rng.integers(0, 64, 30) / 4])
     for rows in (X, X.astype(np.float32), sp.csr_array(X[:, :2])):
-        wide = expanded(rows, columns_of(rows), 3, True)
+        wide = expand(rows, columns_of(rows), 3, True)
         assert wide.exact
         Z = wide.X if isinstance(rows, np.ndarray) else wide.X.toarray()
         d = rows.shape[1]
@@ -49,11 +49,11 @@ def test_products_are_those_of_fractions_and_far_columns_are_moved_exactly() -> 
         ]
         assert [[Fraction(v) for v in row[:d]] for row in Z.tolist()] == exact
         cubes = [row[0] ** 3 for row in exact]
-        plain = np.ldexp(Z, wide.products)
+        plain = np.ldexp(Z, wide.product_exponents)
         assert sum([Fraction(v) for v in plain[:, c].tolist()] == cubes for c in range(Z.shape[1])) == 1
         assert ((abs(Z).max(axis=0) <= 1) & (abs(Z).max(axis=0) > 0.5)).all()
     assert wide.X.shape == (30, 9)
-    assert not expanded(X + 0.1, columns_of(X + 0.1), 2, True).exact
+    assert not expand(X + 0.1, columns_of(X + 0.1), 2, True).exact
 
 
 @pytest.mark.parametrize(("rows", "columns", "offset"), [(40, 2, 0.0), (24, 3, 0.0), (40, 2, 1000.0)])
@@ -79,9 +79,9 @@ def test_a_polynomial_called_exact_has_every_row_on_its_side_in_fractions(rows: 
 def test_a_margin_below_the_rounding_of_products_is_not_called_exact() -> None:
     Z = np.array([[1.0, 1.0], [1.0, -1.0]])
     plane = rb.certify(Z, [1, 0]).geometric.planes[0]  # type: ignore[union-attr]
-    for lower, told in ((1e-12, True), (1e-17, False)):
+    for lower, expected in ((1e-12, True), (1e-17, False)):
         margin = Margin(Fraction(1), (), Fraction(lower) ** 2, (plane,))
-        assert holds(Z, margin, 2) == holds(sp.csr_array(Z), margin, 2) == told
+        assert holds_unrounded(Z, margin, 2) == holds_unrounded(sp.csr_array(Z), margin, 2) == expected
 
 
 def test_what_is_too_large_is_not_tried_and_says_why() -> None:
@@ -91,4 +91,4 @@ def test_what_is_too_large_is_not_tried_and_says_why() -> None:
     found = checked(X, np.repeat([0, 1, 0], 20), time_limit=2.0)
     degree = only(found, "degree")
     assert degree.evidence["verdict"] is None
-    assert "not tried: they would be 45,450 columns, and 5,000 are the most" in degree.sentence
+    assert "not tried: they have 45,450 columns, and the limit is 5,000" in degree.sentence

@@ -1,4 +1,4 @@
-"""`rosenblatt mail`: the spam filter; one file per command, imported when it is called."""
+"""`rosenblatt mail`: the commands of the spam filter, each imported when it is called."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ..options import Lazy
 
 COMMANDS = {
     "learn": "Learn from mail whether it is spam.",
-    "unlearn": "Take mail back, as if it had never been learnt.",
-    "relearn": "Move mail to the other side.",
-    "classify": "Say whether mail is spam.",
-    "explain": "Show what decided about a mail.",
-    "show": "Show what the filter has learnt.",
-    "evaluate": "Measure a filter on mail in the order in which it came.",
-    "serve": "Answer spamc and HTTP.",
+    "unlearn": "Unlearn mail, as if it had never been learned.",
+    "relearn": "Change the label of learned mail.",
+    "classify": "Classify mail as spam, ham or unsure.",
+    "explain": "Show the words that decided the verdict of a mail.",
+    "show": "Show what the filter has learned.",
+    "evaluate": "Evaluate a filter on mail in the order of arrival.",
+    "serve": "Serve the filter to spamc and over HTTP.",
     "compact": "Drop the texts of old mail from the log.",
 }
 
@@ -25,10 +25,10 @@ class MailCommands(Lazy):
 
 @click.group("mail", cls=MailCommands)
 def command() -> None:
-    """A spam filter that learns from your mail and says why.
+    """A spam filter that learns from your mail and explains its verdicts.
 
-    PATH is an mbox file, a Maildir, a folder of mails, one mail, or "-" for standard input. The filter lives in a folder of its
-    own: --home, or ROSENBLATT_MAIL, or ~/.local/share/rosenblatt/mail.
+    PATH is an mbox file, a Maildir, a folder of mails, one mail, or "-" for standard input. The filter is stored in
+    --home, or ROSENBLATT_MAIL, or ~/.local/share/rosenblatt/mail.
 
     \b
     Examples:

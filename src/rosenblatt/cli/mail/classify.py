@@ -1,4 +1,8 @@
-"""`rosenblatt mail classify`: spam, ham or unsure."""
+"""`rosenblatt mail classify`: spam, ham or unsure.
+
+The exit codes are those of bogofilter: 0 spam, 1 ham, 2 unsure, 3 error. A mail server may call this command for every mail, so
+that nothing here may import slow modules.
+"""
 
 from __future__ import annotations
 
@@ -15,62 +19,61 @@ from ..console import Failure, failure
 from ..options import as_json
 from .common import home, opened
 
-# --- Exit codes of `mail classify`, which are bogofilter's: 0 spam, 1 ham, 2 unsure, 3 something is wrong.
-
 CODES = {"spam": 0, "ham": 1, "unsure": 2}
-WRONG = 3
+ERROR = 3
 
 
 class Classifying(click.Command):
-    """Whatever goes wrong ends with 3: everywhere else that is 2, which here means unsure."""
+    """A command whose errors have the exit code 3, since 2, the code of errors elsewhere, means unsure."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         try:
             return super().make_context(*args, **kwargs)
-        except click.UsageError as wrong:
+        except click.UsageError as error:
             from ..console import usage
 
-            raise with_code(usage(wrong, click.get_current_context())) from None
+            raise with_code(usage(error, click.get_current_context())) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except (click.Abort, click.exceptions.Exit):
             raise
-        except click.UsageError as wrong:
+        except click.UsageError as error:
             from ..console import usage
 
-            raise with_code(usage(wrong, ctx)) from None
-        except Exception as wrong:
+            raise with_code(usage(error, ctx)) from None
+        except Exception as error:
             from ..console import failure
 
-            raise with_code(failure(wrong)) from None
+            raise with_code(failure(error)) from None
 
 
-def with_code(failed: Any) -> Any:
-    if isinstance(failed, click.ClickException):
-        failed.exit_code = WRONG  # type: ignore[misc]
-    return failed
-
-
-# ---
+def with_code(error: Any) -> Any:
+    """The error with the exit code 3."""
+    if isinstance(error, click.ClickException):
+        error.exit_code = ERROR  # type: ignore[misc]
+    return error
 
 
 @click.command("classify", cls=Classifying)
 @click.argument("paths", metavar="[FILE]...", nargs=-1)
-@click.option("--filter", "through", is_flag=True, help="Pass the mail through, with a header X-Rosenblatt added.")
-@click.option("-e", "zero", is_flag=True, help="Exit code 0 whatever the mail is, as mail filters that must not fail want it.")
-@click.option("--reasons", type=click.IntRange(0, 20), default=3, show_default=True, help="--filter: reasons in the header.")
+@click.option("--filter", "through", is_flag=True, help="Print the mail with a header X-Rosenblatt added.")
+@click.option(
+    "-e", "zero", is_flag=True, help="Exit with 0 whatever the verdict, for mail systems that take other codes as failures."
+)
+@click.option(
+    "--reasons", type=click.IntRange(0, 20), default=3, show_default=True, help="Number of reasons in the header of --filter."
+)
 @home
 @as_json
 def command(paths: tuple[str, ...], through: bool, zero: bool, reasons: int, home: str, as_json: bool) -> None:
-    """Say whether mail is spam: the verdict, the probability of spam, the score, and whose they are.
+    """Classify mail: print the verdict, the probability of spam, the score and the source of each mail.
 
-    Reads standard input where no file is given. Exit codes are bogofilter's: 0 spam, 1 ham, 2 unsure, 3 something is wrong;
-    with more than one mail, 0. With --filter the mail goes to standard output with `X-Rosenblatt: spam; score=...; reasons=...`
-    as its last header, and is the same byte for byte otherwise, except that headers of that name which were there are dropped;
-    a compressed file is unpacked.
-    Should anything be wrong with the filter, the mail goes through as it came.
+    Reads standard input if no file is given. Exit codes as in bogofilter: 0 spam, 1 ham, 2 unsure, 3 error; 0 for more than one
+    mail. --filter writes the mail to standard output with `X-Rosenblatt: spam; score=...; reasons=...` as its last header;
+    earlier headers of that name are removed, all other bytes stay, and a compressed file is decompressed. If the filter fails,
+    the mail is written unchanged.
 
     \b
     Examples:
@@ -82,7 +85,7 @@ def command(paths: tuple[str, ...], through: bool, zero: bool, reasons: int, hom
 
     if through:
         if as_json:
-            raise click.UsageError("--filter prints the mail, not JSON")
+            raise click.UsageError("--filter and --json cannot be combined")
         code = pass_through(home, paths, reasons)
     else:
         code = classify(home, paths, as_json)
@@ -90,11 +93,9 @@ def command(paths: tuple[str, ...], through: bool, zero: bool, reasons: int, hom
         raise click.exceptions.Exit(code)
 
 
-# --- What `mail classify` does. Nothing here may import what takes long: a mail server calls it for every mail.
-
-
 def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
-    from .common import Reading, complain
+    """Print the verdicts; returns the exit code."""
+    from .common import Reading, report_skipped
 
     reading, label, source = Reading(paths or ("-",)), "", ""
 
@@ -111,39 +112,38 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
                 click.echo(json.dumps({"mail": source, **found._asdict()}, ensure_ascii=False))
             else:
                 click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {source}")
-    complain(reading)
+    report_skipped(reading)
     if reading.skipped or not reading.seen:
         if not reading.skipped:
-            click.echo("rosenblatt: there was no mail", err=True)
-        return WRONG
+            click.echo("rosenblatt: no mail found", err=True)
+        return ERROR
     return CODES[label] if reading.seen == 1 else 0
 
 
 def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
-    """The mail with its header, unpacked if it is a file that is compressed; as it came where anything goes wrong."""
+    """Print the mail with its header, or unchanged after an error; returns the exit code."""
     if len(paths) > 1:
         raise click.UsageError("--filter takes one mail")
-    if sys.stdout is None:  # which whoever called has closed
-        raise Failure("standard output is closed, and the mail has nowhere to go")
+    if sys.stdout is None:  # closed by the caller
+        raise Failure("standard output is closed; the mail cannot be written")
     piped = paths in ((), ("-",))
     raw = _piped() if piped else Path(paths[0]).read_bytes()
     try:
         mail = raw if piped else _unpacked(paths[0], raw)
         _expect_one(mail, piped)
         stamped, label = _stamped(home, mail, reasons)
-    except Exception as wrong:
+    except Exception as error:
         _write(raw)
-        told = failure(wrong)
-        click.echo(
-            f"rosenblatt: {getattr(told, 'message', told)}{'; the mail goes through as it came' if raw else ''}", err=True
-        )
-        return WRONG
+        failed = failure(error)
+        unchanged = "; the mail was passed through unchanged" if raw else ""
+        click.echo(f"rosenblatt: {getattr(failed, 'message', failed)}{unchanged}", err=True)
+        return ERROR
     _write(*stamped)
     return CODES[label]
 
 
 def _piped() -> bytes:
-    return b"" if sys.stdin is None else sys.stdin.buffer.read()  # None: whoever called has closed it
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()  # None: closed by the caller
 
 
 def _unpacked(path: str, raw: bytes) -> bytes:
@@ -154,14 +154,14 @@ def _unpacked(path: str, raw: bytes) -> bytes:
 
 
 def _expect_one(raw: bytes, piped: bool) -> None:
-    """A mail server pipes one mail: what in it looks like the beginning of another must not save it from the filter."""
+    """Refuse files with several mails. A pipe has one: a line that looks like a second mail must not bypass the filter."""
     if not raw:
-        raise ValueError("there is no mail")
+        raise ValueError("no mail on standard input" if piped else "the file is empty")
     if not piped:
         from ...mail.boxes import is_several
 
         if is_several(raw):
-            raise ValueError("--filter takes one mail, this file has several")
+            raise ValueError("--filter takes one mail, but the file has several")
 
 
 def _stamped(home: str, raw: bytes, reasons: int) -> tuple[tuple[memoryview, bytes, memoryview], str]:
@@ -170,7 +170,7 @@ def _stamped(home: str, raw: bytes, reasons: int) -> tuple[tuple[memoryview, byt
 
     with opened(home) as spam_filter:
         found = spam_filter.classify(raw)
-        why: list[Any] = supporting(found.label, spam_filter.telling(raw, 4 * reasons))[:reasons] if reasons else []
+        why: list[Any] = supporting(found.label, spam_filter.explain_words(raw, 4 * reasons))[:reasons] if reasons else []
     return pieces(raw, header_value(found, why)), found.label
 
 

@@ -1,60 +1,67 @@
-"""Where the filter lives."""
+"""Options and input of the mail commands: --home, --spam and --ham, and mails from paths."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...mail.boxes import mails, printable
+from ...mail.boxes import Mail, mails, printable
 from ...progress import Progress
 from ...reporting.text import join_and, plural
 from ..console import Failure, note
 
+if TYPE_CHECKING:
+    from ...mail.filter import Filter
+
+MAX_SKIPPED_LINES = 20  # skipped files that are listed
+
 
 def default_home() -> str:
+    """The directory of the filter where none is given."""
     data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return str(Path(data) / "rosenblatt" / "mail")
 
 
 def _named(_: click.Context, __: click.Parameter, value: str) -> str:
     if not value.strip():
-        raise click.BadParameter(f"it must name a directory, got {value!r}")
+        raise click.BadParameter(f"must be a directory, got {value!r}")
     return value
 
 
 home = click.option(
     "--home", metavar="DIR", envvar="ROSENBLATT_MAIL", default=default_home, callback=_named,
-    help="Where the filter lives.  [default: ROSENBLATT_MAIL or ~/.local/share/rosenblatt/mail]",
+    help="The directory of the filter.  [default: ROSENBLATT_MAIL or ~/.local/share/rosenblatt/mail]",
 )  # fmt: skip
 
 
-def opened(home: str, create: bool = False, **settings: Any) -> Any:
+def opened(home: str, create: bool = False, **settings: Any) -> Filter:
+    """Open the filter in `home`."""
     from ...mail.filter import Filter
 
     return Filter.open(home, create=create, settings=settings or None)
 
 
-# --- Mail from paths, with a bar while it is read, and what was skipped told at the end.
-
-SHOWN = 20  # of the files that were skipped
+# --- mails from paths ---------------------------------------------------------------------------------------------------------
 
 
 class Reading:
-    """The mails of some paths; `seen` counts them, `skipped` says which files were, and why.
+    """The mails of some paths; `seen` is their number, `skipped` has the files that were not read, with reasons.
 
-    only_mails : a file that was named may also be none, and is skipped then.
+    only_mails : skip explicitly named files that do not look like mails.
     """
 
-    def __init__(self, paths: Iterable[str], watch: Any = None, only_mails: bool = False) -> None:
+    def __init__(
+        self, paths: Iterable[str], watch: Callable[[Progress], object] | None = None, only_mails: bool = False
+    ) -> None:
         self.paths, self.watch, self.only_mails = list(paths), watch, only_mails
         self.seen = 0
         self.skipped: list[tuple[str, str]] = []
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Mail]:
         found = mails(self.paths, only_mails=self.only_mails)
         for mail in found:
             self.seen += 1
@@ -64,15 +71,15 @@ class Reading:
         self.skipped += found.skipped
 
 
-def complain(*readings: Reading) -> None:
-    """What all of them skipped."""
+def report_skipped(*readings: Reading) -> None:
+    """Print the files that were skipped."""
     skipped = _skipped(readings)
-    for source, reason in skipped[:SHOWN]:
+    for source, reason in skipped[:MAX_SKIPPED_LINES]:
         note(f"skipped {source}: {reason}")
-    if len(skipped) > SHOWN:
-        note(f"skipped {len(skipped) - SHOWN:,} more")
+    if len(skipped) > MAX_SKIPPED_LINES:
+        note(f"skipped {len(skipped) - MAX_SKIPPED_LINES:,} more")
     if len(skipped) > 1:
-        note(f"skipped {plural(len(skipped), 'file')} in all")
+        note(f"skipped {plural(len(skipped), 'file')} in total")
 
 
 def _skipped(readings: Iterable[Reading]) -> list[tuple[str, str]]:
@@ -80,20 +87,20 @@ def _skipped(readings: Iterable[Reading]) -> list[tuple[str, str]]:
 
 
 def no_mail(paths: Iterable[str], *readings: Reading) -> Failure:
-    """That there was none, in one line where one thing is the cause."""
+    """The error for paths without mail; the reason, if there is a single one."""
     skipped = _skipped(readings)
     if len(skipped) == 1:
         source, reason = skipped[0]
         return Failure(f"{source}: {reason}")
-    complain(*readings)
-    return Failure(f"there is no mail in {join_and([printable(path) for path in paths])}")
+    report_skipped(*readings)
+    return Failure(f"no mail in {join_and([printable(path) for path in paths])}")
 
 
-# --- `--spam PATH... --ham PATH...`: each takes all paths up to the next option.
+# --- the options --spam and --ham ------------------------------------------------------------
 
 
 class Sides(click.Command):
-    """click has options of one value; here one name stands before many."""
+    """A command whose options --spam and --ham take all paths up to the next option; click's options take one value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         repeated: list[str] = []
@@ -111,9 +118,15 @@ class Sides(click.Command):
                 repeated.append(argument)
             else:
                 repeated += [side, argument]
-        return super().parse_args(ctx, repeated)
+        ctx.allow_extra_args = True
+        super().parse_args(ctx, repeated)
+        if ctx.args and not ctx.resilient_parsing:
+            command = ctx.command_path.partition(" ")[2]
+            raise click.UsageError(f"say which kind it is: {command} --spam PATH or --ham PATH", ctx)
+        return ctx.args
 
 
 def sides(command: Any) -> Any:
+    """The options --spam and --ham."""
     command = click.option("--ham", multiple=True, metavar="PATH...", help="Wanted mail.")(command)
     return click.option("--spam", multiple=True, metavar="PATH...", help="Unwanted mail.")(command)

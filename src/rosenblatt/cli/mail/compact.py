@@ -9,14 +9,14 @@ from .common import home, opened
 
 
 @click.command("compact")
-@click.option("--keep", type=click.IntRange(0), default=0, show_default=True, help="The latest mails whose texts stay.")
+@click.option("--keep", type=click.IntRange(0), default=0, show_default=True, help="Number of newest mails whose texts stay.")
 @home
 @as_json
 def command(keep: int, home: str, as_json: bool) -> None:
-    """Drop the texts of old mail from the log, keeping what was learnt from them.
+    """Drop the texts of old mail from the log; what was learned from them stays.
 
-    The log holds the text that features were made of, so that mail can be taken back. Without it the filter decides as before
-    and still knows which mail it has learnt, but cannot take that back exactly.
+    The log has the text of each mail, so that it can be unlearned. Without the text the filter classifies as before and still
+    recognizes the mail, but cannot unlearn it.
 
     \b
     Example:
@@ -26,10 +26,10 @@ def command(keep: int, home: str, as_json: bool) -> None:
     from ..console import note, print_json
 
     with opened(home) as spam_filter:
-        dropped, gone = spam_filter.compact(keep), spam_filter.store.shrunk
-    if not gone:
-        note("somebody is reading the log: what was dropped leaves the disk when the filter is next closed by all")
+        dropped, shrunk = spam_filter.compact(keep), spam_filter.store.shrunk
+    if not shrunk:
+        note("another process is reading the log: the texts leave the disk when it closes the filter")
     if as_json:
-        print_json({"home": home, "dropped": dropped, "on_disk": not gone})
+        print_json({"home": home, "dropped": dropped, "on_disk": not shrunk})
     else:
-        note(f"the texts of {plural(dropped, 'mail')} were dropped from {home}")
+        note(f"dropped the texts of {plural(dropped, 'mail')} from {home}")

@@ -1,4 +1,4 @@
-"""`rosenblatt mail evaluate`: the TREC protocol."""
+"""`rosenblatt mail evaluate`: measure a filter in the protocol of TREC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...mail.store.state import Settings
 from ...reporting.text import percent, plural
 from ..console import Failure, bar, check_picture, check_writable, note, out, print_json
 from ..options import as_json, seed
-from .common import Reading, Sides, complain, home, opened, sides
+from .common import Reading, Sides, home, opened, report_skipped, sides
 
 if TYPE_CHECKING:
     from ...mail.evaluation import Evaluation
@@ -22,44 +22,50 @@ if TYPE_CHECKING:
 
 @click.command("evaluate", cls=Sides)
 @sides
-@click.option("--index", metavar="FILE", help="A TREC index instead: lines of `spam PATH` or `ham PATH`, in order.")
+@click.option("--index", metavar="FILE", help="A TREC index instead: lines `spam PATH` or `ham PATH`, in order.")
 @click.option(
     "--order", type=click.Choice(["time", "given", "shuffled"]),
-    help="By the mails' dates, as given, or shuffled.  [default: time; for the filter in --home: as it has learnt them]",
+    help="By date, as given, or shuffled.  [default: time; for the filter in --home: as learned]",
 )  # fmt: skip
 @click.option(
-    "--delay", type=click.IntRange(0), default=0, show_default=True, help="Mails until the filter hears what one was."
+    "--delay",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Number of mails until the filter gets the label of one.",
 )
 @click.option(
     "--train", type=click.Choice(["everything", "errors", "near"]), default="everything", show_default=True,
-    help="What the filter learns from: all mail, its errors, or those and what was near the boundary.",
+    help="Mails to learn: all, errors only, or errors and mails near the threshold.",
 )  # fmt: skip
 @click.option(
-    "--band", type=click.FloatRange(0.0, min_open=True), metavar="SCORE", help="How near, for --train near.  [default: 0.5]"
+    "--band",
+    type=click.FloatRange(0.0, min_open=True),
+    metavar="SCORE",
+    help="Distance from the threshold, for --train near.  [default: 0.5]",
 )
 @click.option(
     "--without", multiple=True, metavar="FIELD,...",
-    help="Leave parts of the mails out: subject, from, reply-to, to, received, other-headers (these six are all-headers), "
+    help="Ignore parts of the mails: subject, from, reply-to, to, received, other-headers (these six are all-headers), "
     "body, links, attachments.",
 )  # fmt: skip
 @click.option(
-    "--ham-weight", type=click.FloatRange(0.01, 100.0), help="As for learn.  [default: that of the filter measured, or 1]"
+    "--ham-weight", type=click.FloatRange(0.01, 100.0), help="As for learn.  [default: that of the filter in --home, or 1]"
 )
 @click.option(
     "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
-    help="As for learn.  [default: that of the filter measured, or 0.001]",
+    help="As for learn.  [default: that of the filter in --home, or 0.001]",
 )  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw the learning curve: .svg, .png or .pdf.")
 @seed
 @home
 @as_json
 def command(**given: Any) -> None:
-    """Measure a filter as TREC's spam track did: each mail is classified, then learnt, in the order in which mail came.
+    """Evaluate a new filter as in TREC's spam track: each mail is classified, then learned, in the order of arrival.
 
-    A fresh filter is measured; the one in --home is not touched. Without --spam, --ham and --index it is measured on the mail
-    that the filter in --home has learnt, in that order (or shuffled) and with its settings. Reported with 95 % bootstrap
-    intervals: ham called spam (hm %), spam called ham (sm %), their logistic average (lam %), and (1-AUC) %, the share of pairs
-    of a spam and a ham in wrong order.
+    The filter in --home is not changed. Without --spam, --ham and --index, the mails are those that it has learned, in that
+    order (or shuffled) and with its settings. Reported with 95 % bootstrap intervals: ham called spam (hm %), spam called ham
+    (sm %), their logistic average (lam %), and (1-AUC) %, the share of pairs of a spam and a ham in wrong order.
 
     \b
     Examples:
@@ -72,19 +78,17 @@ def command(**given: Any) -> None:
     run(**given)
 
 
-# --- What `mail evaluate` does and prints.
-
 TRAIN = {"everything": "all", "errors": "error", "near": "near"}
-# What can be left out, and which fields of a message that is.
+# The parts that --without can name, and their fields of a message.
 PARTS: dict[str, tuple[str, ...]] = {name: (field,) for name, field in zip(FIELDS, Message._fields, strict=True)}
 PARTS["other-headers"] = PARTS.pop("headers")
 PARTS["all-headers"] = Message._fields[: FIELDS.index("headers") + 1]
 
 
-class _Measured(NamedTuple):
+class _Corpus(NamedTuple):
     messages: list[tuple[Message, bool]]
     settings: Settings = Settings()
-    folded: int = 0  # messages that the filter has learnt, but whose texts are gone
+    folded: int = 0  # messages whose texts were dropped
 
 
 def run(
@@ -103,21 +107,21 @@ def run(
         check_picture(plot)
         check_writable(plot)
     with bar("reading") as watch:
-        messages, settings, folded = _measured(spam, ham, index, order, seed, home, watch)
+        messages, settings, folded = _corpus(spam, ham, index, order, seed, home, watch)
     if folded:
-        note(f"the texts of {plural(folded, 'message')} were dropped from the filter's log: only the rest is measured")
-    asked = {"ham_weight": ham_weight, "ham_loss": ham_loss}
-    settings = settings.changed({name: value for name, value in asked.items() if value is not None})
+        note(f"the texts of {plural(folded, 'message')} were dropped from the log; only the others are evaluated")
+    given = {"ham_weight": ham_weight, "ham_loss": ham_loss}
+    settings = settings.changed({name: value for name, value in given.items() if value is not None})
     if not any(is_spam for _, is_spam in messages) or all(is_spam for _, is_spam in messages):
-        raise Failure("there must be mail of both kinds, spam and ham")
+        raise Failure("evaluation needs both spam and ham; give --spam PATH and --ham PATH")
     bare = ((message._replace(**left_out), is_spam) for message, is_spam in messages)
     found = evaluate(bare, settings=settings, delay=delay, train=TRAIN[train], band=band or BAND, seed=seed)
     if as_json:
-        print_json(_told(found) | {"settings": {name: getattr(settings, name) for name in asked}, "folded": folded})
+        print_json(_as_json(found) | {"settings": {name: getattr(settings, name) for name in given}, "folded": folded})
     else:
         _print(found)
         if train == "errors":
-            click.echo("\nA filter that is taught its errors only guesses its thresholds: no share of ham is promised.")
+            click.echo("\nA filter that learns only its errors estimates its thresholds: no share of ham is guaranteed.")
     if plot is not None:
         _draw(found, plot)
 
@@ -126,36 +130,38 @@ def _fields(without: tuple[str, ...]) -> dict[str, bytes]:
     names = [name.strip().lower().replace("_", "-") for each in without for name in each.split(",")]
     for name in names:
         if name not in PARTS:
-            raise click.UsageError(f"there is no field {name!r}; there are {', '.join(PARTS)}")
+            raise click.UsageError(f"unknown field {name!r}; the fields are {', '.join(PARTS)}")
     return {field: b"" for name in names for field in PARTS[name]}
 
 
-def _measured(
+def _corpus(
     spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str | None, seed: int, home: str, watch: Any
-) -> _Measured:
+) -> _Corpus:
     from ...mail.evaluation import chronological
     from ...mail.message.parse import parse
-    from ...mail.store.store import expect
+    from ...mail.store.store import load_numba_for
 
     if index is not None and (spam or ham):
-        raise click.UsageError("give --index or --spam and --ham, not both")
+        raise click.UsageError("--index cannot be combined with --spam or --ham")
     if not (spam or ham or index):
         if order == "time":
-            raise click.UsageError("--order time needs --spam, --ham or --index: the filter in --home does not keep dates")
+            raise click.UsageError(
+                "--order time needs --spam, --ham or --index, because the filter in --home does not store dates"
+            )
         with opened(home) as spam_filter:
             has = spam_filter.stats()
-            expect(has["messages"])
+            load_numba_for(has["messages"])
             messages = list(spam_filter.messages())
             if order == "shuffled":
                 random.Random(seed).shuffle(messages)
-            return _Measured(messages, spam_filter.settings, has["folded"])
+            return _Corpus(messages, spam_filter.settings, has["folded"])
     mails = list(_read_index(index, watch) if index is not None else _read(((spam, True), (ham, False)), watch))
     if order in (None, "time"):
         mails = chronological(mails)
     elif order == "shuffled":
         random.Random(seed).shuffle(mails)
-    expect(len(mails))
-    return _Measured([(parse(raw), is_spam) for _, raw, is_spam in mails])
+    load_numba_for(len(mails))
+    return _Corpus([(parse(raw), is_spam) for _, raw, is_spam in mails])
 
 
 def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[tuple[str, bytes, bool]]:
@@ -164,7 +170,7 @@ def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[t
         readings.append(Reading(paths, watch, only_mails=True))
         for mail in readings[-1]:
             yield mail.source, mail.raw, is_spam
-    complain(*readings)
+    report_skipped(*readings)
 
 
 def _read_index(index: str, watch: Any) -> Iterator[tuple[str, bytes, bool]]:
@@ -173,7 +179,7 @@ def _read_index(index: str, watch: Any) -> Iterator[tuple[str, bytes, bool]]:
     return _read((([str(path)], is_spam) for path, is_spam in read_index(index)), watch)
 
 
-def _told(found: Evaluation) -> dict[str, Any]:
+def _as_json(found: Evaluation) -> dict[str, Any]:
     figures = found.figures
     shares = {name: getattr(figures, name)._asdict() for name in ("hm", "sm", "lam", "auc")}
     shares["one_minus_auc"] = shares.pop("auc")
@@ -186,8 +192,8 @@ def _print(found: Evaluation) -> None:
     from ...mail.evaluation import LABELS
 
     figures, verdicts = found.figures, found.table()
-    click.echo(f"{figures.spam:,} spam and {figures.ham:,} ham, each classified before it was learnt\n")
-    shares = Table("where a score over 0 is spam", "%", "95 % interval", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    click.echo(f"{figures.spam:,} spam and {figures.ham:,} ham, each classified before it was learned\n")
+    shares = Table("with the threshold 0", "%", "95 % interval", box=None, header_style="bold", padding=(0, 2, 0, 0))
     rows = (
         ("ham called spam (hm)", figures.hm),
         ("spam called ham (sm)", figures.sm),
@@ -200,7 +206,7 @@ def _print(found: Evaluation) -> None:
         shares.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
     out().print(shares)
     click.echo()
-    counts = Table("by the filter's own thresholds", *LABELS, box=None, header_style="bold", padding=(0, 2, 0, 0))
+    counts = Table("with the thresholds of the filter", *LABELS, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in counts.columns[1:]:
         column.justify = "right"
     for side, row in verdicts.items():
@@ -214,4 +220,4 @@ def _draw(found: Evaluation, path: str) -> None:
     from ...reporting.page import save_chart
 
     save_chart(mail_curve(curve(found.scores, found.spam)), path)
-    note(f"the learning curve is in {path}")
+    note(f"learning curve written to {path}")

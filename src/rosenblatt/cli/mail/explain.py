@@ -1,4 +1,4 @@
-"""`rosenblatt mail explain`: what decided about a mail."""
+"""`rosenblatt mail explain`: the words that decided the verdict of a mail. `mail show` prints with the same functions."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...reporting.text import percent, plural
+from ...reporting.text import percent
 from ..console import note, out, print_json, say
 from ..options import as_json
 from .common import Reading, home, no_mail, opened
 
 if TYPE_CHECKING:
+    from ...mail.filter import Filter
     from ...mail.verdict import Calibration
 
 
 @click.command("explain")
 @click.argument("path", metavar="[FILE]", default="-")
-@click.option("-n", "--features", type=click.IntRange(1), default=20, show_default=True, help="How many to show.")
-@click.option("--single", is_flag=True, help="Show single features instead: words, pairs, stretches of letters (~), lines.")
+@click.option("-n", "--features", type=click.IntRange(1), default=20, show_default=True, help="Number to show.")
+@click.option("--single", is_flag=True, help="Show single features: words, pairs, letter sequences (~), header lines.")
 @home
 @as_json
 def command(path: str, features: int, single: bool, home: str, as_json: bool) -> None:
-    """Show the words that decided about a mail, each with what it added to the score.
+    """Show the words that decided the verdict of a mail, each with its contribution to the score.
 
-    That is the weight of the word itself, and its share of those of the pairs and stretches of letters that touch it. The
-    heaviest are shown; with the last line, which has all the rest, they sum to the score. Of dates and message ids only the
-    shape is known: a stands for letters, 9 for digits, h for both.
+    A contribution is the weight of the word and its share of the pairs and letter sequences that touch it. The heaviest words
+    are shown; with the last line, which has all others, they add up to the score. Of dates and message ids only the shape is
+    used: a stands for letters, 9 for digits, h for both.
 
     \b
     Examples:
@@ -40,88 +41,87 @@ def command(path: str, features: int, single: bool, home: str, as_json: bool) ->
         explain(spam_filter, path, features, single, as_json)
 
 
-# --- What `mail explain` and `mail show` print.
+MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 3, 30
+OTHER_COLUMNS = 13  # besides names and bars
 
-SHORTEST, LONGEST, BESIDE = 3, 30, 13  # columns of bars, and of what stands beside names and bars
 
-
-def explain(spam_filter: Any, path: str, count: int, single: bool, as_json: bool) -> None:
+def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: bool) -> None:
     reading = Reading([path])
     mails = iter(reading)
     mail = next(mails, None)
     if mail is None:
         raise no_mail([path], reading)
     if next(mails, None) is not None:
-        note(f"there are more mails; only the first is explained, {mail.source}")
+        note(f"there are several mails; only the first one is explained ({mail.source})")
     found = spam_filter.classify(mail.raw)
-    reasons = spam_filter.explain(mail.raw, count) if single else spam_filter.telling(mail.raw, count)
+    reasons = spam_filter.explain(mail.raw, count) if single else spam_filter.explain_words(mail.raw, count)
     rest = found.score - sum(reason.weight for reason in reasons)
     if as_json:
-        told = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
-        print_json({"mail": mail.source, **found._asdict(), "features": told, "rest": rest})
+        weights = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
+        print_json({"mail": mail.source, **found._asdict(), "features": weights, "rest": rest})
         return
-    cuts = spam_filter.calibration
+    calibration = spam_filter.calibration
     lines = [
         ("mail", mail.source),
-        ("verdict", f"{found.label}, {_likely(found.probability)} likely to be spam"),
-        ("score", f"{found.score:+.3f} (spam from {cuts.spam_from:+.3f}, ham to {cuts.ham_to:+.3f})"),
+        ("verdict", f"{found.label} (probability of spam {_probability(found.probability)})"),
+        ("score", f"{found.score:+.3f} (spam from {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f})"),
     ]
     say(lines)
     rows = [(reason.name, reason.weight) for reason in reasons]
     if rows:
         click.echo()
-        out().print(_bars("what speaks for spam (+) and for ham (-)", rows, [("all the rest", rest)]))
+        out().print(_bars("for spam (+) or ham (-)", rows, [("all others", rest)]))
 
 
-def show(spam_filter: Any, count: int, as_json: bool) -> None:
-    has, calibration = spam_filter.stats(), spam_filter.calibration
-    spammy, hammy = spam_filter.telling_top(count) if count else ([], [])
+def show(spam_filter: Filter, count: int, as_json: bool) -> None:
+    """Print numbers about a filter and its heaviest features."""
+    stats, calibration = spam_filter.stats(), spam_filter.calibration
+    spammy, hammy = spam_filter.distinct_top(count) if count else ([], [])
     if as_json:
-        told = {
+        features = {
             side: [{"feature": r.name, "weight": r.weight} for r in rows]
             for side, rows in (("spammy", spammy), ("hammy", hammy))
         }
-        print_json({**has, "settings": asdict(has["settings"]), "calibration": calibration._asdict(), **told})
+        print_json({**stats, "settings": asdict(stats["settings"]), "calibration": calibration._asdict(), **features})
         return
-    folded = f", {plural(has['folded'], 'text')} no longer in the log" if has["folded"] else ""
+    folded = f" (the texts of {stats['folded']:,} were dropped)" if stats["folded"] else ""
     say([
-        ("filter", has["home"]),
-        ("learnt", f"{has['spam']:,} spam and {has['ham']:,} ham{folded}"),
-        ("thresholds", f"spam from a score of {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),
-        ("ham loss", promise(has["settings"].ham_loss, calibration, has["messages"])),
-        ("ham weight", f"{has['settings'].ham_weight:g}"),
-        ("on disk", f"{has['bytes'] / 1e6:,.1f} MB"),
+        ("filter", stats["home"]),
+        ("learned", f"{stats['spam']:,} spam and {stats['ham']:,} ham{folded}"),
+        ("thresholds", f"spam from {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),
+        ("ham loss", ham_loss_text(stats["settings"].ham_loss, calibration, stats["messages"])),
+        ("ham weight", f"{stats['settings'].ham_weight:g}"),
+        ("on disk", f"{stats['bytes'] / 1e6:,.1f} MB"),
     ])  # fmt: skip
-    for title, rows in (("speaks for spam", spammy), ("speaks for ham", hammy)):
+    for title, rows in (("features of spam", spammy), ("features of ham", hammy)):
         if rows:
             click.echo()
             out().print(_bars(title, [(reason.name, reason.weight) for reason in rows], []))
 
 
-def promise(ham_loss: float, calibration: Calibration, messages: int) -> str:
-    """What of the ham may be called spam, and whether that can be promised: after so many messages, or ever."""
-
+def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> str:
+    """The share of ham that may be called spam, and whether it is guaranteed."""
     from ...mail.store.state import WINDOW
-    from ...mail.verdict import hams_for
+    from ...mail.verdict import hams_needed
 
-    asked, need = f"{100.0 * ham_loss:g} %", hams_for(ham_loss)
+    share, needed = f"{100.0 * ham_loss:g} %", hams_needed(ham_loss)
     if calibration.from_errors:
-        return f"{asked} asked for; nothing is promised where a filter is taught its errors only"
-    if need == inf:
-        return "none asked for, which cannot be promised"
-    hams, window = plural(need, "ham"), f"the last {WINDOW:,} messages"
-    if need > WINDOW:
-        return f"{asked} asked for, which cannot be promised: that takes {hams}, and only {window} count"
-    if calibration.hams >= need:
-        return f"{asked} at most, promised from {hams} on; {calibration.hams:,} count"
+        return f"at most {share} wanted (not guaranteed: the filter learned only its errors)"
+    if needed == inf:
+        return "none wanted (cannot be guaranteed)"
+    window = f"the last {WINDOW:,} messages"
+    if needed > WINDOW:
+        return f"at most {share} wanted (cannot be guaranteed: {needed:,} ham needed, and only {window} count)"
+    if calibration.hams >= needed:
+        return f"at most {share} (guaranteed: {calibration.hams:,} ham counted, {needed:,} needed)"
     if messages < WINDOW:
-        return f"{asked} asked for, promised from {hams} on; not yet: {calibration.hams:,} count"
-    there = f"{calibration.hams:,} count, those among {window}"
-    return f"{asked} asked for, promised from {hams} on; not so: {there}"
+        return f"at most {share} wanted (not yet guaranteed: {calibration.hams:,} ham counted, {needed:,} needed)"
+    counted = f"{calibration.hams:,} ham counted among {window}"
+    return f"at most {share} wanted (not guaranteed: {counted}, {needed:,} needed)"
 
 
-def _likely(probability: float) -> str:
-    """Nobody is surer than this, whatever the sigmoid says."""
+def _probability(probability: float) -> str:
+    """A probability as text; no verdict is shown as more certain than 99.99 %."""
     return percent(min(max(probability, 0.0001), 0.9999))
 
 
@@ -133,9 +133,9 @@ def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float
     table = Table(title, "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.columns[1].justify = "right"
     largest = max((abs(weight) for _, weight in rows), default=0.0) or 1.0
-    room = out().width - max((cell_len(name) for name in (title, *(name for name, _ in rows))), default=0) - BESIDE
+    room = out().width - max((cell_len(name) for name in (title, *(name for name, _ in rows))), default=0) - OTHER_COLUMNS
     for name, weight in rows:
-        size = max(int(weight != 0.0), round(min(max(room, SHORTEST), LONGEST) * abs(weight) / largest))
+        size = max(int(weight != 0.0), round(min(max(room, MIN_BAR_COLUMNS), MAX_BAR_COLUMNS) * abs(weight) / largest))
         sign = weight > 0
         table.add_row(Text(name), f"{weight:+.4f}", Text(("+" if sign else "-") * size, style="red" if sign else "green"))
     for name, weight in rest:

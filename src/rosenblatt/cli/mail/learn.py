@@ -1,17 +1,20 @@
-"""`rosenblatt mail learn`: what is spam and what is not, from boxes of mail."""
+"""`rosenblatt mail learn`: learn spam and ham from mailboxes. `mail unlearn` and `mail relearn` use the same output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...reporting.text import join_and, plural
 from ..console import bar, note, print_json
 from ..options import as_json
-from .common import Reading, Sides, complain, home, no_mail, opened, sides
+from .common import Reading, Sides, home, no_mail, opened, report_skipped, sides
+
+if TYPE_CHECKING:
+    from ...mail.filter import Filter
 
 
 @click.command("learn", cls=Sides)
@@ -19,27 +22,27 @@ from .common import Reading, Sides, complain, home, no_mail, opened, sides
 @home
 @click.option(
     "--ham-weight", type=click.FloatRange(0.01, 100.0),
-    help="How many times as bad a ham lost is as a spam passed.  [default: 1]",
+    help="Cost of a lost ham relative to that of a passed spam.  [default: 1]",
 )  # fmt: skip
 @click.option(
     "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
     help="The share of ham that may be called spam; sets the threshold.  [default: 0.001]",
 )  # fmt: skip
 @click.option(
-    "--in-order", is_flag=True, help="Learn mail in the order given, not mixed: an online learner forgets what came first."
+    "--in-order", is_flag=True, help="Learn mail in the order given instead of mixed; the last mails then count most."
 )
 @as_json
 def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bool, as_json: bool, **settings: Any) -> None:
-    """Learn from mail whether it is spam.
+    """Learn spam and ham from mailboxes.
 
-    What was learnt before is known by its digest, and learning it again changes nothing; learning it on the other side moves
-    it. Mail is mixed before it is learnt; ten mails or more with those of such commands before, which are then learnt anew: in
-    how many commands and in which order mailboxes are given does not matter. An interrupted command can be given again;
-    nothing is learnt twice.
+    A mail is recognized by its digest: learning it again changes nothing, and learning it with the other label moves it. Mail
+    is mixed before it is learned; with ten new mails or more, those of earlier such commands are mixed in and learned again,
+    so that the number of commands and the order of mailboxes do not matter. An interrupted command can be repeated; nothing is
+    learned twice.
 
-    --ham-weight and --ham-loss are kept: changing the first learns all mail anew, changing the second moves the threshold,
-    though never to where a mail is more likely ham than spam. Exit code 1: some mail stayed on the other side, since its text
-    is no longer in the log (`mail compact`).
+    --ham-weight and --ham-loss are stored: changing the first relearns all mail, changing the second moves the threshold, but
+    never to where a mail is more likely ham than spam. Exit code 1: some mail kept its old label, since its text was dropped
+    (`mail compact`).
 
     \b
     Examples:
@@ -51,109 +54,106 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
 
     given = {name: value for name, value in settings.items() if value is not None}
     if not (spam or ham or given):
-        raise click.UsageError("nothing to learn: give --spam PATH, --ham PATH or both")
+        raise click.UsageError("nothing to learn; give --spam PATH, --ham PATH or both")
     try:
         left = learn(home, given, spam, ham, mix=not in_order, as_json=as_json)
     except KeyboardInterrupt:
-        raise Failure(
-            "interrupted; give the command again for what is not on disk yet: nothing is learnt twice", INTERRUPTED
-        ) from None
+        raise Failure("interrupted; repeat the command to learn the rest (nothing is learned twice)", INTERRUPTED) from None
     if left:
         raise click.exceptions.Exit(1)
 
 
-# --- What `mail learn`, `unlearn` and `relearn` do and say.
-
-GONE = "its text is no longer in the log, so it cannot be taken back; nothing was changed"
-SIDES = {True: "spam", False: "ham", None: None}
+TEXT_DROPPED = "cannot be unlearned, because its text was dropped; nothing was changed"
+LABELS = {True: "spam", False: "ham", None: None}
 
 
 def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> int:
-    """How many were left on the other side. Where there is no mail no filter is made."""
+    """Learn mail; returns the number of mails that kept their old label. Without mail, no filter is created."""
     with bar("learning") as watch:
         sides = [(Reading(paths, watch, only_mails=True), is_spam) for paths, is_spam in ((spam, True), (ham, False))]
 
-        def labelled() -> Iterator[tuple[bytes, bool]]:
+        def labeled() -> Iterator[tuple[bytes, bool]]:
             for reading, is_spam in sides:
                 for mail in reading:
                     yield mail.raw, is_spam
 
-        mails = labelled()
+        mails = labeled()
         first = list(islice(mails, 1))
         if first or not (spam or ham):
             with opened(home, create=True, **settings) as spam_filter:
                 done = spam_filter.learn(chain(first, mails), mix=mix)
-                has = spam_filter.stats()
+                stats = spam_filter.stats()
     readings = [reading for reading, _ in sides]
     if (spam or ham) and not first:
         raise no_mail([*spam, *ham], *readings)
-    complain(*readings)
+    report_skipped(*readings)
     skipped = sum(len(reading.skipped) for reading in readings)
     if done.unmixed:
-        note(f"all was learnt, but not mixed with earlier mail ({done.unmixed}); the next such command tries again")
+        note(f"all mail was learned, but not mixed with earlier mail ({done.unmixed}); the next such command tries again")
     if as_json:
-        print_json({**done._asdict(), "skipped": skipped, "spam": has["spam"], "ham": has["ham"]})
+        print_json({**done._asdict(), "skipped": skipped, "spam": stats["spam"], "ham": stats["ham"]})
         return int(done.kept)
     if done.both:
-        note(f"{plural(done.both, 'mail was', 'mails were')} given as spam and as ham; the last counts, which is ham")
-    words = [f"learnt {plural(done.new, 'mail')}"] if spam or ham else [f"set {join_and(_said(settings))}"]
+        note(f"{plural(done.both, 'mail was', 'mails were')} given as both spam and ham; they count as ham")
+    parts = [f"learned {plural(done.new, 'mail')}"] if spam or ham else [f"set {join_and(_options(settings))}"]
     if done.moved:
-        words.append(f"moved {done.moved:,} to the other side")
+        parts.append(f"changed the label of {done.moved:,}")
     if done.known:
-        words.append(f"knew {done.known:,} already")
+        parts.append(f"skipped {done.known:,} known")
     if done.kept:
-        words.append(f"left {done.kept:,} on the other side, whose texts are no longer in the log")
-    click.echo(f"{join_and(words)}; the filter has {has['spam']:,} spam and {has['ham']:,} ham")
+        parts.append(f"kept the old label of {done.kept:,} (text dropped)")
+    click.echo(f"{', '.join(parts)}; the filter has {stats['spam']:,} spam and {stats['ham']:,} ham")
     return int(done.kept)
 
 
-def _said(settings: dict[str, Any]) -> list[str]:
+def _options(settings: dict[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items()]
 
 
-def take_back(spam_filter: Any, paths: tuple[str, ...], as_json: bool) -> int:
-    """How many were not taken back."""
-    reading, sources, told = Reading(paths), list[str](), []
+def unlearn(spam_filter: Filter, paths: tuple[str, ...], as_json: bool) -> int:
+    """Unlearn mail; returns the number of mails that were not unlearned."""
+    reading, sources, results = Reading(paths), list[str](), []
     for source, (known, exact) in zip(sources, spam_filter.unlearn_many(_raws(reading, sources)), strict=True):
-        told.append({"mail": source, "known": known, "taken_back": known and exact})
+        results.append({"mail": source, "known": known, "taken_back": known and exact})
         if not as_json:
-            click.echo(f"{source}: {'was never learnt' if not known else 'taken back, exactly' if exact else GONE}")
-    return _end(reading, told, "taken_back", sum(not each["taken_back"] for each in told), as_json)
+            click.echo(f"{source}: {'was never learned' if not known else 'unlearned' if exact else TEXT_DROPPED}")
+    return _end(reading, results, "taken_back", "unlearned", sum(not each["taken_back"] for each in results), as_json)
 
 
-def move(spam_filter: Any, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
-    """How many were not moved."""
-    reading, sources, told = Reading(paths), list[str](), []
+def relearn(spam_filter: Filter, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
+    """Change the labels of mail; returns the number of mails whose label could not be changed."""
+    reading, sources, results = Reading(paths), list[str](), []
     spam, missed = None if side is None else side == "spam", 0
     for source, found in zip(sources, spam_filter.relearn_many(_raws(reading, sources), spam), strict=True):
-        was, now = SIDES[found.was], SIDES[found.now]
+        was, now = LABELS[found.was], LABELS[found.now]
         moved = now is not None and now != was
         missed += now is None or found.folded
         if now is None:
-            words = "was never learnt: say --as spam or --as ham"
+            words = "was never learned; use --as spam or --as ham"
         elif found.folded:
-            words = GONE
+            words = TEXT_DROPPED
         else:
-            words = f"is {now} already" if was == now else f"is {now} now"
-        told.append({"mail": source, "was": was, "is": now, "moved": moved})
+            words = f"is already {now}" if was == now else f"is now {now}"
+        results.append({"mail": source, "was": was, "is": now, "moved": moved})
         if not as_json:
             click.echo(f"{source}: {words}")
-    return _end(reading, told, "moved", missed, as_json)
+    return _end(reading, results, "moved", "moved", missed, as_json)
 
 
 def _raws(reading: Reading, sources: list[str]) -> Iterator[bytes]:
-    """The mails, with where each was found beside them."""
+    """The raw mails; their sources are appended to `sources`."""
     for mail in reading:
         sources.append(mail.source)
         yield mail.raw
 
 
-def _end(reading: Reading, told: list[dict[str, Any]], done: str, missed: int, as_json: bool) -> int:
-    complain(reading)
+def _end(reading: Reading, results: list[dict[str, Any]], key: str, done: str, missed: int, as_json: bool) -> int:
+    """Print skipped files and a summary; returns the number of failures."""
+    report_skipped(reading)
     if as_json:
-        print_json(told)
-    if not told and not reading.skipped:
-        note("there was no mail")
-    elif len(told) > 1:
-        note(f"{sum(each[done] for each in told):,} of {plural(len(told), 'mail')} {done.replace('_', ' ')}")
-    return len(reading.skipped) + missed + (not told)
+        print_json(results)
+    if not results and not reading.skipped:
+        note("no mail found")
+    elif len(results) > 1:
+        note(f"{sum(each[key] for each in results):,} of {plural(len(results), 'mail')} {done}")
+    return len(reading.skipped) + missed + (not results)

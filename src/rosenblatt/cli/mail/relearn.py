@@ -1,4 +1,4 @@
-"""`rosenblatt mail relearn`: move mail to the other side."""
+"""`rosenblatt mail relearn`: change the label of learned mail."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .common import home, opened
 
 @click.command("relearn")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--as", "side", type=click.Choice(["spam", "ham"]), help="What it is.  [default: the other of what was learnt]")
+@click.option("--as", "side", type=click.Choice(["spam", "ham"]), help="The new label.  [default: the other one]")
 @home
 @as_json
 def command(paths: tuple[str, ...], side: str | None, home: str, as_json: bool) -> None:
-    """Move mail to the other side: taken back exactly, then learnt as the other.
+    """Change the label of mail: it is unlearned, then learned with the other label.
 
-    Mail that was never learnt needs --as. Exit code 1: some mail was not moved.
+    Mail that was never learned needs --as. Exit code 1: the label of some mail was not changed.
 
     \b
     Examples:
       rosenblatt mail relearn misfiled.eml
       rosenblatt mail relearn --as ham ~/Mail/.NotJunk
     """
-    from .learn import move
+    from .learn import relearn
 
     with opened(home) as spam_filter:
-        missed = move(spam_filter, paths, side, as_json)
+        missed = relearn(spam_filter, paths, side, as_json)
     if missed:
         raise click.exceptions.Exit(1)

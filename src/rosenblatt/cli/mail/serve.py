@@ -1,4 +1,4 @@
-"""`rosenblatt mail serve`: spamd's protocol for spamc, and HTTP."""
+"""`rosenblatt mail serve`: serve the filter with the spamd protocol, for spamc, and over HTTP."""
 
 from __future__ import annotations
 
@@ -15,43 +15,58 @@ if TYPE_CHECKING:
     from ...mail.server.server import Addresses
 
 
+MIN_LARGE_MAILS = 4  # mails of the largest size that fit into memory
+
+
 def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
     if not re.fullmatch("0?[0-7]{3}", value):
-        raise click.BadParameter(f"it must be three octal digits, as chmod takes them, got {value!r}")
+        raise click.BadParameter(f"must be three octal digits, as for chmod, got {value!r}")
     return int(value, 8)
 
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=7830, show_default=True, help="spamd's protocol; 0: any free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=7830,
+    show_default=True,
+    help="Port of the spamd protocol; 0: any free one.",
 )
-@click.option("--socket", "socket_path", metavar="FILE", help="spamd's protocol on a socket in the file system, too.")
+@click.option("--socket", "socket_path", metavar="FILE", help="Also serve the spamd protocol on this Unix socket.")
 @click.option(
     "--socket-mode", callback=_octal, default="600", show_default=True, metavar="OCTAL",
-    help="Who may use that socket: 660 for its group, too, 666 for all.",
+    help="Permissions of that socket: 660 includes its group, 666 all users.",
 )  # fmt: skip
-@click.option("--http-port", type=click.IntRange(0, 65535), default=7831, show_default=True, help="HTTP; 0: any free one.")
-@click.option("--no-spamd", is_flag=True, help="No TCP port for spamd's protocol.")
+@click.option(
+    "--http-port", type=click.IntRange(0, 65535), default=7831, show_default=True, help="Port of the HTTP API; 0: any free one."
+)
+@click.option("--no-spamd", is_flag=True, help="No TCP port for the spamd protocol.")
 @click.option("--no-http", is_flag=True, help="No HTTP.")
-@click.option("--no-tell", is_flag=True, help="spamc may ask but not teach.")
+@click.option("--no-tell", is_flag=True, help="Clients of the spamd protocol may not teach the filter.")
 @click.option(
     "--token-file", metavar="FILE",
-    help="HTTP clients must send what is in it: Authorization: Bearer ...  [default: ROSENBLATT_MAIL_TOKEN, if that is set]",
+    help="Token that HTTP clients must send (Authorization: Bearer ...).  [default: ROSENBLATT_MAIL_TOKEN, if set]",
 )  # fmt: skip
-@click.option("--remote-spamd", is_flag=True, help="spamd's protocol on other addresses than loopback; it knows no passwords.")
+@click.option(
+    "--remote-spamd", is_flag=True, help="Allow the spamd protocol, which has no passwords, on addresses other than loopback."
+)
 @click.option(
     "--max-size", type=click.IntRange(1), default=32, show_default=True, metavar="MB",
-    help="The largest mail; at least four of them are held at once.",
+    help="Size of the largest mail; at least four of them fit into memory.",
 )  # fmt: skip
-@click.option("--connections", type=click.IntRange(1), default=256, show_default=True, help="At once, on each side.")
-@click.option("-v", "--verbose", is_flag=True, help="A line for each request, on standard error; nothing of the mail.")
+@click.option(
+    "--connections", type=click.IntRange(1), default=256, show_default=True, help="Connections at once, for spamd and for HTTP."
+)
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Print a line for each request on standard error, without contents of mails."
+)
 @home
 def command(home: str, **given: Any) -> None:
-    """Answer spamc, the client of SpamAssassin, and HTTP, until SIGTERM, SIGHUP or Ctrl-C.
+    """Serve the filter to spamc, the client of SpamAssassin, and over HTTP, until SIGTERM, SIGHUP or Ctrl-C.
 
-    What is learnt is on disk before it is acknowledged. Listens on loopback unless told otherwise; elsewhere HTTP needs a
-    token, and spamd's protocol, which knows none, must be allowed expressly. HTTP needs pip install 'rosenblatt[serve]'.
+    Lessons are on disk before they are acknowledged. The default address is loopback; on others HTTP needs a token, and the
+    spamd protocol, which has none, needs --remote-spamd. HTTP needs pip install 'rosenblatt[serve]'.
 
     \b
     Examples:
@@ -60,16 +75,11 @@ def command(home: str, **given: Any) -> None:
       curl --data-binary @new.eml -H 'Content-Type: message/rfc822' http://127.0.0.1:7831/v1/classify
       curl --data-binary @junk.eml -H 'Content-Type: message/rfc822' 'http://127.0.0.1:7831/v1/learn?as=spam'
     """
-
     run(home, given)
 
 
-# --- What `mail serve` does.
-
-AT_ONCE = 4  # mails of the largest size
-
-
 def run(home: str, given: dict[str, Any]) -> None:
+    """Serve with the options of the command line."""
     from ...mail.server.limits import Limits, token_from
     from ...mail.server.server import Server, serve
 
@@ -83,28 +93,27 @@ def run(home: str, given: dict[str, Any]) -> None:
         token=token_from(given["token_file"]),
         tell=not given["no_tell"],
         remote_spamd=given["remote_spamd"],
-        limits=Limits(largest, max(AT_ONCE * largest, Limits().bytes_at_once), connections=given["connections"]),
+        limits=Limits(largest, max(MIN_LARGE_MAILS * largest, Limits().bytes_at_once), connections=given["connections"]),
         log=note if given["verbose"] else None,
         warn=note,
     )
-    # A filter is made only now: what is refused, or finds its port taken, leaves no empty one behind.
+    # The filter is created last: an invalid option or a taken port leaves no empty one behind.
     with server.bound(), opened(home, create=True) as spam_filter:
         if spam_filter.created:
-            where = spam_filter.stats()["home"]
-            _tell(f"there was no filter in {where}: it has learnt nothing yet, and calls everything unsure")
-        serve(spam_filter, server, _say)
-    _tell("stopped; everything acknowledged is on disk")
+            _note(f"created a new filter in {spam_filter.stats()['home']}; until it has learned, every mail is unsure")
+        serve(spam_filter, server, _print_addresses)
+    _note("stopped; all acknowledged lessons are on disk")
 
 
-def _tell(sentence: str) -> None:
-    """A log on a full disk, or a terminal that was closed, is no reason to stop answering."""
+def _note(sentence: str) -> None:
+    """Print a note; a full disk or a closed terminal must not stop the server."""
     with contextlib.suppress(OSError):
         note(sentence)
 
 
-def _say(addresses: Addresses) -> None:
+def _print_addresses(addresses: Addresses) -> None:
     for sentence in addresses.notes:
-        _tell(sentence)
+        _note(sentence)
     if addresses.spamd is not None:
         host, port = addresses.spamd
         click.echo(f"spamd   spamc -d {host} -p {port}")

@@ -1,4 +1,4 @@
-"""`rosenblatt mail show`: what the filter has learnt."""
+"""`rosenblatt mail show`: what the filter has learned."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from .common import home, opened
 
 
 @click.command("show")
-@click.option("-n", "--features", type=click.IntRange(0), default=20, show_default=True, help="Features to list on each side.")
+@click.option(
+    "-n", "--features", type=click.IntRange(0), default=20, show_default=True, help="Number of features of spam and of ham."
+)
 @home
 @as_json
 def command(features: int, home: str, as_json: bool) -> None:
-    """Show what the filter has learnt: how much mail, its thresholds, and what speaks most for spam and for ham.
+    """Show what the filter has learned: the number of mails, its thresholds, and the heaviest features of spam and ham.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`rosenblatt mail unlearn`: take mail back."""
+"""`rosenblatt mail unlearn`: undo the learning of mail."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .common import home, opened
 @home
 @as_json
 def command(paths: tuple[str, ...], home: str, as_json: bool) -> None:
-    """Take mail back: afterwards the filter is, bit for bit, one that never saw it.
+    """Unlearn mail: afterwards the filter is, bit for bit, one that never saw it.
 
-    It is what is left of the log, learnt anew in the same order. Mail whose text is no longer in the log (`mail compact`)
-    cannot be taken back; that is said, and nothing changes. Exit code 1: some mail was not taken back.
+    It is retrained on the rest of the log in the same order. Mail whose text was dropped (`mail compact`) cannot be unlearned
+    and is reported. Exit code 1: some mail was not unlearned.
 
     \b
     Example:
       rosenblatt mail unlearn mistake.eml
     """
-    from .learn import take_back
+    from .learn import unlearn
 
     with opened(home) as spam_filter:
-        missed = take_back(spam_filter, paths, as_json)
+        missed = unlearn(spam_filter, paths, as_json)
     if missed:
         raise click.exceptions.Exit(1)

@@ -1,7 +1,7 @@
 """Parquet and Arrow (Feather) files through pyarrow, from the extra `[data]`.
 
 Numbers, decimals and booleans become floats; strings and dictionaries of strings stay strings; nulls and NaN are missing.
-Dates, times, bytes and nested values are refused by name.
+Dates, times, bytes and nested values raise errors.
 """
 
 from __future__ import annotations
@@ -11,47 +11,52 @@ from typing import Any
 
 import numpy as np
 
+from ...array_types import Array
 from ..read_options import Options
 from ..table import Data, DataError, Table
-from .layout import SAMPLE, TypedLayout, joined, lay_out_typed, missing_cell
+from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
 from .sources import Source
 
-ROWS = 1 << 16  # of a batch, at most
-# What pyarrow raises, besides its own, where a file is damaged.
+MAX_BATCH_ROWS = 1 << 16
+WHOLE_FILE_BYTES = 1 << 26  # per chunk, if the whole file is read
+# Exceptions that pyarrow raises for damaged files, besides its own.
 FAULTS = (OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, NotImplementedError, MemoryError)
 
 
 def read_arrow(source: Source, options: Options, kind: str) -> Data:
-    return joined(list(arrow_chunks(source, options, 1 << 26, kind)))
+    """All rows of a Parquet or Arrow file."""
+    return join_chunks(list(arrow_chunks(source, options, WHOLE_FILE_BYTES, kind)))
 
 
 def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iterator[Data]:
-    """Consecutive rows, about `size` bytes at a time as they lie in memory."""
+    """Consecutive rows, about `size` bytes in memory at a time."""
     try:
         import pyarrow as pa
     except ImportError:
-        raise DataError(source.name, f"a {kind} file needs pyarrow: pip install 'rosenblatt[data]'") from None
+        raise DataError(source.name, f"{kind} files need pyarrow: pip install 'rosenblatt[data]'") from None
     try:
         file = _Parquet(source) if kind == "parquet" else _Arrow(source)
         names = list(file.schema.names)
         first = file.head()
-        layout = lay_out_typed(source.name, names, options, lambda i: _sampled(first.column(i)))
+        layout = lay_out_typed(source.name, names, options, lambda c: _sample(first.column(c)))
         used = [*layout.features] if layout.label is None else [*layout.features, layout.label]
         done = 0
-        for batch in file.batches(sorted(used), max(1, min(ROWS, size // max(1, 16 * len(used))))):
+        for batch in file.batches(sorted(used), max(1, min(MAX_BATCH_ROWS, size // max(1, 16 * len(used))))):
             if batch.num_rows:
                 yield _data(source.name, batch, names, layout, options, done)
                 done += batch.num_rows
         if not done:
-            raise DataError(source.name, "there are no rows")
+            raise DataError(source.name, "the file has no rows")
     except DataError:
         raise
     except (pa.ArrowException, *FAULTS) as fault:
         sentence = " ".join(str(fault).split())[:200]
-        raise DataError(source.name, f"the file is damaged or no {kind} file: {sentence}") from None
+        raise DataError(source.name, f"the file is damaged or not a {kind} file: {sentence}") from None
 
 
 class _Parquet:
+    """The batches of a Parquet file."""
+
     def __init__(self, source: Source) -> None:
         import pyarrow.parquet as pq
 
@@ -59,53 +64,53 @@ class _Parquet:
         self.schema = self._file.schema_arrow
 
     def head(self) -> Any:
-        return next(self._file.iter_batches(batch_size=SAMPLE), None) or self.schema.empty_table()
+        return next(self._file.iter_batches(batch_size=TYPED_SAMPLE_ROWS), None) or self.schema.empty_table()
 
     def batches(self, columns: list[int], rows: int) -> Iterator[Any]:
-        # Columns by name: those of a nested one would count several times.
+        # By name, because the fields of a nested column are numbered separately.
         yield from self._file.iter_batches(batch_size=rows, columns=[self.schema.names[i] for i in columns], use_threads=False)
 
 
 class _Arrow:
-    """A file of batches, or a stream of them; what they say is checked, since nothing in such a file is sealed."""
+    """The batches of an Arrow file or stream. They are validated, because the format has no checksums."""
 
     def __init__(self, source: Source) -> None:
         import pyarrow as pa
 
         self._raw = _seekable(source)
         self._file = self._raw.read(6) == b"ARROW1"
-        self.schema = self._opened().schema
+        self.schema = self._open().schema
         self._tables = pa.Table
 
     def head(self) -> Any:
-        some, rows = [], 0
+        batches, rows = [], 0
         for batch in self._all():
-            some.append(batch)
+            batches.append(batch)
             rows += batch.num_rows
-            if rows >= SAMPLE:
+            if rows >= TYPED_SAMPLE_ROWS:
                 break
-        return self._tables.from_batches(some, self.schema).slice(0, SAMPLE)
+        return self._tables.from_batches(batches, self.schema).slice(0, TYPED_SAMPLE_ROWS)
 
     def batches(self, columns: list[int], rows: int) -> Iterator[Any]:
         for batch in self._all():
             for start in range(0, batch.num_rows, rows):
                 yield batch.select(columns).slice(start, rows)
 
-    def _opened(self) -> Any:
+    def _open(self) -> Any:
         import pyarrow as pa
 
         self._raw.seek(0)
         return pa.ipc.open_file(self._raw) if self._file else pa.ipc.open_stream(self._raw)
 
     def _all(self) -> Iterator[Any]:
-        reader = self._opened()
+        reader = self._open()
         for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if self._file else reader:
             batch.validate(full=True)
             yield batch
 
 
 def _seekable(source: Source) -> Any:
-    """pyarrow jumps about in a file: one on the disk is mapped, another must be held."""
+    """A random-access file for pyarrow: mapped from disk, or held in memory."""
     import pyarrow as pa
 
     if source.compression is None and str(source.path) != "-":
@@ -116,16 +121,15 @@ def _seekable(source: Source) -> Any:
 def _data(source: str, batch: Any, names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
     def column(at: int, *, label: bool = False) -> Any:
         found = batch.column(names[at])
-        # Labels stay as they are written; a float may be NaN, which is a label that is missing.
-        written = at in layout.written or (label and not str(found.type).startswith(("float", "double", "half")))
-        values = _cells(source, names[at], found, written)
+        # Labels stay as written, except floats, which may be NaN: a missing label.
+        as_strings = at in layout.as_strings or (label and not str(found.type).startswith(("float", "double", "half")))
+        values = _cells(source, names[at], found, as_strings)
         missing = np.isnan(values) if values.dtype.kind == "f" else np.array([cell is None for cell in values], bool)
         if missing.any() and (label or options.missing != "mean"):
             raise missing_cell(source, names[at], None, done + int(missing.argmax()) + 1, label=label)
         if values.dtype.kind == "f" and np.isinf(values).any():
-            raise DataError(
-                source, f"the number in row {done + int(np.isinf(values).argmax()) + 1:,} is infinite", column=names[at]
-            )
+            row = done + int(np.isinf(values).argmax()) + 1
+            raise DataError(source, "the number is infinite", column=names[at], row=row)
         return values
 
     labels = None if layout.label is None else column(layout.label, label=True)
@@ -138,18 +142,19 @@ def _data(source: str, batch: Any, names: list[str], layout: TypedLayout, option
         layout.text,
         layout.categorical,
         layout.headers,
+        first_row=done,
     )
 
 
-def _sampled(column: Any) -> Any:
-    """A column's first cells, as `looks_like_labels` takes them; what is wrong with them is told later."""
+def _sample(column: Any) -> Array:
+    """The first cells of a column for `looks_like_labels`; invalid cells raise errors only when they are read."""
     try:
         return _cells("", "", column, False)
     except DataError:
         return np.zeros(0)
 
 
-def _cells(source: str, name: str, column: Any, written: bool) -> Any:
+def _cells(source: str, name: str, column: Any, as_strings: bool) -> Array:
     import pyarrow as pa
 
     kind = column.type
@@ -158,12 +163,13 @@ def _cells(source: str, name: str, column: Any, written: bool) -> Any:
         column = column.cast(kind)
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if text or (written and (number or pa.types.is_boolean(kind))):
+    if text or (as_strings and (number or pa.types.is_boolean(kind))):
         cells = np.empty(len(column), object)
         cells[:] = (column if text else column.cast(pa.string())).to_pylist()
         return cells
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     elif not number and not pa.types.is_null(kind):
-        raise DataError(source, f"values of type {kind} cannot be features: leave the column out with --ignore", column=name)
+        sentence = f"values of type {kind} cannot be features"
+        raise DataError(source, sentence, column=name, option="--ignore", advice="leave the column out with --ignore")
     return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)

@@ -1,45 +1,49 @@
-"""Lines of delimited text to cells: the definition, which the kernel must agree with.
+"""Cells of text files: how delimited lines are split, and what counts as a number. The kernels must agree with this module.
 
-Blanks around a cell do not count. A cell that begins with a quote ends at its closing quote, and may hold delimiters, line
-ends and, doubled, quotes; anything but blanks between that and the delimiter is an error. Where tabs separate cells, a quote
-that is not such a pair on one line is a character like others: many such files quote nothing. A delimiter of b" " stands for
-any run of blanks.
+Blanks around a cell are ignored. A cell that starts with a quote ends at its closing quote and may contain delimiters, line
+ends and doubled quotes; only blanks may stand between the closing quote and the delimiter. In tab-separated text, a quote that
+is not part of such a pair on one line is an ordinary character, because many such files quote nothing. The delimiter b" "
+stands for any run of blanks.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 QUOTE, NEWLINE = ord('"'), ord("\n")
-DELIMITERS = (b";", b",", b"\t", b" ")  # the first of those that look as good; b"," where none does
+DELIMITERS = (b";", b",", b"\t", b" ")  # in order of preference among equals
+DEFAULT_DELIMITER = b","
 BLANKS = b" \t\r"
 MISSING = frozenset((b"", b"?", b"NA", b"N/A", b"nan", b"NaN", b"null", b"None"))
-SNIFFED = 25  # lines that say what the delimiter is
+MAX_SNIFFED_RECORDS = 25
+NUMBER_BYTES = b"0123456789+-.eE"  # Python's float would also accept nan, inf, 1_000 and digits of other scripts
+NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+MAX_TOKEN_SHOWN = 40  # characters of a token in a message
 
 
 class UnclosedError(Exception):
-    """A quote that is still open where the text ends."""
+    """A quote that is still open at the end of the text."""
 
     def __init__(self, at: int) -> None:
         self.at = at
 
 
 class MisquotedError(Exception):
-    """Something other than a delimiter after a closing quote."""
+    """A closing quote followed by something other than a delimiter."""
 
     def __init__(self, at: int) -> None:
         self.at = at
 
 
-def blanks_of(delimiter: bytes) -> bytes:
-    return BLANKS.replace(delimiter, b"")
+# --- Records
 
 
 def split_record(text: bytes, start: int, delimiter: bytes) -> tuple[list[bytes], int]:
-    """The cells of the record that starts at `start`, none where its line is blank, and where the next record starts."""
+    """The cells of the record at `start`, none for a blank line, and the start of the next record."""
     end = text.index(b"\n", start)
     line = text[start:end]
-    blanks = BLANKS if delimiter == b" " else blanks_of(delimiter)
+    blanks = BLANKS if delimiter == b" " else BLANKS.replace(delimiter, b"")
     if b'"' not in line:
         if delimiter == b" ":
             return line.replace(b"\r", b" ").replace(b"\t", b" ").strip(b" ").split(), end + 1
@@ -49,17 +53,17 @@ def split_record(text: bytes, start: int, delimiter: bytes) -> tuple[list[bytes]
     while True:
         while text[at] in blanks:
             at += 1
-        if delimiter == b" " and text[at] == NEWLINE:  # blanks at the end of a line separate nothing
+        if delimiter == b" " and text[at] == NEWLINE:  # trailing blanks do not start another cell
             return cells, at + 1
-        cell, at = _quoted(text, at, delimiter, blanks) if text[at] == QUOTE else _bare(text, at, delimiter, blanks)
+        cell, at = _quoted(text, at, delimiter, blanks) if text[at] == QUOTE else _unquoted(text, at, delimiter, blanks)
         cells.append(cell)
         at += 1
         if text[at - 1] == NEWLINE:
             return cells, at
 
 
-def _bare(text: bytes, at: int, delimiter: bytes, blanks: bytes) -> tuple[bytes, int]:
-    """The cell that starts at `at`, and where its delimiter or line end is."""
+def _unquoted(text: bytes, at: int, delimiter: bytes, blanks: bytes) -> tuple[bytes, int]:
+    """The cell that starts at `at`, and the position of its delimiter or line end."""
     end = text.index(b"\n", at)
     if delimiter == b" ":
         found = at
@@ -78,7 +82,7 @@ def _quoted(text: bytes, start: int, delimiter: bytes, blanks: bytes) -> tuple[b
         close = text.find(b'"', close, limit)
         if close < 0:
             if delimiter == b"\t":
-                return _bare(text, start, delimiter, blanks)
+                return _unquoted(text, start, delimiter, blanks)
             raise UnclosedError(start)
         if text[close + 1] != QUOTE:
             break
@@ -92,13 +96,13 @@ def _quoted(text: bytes, start: int, delimiter: bytes, blanks: bytes) -> tuple[b
             after += 1
         if text[after] != NEWLINE and text[after] != delimiter[0]:
             if delimiter == b"\t":
-                return _bare(text, start, delimiter, blanks)
+                return _unquoted(text, start, delimiter, blanks)
             raise MisquotedError(after)
     return text[start + 1 : close].replace(b'""', b'"'), after
 
 
 def records(text: bytes, delimiter: bytes, start: int = 0) -> Iterator[tuple[int, list[bytes], int]]:
-    """Where each record that is not blank starts, its cells, and where it stops."""
+    """The start, the cells and the end of each record that is not blank."""
     while start < len(text):
         cells, stop = split_record(text, start, delimiter)
         if cells:
@@ -106,21 +110,27 @@ def records(text: bytes, delimiter: bytes, start: int = 0) -> Iterator[tuple[int
         start = stop
 
 
+# --- The delimiter
+
+
 def sniff(text: bytes, extension: str) -> bytes:
-    """The delimiter: a tab in .tsv files; else what cuts the first lines alike, tabs before others, most cells before few."""
+    """The delimiter: a tab in .tsv files; else the one that splits the first lines into equal numbers of cells.
+
+    Tabs are preferred to other delimiters, and more cells to fewer.
+    """
     if extension in ("tsv", "tab"):
         return b"\t"
-    best = max(DELIMITERS, key=lambda delimiter: _cut(text, delimiter))
-    return best if _cut(text, best)[0] else b","
+    best = max(DELIMITERS, key=lambda delimiter: _score(text, delimiter))
+    return best if _score(text, best)[0] else DEFAULT_DELIMITER
 
 
-def _cut(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:
-    """How good a delimiter looks: 3 where it cuts all lines alike, 2 where all but the first, 1 where some, 0 where none."""
+def _score(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:
+    """Sort key of a delimiter: 3 if it splits all lines alike, 2 if all but the first, 1 if some, 0 if none."""
     counts: list[int] = []
     try:
         for _, cells, _ in records(text, delimiter):
             counts.append(len(cells))
-            if len(counts) == SNIFFED:
+            if len(counts) == MAX_SNIFFED_RECORDS:
                 break
     except (UnclosedError, MisquotedError):
         pass
@@ -128,3 +138,26 @@ def _cut(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:
         return 0, False, 0
     alike = 3 if len(set(counts)) == 1 else 2 if len(counts) > 2 and len(set(counts[1:])) == 1 and counts[1] > 1 else 1
     return alike, delimiter == b"\t", counts[-1] if alike > 1 and delimiter != b" " else 1
+
+
+# --- Numbers
+
+
+def parse_number(token: bytes) -> float | None:
+    """The nearest float, possibly infinite; None if the token is not a decimal number.
+
+    >>> parse_number(b"1E-02"), parse_number(b".5"), parse_number(b"nan"), parse_number(b"1_0"), parse_number(b"1e400")
+    (0.01, 0.5, None, None, inf)
+    """
+    if token.translate(None, NUMBER_BYTES):
+        return None
+    try:
+        return float(token)
+    except ValueError:
+        return None
+
+
+def quote_token(token: bytes) -> str:
+    """A token as shown in messages: quoted, escaped and shortened."""
+    text = repr(token[: 4 * MAX_TOKEN_SHOWN].decode("utf-8", "backslashreplace"))
+    return text if len(text) <= MAX_TOKEN_SHOWN + 2 else f"{text[: MAX_TOKEN_SHOWN - 2]}...{text[0]}"

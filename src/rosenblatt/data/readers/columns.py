@@ -1,4 +1,4 @@
-"""The columns of a table while they are read: cells become numbers or text, or are refused."""
+"""The columns of a delimited file while it is read: cells become numbers or text, or raise errors."""
 
 from __future__ import annotations
 
@@ -7,50 +7,56 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import Array, IntArray
 from ..read_options import Options
-from ..table import NOT_FINITE, DataError, Table, number, shown
-from .cells import MISSING
-from .layout import FREE, LEFT_OUT, NUMBER, Layout
-from .sources import Window, ahead, enlarged, room_for
+from ..table import DataError, Table
+from .cells import MISSING, NON_FINITE, parse_number, quote_token
+from .layout import MISSING_ADVICE, MISSING_OPTION, Kind, Layout
+from .window import Window, expected_growth, grow_array, grown_size
 
-ODD_CELLS = 1 << 12  # that a kernel leaves to Python at a time
-DIFFERENT = 1 << 10  # cells of a text column that a kernel tells from each other
-SCRATCH = 1 << 18  # numbers that a kernel writes at a time: they stay in a core's cache
+MAX_DEFERRED_CELLS = 1 << 12  # number cells that a kernel call leaves to Python
+MAX_DISTINCT_CELLS = 1 << 10  # distinct cells of a text column that a kernel call encodes
+CELLS_PER_CALL = 1 << 18  # cells that a kernel call writes, so that they stay in a core's cache
 
 
 class Scratch(NamedTuple):
-    """The kernel's arguments; see there."""
+    """The arguments of the kernel `delimited_rows`, described there."""
 
-    plan: Any
+    plan: IntArray
     numbers: Any
-    odd: Any
-    spans: Any
-    codes: Any
-    slots: Any
-    firsts: Any
-    counts: Any
-    done: Any
+    deferred: IntArray
+    spans: IntArray
+    codes: IntArray
+    slots: IntArray
+    firsts: IntArray
+    counts: IntArray
+    done: IntArray
 
     def clear(self) -> None:
         self.slots[:] = -1
         self.counts[:] = 0
 
 
-def _objects(words: list[str | None]) -> Any:
+def _objects(words: list[str | None]) -> Array:
     column = np.empty(len(words), object)
     column[:] = words
     return column
 
 
 class Columns:
+    """Collects the cells of the columns that a layout uses.
+
+    whole : whether the file is read at once, so that arrays are allocated for all of it.
+    """
+
     def __init__(self, window: Window, layout: Layout, options: Options, whole: bool) -> None:
         self.window, self.layout, self.options, self.whole = window, layout, options, whole
-        self.numbers = [c for c, kind in enumerate(layout.kinds) if kind == NUMBER]
-        self.texts = [c for c, kind in enumerate(layout.kinds) if kind not in (NUMBER, LEFT_OUT)]
+        self.numbers = [c for c, kind in enumerate(layout.kinds) if kind == Kind.NUMBER]
+        self.texts = [c for c, kind in enumerate(layout.kinds) if kind not in (Kind.NUMBER, Kind.UNUSED)]
         self._places = {c: place for place, c in enumerate(self.numbers)}
-        self._used = [(c, kind == NUMBER) for c, kind in enumerate(layout.kinds) if kind != LEFT_OUT]
-        self._recurring = set(self.texts)  # text columns of which a stretch has few different cells
-        self._taken = 0
+        self._used = [(c, kind == Kind.NUMBER) for c, kind in enumerate(layout.kinds) if kind != Kind.UNUSED]
+        self._recurring = set(self.texts)  # text columns with few distinct cells in each block
+        self._rows_taken = 0
         self._clear()
 
     def _clear(self) -> None:
@@ -59,7 +65,7 @@ class Columns:
         self._words: dict[int, list[Any]] = {c: [] for c in self.texts}
 
     def add_rows(self, rows: list[tuple[int, list[bytes]]]) -> None:
-        """Rows of cells, with where each row starts in the window; the first cell that is wrong, row by row, is reported."""
+        """Add rows of cells, each with its start in the window; raises DataError for the first invalid cell."""
         if not rows:
             return
         numbers: list[Any] = []
@@ -76,33 +82,39 @@ class Columns:
         self.rows += len(rows)
 
     def scratch(self, rows: int) -> Scratch:
-        """What the kernel is told of the columns, and where it puts what it finds."""
+        """The kernel's description of the columns and its output arrays, for up to `rows` rows."""
         self._reserve(self.rows + rows)
-        most = max(1, min(rows, SCRATCH // max(1, len(self.numbers) + 3 * len(self.texts))))
+        n_rows = max(1, min(rows, CELLS_PER_CALL // max(1, len(self.numbers) + 3 * len(self.texts))))
         plan = np.zeros((len(self.layout.kinds), 3), np.int64)
-        plan[:, 0] = 2
+        plan[:, 0] = 2  # unused
         for place, c in enumerate(self.numbers):
             plan[c] = 0, place, self.options.missing != "refuse" and c != self.layout.label
         for place, c in enumerate(self.texts):
             plan[c] = 1, place, c in self._recurring
         n = len(self.texts)
         return Scratch(
-            plan, np.empty((len(self.numbers), most)), np.empty((ODD_CELLS, 4), np.int64), np.empty((n, most, 2), np.int64),
-            np.empty((n, most), np.int64), np.empty((n, 2 * DIFFERENT), np.int32), np.empty((n, DIFFERENT, 2), np.int64),
-            np.empty(n, np.int64), np.zeros(2, np.int64),
-        )  # fmt: skip
+            plan=plan,
+            numbers=np.empty((len(self.numbers), n_rows)),
+            deferred=np.empty((MAX_DEFERRED_CELLS, 4), np.int64),
+            spans=np.empty((n, n_rows, 2), np.int64),
+            codes=np.empty((n, n_rows), np.int64),
+            slots=np.empty((n, 2 * MAX_DISTINCT_CELLS), np.int32),
+            firsts=np.empty((n, MAX_DISTINCT_CELLS, 2), np.int64),
+            counts=np.empty(n, np.int64),
+            done=np.zeros(2, np.int64),
+        )
 
     def add_scratch(self, scratch: Scratch) -> bool:
-        """What the kernel left; False, and nothing added, where a cell is wrong."""
+        """Add the output of the kernel; False, and nothing is added, if a cell is invalid."""
         n = int(scratch.done[0])
         words: list[Any] = []
         try:
-            for c, row, start, stop in scratch.odd[: scratch.done[1]].tolist():
+            for c, row, start, stop in scratch.deferred[: scratch.done[1]].tolist():
                 scratch.numbers[self._places[c], row] = self._number(bytes(self.window.buffer[start:stop]), c, start)
             for place, c in enumerate(self.texts):
-                if c in self._recurring and scratch.counts[place] <= DIFFERENT:
-                    different = self._decoded(c, scratch.firsts[place, : scratch.counts[place]])
-                    words.append(different[scratch.codes[place, :n]])
+                if c in self._recurring and scratch.counts[place] <= MAX_DISTINCT_CELLS:
+                    distinct = self._decoded(c, scratch.firsts[place, : scratch.counts[place]])
+                    words.append(distinct[scratch.codes[place, :n]])
                 else:
                     self._recurring.discard(c)
                     scratch.plan[c, 2] = 0
@@ -116,7 +128,7 @@ class Columns:
         return True
 
     def _decoded(self, c: int, spans: Any) -> Any:
-        """The text between such ends, in ascending order."""
+        """The cells at these ascending spans; a negative end marks a cell with doubled quotes."""
         found: list[str | None] = []
         if len(spans):
             origin = int(spans[0, 0])
@@ -127,11 +139,11 @@ class Columns:
         return _objects(found)
 
     def _reserve(self, rows: int) -> None:
-        """Room for so many rows, and for the rest of the file if it is read whole."""
-        times = ahead(self.window.source) if self.whole else 1.0
+        """Allocate arrays for this number of rows and, if the file is read whole, for the expected rest."""
+        growth = expected_growth(self.window.source) if self.whole else 1.0
         for c, values in self._values.items():
             if rows > len(values):
-                self._values[c] = enlarged(values, room_for(rows, len(values), times))
+                self._values[c] = grow_array(values, grown_size(rows, len(values), growth))
 
     def _add_numbers(self, numbers: Any, n: int) -> None:
         self._reserve(self.rows + n)
@@ -140,47 +152,47 @@ class Columns:
 
     def _number(self, cell: bytes, c: int, at: int) -> float:
         cell = cell.strip()
-        value = number(cell)
+        value = parse_number(cell)
         if value is not None and math.isfinite(value):
             return value
         if cell in MISSING:
             self._missing(c, at)
             return math.nan
-        if value is not None or NOT_FINITE.fullmatch(cell):
-            raise self._error(c, at, f"{shown(cell)} is not finite")
-        hint = (
-            ""
-            if self.options.wanted is not None
-            else f": say --categorical {self.layout.names[c]!r} if it is not meant to be one"
-        )
-        raise self._error(c, at, f"{shown(cell)} is not a number{hint}")
+        if value is not None or NON_FINITE.fullmatch(cell):
+            raise self._error(c, at, f"{quote_token(cell)} is not finite")
+        sentence = f"{quote_token(cell)} is not a number, but the column is numeric"
+        if self.options.required is not None:
+            raise self._error(c, at, sentence)
+        option = f"--categorical {self.layout.names[c]!r}"
+        raise self._error(c, at, sentence, option, f"use {option} if it is not meant to be")
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
-        if cell in MISSING and self.layout.kinds[c] != FREE:
+        if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT:
             self._missing(c, at)
             return None
         try:
             return cell.decode()
         except UnicodeDecodeError:
-            raise self._error(c, at, f"{shown(cell)} is not UTF-8") from None
+            raise self._error(c, at, f"{quote_token(cell)} is not UTF-8") from None
 
     def _missing(self, c: int, at: int) -> None:
         if c == self.layout.label:
             raise self._error(c, at, "the label is missing")
         if self.options.missing == "refuse":
-            raise self._error(c, at, "the value is missing: say --missing mean to put the column's mean there")
+            raise self._error(c, at, "the value is missing", MISSING_OPTION, MISSING_ADVICE)
 
-    def _error(self, c: int, at: int, sentence: str) -> DataError:
-        return DataError(self.window.source.name, sentence, self.window.line_at(at), self.layout.place(c))
+    def _error(self, c: int, at: int, sentence: str, option: str | None = None, advice: str | None = None) -> DataError:
+        line = self.window.line_at(at)
+        return DataError(self.window.source.name, sentence, line, self.layout.place(c), option=option, advice=advice)
 
-    def take(self) -> tuple[Table, Any]:
-        """The table and the labels of what has been added since the last time."""
-        self._taken += self.rows
-        if not self._taken:
-            raise DataError(self.window.source.name, "there are no rows in it")
+    def take(self) -> tuple[Table, Array | None]:
+        """The table and the labels of the rows added since the last call."""
+        self._rows_taken += self.rows
+        if not self._rows_taken:
+            raise DataError(self.window.source.name, "the file has no rows")
         columns: dict[int, Any] = {}
         for c in self.numbers:
-            columns[c] = enlarged(self._values[c], self.rows) if len(self._values[c]) > self.rows else self._values[c]
+            columns[c] = grow_array(self._values[c], self.rows) if len(self._values[c]) > self.rows else self._values[c]
         for c in self.texts:
             parts = self._words.pop(c)
             columns[c] = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, object), *parts])

@@ -1,7 +1,8 @@
-"""CSV, TSV and the like: a `Table` of numbers and text, and labels.
+"""CSV, TSV and other delimited files: a `Table` of numbers and text, and labels.
 
-What the columns are is decided by the first rows (`layout.py`); a later cell that does not fit is an error. `cells.py` defines
-what a record is. The kernel reads records that are plainly right, ten and more times as fast; small files do without it.
+The first rows decide the types of the columns (`layout.py`); a later cell of another type is an error. `cells.py` defines a
+record. The kernel parses simple records at least ten times as fast and leaves the others to that definition; small files are
+parsed without it, because importing the kernel takes longer.
 """
 
 from __future__ import annotations
@@ -16,23 +17,24 @@ from ..table import Data, DataError
 from .cells import MisquotedError, UnclosedError, records, sniff, split_record
 from .columns import Columns
 from .layout import Layout, lay_out
-from .sources import BLOCK, Source, Window, format_of
+from .sources import Source, extension_of
+from .window import BLOCK_BYTES, LineNumbers, Window
 
-SMALL = 1 << 18  # bytes of a file that is parsed without the kernel
-# At least so many rows and so many cells decide what the columns are; or ten times the cells, or so many bytes.
+MAX_BYTES_WITHOUT_KERNEL = 1 << 18
+# The layout is decided by at least this many rows and cells, or by ten times as many cells, or by this many bytes.
 FIRST_ROWS, FIRST_CELLS, FIRST_BYTES = 100, 10_000, 1 << 20
-COMMENT = ord("|")  # C4.5's files, such as UCI's adult.test, may begin with a remark
+COMMENT = ord("|")  # files of C4.5, such as UCI's adult.test, may start with a comment
 
 
 def read_delimited(source: Source, options: Options | None = None) -> Data:
-    """The whole file."""
-    reader = _Reader(source, options or Options(), BLOCK, whole=True)
+    """All rows of a file."""
+    reader = _Reader(source, options or Options(), BLOCK_BYTES, whole=True)
     while reader.read_block():
         pass
     return reader.take()
 
 
-def delimited_chunks(source: Source, options: Options | None = None, size: int = BLOCK) -> Iterator[Data]:
+def delimited_chunks(source: Source, options: Options | None = None, size: int = BLOCK_BYTES) -> Iterator[Data]:
     """Rows of about `size` bytes of the file at a time."""
     reader = _Reader(source, options or Options(), size, whole=False)
     while reader.read_block():
@@ -41,23 +43,26 @@ def delimited_chunks(source: Source, options: Options | None = None, size: int =
 
 
 class _Reader:
+    """Parses a file block by block into `Columns`."""
+
     def __init__(self, source: Source, options: Options, size: int, whole: bool) -> None:
         self.source, self.options, self.size = source, options, size
         self.window = Window(source, max(size, FIRST_BYTES))
-        self.text_bytes = 0
+        self.text_bytes = self.rows_taken = 0
+        self.lines = LineNumbers()
         if not self.window.fill():
-            raise DataError(source.name, "there are no rows in it")
+            raise DataError(source.name, "the file has no rows")
         self.delimiter, self.layout = self._lay_out()
         self.columns = Columns(self.window, self.layout, options, whole)
 
     def _lay_out(self) -> tuple[bytes, Layout]:
-        """What the first rows say; a first row of names is passed over."""
+        """The delimiter and the layout, by the first rows; a header is consumed."""
         window = self.window
         if window.buffer[0] == COMMENT:
-            window.use(window.buffer.index(b"\n") + 1)
-        kind, some = self.options.format or format_of(self.source.path), FIRST_BYTES
+            window.consume(window.buffer.index(b"\n") + 1)
+        kind, first_bytes = self.options.format or extension_of(self.source.path), FIRST_BYTES
         while True:
-            whole_lines = window.buffer.rfind(b"\n", 0, some) + 1
+            whole_lines = window.buffer.rfind(b"\n", 0, first_bytes) + 1
             text = bytes(memoryview(window.buffer)[: min(window.stop, whole_lines) or window.stop])
             delimiter = sniff(text, kind)
             found: list[tuple[int, list[bytes], int]] = []
@@ -68,9 +73,9 @@ class _Reader:
                     if seen > (FIRST_CELLS if len(found) > FIRST_ROWS else 10 * FIRST_CELLS):
                         break
             except UnclosedError as unclosed:
-                if not found:  # one record is longer than that
-                    some *= 2
-                    while window.stop < some and window.fill(more=True):
+                if not found:  # the first record is longer
+                    first_bytes *= 2
+                    while window.stop < first_bytes and window.fill(more=True):
                         pass
                     if len(text) < window.stop:
                         continue
@@ -80,14 +85,14 @@ class _Reader:
                     raise self._misquoted(wrong.at) from None
             break
         if not found:
-            raise DataError(self.source.name, "there are no rows in it")
+            raise DataError(self.source.name, "the file has no rows")
         width = len(found[0][1])
         alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
         if alike == 1 < len(found):
             self._check_width(found[1][1], width, found[1][0])
         layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], self.options)
         if layout.header:
-            window.use(found[0][2])
+            window.consume(found[0][2])
         return delimiter, layout
 
     def read_block(self) -> bool:
@@ -97,85 +102,96 @@ class _Reader:
             return False
         end = window.buffer.find(b"\n", min(self.size, window.stop) - 1, window.stop) + 1
         self.text_bytes += end
-        used = self._plain(0, end) if self.text_bytes <= SMALL else self._fast(end)
+        used = self._parse(0, end, window.line) if self.text_bytes <= MAX_BYTES_WITHOUT_KERNEL else self._parse_fast(end)
         if not used and end == window.stop:
             if not window.fill(more=True):
                 raise self._unclosed(0)
-        elif not used:  # one record is longer than a block
-            used = self._plain_record(0, window.stop)
+        elif not used:  # a record is longer than a block
+            used = self._parse_record(0, window.stop, window.line)
             if not used and not window.fill(more=True):
                 raise self._unclosed(0)
-        window.use(used)
+        window.consume(used)
         return True
 
-    def _plain(self, start: int, stop: int) -> int:
-        """Parse by the definition; returns where it stopped, before a quote that stays open."""
+    def _parse(self, start: int, stop: int, line: int) -> int:
+        """Parse by the definition from `line` on; returns the end of the last complete record."""
         text = bytes(memoryview(self.window.buffer)[start:stop])
         rows: list[tuple[int, list[bytes]]] = []
-        at, fault = 0, None
+        lines: list[int] = []
+        at, counted, fault = 0, 0, None
         try:
             while at < len(text):
                 cells, after = split_record(text, at, self.delimiter)
                 if cells:
                     self._check_width(cells, len(self.layout.names), start + at)
                     rows.append((start + at, cells))
+                    line, counted = line + text.count(b"\n", counted, at), at
+                    lines.append(line)
                 at = after
-        except UnclosedError:
+        except UnclosedError:  # the rest is parsed with the next block
             pass
         except MisquotedError as wrong:
             fault = self._misquoted(start + wrong.at)
         except DataError as error:
             fault = error
-        self.columns.add_rows(rows)  # what is wrong with these comes first
+        self.columns.add_rows(rows)  # raises the errors of earlier rows first
         if fault is not None:
             raise fault
+        self.lines.add(lines)
         return start + at
 
-    def _plain_record(self, start: int, stop: int) -> int:
-        """Parse one record, or as many as are in the lines that it takes; returns where that ends, `start` if nowhere."""
-        some = 1
+    def _parse_record(self, start: int, stop: int, line: int) -> int:
+        """Parse one record, and others on the same lines; returns their end, or `start` if the record is incomplete."""
+        size = 1
         while True:
-            end = self.window.buffer.find(b"\n", min(start + some, stop) - 1, stop) + 1
-            used = self._plain(start, end)
+            end = self.window.buffer.find(b"\n", min(start + size, stop) - 1, stop) + 1
+            used = self._parse(start, end, line)
             if used > start or end == stop:
                 return used
-            some = 2 * (end - start)
+            size = 2 * (end - start)
 
-    def _fast(self, stop: int) -> int:
-        """Parse by the kernel, and records at which it stops by the definition."""
+    def _parse_fast(self, stop: int) -> int:
+        """Parse with the kernel, and the records at which it stops by the definition."""
         from ...kernels.parsing.delimited import delimited_rows
 
-        at, delimiter = 0, np.uint8(self.delimiter[0])
+        at, line, delimiter = 0, self.window.line, np.uint8(self.delimiter[0])
         scratch = self.columns.scratch(self.window.count(b"\n", stop))
         while at < stop:
             scratch.clear()
             text: Any = np.frombuffer(self.window.buffer, np.uint8)
             after = int(delimited_rows(text, at, stop, delimiter, *scratch))
-            del text  # a buffer that is seen cannot grow
-            if not self.columns.add_scratch(scratch):
-                self._plain(at, after)  # says what is wrong with the first cell that is
+            del text  # a buffer with a view cannot grow
+            lines = self.window.count(b"\n", after, at)
+            if self.columns.add_scratch(scratch):
+                self.lines.add(range(line, line + lines) if lines == scratch.done[0] else None)
+            else:
+                self._parse(at, after, line)  # raises the error of the first invalid cell
+            line += lines
             if after < stop and scratch.done[0] < scratch.numbers.shape[1]:
-                at, after = after, self._plain_record(after, stop)
+                at, after = after, self._parse_record(after, stop, line)
                 if after == at:
                     break
+                line += self.window.count(b"\n", after, at)
             at = after
         return at
 
     def _check_width(self, cells: list[bytes], width: int, at: int) -> None:
         if len(cells) != width:
-            sentence = f"the row has {len(cells):,} cells, where {width:,} are expected"
+            sentence = f"the row has {len(cells):,} cells instead of {width:,}"
             raise DataError(self.source.name, sentence, self.window.line_at(at))
 
     def _unclosed(self, at: int) -> DataError:
-        return DataError(self.source.name, "a quote is opened that is not closed", self.window.line_at(at))
+        return DataError(self.source.name, "a quote is not closed", self.window.line_at(at))
 
     def _misquoted(self, at: int) -> DataError:
         column = at - self.window.buffer.rfind(b"\n", 0, at)
-        return DataError(self.source.name, "there is something after a closing quote", self.window.line_at(at), column)
+        return DataError(self.source.name, "unexpected text after a closing quote", self.window.line_at(at), column)
 
     def take(self) -> Data:
-        """What has been read since the last time."""
+        """The rows read since the last call."""
+        first_row, layout = self.rows_taken, self.layout
         table, labels = self.columns.take()
-        layout = self.layout
+        self.rows_taken += table.shape[0]
         name = None if layout.label is None else layout.names[layout.label]
-        return Data(self.source.name, table, labels, name, layout.note, layout.text, layout.categorical, layout.names)
+        columns = (layout.text, layout.categorical, layout.names)
+        return Data(self.source.name, table, labels, name, layout.note, *columns, self.lines.take(), first_row)

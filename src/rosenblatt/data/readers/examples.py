@@ -1,10 +1,10 @@
-"""Data without a file: `example:iris`; or generated, with parameters: `example:separable?margin=0.1&rows=500&seed=1`.
+"""Data without a file: `example:iris`, or generated with parameters: `example:separable?margin=0.1&rows=500&seed=1`.
 
-iris, wine, breast-cancer, digits    come with scikit-learn
-blobs       classes of normally distributed rows about centres drawn in a cube
-spirals     two arms that wind about each other, in two columns
-xor         two columns whose signs agree or not
-separable   rows in the unit ball at a chosen distance from a hidden plane through it, which the nearest row has exactly
+iris, wine, breast-cancer, digits    data sets of scikit-learn
+blobs       normally distributed classes around centers drawn in a cube
+spirals     two interleaved spiral arms in two columns
+xor         two columns whose signs agree or differ
+separable   rows in the unit ball whose smallest distance from a hidden plane through the origin is exactly `margin`
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...array_types import FloatArray
 from ..read_options import Options
 from ..table import Data, DataError, Table
 from .layout import find_column
 
 BUNDLED = ("iris", "wine", "breast-cancer", "digits")
-# Parameter: default, least, most.
+# Parameter: default, minimum, maximum.
 PARAMETERS: dict[str, dict[str, tuple[float, float, float]]] = {
     "blobs": {
         "rows": (300, 2, 1e7),
@@ -32,35 +33,35 @@ PARAMETERS: dict[str, dict[str, tuple[float, float, float]]] = {
     "xor": {"rows": (300, 4, 1e7), "columns": (2, 2, 1e4), "noise": (0.0, 0.0, 1e6), "seed": (0, 0, 2**32)},
     "separable": {"rows": (500, 2, 1e7), "columns": (5, 2, 1e4), "margin": (0.1, 1e-9, 0.9), "seed": (0, 0, 2**32)},
 }
-MOST_CELLS = 10**9
+MAX_CELLS = 10**9
 
 
 def example(name: str, options: Options | None = None) -> Data:
-    """The rows of `example:NAME` with parameters after a ? or a comma.
+    """The rows of `example:NAME`, with optional parameters after a ? or a comma.
 
     >>> example("example:xor?rows=8").n_rows
     8
     """
-    kind, values = asked_for(name)
+    kind, values = parse_example(name)
     data = _bundled(name, kind) if kind in BUNDLED else _generated(name, kind, values)
     table = cast(Table, data.features)
-    left_out = {find_column(name, table.names, key, "to ignore") for key in (options or Options()).ignore}
-    kept = [j for j in range(len(table.names)) if j not in left_out]
+    ignored = {find_column(name, table.names, key, "to ignore") for key in (options or Options()).ignore}
+    kept = [j for j in range(len(table.names)) if j not in ignored]
     if not kept:
-        raise DataError(name, "there is no column beside the labels")
+        raise DataError(name, "there is no column besides the label")
     table = Table(tuple(table.names[j] for j in kept), tuple(table.columns[j] for j in kept))
     return replace(data, features=table)
 
 
-def asked_for(name: str) -> tuple[str, dict[str, float]]:
-    """Which example a name means, and its parameters; a `DataError` where it means none."""
+def parse_example(name: str) -> tuple[str, dict[str, float]]:
+    """The kind and the parameters of an example; raises DataError for an unknown one."""
     kind, _, given = name.removeprefix("example:").replace("?", ",").replace("&", ",").partition(",")
     if kind in BUNDLED:
         if given:
             raise DataError(name, f"{kind} takes no parameters")
         return kind, {}
     if kind not in PARAMETERS:
-        raise DataError(name, f"there is no example {kind!r:.60}; there are {', '.join((*BUNDLED, *PARAMETERS))}")
+        raise DataError(name, f"unknown example {kind!r:.60}; examples: {', '.join((*BUNDLED, *PARAMETERS))}")
     return kind, _parameters(name, kind, given)
 
 
@@ -70,18 +71,18 @@ def _parameters(name: str, kind: str, given: str) -> dict[str, float]:
     for part in filter(None, given.split(",")):
         parameter, equals, text = part.partition("=")
         if parameter not in known or not equals:
-            raise DataError(name, f"{kind} has no parameter {parameter!r:.60}; it has {', '.join(known)}")
+            raise DataError(name, f"{kind} has no parameter {parameter!r:.60}; parameters: {', '.join(known)}")
         default, least, most = known[parameter]
         try:
             value: float = int(text) if isinstance(default, int) and len(text) < 20 else float(text)
         except ValueError:
             value = float("nan")
         if not least <= value <= most or (isinstance(default, int) and value != int(value)):
-            what = "a whole number" if isinstance(default, int) else "a number"
+            what = "an integer" if isinstance(default, int) else "a number"
             raise DataError(name, f"{parameter} must be {what} from {least:,g} to {most:,g}, got {text[:40]!r}")
         values[parameter] = int(value) if isinstance(default, int) else value
-    if values["rows"] * values.get("columns", 2) > MOST_CELLS:
-        raise DataError(name, f"rows times columns must be at most {MOST_CELLS:,}")
+    if values["rows"] * values.get("columns", 2) > MAX_CELLS:
+        raise DataError(name, f"rows times columns must be at most {MAX_CELLS:,}")
     return values
 
 
@@ -90,33 +91,33 @@ def _generated(name: str, kind: str, values: dict[str, float]) -> Data:
     generators: dict[str, Any] = {"blobs": _blobs, "spirals": _spirals, "xor": _xor, "separable": _separable}
     X, labels = generators[kind](np.random.default_rng(seed), **values)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
-    found = np.empty(len(labels), object)
-    found[:] = labels
-    return Data(name, Table(names, tuple(np.ascontiguousarray(X[:, j]) for j in range(X.shape[1]))), found, "class")
+    cells = np.empty(len(labels), object)
+    cells[:] = labels
+    return Data(name, Table(names, tuple(np.ascontiguousarray(X[:, j]) for j in range(X.shape[1]))), cells, "class")
 
 
-def _blobs(rng: Any, rows: int, columns: int, classes: int, spread: float) -> tuple[Any, list[str]]:
-    centres = rng.uniform(-5, 5, (classes, columns))
+def _blobs(rng: np.random.Generator, rows: int, columns: int, classes: int, spread: float) -> tuple[FloatArray, list[str]]:
+    centers = rng.uniform(-5, 5, (classes, columns))
     codes = rng.permutation(np.arange(rows) % classes)
-    return centres[codes] + spread * rng.standard_normal((rows, columns)), [f"blob {code + 1}" for code in codes]
+    return centers[codes] + spread * rng.standard_normal((rows, columns)), [f"blob {code + 1}" for code in codes]
 
 
-def _spirals(rng: Any, rows: int, turns: float, noise: float) -> tuple[Any, list[str]]:
+def _spirals(rng: np.random.Generator, rows: int, turns: float, noise: float) -> tuple[FloatArray, list[str]]:
     codes = rng.permutation(np.arange(rows) % 2)
-    along = np.sqrt(rng.uniform(0.01, 1, rows))  # evenly over the length of an arm
+    along = np.sqrt(rng.uniform(0.01, 1, rows))  # evenly along the arm
     angle = 2 * np.pi * turns * along + np.pi * codes
     X = along[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + noise * rng.standard_normal((rows, 2))
     return X, [("left arm", "right arm")[code] for code in codes]
 
 
-def _xor(rng: Any, rows: int, columns: int, noise: float) -> tuple[Any, list[str]]:
+def _xor(rng: np.random.Generator, rows: int, columns: int, noise: float) -> tuple[FloatArray, list[str]]:
     X = rng.uniform(-1, 1, (rows, columns))
     same = (X[:, 0] > 0) == (X[:, 1] > 0)
     return X + noise * rng.standard_normal((rows, columns)), ["same" if one else "different" for one in same]
 
 
-def _separable(rng: Any, rows: int, columns: int, margin: float) -> tuple[Any, list[str]]:
-    """Rows h u + v: u normal to the hidden plane, v along it, |h| >= margin, and just that for one row of each class."""
+def _separable(rng: np.random.Generator, rows: int, columns: int, margin: float) -> tuple[FloatArray, list[str]]:
+    """Rows h u + v with u normal to the hidden plane, v parallel to it and |h| >= margin, with equality in each class."""
     normal = rng.standard_normal(columns)
     normal /= np.linalg.norm(normal)
     signs = np.where(rng.permutation(np.arange(rows) % 2) == 1, 1.0, -1.0)
@@ -125,9 +126,9 @@ def _separable(rng: Any, rows: int, columns: int, margin: float) -> tuple[Any, l
         heights[np.flatnonzero(signs == sign)[0]] = margin
     across = rng.standard_normal((rows, columns))
     across -= np.outer(across @ normal, normal)
-    across -= np.outer(across @ normal, normal)  # once more, for what rounding left
-    room = np.sqrt(1 - heights**2) * rng.uniform(0, 1, rows) ** (1 / max(1, columns - 1)) * (1 - 1e-12)
-    across *= (room / np.linalg.norm(across, axis=1))[:, None]
+    across -= np.outer(across @ normal, normal)  # again, to remove what rounding left
+    lengths = np.sqrt(1 - heights**2) * rng.uniform(0, 1, rows) ** (1 / max(1, columns - 1)) * (1 - 1e-12)
+    across *= (lengths / np.linalg.norm(across, axis=1))[:, None]
     X = across + np.outer(signs * heights, normal)
     return X, ["above" if sign > 0 else "below" for sign in signs]
 

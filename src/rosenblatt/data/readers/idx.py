@@ -1,6 +1,6 @@
 """The idx files of MNIST: two zero bytes, the type of the values, the number of axes, their lengths, the values (big-endian).
 
-Beside `train-images-idx3-ubyte.gz` the labels are looked for in `train-labels-idx1-ubyte` with any compression or none.
+For `train-images-idx3-ubyte.gz`, the labels are read from `train-labels-idx1-ubyte` in the same folder, compressed or not.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from ..table import Data, DataError
 from .sources import COMPRESSED, Source
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-MOST_BYTES = 1 << 40
-MOST_COLUMNS = 1 << 24
+MAX_BYTES = 1 << 40
+MAX_COLUMNS = 1 << 24
+READ_BYTES = 1 << 22  # at a time
 
 
 def read_idx(source: Source, options: Options) -> Data:
+    """All rows of a file."""
     parts = list(idx_chunks(source, options, 1 << 24))
     features = parts[0].features if len(parts) == 1 else np.concatenate([part.features for part in parts])
     labels = None if parts[0].labels is None else np.concatenate([part.labels for part in parts])
@@ -32,34 +34,32 @@ def idx_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     """Consecutive rows, about `size` bytes at a time."""
     kind, shape = _header(source)
     if len(shape) < 2:
-        raise DataError(
-            source.name, "the file has labels, not rows: give the file of images, and the labels are found beside it"
-        )
+        raise DataError(source.name, "the file holds labels, not images; use the file of images, which finds its labels")
     rows, columns = shape[0], math.prod(shape[1:])
     if not rows or not columns:
-        raise DataError(source.name, "there are no rows")
-    if columns > MOST_COLUMNS:
-        raise DataError(source.name, f"a row has {columns:,} values; the limit is {MOST_COLUMNS:,}")
+        raise DataError(source.name, "the file has no rows")
+    if columns > MAX_COLUMNS:
+        raise DataError(source.name, f"each row has {columns:,} values; the limit is {MAX_COLUMNS:,}")
     labels, note = _labels(source, rows)
     step = max(1, size // (columns * kind.itemsize))
     for start in range(0, rows, step):
         count = min(step, rows - start)
         X = _values(source, kind, count * columns).reshape(count, columns)
         _check(source.name, X, start, options)
-        yield Data(source.name, X, None if labels is None else labels[start : start + count], None, note)
+        yield Data(source.name, X, None if labels is None else labels[start : start + count], None, note, first_row=start)
     if source.read(1):
-        raise DataError(source.name, f"there are bytes after the {rows:,} rows that the file says it has")
+        raise DataError(source.name, f"the file is longer than its {rows:,} rows")
 
 
 def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, ...]]:
     head = _exactly(source, 4)
     if head[:2] != b"\0\0" or head[2] not in TYPES or not head[3]:
-        raise DataError(source.name, "this is no idx file: it does not begin with two zero bytes and a known type")
+        raise DataError(source.name, "not an idx file: it does not start with two zero bytes and a known type")
     kind = np.dtype(TYPES[head[2]])
     lengths = _exactly(source, 4 * head[3])
     shape = tuple(int.from_bytes(lengths[at : at + 4]) for at in range(0, len(lengths), 4))
-    if math.prod(shape) * kind.itemsize > MOST_BYTES:
-        raise DataError(source.name, f"the file says it has {math.prod(shape):,} values, which is too many")
+    if math.prod(shape) * kind.itemsize > MAX_BYTES:
+        raise DataError(source.name, f"the header announces {math.prod(shape):,} values, which is too many")
     return kind, shape
 
 
@@ -68,12 +68,12 @@ def _values(source: Source, kind: np.dtype[Any], count: int) -> Any:
 
 
 def _exactly(source: Source, n: int) -> bytes:
-    """The next n bytes, taken in pieces: a file that says too much costs no more than it has."""
+    """The next n bytes, read in pieces, so that a wrong header does not allocate more than the file holds."""
     parts = []
     while n:
-        part = source.read(min(n, 1 << 22))
+        part = source.read(min(n, READ_BYTES))
         if not part:
-            raise DataError(source.name, "the file is cut off: it has fewer bytes than it says")
+            raise DataError(source.name, "the file is truncated: it is shorter than its header announces")
         parts.append(part)
         n -= len(part)
     return b"".join(parts)
@@ -86,19 +86,19 @@ def _labels(source: Source, rows: int) -> tuple[Any | None, str | None]:
     beside = [path.with_name(wanted + end) for end in (path.suffix, "", *COMPRESSED)] if wanted != stem else []
     found = next((one for one in beside if one.is_file()), None)
     if found is None:
-        return None, f"No labels were found: there is no {wanted} beside it." if beside else None
+        return None, f"No labels found: {wanted} is not in the same folder." if beside else None
     with Source(found) as other:
         kind, shape = _header(other)
         if shape != (rows,):
-            raise DataError(other.name, f"the labels have the shape {shape}, and there are {rows:,} rows")
+            raise DataError(other.name, f"the labels have shape {shape}, but there are {rows:,} rows")
         labels = _values(other, kind, rows)
         if not np.isfinite(labels).all():
-            raise DataError(other.name, f"label {int((~np.isfinite(labels)).argmax()) + 1:,} is not a number")
-        return labels, f"Labels were read from {found.name}."
+            raise DataError(other.name, "the label is not finite", row=int((~np.isfinite(labels)).argmax()) + 1)
+        return labels, f"Labels read from {found.name}."
 
 
 def _check(source: str, X: Any, start: int, options: Options) -> None:
-    fine = np.isfinite(X) | (np.isnan(X) if options.missing == "mean" else False)
-    if not fine.all():
-        row, column = (int(at[0]) for at in np.nonzero(~fine))
-        raise DataError(source, f"the value in row {start + row + 1:,}, column {column + 1:,} is {X[row, column]}")
+    valid = np.isfinite(X) | (np.isnan(X) if options.missing == "mean" else False)
+    if not valid.all():
+        row, column = (int(at[0]) for at in np.nonzero(~valid))
+        raise DataError(source, f"the value is {X[row, column]}", column=column + 1, row=start + row + 1)

@@ -1,132 +1,267 @@
-"""What the columns of a table are, from its first rows and what a person said: names, the labels, numbers or text.
+"""The role of each column of a table: header, label, numeric or text, by the first rows and the user's options.
 
-Header    The first row is names where it holds one that was said; where some columns hold numbers below it and it has none in
-          half of them or more; or, where no column holds numbers, where it holds a usual name of a label, or something new
-          over a column whose values recur.
-Labels    The column that was said; else one with a usual name, y beside x and others being a coordinate; else the last, else
-          the first, if it looks like labels: text or whole numbers of which few are distinct and some recur.
-Kinds     A column is numbers where all its cells are; text where most are not. In between, a cell is an error.
+Header    The first row is a header if it contains a column name given in the options; if some columns hold numbers below it and
+          at least half of them do not in the first row; or, if no column holds numbers, if it contains a usual name of a label
+          or a new value above a column whose values recur.
+Label     The column given by the user; else one with a usual name, except y next to x and other columns, which is a coordinate;
+          else the last, else the first column, if it looks like labels: text or integers with few distinct values.
+Types     A column is numeric if at least half of its cells are numbers; other cells are then errors. Else it is text.
+
+Delimited files are described by `Layout`. Formats with typed cells (JSON lines, Parquet, Arrow) are described by `TypedLayout`:
+the same rules, applied to the first 1,000 rows, so that reading in chunks gives the same result.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from enum import IntEnum
+from typing import cast
 
 import numpy as np
 
+from ...array_types import Array
 from ...reporting.text import quoted_list
 from ..read_options import Options
-from ..table import NOT_FINITE, Data, DataError, Table, number
-from .cells import MISSING
+from ..table import Data, DataError, Table
+from .cells import MISSING, NON_FINITE, parse_number
 
-NUMBER, TEXT, FREE, LEFT_OUT = 0, 1, 2, 3  # FREE: text where nothing counts as missing
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
-LISTED = 6
+MAX_COLUMNS_LISTED = 6
+TYPED_SAMPLE_ROWS = 1_000
+MAX_LABEL_CHARS = 100
+# Command-line options that errors refer to.
+LABEL_OPTION, MISSING_OPTION = "--label", "--missing mean"
+MISSING_ADVICE = "use --missing mean to fill it with the mean of the column, or --ignore to leave the column out"
 
 Cells = Sequence[Sequence[bytes]]
 
 
+class Kind(IntEnum):
+    """How the cells of a column are read."""
+
+    NUMBER = 0
+    TEXT = 1
+    FREE_TEXT = 2  # text in which no cell counts as missing
+    UNUSED = 3
+
+
+# --- Column names
+
+
+def find_column(source: str, names: Sequence[str], key: str, role: str) -> int:
+    """A column by its name or its position, from 0 or, if negative, from the end."""
+    if key in names:
+        return names.index(key)
+    try:
+        position = int(key)
+    except ValueError:
+        position = len(names)
+    if not -len(names) <= position < len(names):
+        sentence = f"there is no column {key!r} {role}; columns: {_listed(names)}"
+        raise DataError(source, sentence, headers=names)
+    return position % len(names)
+
+
+def _find_columns(source: str, names: Sequence[str], keys: Iterable[str], role: str, options: Options) -> set[int]:
+    """Columns by name or position; if the file is read for a model, names that are absent are skipped."""
+    return {find_column(source, names, key, role) for key in keys if options.required is None or key in names}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_COLUMNS_LISTED:,} more" if len(names) > MAX_COLUMNS_LISTED else ""
+    return ", ".join(names[:MAX_COLUMNS_LISTED]) + more
+
+
+def _missing_columns(source: str, absent: Sequence[str], names: Sequence[str]) -> DataError:
+    plural = "s" if len(absent) > 1 else ""
+    return DataError(source, f"missing column{plural} required by the model: {_listed(absent)} (columns: {_listed(names)})")
+
+
+def check_names(source: str, names: Sequence[str], line: int | None = None) -> None:
+    """Raise DataError if two columns have the same name."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataError(source, f"two columns are named {name!r}; rename one", line)
+        seen.add(name)
+
+
+# --- Labels
+
+
+def named_label(names: Sequence[str], columns: Sequence[int]) -> int | None:
+    """The column with a usual name of labels; y next to x and a third column is a coordinate.
+
+    >>> named_label(["x", "y"], [0, 1]), named_label(["x", "y", "color"], [0, 1, 2]), named_label(["y", "a", "b"], [0, 1, 2])
+    (1, None, 0)
+    """
+    folded = {c: names[c].casefold() for c in columns}
+    coordinate = "y" if len(folded) > 2 and "x" in folded.values() else None
+    usual = [c for c, name in folded.items() if name in LABEL_NAMES and name != coordinate]
+    return min(usual, key=lambda c: LABEL_NAMES.index(folded[c]), default=None)
+
+
+def _is_label_name(name: str) -> bool:
+    return name.casefold() in LABEL_NAMES
+
+
+def few_distinct(distinct: int, rows: int, numbers: bool) -> bool:
+    """Whether the number of distinct cells among the first rows is small enough for classes; numbers may be counts instead."""
+    limit = min(50, rows // 4) if numbers else max(20, rows // 10)
+    return distinct <= max(2, min(limit, rows // 2))
+
+
+def looks_like_labels(cells: Array) -> bool:
+    """Whether the first cells of a typed column could be classes: none missing, few distinct, integers if numeric."""
+    if not len(cells):
+        return False
+    numbers = cells.dtype.kind == "f"
+    if numbers and not (np.isfinite(cells).all() and (cells == np.round(cells)).all()):
+        return False
+    if not numbers and any(cell is None or len(cell) > MAX_LABEL_CHARS for cell in cells):
+        return False
+    return few_distinct(len(set(cells.tolist())), len(cells), numbers)
+
+
+def _cells_look_like_labels(cells: Sequence[bytes]) -> bool:
+    distinct = set(cells)
+    if any(cell in MISSING for cell in distinct):
+        return False
+    numbers = all(map(is_number, distinct))
+    if numbers and not all(float(cell).is_integer() for cell in distinct):
+        return False
+    return few_distinct(len(distinct), len(cells), numbers)
+
+
+def _find_label(
+    source: str, names: Sequence[str], key: str | None, ignored: set[int], looks_like: Callable[[int], bool]
+) -> tuple[int, str]:
+    """The label column and how it was found."""
+    if key is not None:
+        label = find_column(source, names, key, "of labels")
+        if label in ignored:
+            raise DataError(source, f"the label column {names[label]!r} cannot be ignored")
+        return label, "as given"
+    columns = [c for c in range(len(names)) if c not in ignored]
+    named = named_label(names, columns)
+    if named is not None:
+        return named, "by its name; change with --label"
+    for c, place in ((columns[-1], "last"), (columns[0], "first")) if len(columns) > 1 else ():
+        if looks_like(c):
+            return c, f"the {place} column; change with --label"
+    advice = f"use --label with its name or its position from 0 (columns: {quoted_list(names)})"
+    raise DataError(source, "cannot tell which column is the label", headers=names, option=LABEL_OPTION, advice=advice)
+
+
+def _find_optional_label(source: str, names: Sequence[str], options: Options) -> int | None:
+    """The label column of a file that is read for a model, if there is one."""
+    required = options.required or ()
+    if options.label is None:
+        return next((c for c, name in enumerate(names) if _is_label_name(name) and name not in required), None)
+    with contextlib.suppress(DataError):
+        label = find_column(source, names, options.label, "of labels")
+        return None if names[label] in required else label
+    return None
+
+
+# --- Delimited files
+
+
 @dataclass(frozen=True)
 class Layout:
+    """The columns of a delimited file."""
+
     header: bool
     names: tuple[str, ...]  # of all columns of the file
-    kinds: tuple[int, ...]
+    kinds: tuple[Kind, ...]
     features: tuple[int, ...]  # the columns of the table, in its order
     label: int | None
-    note: str | None
-    text: tuple[str, ...] = ()  # columns that were said to be text, by name
-    categorical: tuple[str, ...] = ()  # or names
+    note: str | None  # how the label and the header were found, for the user
+    text: tuple[str, ...] = ()  # names of the columns declared as text
+    categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
 
     def place(self, column: int) -> str:
-        """What messages call a column, after the word column."""
+        """A column in messages, after the word column."""
         return self.names[column].removeprefix("column ")
 
 
 def lay_out(source: str, rows: Cells, options: Options) -> Layout:
-    """`rows` are the first of a file, at least one, all of one length."""
-    below = [_counts([row[c] for row in rows[1:]]) for c in range(len(rows[0]))]
+    """The layout of a file with these first rows, at least one, all of the same length."""
+    below = [_count_numbers([row[c] for row in rows[1:]]) for c in range(len(rows[0]))]
     header = _has_header(rows, below, options) if options.header is None else options.header
     body = rows[1:] if header else rows
     if not body:
-        raise DataError(source, "there are no rows in it, only names")
-    names = _names(source, rows[0] if header else None, len(rows[0]))
-    left_out = {find_column(source, names, said, "to ignore") for said in options.ignore}
+        raise DataError(source, "the file has a header but no rows")
+    names = _column_names(source, rows[0] if header else None, len(rows[0]))
+    ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
     if len(names) > 2 and not any(row[-1] for row in rows):  # every line ends with a delimiter
-        left_out.add(len(names) - 1)
-    free = {find_column(source, names, said, "of text") for said in options.text if _there(names, said, options)}
-    fixed = {find_column(source, names, said, "of categories") for said in options.categorical if _there(names, said, options)}
-    notes = []
+        ignored.add(len(names) - 1)
+    free = _find_columns(source, names, options.text, "of text", options)
+    categorical = _find_columns(source, names, options.categorical, "of categories", options)
+    notes: list[str] = []
     label: int | None
-    if options.wanted is None and options.label is None and len(names) - len(left_out) == options.width:
-        label, features = None, [c for c in range(len(names)) if c not in left_out]
-    elif options.wanted is None:
-        label, why = _label(source, names, body, options.label, left_out)
-        if label in left_out:
-            raise DataError(source, f"the column of labels, {names[label]!r}, cannot be ignored")
-        features = [c for c in range(len(names)) if c != label and c not in left_out]
-        if not features:
-            raise DataError(source, "there is no column beside the labels")
-        notes.append(why)
+    if options.required is not None:
+        label = _find_optional_label(source, names, options)
+        names, features = _required_columns(source, names, options.required, label, header)
+    elif options.label is None and len(names) - len(ignored) == options.required_width:
+        label, features = None, [c for c in range(len(names)) if c not in ignored]
     else:
-        label = _label_of_wanted(source, names, options)
-        names, features = _wanted(source, names, options.wanted, label, header)
-    kinds, used = [], {label, *features}
-    for c in range(len(names)):
-        if c not in used:
-            kinds.append(LEFT_OUT)
-        elif c in free:
-            kinds.append(FREE)
-        else:
-            known, numbers = below[c] if header else map(sum, zip(below[c], _counts(rows[0][c : c + 1]), strict=True))
-            # Labels stay as they are written: 01 is not 1.
-            kinds.append(TEXT if c == label or c in fixed or 2 * numbers < known else NUMBER)
+        label, how = _find_label(
+            source, names, options.label, ignored, lambda c: _cells_look_like_labels([row[c] for row in body])
+        )
+        features = [c for c in range(len(names)) if c != label and c not in ignored]
+        if not features:
+            raise DataError(source, "there is no column besides the label")
+        notes.append(f"label column: {names[label]} ({how})")
     if options.header is None:
-        notes.append("the first line is names" if header else "there is no line of names")
-    text, categorical = (tuple(names[c] for c in sorted(said)) for said in (free, fixed))
-    return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None, text, categorical)
+        notes.append("header found" if header else "no header found")
+    kinds = tuple(
+        _kind(c, names[c], {label, *features}, label, free, categorical, [row[c] for row in body], options)
+        for c in range(len(names))
+    )
+    declared = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
+    return Layout(header, names, kinds, tuple(features), label, "; ".join(notes) or None, *declared)
 
 
-def find_column(source: str, names: Sequence[str], said: str, what: str) -> int:
-    """A column by its name, or by its position from 0, or from the end where it is negative."""
-    if said in names:
-        return names.index(said)
-    try:
-        position = int(said)
-    except ValueError:
-        position = len(names)
-    if not -len(names) <= position < len(names):
-        shown = ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
-        raise DataError(source, f"there is no column {said!r} {what}; the columns are {shown}", headers=names)
-    return position % len(names)
-
-
-def _there(names: Sequence[str], said: str, options: Options) -> bool:
-    """What a model knows of the column of its labels may be said of files without labels."""
-    return options.wanted is None or said in names
+def _kind(
+    c: int,
+    name: str,
+    used: set[int | None],
+    label: int | None,
+    free: set[int],
+    categorical: set[int],
+    cells: Sequence[bytes],
+    options: Options,
+) -> Kind:
+    if c not in used:
+        return Kind.UNUSED
+    if c in free:
+        return Kind.FREE_TEXT
+    if c == label or c in categorical:  # labels stay as written: 01 is not 1
+        return Kind.TEXT
+    known, numbers = _count_numbers(cells)
+    return Kind.NUMBER if name in options.numeric or 2 * numbers >= known else Kind.TEXT
 
 
 def is_number(cell: bytes) -> bool:
-    return number(cell) is not None
+    return parse_number(cell) is not None
 
 
-def _counts(cells: Sequence[bytes]) -> tuple[int, int]:
-    """How many cells are not missing, and how many of those are meant as numbers."""
+def _count_numbers(cells: Sequence[bytes]) -> tuple[int, int]:
+    """The number of cells that are not missing, and how many of them are numbers, including nan and inf."""
     known = [cell for cell in cells if cell not in MISSING]
-    return len(known), sum(is_number(cell) or NOT_FINITE.fullmatch(cell) is not None for cell in known)
+    return len(known), sum(is_number(cell) or NON_FINITE.fullmatch(cell) is not None for cell in known)
 
 
 def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> bool:
     first, body = rows[0], rows[1:]
-    if not body:
-        return False
     names = {cell.decode("utf-8", "replace") for cell in first}
-    said = {options.label or "", *options.ignore, *options.text, *options.categorical}
-    if any(name in names and not is_number(name.encode()) for name in said if name):
+    given = {options.label or "", *options.ignore, *options.text, *options.categorical}
+    if any(name in names and not is_number(name.encode()) for name in given if name):
         return True
-    if options.wanted is not None and names >= set(options.wanted):
+    if options.required is not None and names >= set(options.required):
         return True
     numeric = [c for c, (known, numbers) in enumerate(below) if 0 < known == numbers]
     if numeric:
@@ -134,218 +269,103 @@ def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> 
         return 2 * named >= len(numeric)
     if any(cell in MISSING or is_number(cell) for cell in first) or len(set(first)) < len(first):
         return False
-    if any(_named(cell) for cell in first):
+    if any(map(_is_label_name, names)):
         return True
     columns = ({row[c] for row in body} for c in range(len(first)))
-    return any(len(values) <= len(body) // 2 and name not in values for name, values in zip(first, columns, strict=True))
+    return bool(body) and any(
+        len(values) <= len(body) // 2 and name not in values for name, values in zip(first, columns, strict=True)
+    )
 
 
-def _named(cell: bytes) -> bool:
-    """Whether it is a usual name of labels."""
-    return cell.decode("utf-8", "replace").casefold() in LABEL_NAMES
-
-
-def _names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:
+def _column_names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:
     if first is None:
         return tuple(f"column {c}" for c in range(width))
     names = tuple(cell.decode("utf-8", "replace") or f"column {c}" for c, cell in enumerate(first))
-    if len(set(names)) < width:
-        twice = next(name for c, name in enumerate(names) if name in names[:c])
-        raise DataError(source, f"two columns are named {twice!r}: rename one", 1)
+    check_names(source, names, line=1)
     return names
 
 
-def _label(source: str, names: Sequence[str], body: Cells, said: str | None, left_out: set[int]) -> tuple[int, str]:
-    if said is not None:
-        found = find_column(source, names, said, "of labels")
-        return found, f"labels: {names[found]}, as said"
-    free = [c for c in range(len(names)) if c not in left_out]
-    usual = usual_label(names, free)
-    if usual is not None:
-        return usual, f"labels: {names[usual]}, by its name"
-    for which in (-1, 0):
-        if len(free) > 1 and _like_labels([row[free[which]] for row in body]):
-            found = free[which]
-            return found, f"labels: {names[found]}, the {'first' if which == 0 else 'last'} column, which looks like labels"
-    sentence = "it is not clear which column is the labels: say --label NAME (or its position, from 0)"
-    raise DataError(source, sentence, headers=names)
-
-
-def usual_label(names: Sequence[str], columns: Sequence[int]) -> int | None:
-    """The one of the columns that has a usual name of labels. Beside an x, y is the other coordinate, if there is more.
-
-    >>> usual_label(["x", "y"], [0, 1]), usual_label(["x", "y", "colour"], [0, 1, 2]), usual_label(["y", "a", "b"], [0, 1, 2])
-    (1, None, 0)
-    """
-    called = {c: names[c].casefold() for c in columns}
-    coordinate = "y" if len(called) > 2 and "x" in called.values() else None
-    usual = [c for c, name in called.items() if name in LABEL_NAMES and name != coordinate]
-    return min(usual, key=lambda c: LABEL_NAMES.index(called[c]), default=None)
-
-
-def _like_labels(cells: Sequence[bytes]) -> bool:
-    distinct = set(cells)
-    if any(cell in MISSING for cell in distinct):
-        return False
-    numbers = all(map(is_number, distinct))
-    if numbers and not all(float(cell).is_integer() for cell in distinct):
-        return False
-    return few_enough(len(distinct), len(cells), numbers)
-
-
-def few_enough(distinct: int, rows: int, numbers: bool) -> bool:
-    """Whether so many different cells among the first rows could be classes: some recur, and numbers may be counts instead."""
-    most = min(50, rows // 4) if numbers else max(20, rows // 10)
-    return distinct <= max(2, min(most, rows // 2))
-
-
-def _label_of_wanted(source: str, names: Sequence[str], options: Options) -> int | None:
-    """Labels are welcome in a file for a model, but need not be there."""
-    wanted = set(options.wanted or ())
-    if options.label is not None:
-        try:
-            found = find_column(source, names, options.label, "of labels")
-        except DataError:
-            return None
-        return None if names[found] in wanted else found
-    return next((c for c, name in enumerate(names) if name.casefold() in LABEL_NAMES and name not in wanted), None)
-
-
-def _wanted(
-    source: str, names: tuple[str, ...], wanted: tuple[str, ...], label: int | None, header: bool
+def _required_columns(
+    source: str, names: tuple[str, ...], required: tuple[str, ...], label: int | None, header: bool
 ) -> tuple[tuple[str, ...], list[int]]:
-    """The names of the columns and where the wanted ones are; in a file without names, by their number."""
-    where = {name: c for c, name in enumerate(names)}
-    absent = [name for name in wanted if name not in where]
+    """The names of the columns and the positions of the required ones; without a header, they are taken in order."""
+    position = {name: c for c, name in enumerate(names)}
+    absent = [name for name in required if name not in position]
     if not absent:
-        return names, [where[name] for name in wanted]
+        return names, [position[name] for name in required]
     rest = [c for c in range(len(names)) if c != label]
-    if not header and len(rest) == len(wanted):
-        renamed = dict(zip(rest, wanted, strict=True))
+    if not header and len(rest) == len(required):
+        renamed = dict(zip(rest, required, strict=True))
         return tuple(renamed.get(c, name) for c, name in enumerate(names)), rest
     if not header:
-        raise DataError(source, f"the model reads {len(wanted):,} columns, but there are {len(names):,}, without names")
-    shown = ", ".join(absent[:LISTED]) + (f" and {len(absent) - LISTED:,} more" if len(absent) > LISTED else "")
-    raise DataError(source, f"the model reads columns that are not there: {shown}")
+        raise DataError(source, f"the model requires {len(required):,} columns; the file has {len(names):,} and no header")
+    raise _missing_columns(source, absent, names)
 
 
-# --- Which column of a table is what, where columns have names and cells have types: JSON lines, Parquet and Arrow.
-#
-# The rules are those of `layout.py` for delimited files. What a column is like is judged by its first 1,000 rows, so that a
-# file that is read in chunks is read the same way.
-
-SAMPLE = 1_000  # rows
+# --- Files with typed cells
 
 
 @dataclass(frozen=True)
 class TypedLayout:
-    """Where a table's labels and features are, as indices into its columns."""
+    """The columns of a file with typed cells; label and features are positions among all columns."""
 
     label: int | None
     features: tuple[int, ...]
     names: tuple[str, ...]  # of the features
     label_name: str | None
     headers: tuple[str, ...]  # of all columns
-    written: frozenset[int]  # columns that are text or names whatever their cells look like
-    text: tuple[str, ...] = ()  # those that were said to be text, by name
-    categorical: tuple[str, ...] = ()  # or names
+    as_strings: frozenset[int]  # columns of text or categories, whose numbers are read as strings
+    text: tuple[str, ...] = ()  # names of the columns declared as text
+    categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
 
 
-def lay_out_typed(source: str, names: Sequence[str], options: Options, sample: Callable[[int], Any]) -> TypedLayout:
-    """Which columns are the labels and the features; `sample(i)` gives the first cells of column i."""
+def lay_out_typed(source: str, names: Sequence[str], options: Options, sample: Callable[[int], Array]) -> TypedLayout:
+    """The layout of a file with these columns; `sample(c)` returns the first cells of column c."""
     check_names(source, names)
-    if options.wanted is not None:
-        return _as_wanted(source, names, options)
+    if options.required is not None:
+        return _lay_out_required(source, names, options.required, options)
     ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
-    unlabelled = options.label is None and len(names) - len(ignored) == options.width
-    label = None if unlabelled else _typed_label(source, names, options, ignored, sample)
-    features = tuple(i for i in range(len(names)) if i != label and i not in ignored)
+    label: int | None = None
+    if options.label is not None or len(names) - len(ignored) != options.required_width:
+        label, _ = _find_label(source, names, options.label, ignored, lambda c: looks_like_labels(sample(c)))
+    features = tuple(c for c in range(len(names)) if c != label and c not in ignored)
     if not features:
-        raise DataError(source, "there is no column besides the labels")
+        raise DataError(source, "there is no column besides the label")
     text = {find_column(source, names, key, "of text") for key in options.text}
-    fixed = {find_column(source, names, key, "of categories") for key in options.categorical}
-    said = (tuple(names[i] for i in sorted(which)) for which in (text, fixed))
-    return TypedLayout(
-        label,
-        features,
-        tuple(names[i] for i in features),
-        None if label is None else names[label],
-        tuple(names),
-        frozenset(text | fixed),
-        *said,
-    )
+    categorical = {find_column(source, names, key, "of categories") for key in options.categorical}
+    declared = (tuple(names[c] for c in sorted(columns)) for columns in (text, categorical))
+    label_name = None if label is None else names[label]
+    feature_names = tuple(names[c] for c in features)
+    return TypedLayout(label, features, feature_names, label_name, tuple(names), frozenset(text | categorical), *declared)
 
 
-def check_names(source: str, names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for at, name in enumerate(names, 1):
-        if name in seen:
-            raise DataError(source, f"two columns are called {name!r}", column=at)
-        seen.add(name)
-
-
-def looks_like_labels(cells: Any) -> bool:
-    """Whether the first cells of a column could be classes: none missing, few different ones, whole if they are numbers."""
-    if not len(cells):
-        return False
-    numbers = cells.dtype.kind == "f"
-    if numbers and not (np.isfinite(cells).all() and (cells == np.round(cells)).all()):
-        return False
-    if not numbers and any(cell is None or len(cell) > 100 for cell in cells):
-        return False
-    return few_enough(len(set(cells.tolist())), len(cells), numbers)
-
-
-def _typed_label(source: str, names: Sequence[str], options: Options, ignored: set[int], sample: Callable[[int], Any]) -> int:
-    if options.label is not None:
-        label = find_column(source, names, options.label, "of labels")
-        if label in ignored:
-            raise DataError(source, f"the column of labels, {names[label]!r}, cannot be ignored")
-        return label
-    left = [i for i in range(len(names)) if i not in ignored]
-    usual = usual_label(names, left)
-    if usual is not None:
-        return usual
-    for i in (left[-1], left[0]) if len(left) > 1 else ():
-        if looks_like_labels(sample(i)):
-            return i
-    sentence = f"which column has the labels cannot be told: say it with --label; there are {quoted_list(names)}"
-    raise DataError(source, sentence, headers=names)
-
-
-def _as_wanted(source: str, names: Sequence[str], options: Options) -> TypedLayout:
-    """The columns that a model reads, in its order; the labels where they are there."""
-    wanted, label = options.wanted or (), None
-    places = {name: i for i, name in enumerate(names)}
-    if options.label is not None:
-        with contextlib.suppress(DataError):
-            label = find_column(source, names, options.label, "of labels")
-    else:
-        label = next((i for i, name in enumerate(names) if name.casefold() in LABEL_NAMES and name not in wanted), None)
-    absent = [name for name in wanted if name not in places]
+def _lay_out_required(source: str, names: Sequence[str], required: tuple[str, ...], options: Options) -> TypedLayout:
+    """The columns of a model, in its order, and the label if there is one."""
+    label = _find_optional_label(source, names, options)
+    position = {name: c for c, name in enumerate(names)}
+    absent = [name for name in required if name not in position]
     if absent:
-        raise DataError(source, f"there is no column {absent[0]!r}, which the model reads; there are {quoted_list(names)}")
-    features = tuple(places[name] for name in wanted)
-    if label in features:
-        label = None
-    forced = {*options.text, *options.categorical}
-    written = frozenset(i for i, name in zip(features, wanted, strict=True) if name in forced)
-    return TypedLayout(label, features, tuple(wanted), None if label is None else names[label], tuple(names), written)
+        raise _missing_columns(source, absent, names)
+    features = tuple(position[name] for name in required)
+    declared = {*options.text, *options.categorical}
+    as_strings = frozenset(c for c, name in zip(features, required, strict=True) if name in declared)
+    return TypedLayout(label, features, required, None if label is None else names[label], tuple(names), as_strings)
 
 
 def missing_cell(source: str, name: str, line: int | None, row: int | None = None, *, label: bool = False) -> DataError:
-    where = "" if row is None else f" in row {row:,}"
+    """The error for a missing cell of a column."""
     if label:
-        return DataError(source, f"there is no label{where}", line, name)
-    return DataError(source, f"there is no value{where}: leave the column out, or fill it with --missing mean", line, name)
+        return DataError(source, "the label is missing", line, name, row=row)
+    return DataError(source, "the value is missing", line, name, row=row, option=MISSING_OPTION, advice=MISSING_ADVICE)
 
 
-def joined(parts: list[Data]) -> Data:
-    """Chunks of one table, one below the other."""
-    if len(parts) == 1:
-        return parts[0]
-    head = parts[0]
-    tables = [cast(Table, part.features) for part in parts]
+def join_chunks(chunks: list[Data]) -> Data:
+    """Chunks of one table as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    head = chunks[0]
+    tables = [cast(Table, chunk.features) for chunk in chunks]
     columns = tuple(np.concatenate([table.columns[j] for table in tables]) for j in range(len(tables[0].names)))
-    labels = None if head.labels is None else np.concatenate([part.labels for part in parts])
-    return replace(head, features=Table(tables[0].names, columns), labels=labels)
+    labels = None if head.labels is None else np.concatenate([chunk.labels for chunk in chunks])
+    lines = None if head.lines is None else [line for chunk in chunks for line in chunk.lines or ()]
+    return replace(head, features=Table(tables[0].names, columns), labels=labels, lines=lines)

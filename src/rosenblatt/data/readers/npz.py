@@ -1,7 +1,7 @@
 """NumPy's .npz archives: X and y; or y and the data, indices, indptr and shape of a CSR or CSC matrix.
 
-The names of the arrays may have X_ before them, as scipy.sparse.save_npz writes none.
-Nothing is unpickled. What the archive says about its sizes is looked at before anything is made of it.
+The names of the parts may start with X_; scipy.sparse.save_npz writes them without. Nothing is unpickled, and the sizes that an
+archive announces are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -19,13 +19,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..csr import CSRMatrix, row_pointers
 from ..read_options import Options
-from ..table import Data, DataError, Sparse
+from ..table import Data, DataError
 from .sources import Source
 
-MOST_BYTES = 1 << 34  # of all arrays together
-MOST_MEMBERS = 64
-LARGEST_COLUMN = (1 << 31) - 1
+MAX_BYTES = 1 << 34  # of all arrays together
+MAX_MEMBERS = 64
+MAX_COLUMNS = (1 << 31) - 1
+MAX_HEADER_BYTES = 10_000
+READ_BYTES = 1 << 22  # at a time
+MAX_NAMES_LISTED = 10
+# Exceptions that zipfile and NumPy raise for damaged archives.
 FAULTS = (
     ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError,
     NotImplementedError, RuntimeError, AttributeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError, struct.error,
@@ -33,20 +38,20 @@ FAULTS = (
 
 
 def read_npz(source: Source, options: Options) -> Data:
-    """All rows."""
+    """All rows of an archive."""
     arrays = _arrays(source)
     labels = _labels(source.name, arrays.pop("y", None))
     features = _features(source.name, arrays)
     rows = features.shape[0]
     if not rows or not features.shape[1]:
-        raise DataError(source.name, "there are no rows" if not rows else "there are no columns")
+        raise DataError(source.name, "the file has no rows" if not rows else "the file has no columns")
     _check_labels(source.name, labels, rows)
     _check_values(source.name, features, options)
     return Data(source.name, features, labels)
 
 
 def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
-    """Consecutive rows, about `size` bytes at a time. A dense X in C order goes by; anything else is held in memory."""
+    """Consecutive rows, about `size` bytes at a time. A dense X in C order is streamed; everything else is held in memory."""
     if _on_disk(source):
         with _archive(source) as archive:
             stream = _Stream.of(archive)
@@ -55,34 +60,26 @@ def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
                 return
     data = read_npz(source, options)
     features: Any = data.features
-    held = features.values.nbytes + features.indices.nbytes if isinstance(features, Sparse) else features.nbytes
+    held = features.values.nbytes + features.indices.nbytes if isinstance(features, CSRMatrix) else features.nbytes
     step = max(1, size * data.n_rows // max(1, held))
     for start in range(0, data.n_rows, step):
         stop = min(start + step, data.n_rows)
         labels = None if data.labels is None else data.labels[start:stop]
-        yield Data(data.source, _slice(features, start, stop), labels)
-
-
-def _slice(features: Any, start: int, stop: int) -> Any:
-    if not isinstance(features, Sparse):
-        return features[start:stop]
-    low, high = features.indptr[start], features.indptr[stop]
-    return Sparse(
-        features.values[low:high], features.indices[low:high], features.indptr[start : stop + 1] - low, features.width
-    )
+        rows = features.slice(start, stop) if isinstance(features, CSRMatrix) else features[start:stop]
+        yield Data(data.source, rows, labels, first_row=start)
 
 
 def _arrays(source: Source) -> dict[str, Any]:
-    """The arrays by name, without X_ before it."""
+    """The arrays by name, without the prefix X_."""
     with _archive(source) as archive:
         members = archive.infolist()
-        if sum(member.file_size for member in members) > MOST_BYTES:
-            raise DataError(source.name, f"the arrays would take more than {MOST_BYTES >> 30} GB")
+        if sum(member.file_size for member in members) > MAX_BYTES:
+            raise DataError(source.name, f"the arrays would take more than {MAX_BYTES >> 30} GB")
         arrays = {}
         for member in members:
             name = member.filename.removesuffix(".npy").removeprefix("X_")
             if name in arrays:
-                raise DataError(source.name, f"there are two arrays {name!r:.60}")
+                raise DataError(source.name, f"the archive has two arrays {name!r:.60}")
             arrays[name] = _array(archive, member)
         return arrays
 
@@ -93,26 +90,26 @@ def _on_disk(source: Source) -> bool:
 
 @contextlib.contextmanager
 def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
-    """The archive; whatever is wrong with it is one sentence."""
+    """The opened archive; damage raises DataError."""
     try:
         with (
             Path(source.path).open("rb") if _on_disk(source) else io.BytesIO(_bounded(source)) as raw,
             zipfile.ZipFile(raw) as archive,
         ):
-            if len(archive.namelist()) > MOST_MEMBERS:
-                raise DataError(
-                    source.name, f"the archive has {len(archive.namelist()):,} members; the limit is {MOST_MEMBERS}"
-                )
+            if len(archive.namelist()) > MAX_MEMBERS:
+                raise DataError(source.name, f"the archive has {len(archive.namelist()):,} members; the limit is {MAX_MEMBERS}")
             yield archive
     except DataError:
         raise
     except FAULTS as fault:
         sentence = " ".join(str(fault).split())[:200]
-        raise DataError(source.name, f"the file is damaged or no .npz archive: {sentence or type(fault).__name__}") from None
+        raise DataError(
+            source.name, f"the file is damaged or not an .npz archive: {sentence or type(fault).__name__}"
+        ) from None
 
 
 class _Stream(NamedTuple):
-    """A dense X in C order and its labels, which need not be held together."""
+    """A dense X in C order and its labels, read row by row."""
 
     X: zipfile.ZipInfo
     y: zipfile.ZipInfo | None
@@ -137,52 +134,52 @@ class _Stream(NamedTuple):
                 count = min(step, rows - start)
                 values = raw.read(count * columns * dtype.itemsize)
                 if len(values) != count * columns * dtype.itemsize:
-                    raise ValueError("X.npy has not as many values as it says")
+                    raise ValueError("X.npy has fewer values than its header announces")
                 X = np.ascontiguousarray(np.frombuffer(values, dtype).reshape(count, columns), dtype=np.float64)
                 _check_values(source, X, options, start)
-                yield Data(source, X, None if labels is None else labels[start : start + count])
+                yield Data(source, X, None if labels is None else labels[start : start + count], first_row=start)
             if raw.read(1):
-                raise ValueError("X.npy has more values than it says")
+                raise ValueError("X.npy has more values than its header announces")
 
 
 def _bounded(source: Source) -> bytes:
     raw = b"".join(_pieces(source))
-    if len(raw) > MOST_BYTES:
-        raise DataError(source.name, f"the archive takes more than {MOST_BYTES >> 30} GB")
+    if len(raw) > MAX_BYTES:
+        raise DataError(source.name, f"the archive takes more than {MAX_BYTES >> 30} GB")
     return raw
 
 
 def _pieces(source: Source) -> Iterator[bytes]:
     taken = 0
-    while taken <= MOST_BYTES and (piece := source.read(1 << 22)):
+    while taken <= MAX_BYTES and (piece := source.read(READ_BYTES)):
         taken += len(piece)
         yield piece
 
 
 def _header(raw: Any, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, whether in Fortran order, and type of a .npy member; they may not promise more than the member has."""
+    """Shape, whether in Fortran order, and dtype of a .npy member, checked against the size of the member."""
     version = np.lib.format.read_magic(raw)
     if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"{member.filename} is of a version that is not known")
+        raise ValueError(f"{member.filename} has an unknown version")
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read_header(raw, max_header_size=10_000)
+    shape, fortran, dtype = read_header(raw, max_header_size=MAX_HEADER_BYTES)
     if dtype.hasobject or dtype.kind not in "biufSU":
         raise ValueError(f"{member.filename} holds {dtype}, not numbers or text")
     if not all(type(length) is int and length >= 0 for length in shape):
-        raise ValueError(f"{member.filename} has a shape that is none")
+        raise ValueError(f"{member.filename} has an invalid shape")
     count: int = math.prod(shape)
     if count * max(1, dtype.itemsize) > member.file_size:
-        raise ValueError(f"{member.filename} says that it has more values than there are")
+        raise ValueError(f"{member.filename} announces more values than it has")
     return shape, fortran, dtype
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     with archive.open(member) as raw:
         shape, fortran, dtype = _header(raw, member)
-        count = int(np.prod(shape, dtype=np.int64))  # which fits: the header was checked
+        count = int(np.prod(shape, dtype=np.int64))  # cannot overflow: the header was checked
         values = raw.read(count * dtype.itemsize)
-        if len(values) != count * dtype.itemsize or raw.read(1):  # to the end, where the checksum is looked at
-            raise ValueError(f"{member.filename} has not as many values as it says")
+        if len(values) != count * dtype.itemsize or raw.read(1):  # reading to the end verifies the checksum
+            raise ValueError(f"{member.filename} does not have as many values as its header announces")
     array = np.frombuffer(values, dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
@@ -193,7 +190,7 @@ def _labels(source: str, y: Any) -> Any | None:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise DataError(source, f"y has {y.ndim} dimensions: labels are a list")
+        raise DataError(source, f"y must have one dimension, got {y.ndim}")
     if y.dtype.kind in "SU":
         try:
             texts = np.char.decode(y, "utf-8") if y.dtype.kind == "S" else y
@@ -201,16 +198,16 @@ def _labels(source: str, y: Any) -> Any | None:
             found[:] = texts.tolist()
             "".join(found).encode()
         except (UnicodeError, ValueError):
-            raise DataError(source, "y has labels that are not text") from None
+            raise DataError(source, "y has labels that are not valid text") from None
         return found
     if y.dtype.kind in "iu" and len(y) and max(abs(int(y.min())), abs(int(y.max()))) >= 2**53:
-        found = np.empty(len(y), object)  # floats would make one of two neighbours
+        found = np.empty(len(y), object)  # floats could not tell neighbors apart
         found[:] = [str(label) for label in y.tolist()]
         return found
     with np.errstate(over="ignore"):
         labels = y.astype(np.float64)
     if not np.isfinite(labels).all():
-        raise DataError(source, f"label {int((~np.isfinite(labels)).argmax()) + 1:,} is not a number")
+        raise DataError(source, "the label is not finite", row=int((~np.isfinite(labels)).argmax()) + 1)
     return labels
 
 
@@ -222,62 +219,61 @@ def _features(source: str, arrays: dict[str, Any]) -> Any:
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(X, dtype=np.float64)
     if not {"data", "indices", "indptr", "shape"} <= set(arrays):
-        there = ", ".join(sorted(arrays)[:10]) or "none"
-        raise DataError(source, f"the arrays X and y are not there, nor those of a CSR matrix; there are {there}")
+        found = ", ".join(sorted(arrays)[:MAX_NAMES_LISTED]) or "none"
+        raise DataError(source, f"the archive must have the arrays X and y or those of a CSR matrix; it has {found}")
     try:
         return _sparse(source, arrays)
     except (ValueError, TypeError, OverflowError, IndexError) as fault:
-        raise fault if isinstance(fault, DataError) else _unfitting(source) from None
+        raise fault if isinstance(fault, DataError) else _inconsistent(source) from None
 
 
-def _sparse(source: str, arrays: dict[str, Any]) -> Sparse:
+def _sparse(source: str, arrays: dict[str, Any]) -> CSRMatrix:
     kind = bytes(arrays.get("format", np.array(b"csr")).astype("S").tolist()).decode()
     if kind not in ("csr", "csc"):
-        raise DataError(source, f"the sparse matrix is of format {kind[:20]!r}: only csr and csc are read")
+        raise DataError(source, f"the sparse matrix has format {kind[:20]!r}; only csr and csc are supported")
     indptr, indices = (arrays[name] for name in ("indptr", "indices"))
     if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in (indptr, indices, arrays["shape"])):
-        raise _unfitting(source)
+        raise _inconsistent(source)
     rows, columns = (int(length) for length in arrays["shape"])
     outer, inner = (rows, columns) if kind == "csr" else (columns, rows)
     indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     data = arrays["data"].astype(np.float64)
     fits = data.ndim == 1 and len(indptr) == outer + 1 and indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
     if not fits or (np.diff(indptr) < 0).any() or not 0 <= indices.min(initial=0) <= indices.max(initial=0) < max(1, inner):
-        raise _unfitting(source)
-    if columns > LARGEST_COLUMN:
+        raise _inconsistent(source)
+    if columns > MAX_COLUMNS:
         raise DataError(source, f"the matrix has {columns:,} columns; the limit is 2^31 - 1")
     places = np.repeat(np.arange(outer), np.diff(indptr))
     at_row, at_column = (places, indices) if kind == "csr" else (indices, places)
     order = np.lexsort((at_column, at_row))
     at_row, at_column = at_row[order], at_column[order]
     if ((np.diff(at_row) == 0) & (np.diff(at_column) == 0)).any():
-        raise DataError(source, "a row has a column twice")
-    starts = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(at_row, minlength=rows), out=starts[1:])
-    return Sparse(data[order], at_column.astype(np.int32), starts, columns)
+        raise DataError(source, "a row of the sparse matrix has a column twice")
+    indptr = row_pointers(np.bincount(at_row, minlength=rows))
+    return CSRMatrix(data[order], at_column.astype(np.int32), indptr, columns)
 
 
-def _unfitting(source: str) -> DataError:
-    return DataError(source, "the parts of the sparse matrix do not fit together")
+def _inconsistent(source: str) -> DataError:
+    return DataError(source, "the parts of the sparse matrix are inconsistent")
 
 
 def _check_labels(source: str, labels: Any, rows: int) -> None:
     if labels is not None and len(labels) != rows:
-        raise DataError(source, f"X has {rows:,} rows, and y has {len(labels):,} labels")
+        raise DataError(source, f"X has {rows:,} rows, but y has {len(labels):,} labels")
 
 
 def _check_values(source: str, features: Any, options: Options, start: int = 0) -> None:
-    values = features.values if isinstance(features, Sparse) else features
-    fine = np.isfinite(values)
-    if options.missing == "mean" and not isinstance(features, Sparse):
-        fine |= np.isnan(values)
-    if fine.all():
+    values = features.values if isinstance(features, CSRMatrix) else features
+    valid = np.isfinite(values)
+    if options.missing == "mean" and not isinstance(features, CSRMatrix):
+        valid |= np.isnan(values)
+    if valid.all():
         return
-    if isinstance(features, Sparse):
-        at = int((~fine).argmax())
+    if isinstance(features, CSRMatrix):
+        at = int((~valid).argmax())
         row, column = int(np.searchsorted(features.indptr, at, side="right")) - 1, int(features.indices[at])
         value = values[at]
     else:
-        row, column = (int(places[0]) for places in np.nonzero(~fine))
+        row, column = (int(places[0]) for places in np.nonzero(~valid))
         value = values[row, column]
-    raise DataError(source, f"the value in row {start + row + 1:,}, column {column} of X is {value}")
+    raise DataError(source, f"the value is {value}", column=column + 1, row=start + row + 1)

@@ -18,7 +18,14 @@ def loss(rule: Any, margin: Any) -> Any:
 
 
 @operation
-def gain(rule: Any, margin: Any, spread: Any, weight: Any) -> Any:
-    """(alpha, beta, least) of a rule that keeps variances, for a row of this margin and weight whose score has this variance:
-    how far the weights move along s x, how much the variances s lose along (s x)^2, and the share of it that any s keeps at
-    least; alpha is NaN where a number overflowed."""
+def target(rule: Any, y: Any) -> Any:
+    """The margin that a rule that keeps variances wants for rows of sign y; it updates where the margin is below."""
+
+
+@operation
+def gain(rule: Any, loss: Any, spread: Any, weight: Any) -> Any:
+    """(alpha, beta, least) of a rule that keeps variances.
+
+    `loss` is the target minus the margin of the row, `spread` the variance of its score. The weights move by alpha along s x,
+    the variances s lose beta (s x)^2, and each keeps at least the share `least` of itself; alpha is NaN after an overflow.
+    """

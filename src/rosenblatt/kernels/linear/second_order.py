@@ -1,8 +1,11 @@
-"""The pass over the rows of a rule that keeps a variance s_j beside each weight w_j, as AROW does.
+"""Second-order updates: rules such as AROW that keep a variance s_j beside each weight w_j.
 
-A move is no multiple of a row, so there is no tape of moves: w_j += a s_j x_j, s_j -= beta (s_j x_j)^2. The variances are laid
-out as the weights are (see `rows.py`), and both are float64 whatever the rows are; for CSR rows each weight has its variance
-beside it, so that one cache line brings both.
+An update is not a multiple of a row, so there is no tape of updates: w_j += a s_j x_j, s_j -= beta (s_j x_j)^2. `adapt_binary`
+is the one update of a single weight vector. It serves the estimators (dense and CSR rows, float64) and the mail filter
+(`UnitSets`, float32); the row type selects the bodies of `dot`, `spread_of` and `sway`.
+
+The variances have the layout of the weights (see `rows.py`). For the estimators both are float64, whatever the type of the
+rows; for CSR rows each weight has its variance next to it, so that one cache line brings both.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 
 from ..compile import REORDER, inlined, kernel, operation
 from .rows import CSR, Dense, ask, dot, dots, prefetch, span
-from .rules import gain
+from .rules import gain, target
 from .schemes import Binary, Joint, Rest, weight_of
 from .sweeps import DONE, OVERFLOW
 
@@ -132,22 +135,28 @@ def _sway_bias(state: Any, a: Any, beta: Any, least: Any, spread: Any, h: Any) -
     spread.bias[h] = max(s - beta * sx * sx, least * s)
 
 
-@adapt.of(Binary)
-def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any:
-    y = labels.signs[i]
-    margin = y * (dot(rows, i, state.w) + state.x0 * state.bias[0])
+@inlined
+def adapt_binary(rows: Any, i: Any, y: Any, score: Any, rule: Any, weight: Any, state: Any, spread: Any) -> Any:
+    """Learn row i, of sign y and this score, with one weight vector; False where a number overflowed."""
+    margin, goal = y * score, target(rule, y)
     if not abs(margin) < np.inf:
         return False
-    if margin > rule.margin:
+    if not margin < goal:
         return True
     v = spread_of(rows, i, spread.w) + state.x0 * state.x0 * spread.bias[0]
-    alpha, beta, least = gain(rule, margin, v, weight_of(labels, i))
+    alpha, beta, least = gain(rule, goal - margin, v, weight)
     if not alpha < np.inf:
         return False
     sway(rows, i, y * alpha, beta, least, state.w, spread.w)
     _sway_bias(state, y * alpha, beta, least, spread, 0)
     state.counts[0] += 1
     return True
+
+
+@adapt.of(Binary)
+def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any:
+    score = dot(rows, i, state.w) + state.x0 * state.bias[0]
+    return adapt_binary(rows, i, labels.signs[i], score, rule, weight_of(labels, i), state, spread)
 
 
 @adapt.of(Joint)
@@ -158,14 +167,14 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any
         scores[z] += state.x0 * state.bias[z]
         if z != label and (rival < 0 or scores[z] > scores[rival]):
             rival = z
-    margin = scores[label] - scores[rival]
+    margin, goal = scores[label] - scores[rival], target(rule, 1.0)
     if not abs(margin) < np.inf:
         return False
-    if margin > rule.margin:
+    if not margin < goal:
         return True
     v = spread_of_head(rows, i, spread.w, label) + spread_of_head(rows, i, spread.w, rival)
     v += state.x0 * state.x0 * (spread.bias[label] + spread.bias[rival])
-    alpha, beta, least = gain(rule, margin, v, weight_of(labels, i))
+    alpha, beta, least = gain(rule, goal - margin, v, weight_of(labels, i))
     if not alpha < np.inf:
         return False
     sway_head(rows, i, alpha, beta, least, state.w, spread.w, label)
@@ -182,13 +191,13 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any
     dots(rows, i, state.w, scores)
     for h in range(scores.shape[0]):
         y = 1.0 if labels.heads[h] == label else -1.0
-        margin = y * (scores[h] + state.x0 * state.bias[h])
+        margin, goal = y * (scores[h] + state.x0 * state.bias[h]), target(rule, y)
         if not abs(margin) < np.inf:
             return False
-        if margin > rule.margin:
+        if not margin < goal:
             continue
         v = spread_of_head(rows, i, spread.w, h) + state.x0 * state.x0 * spread.bias[h]
-        alpha, beta, least = gain(rule, margin, v, weight)
+        alpha, beta, least = gain(rule, goal - margin, v, weight)
         if not alpha < np.inf:
             return False
         sway_head(rows, i, y * alpha, beta, least, state.w, spread.w, h)
@@ -209,54 +218,82 @@ def adapt_to(rows: Any, labels: Any, order: Any, rule: Any, ahead: int, state: A
     return n, DONE
 
 
-# --- AROW on sets of columns, as the mail filter learns them; the definition is `mail/learner.py`, and these give its bits.
+# --- the rows of the mail filter --------------------------------------------------------------------------------------------
 #
-# Sums are sequential and in float64, each move is computed in float64 and rounded once.
+# `mail/learner.py` defines this learner in plain NumPy; the kernels give the same bits. Sums are sequential and in float64;
+# each update is computed in float64 and rounded once.
 
-AHEAD = 16  # columns whose weights are asked for before their turn
+COLUMNS_AHEAD = 16  # columns between a prefetch and its use
+
+
+class UnitSets(NamedTuple):
+    """Rows of length 1: row i is 1/sqrt(n) in its n columns, columns[indptr[i]:indptr[i + 1]], and 0 elsewhere."""
+
+    columns: Any  # uint32
+    indptr: Any  # int64
+
+
+@span.of(UnitSets)
+def _(rows: Any, i: Any) -> Any:
+    return np.uintp(rows.indptr[i]), np.uintp(rows.indptr[i + 1])
 
 
 @inlined
-def _sum(columns: Any, start: Any, stop: Any, values: Any) -> Any:
-    """The sum of the values of columns[start:stop], one after the other."""
+def _sum(rows: Any, i: Any, values: Any) -> Any:
+    """Sum the values of the columns of row i in their order."""
+    columns, (start, stop) = rows.columns, span(rows, i)
     total, last = 0.0, np.int64(columns.shape[0]) - 1
     for j in range(start, stop):
-        prefetch(values, np.int64(columns[np.uintp(min(np.int64(j) + AHEAD, last))]) * values.itemsize)
+        prefetch(values, np.int64(columns[np.uintp(min(np.int64(j) + COLUMNS_AHEAD, last))]) * values.itemsize)
         total += np.float64(values[np.uintp(columns[j])])
     return total
 
 
 @inlined
-def _score(columns: Any, start: Any, stop: Any, weights: Any) -> Any:
-    return _sum(columns, start, stop, weights) / np.sqrt(np.float64(stop - start)) if stop > start else 0.0
+def _value(rows: Any, i: Any) -> Any:
+    """The value of row i in each of its columns."""
+    start, stop = span(rows, i)
+    return 1.0 / np.sqrt(np.float64(stop - start))
+
+
+@dot.of(UnitSets)
+def _(rows: Any, i: Any, w: Any) -> Any:
+    start, stop = span(rows, i)
+    return _sum(rows, i, w) / np.sqrt(np.float64(stop - start)) if stop > start else 0.0
+
+
+@spread_of.of(UnitSets)
+def _(rows: Any, i: Any, s: Any) -> Any:
+    x = _value(rows, i)
+    return _sum(rows, i, s) * x * x
+
+
+@sway.of(UnitSets)
+def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
+    """Variances start at 1 and rows have length 1, so that rounding cannot bring s_j to 0; `least` is not needed."""
+    start, stop = span(rows, i)
+    x = _value(rows, i)
+    a *= x
+    for j in range(start, stop):
+        c = np.uintp(rows.columns[j])
+        variance = np.float64(s[c])
+        sx = variance * x
+        w[c] += a * variance
+        s[c] = variance - beta * (sx * sx)
 
 
 @kernel
-def score_sets(indptr: Any, columns: Any, weights: Any, scores: Any) -> None:
-    """scores[i] = what set i = columns[indptr[i]:indptr[i + 1]] scores."""
+def score_sets(rows: Any, weights: Any, scores: Any) -> None:
+    """scores[i] = <x_i, w>"""
     for i in range(scores.shape[0]):
-        scores[i] = _score(columns, np.uintp(indptr[i]), np.uintp(indptr[i + 1]), weights)
+        scores[i] = dot(rows, i, weights)
 
 
 @kernel
-def learn_sets(
-    indptr: Any, columns: Any, spam: Any, r: float, ham_margin: float, weights: Any, variances: Any, scores: Any
-) -> None:
-    """Learn the sets one after the other, and write down what each scored before."""
-    for i in range(scores.shape[0]):
-        start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-        y, margin = (1.0, 1.0) if spam[i] else (-1.0, ham_margin)
-        score = _score(columns, start, stop, weights)
-        scores[i] = score
-        if stop == start or not y * score < margin:
-            continue
-        x = 1.0 / np.sqrt(np.float64(stop - start))
-        v = _sum(columns, start, stop, variances) * x * x
-        beta = 1.0 / (v + r)
-        a = (margin - y * score) * beta * y * x
-        for j in range(start, stop):
-            c = np.uintp(columns[j])
-            s = np.float64(variances[c])
-            sx = s * x
-            weights[c] += a * s
-            variances[c] = s - beta * (sx * sx)
+def learn_sets(rows: Any, spam: Any, rule: Any, state: Any, spread: Any) -> None:
+    """Learn the rows in their order; state.scores[i] is the score of row i before its update."""
+    for i in range(state.scores.shape[0]):
+        score = dot(rows, i, state.w)
+        state.scores[i] = score
+        if rows.indptr[i + 1] > rows.indptr[i]:
+            adapt_binary(rows, i, 1.0 if spam[i] else -1.0, score, rule, 1.0, state, spread)

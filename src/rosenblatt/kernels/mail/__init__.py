@@ -1,1 +1,1 @@
-"""Kernels of the mail filter: HTML to text, and the columns of a message."""
+"""Kernels of the mail filter: HTML to text, and the columns of messages."""

@@ -1,4 +1,4 @@
-"""The columns of many messages; the definition is `mail/features.py`, and this gives the same columns."""
+"""The columns of messages; `mail/features.py` defines them in plain NumPy, and the kernel gives the same."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from ..compile import inlined, kernel
 from ..text.murmur import murmur3
 
-FIELDS, HEADERS, BODY, WIDTH = np.uintp(9), np.uintp(5), np.uintp(6), np.uintp(5)
+FIELDS, HEADERS, BODY, GRAM_BYTES = np.uintp(9), np.uintp(5), np.uintp(6), np.uintp(5)
 WORDS, LINES, NAMES, PAIR = np.uint32(16), np.uint32(32), np.uint32(33), np.uint32(0x9E3779B1)
-DRAWN = np.uint32(1 << 31)
+BODY_GRAM_HASHES = np.uint32(1 << 31)
 ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
 SPACE, NEWLINE, COLON = np.uint8(32), np.uint8(10), np.uint8(58)
-DIGIT = 11  # bits that one pass of the sort looks at
+DIGIT_BITS = 11  # of one pass of the radix sort
 
-# 0: between words; 1: within a word, not at its ends; 2: of a word.
+# 0: not in words; 1: inside a word, not at its ends; 2: anywhere in a word.
 KINDS = np.zeros(256, np.uint8)
 KINDS[list(b".@_'-")] = 1
 KINDS[list(b"abcdefghijklmnopqrstuvwxyz0123456789$")] = 2
@@ -30,10 +30,10 @@ def _is_space(c: Any) -> Any:
 
 @inlined
 def _squeezed(text: Any, start: Any, stop: Any, room: Any, plain: Any) -> Any:
-    """text[start:stop] to plain[1:], with single spaces, `room` bytes at most, between two spaces; its end."""
+    """Copy text[start:stop] to plain[1:] with single spaces, `room` bytes at most, between two spaces; returns its end."""
     plain[ZERO] = SPACE
     n, i, last = ONE, start, room + ONE
-    waits = False  # whether a space is due before the next word
+    waits = False  # whether a space comes before the next word
     while i < stop and n < last:
         c = text[i]
         if _is_space(c):
@@ -53,7 +53,7 @@ def _squeezed(text: Any, start: Any, stop: Any, room: Any, plain: Any) -> Any:
 
 @kernel
 def _word(text: Any, i: Any, stop: Any) -> Any:
-    """The first word from i on: its start and its end; both `stop` where there is none."""
+    """Start and end of the first word from i on; both are `stop` if there is none."""
     while i < stop and KINDS[text[i]] != np.uint8(2):
         i += ONE
     start, end = i, i
@@ -66,7 +66,7 @@ def _word(text: Any, i: Any, stop: Any) -> Any:
 
 @kernel
 def _field(text: Any, size: Any, f: Any, found: Any, n: Any) -> Any:
-    """The hashes of words, pairs and grams of a squeezed text into found[n:]; the next n."""
+    """Write the hashes of words, pairs and grams of a squeezed text to found[n:]; returns the next n."""
     seed, before, first = np.uint32(np.uint32(f) + WORDS), np.uint32(0), True
     start, end = _word(text, ZERO, size)
     while start < end:
@@ -79,9 +79,9 @@ def _field(text: Any, size: Any, f: Any, found: Any, n: Any) -> Any:
         before, first = h, False
         start, end = _word(text, end, size)
     i = ZERO
-    while i + WIDTH <= size:
-        h = murmur3(text, i, i + WIDTH, np.uint32(f))
-        if f != BODY or h < DRAWN:
+    while i + GRAM_BYTES <= size:
+        h = murmur3(text, i, i + GRAM_BYTES, np.uint32(f))
+        if f != BODY or h < BODY_GRAM_HASHES:
             found[n] = h
             n += ONE
         i += ONE
@@ -90,7 +90,7 @@ def _field(text: Any, size: Any, f: Any, found: Any, n: Any) -> Any:
 
 @kernel
 def _headers(text: Any, start: Any, stop: Any, found: Any, n: Any) -> Any:
-    """The hashes of the lines of headers, and of their words with the headers' names, into found[n:]; the next n."""
+    """Write the hashes of header lines, and of their words with the header names, to found[n:]; returns the next n."""
     line = start
     while line < stop:
         end = line
@@ -115,10 +115,10 @@ def _headers(text: Any, start: Any, stop: Any, found: Any, n: Any) -> Any:
 
 @kernel
 def _sorted_once(values: Any, spare: Any, n: Any, bits: int, counts: Any, out: Any, at: Any) -> Any:
-    """values[:n], sorted, each once, to out[at:]; the end of them. Digit by digit, as they are short and many."""
+    """Write the distinct values[:n] to out[at:] in ascending order, by radix sort; returns their end."""
     shift = 0
     while shift < bits:
-        digits = np.uint32((1 << min(DIGIT, bits - shift)) - 1)
+        digits = np.uint32((1 << min(DIGIT_BITS, bits - shift)) - 1)
         for d in range(np.int64(digits) + 1):
             counts[d] = 0
         for i in range(n):
@@ -133,7 +133,7 @@ def _sorted_once(values: Any, spare: Any, n: Any, bits: int, counts: Any, out: A
             spare[np.uintp(counts[digit])] = values[i]
             counts[digit] += 1
         values, spare = spare, values
-        shift += DIGIT
+        shift += DIGIT_BITS
     for i in range(n):
         if i == 0 or values[i] != values[i - 1]:
             out[at] = values[i]
@@ -145,9 +145,9 @@ def _sorted_once(values: Any, spare: Any, n: Any, bits: int, counts: Any, out: A
 def message_columns(
     text: Any, ends: Any, room: Any, bits: int, plain: Any, scratch: Any, counts: Any, out: Any, number: Any
 ) -> Any:
-    """The columns of messages, one after the other, to `out`, and how many each has to `number`; returns how many in all.
+    """Write the columns of messages to `out`, and the number of each message to `number`; returns the total.
 
-    Field f of message m is text[ends[9 m + f]:ends[9 m + f + 1]], folded; `room` is how much of each field is read.
+    Field f of message m is text[ends[9 m + f]:ends[9 m + f + 1]], folded; `room` has the bytes of each field that are read.
     """
     at, mask = ZERO, np.uint32((1 << bits) - 1)
     values, spare = scratch[0], scratch[1]

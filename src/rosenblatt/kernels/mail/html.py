@@ -1,6 +1,6 @@
-"""HTML to text and addresses, as `mail/html.py` defines them for valid UTF-8: every byte is looked at once or twice.
+"""HTML to text and addresses, as `mail/message/html.py` defines them, for valid UTF-8; every byte is read once or twice.
 
-White space is not written when it is met: `due` says what goes before the next character, a blank or a new line.
+White space is not written at once: `due` is the separator before the next character, a space or a line break.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .references import (
 )
 
 PLAIN, WHITE, CONTROL, ANGLE, REFERENCE, WIDE = (np.uint8(k) for k in range(6))  # kinds of bytes
-NOTHING, BLANK = np.uint8(0), np.uint8(1)  # what is due before the next character; or what a BLOCK gives, a new line
-# Kinds of tags are sums: what is due around them, and what they begin.
+NOTHING, BLANK = np.uint8(0), np.uint8(1)  # separators before the next character; BLOCK is a line break
+# Kinds of tags are sums of flags: the separator around them, and the kind of content that they begin.
 OTHER, CELL, BLOCK, GAP, META, HIDDEN, TITLE, VERBATIM, ENDLESS = (np.uint8(k) for k in (0, 1, 2, 3, 4, 8, 16, 32, 64))
 OPEN, CLOSE, SLASH, BANG, QUESTION, DASH, QUOTE, APOSTROPHE, DOT, SEMICOLON = (np.uint8(ord(c)) for c in "<>/!?-\"'.;")
 SPACE, TAB, NEWLINE, DELETE, FIVE = (np.uint8(c) for c in (32, 9, 10, 127, 5))
@@ -44,7 +44,7 @@ U, R, L = (np.uint8(c) for c in b"url")
 
 
 class Markup(NamedTuple):
-    """Kinds of bytes, and names of tags by their keys (0: free) with their kinds."""
+    """Kinds of bytes; hash table of tag names by their keys (0: free) with their kinds; character references."""
 
     bytes: Any
     keys: Any
@@ -53,7 +53,7 @@ class Markup(NamedTuple):
 
 
 def key_of(name: bytes) -> int:
-    """A name of at most ten letters and digits as a number, six bits each."""
+    """A name of at most ten letters and digits as a number, six bits for each."""
     key = 0
     for c in name:
         key = key << 6 | (c - 48 + 27 if c < 58 else c - 96)
@@ -72,7 +72,7 @@ def _is_white(c: Any) -> Any:
 
 @inlined
 def _name(html: Any, i: Any, n: Any, where: Any) -> Any:
-    """After a name, and its key, or 0 where it is none of ours. An attribute's may begin with "=", but ends before one."""
+    """The end of a name, and its key, or 0 if it is too long; the name of an attribute may begin with "="."""
     begin, key = i, np.uint64(0)
     while i < n:
         c = html[i]
@@ -90,7 +90,7 @@ def _name(html: Any, i: Any, n: Any, where: Any) -> Any:
 
 @inlined
 def kind_of(key: Any, markup: Any) -> Any:
-    """The kind of a tag, by its name's key."""
+    """The kind of a tag, by the key of its name."""
     slot = np.uintp(np.uint64(key * SPREAD) >> TOP)
     while markup.keys[slot] != np.uint64(0):
         if markup.keys[slot] == key:
@@ -101,7 +101,7 @@ def kind_of(key: Any, markup: Any) -> Any:
 
 @inlined
 def _before(text: Any, o: Any, due: Any) -> Any:
-    """Write what is due before a character, unless it would be the first."""
+    """Write the separator before a character, unless that is the first."""
     if due != NOTHING and o > ZERO:
         text[o] = SPACE if due == BLANK else NEWLINE
         o += ONE
@@ -110,7 +110,7 @@ def _before(text: Any, o: Any, due: Any) -> Any:
 
 @kernel
 def _character(text: Any, o: Any, due: Any, character: Any) -> Any:
-    """Write a character that a reference stood for, if it is one that is seen."""
+    """Write the character of a reference, if it is visible."""
     if np.uint32(9) <= character <= np.uint32(13) or character in (np.uint32(32), NO_BREAK):
         return o, max(due, BLANK)
     if character < np.uint32(32) or character == np.uint32(127) or NO_WIDTH <= character < AFTER_NO_WIDTH:
@@ -122,7 +122,7 @@ def _character(text: Any, o: Any, due: Any, character: Any) -> Any:
 
 @inlined
 def _wide(html: Any, i: Any, n: Any) -> Any:
-    """How many bytes at i are a no-break space (first) or a character without width (second)."""
+    """The number of bytes at i of a no-break space (first) or a zero-width character (second)."""
     c, d, e = html[i], html[i + ONE] if i + ONE < n else SPACE, html[i + TWO] if i + TWO < n else SPACE
     if c == LEAD_C2:
         return TWO if d == np.uint8(0xA0) else ZERO, TWO if d == np.uint8(0xAD) else ZERO
@@ -134,7 +134,7 @@ def _wide(html: Any, i: Any, n: Any) -> Any:
 
 @inlined
 def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
-    """Write text up to n, or in TEXT to the next "<"; returns where that is, how much is written, what is due."""
+    """Write text up to n, or in TEXT to the next "<"; returns that place, the end of the output, and `due`."""
     while i < n:
         c = html[i]
         kind = markup.bytes[c]
@@ -156,10 +156,10 @@ def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, m
                 i = after
                 continue
         if kind == WIDE:
-            blank, gone = _wide(html, i, n)
-            if blank + gone > ZERO:
+            blank, hidden = _wide(html, i, n)
+            if blank + hidden > ZERO:
                 due = max(due, BLANK) if blank > ZERO else due
-                i += blank + gone
+                i += blank + hidden
                 continue
         o, due = _before(text, o, due), NOTHING
         text[o] = c
@@ -174,7 +174,7 @@ def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, m
 
 @kernel
 def _address(html: Any, i: Any, n: Any, links: Any, q: Any, references: Any) -> Any:
-    """Write an address and a new line after it; nothing if nothing of it is left without white space."""
+    """Write an address without white space, and a line break; nothing if the address is empty."""
     begin = q
     while i < n:
         c = html[i]
@@ -199,7 +199,7 @@ def _address(html: Any, i: Any, n: Any, links: Any, q: Any, references: Any) -> 
 
 @kernel
 def _refreshed(html: Any, i: Any, n: Any) -> Any:
-    """Where the address in the content of a `meta` tag that leads elsewhere begins and ends: after "url="."""
+    """Start and end of the address in the content of a `meta` tag with a redirect: after "url="."""
     while i < n and _is_white(html[i]):
         i += ONE
     if i == n or (np.uint8(html[i] - DIGIT) >= TEN and html[i] != DOT and html[i] != SEMICOLON):
@@ -228,7 +228,7 @@ def _blanks(html: Any, i: Any, n: Any) -> Any:
 
 @inlined
 def _attribute(html: Any, i: Any, n: Any) -> Any:
-    """One attribute that begins at i: after it, its key, and where its value begins and ends."""
+    """The attribute at i: its end, its key, and start and end of its value."""
     i, key = _name(html, i, n, ATTRIBUTE)
     j = _blanks(html, i, n)
     if j >= n or html[j] != EQUALS:
@@ -248,7 +248,7 @@ def _attribute(html: Any, i: Any, n: Any) -> Any:
 
 @kernel
 def _after_raw(html: Any, i: Any, n: Any, name: Any) -> Any:
-    """The "</" of the tag that ends what has no tags inside, or n."""
+    """The "</" of the tag that ends an element of raw text, or n."""
     while i + TWO < n:
         if html[i] == OPEN and html[i + ONE] == SLASH:
             end, key = _name(html, i + TWO, n, TEXT)
@@ -260,14 +260,14 @@ def _after_raw(html: Any, i: Any, n: Any, name: Any) -> Any:
 
 @kernel
 def _unmarked(html: Any, i: Any, n: Any, kind: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
-    """Write text up to n in which nothing is a tag, and in VERBATIM nothing a reference."""
+    """Write raw text up to n, which has no tags, and in VERBATIM no references."""
     i, o, due = _words(html, i, n, np.uint8(kind & (TITLE | VERBATIM)), text, o, due, markup)
     return o, due
 
 
 @kernel
 def _after_comment(html: Any, i: Any, n: Any) -> Any:
-    """After the comment, declaration or whatever it is that begins with the "<" at i and is no tag."""
+    """The end of the comment or declaration that begins with the "<" at i."""
     if i + THREE < n and html[i + ONE] == BANG and html[i + TWO] == DASH and html[i + THREE] == DASH:
         j = i + FOUR
         while j < n:
@@ -286,7 +286,7 @@ def _after_comment(html: Any, i: Any, n: Any) -> Any:
 
 @kernel
 def html_text(html: Any, text: Any, links: Any, done: Any, markup: Any) -> None:
-    """All of it; `done` gets how many bytes of text and of addresses there are. Both have room for 5/4 of the input and 16."""
+    """Write text and addresses; `done` gets their sizes. Both outputs must have 5/4 of the size of the input, and 16 bytes."""
     i, n, o, q, due = ZERO, np.uintp(html.shape[0]), ZERO, ZERO, NOTHING
     while i < n:
         i, o, due = _words(html, i, n, TEXT, text, o, due, markup)

@@ -1,4 +1,4 @@
-"""Character references of HTML, as `mail/references.py` defines them, by a table of hashed names."""
+"""Character references of HTML, as `mail/message/html.py` defines them, with a hash table of names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from ..compile import inlined, kernel
 
 ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
-TEXT, ATTRIBUTE = np.uint8(0), np.uint8(1)  # where something is; no bools, for each of which Numba would compile once more
+TEXT, ATTRIBUTE = (
+    np.uint8(0),
+    np.uint8(1),
+)  # the context of a reference; not bools, for each of which Numba would compile a version
 AMPERSAND, SEMICOLON, HASH, EQUALS = (np.uint8(ord(c)) for c in "&;#=")
 CASE, DIGIT, LETTER, LETTER_X = np.uint8(32), np.uint8(ord("0")), np.uint8(ord("a")), np.uint8(ord("x"))
 TEN, SIX, LETTERS = np.uint8(10), np.uint8(6), np.uint8(26)
-LONGEST_OPEN, LONGEST = np.uintp(6), np.uintp(31)  # letters of a name that may lack its semicolon, and of any name
+LONGEST_OPEN, LONGEST = np.uintp(6), np.uintp(31)  # bytes of a name that may lack its semicolon, and of any name
 START, PRIME, MASK = np.uint32(2166136261), np.uint32(16777619), np.uint32(8191)
 NONE, REPLACEMENT, BEYOND = np.uint32(0), np.uint32(0xFFFD), np.uint32(0x110000)
 SURROGATES, AFTER_SURROGATES = np.uint32(0xD800), np.uint32(0xE000)
@@ -23,8 +26,11 @@ LEAD_TWO, LEAD_THREE, LEAD_FOUR, FOLLOW, SIX_BITS = (np.uint32(c) for c in (0xC0
 
 
 class References(NamedTuple):
-    """Names hashed into `slots` (FNV-1a; -1: free); name k is letters[starts[k]:starts[k + 1]], and stands for the characters
-    first[k] and second[k], or 0; `pages`: what 128 to 159 stand for as numbers."""
+    """A hash table of names (FNV-1a; -1: free).
+
+    Name k is letters[starts[k]:starts[k + 1]]; its characters are first[k] and second[k], or 0. `pages` has the characters of
+    the numbers from 128 to 159.
+    """
 
     slots: Any
     starts: Any
@@ -36,7 +42,7 @@ class References(NamedTuple):
 
 @inlined
 def hashed(h: Any, c: Any) -> Any:
-    """FNV-1a: the hash h with one byte more."""
+    """FNV-1a: the hash h extended by one byte."""
     return np.uint32(np.uint32(h ^ np.uint32(c)) * PRIME)
 
 
@@ -47,7 +53,7 @@ def _is_alphanumeric(c: Any) -> Any:
 
 @kernel
 def _find(html: Any, start: Any, length: Any, h: Any, table: Any) -> Any:
-    """Which name html[start:start + length] is, whose hash is h; -1: none."""
+    """The number of the name html[start:start + length] with the hash h, or -1."""
     slot = np.uintp(h & MASK)
     while table.slots[slot] >= 0:
         k = np.uintp(table.slots[slot])
@@ -64,7 +70,7 @@ def _find(html: Any, start: Any, length: Any, h: Any, table: Any) -> Any:
 
 @kernel
 def reference(html: Any, i: Any, stop: Any, where: Any, table: Any) -> Any:
-    """After the reference that begins with the "&" at i, and its one or two characters; i itself where there is none."""
+    """The end of the reference that begins with the "&" at i, and its one or two characters; i if it is not a reference."""
     j = i + ONE
     if j >= stop:
         return i, NONE, NONE
@@ -97,6 +103,7 @@ def reference(html: Any, i: Any, stop: Any, where: Any, table: Any) -> Any:
 
 @kernel
 def _number(html: Any, i: Any, stop: Any, table: Any) -> Any:
+    """The same for a numeric reference."""
     j, base = i + TWO, np.uint32(10)
     if j < stop and np.uint8(html[j] | CASE) == LETTER_X:
         j, base = j + ONE, np.uint32(16)
@@ -122,7 +129,7 @@ def _number(html: Any, i: Any, stop: Any, table: Any) -> Any:
 
 @kernel
 def encoded(out: Any, at: Any, character: Any) -> Any:
-    """Write a character as UTF-8; returns where the next one goes."""
+    """Write a character as UTF-8; returns its end."""
     if character < TWO_BYTES:
         out[at] = np.uint8(character)
         return at + ONE

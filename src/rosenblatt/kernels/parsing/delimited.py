@@ -1,6 +1,6 @@
-"""Records of delimited text: numbers are read, text cells are found. What a record is, `readers/cells.py` defines.
+"""Parses records of delimited text: numbers are converted, text cells are located. `data/readers/cells.py` defines a record.
 
-Only what is plainly right is done here. At the first record that is not, the kernel stops, and the definition takes over.
+The kernel parses simple records only. It stops at any other record, which the definition parses or rejects.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 from ..compile import inlined, kernel
 from .numbers import EXACT, ONE, WRONG, decimal
 
-NUMBER, TEXT, LEFT_OUT = 0, 1, 2
+NUMBER, TEXT, UNUSED = 0, 1, 2
 FNV_OFFSET, FNV_PRIME, FNV_FOLD = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(32)
 SPACE, TAB, NEWLINE, RETURN, QUOTE = (np.uint8(ord(c)) for c in ' \t\n\r"')
 
 
 @inlined
 def _skip(text: Any, i: Any, delimiter: Any) -> Any:
-    """The next byte that is no blank."""
+    """The next byte that is not a blank."""
     while text[i] == SPACE or text[i] == RETURN or text[i] == TAB:
         if text[i] == delimiter and delimiter != SPACE:
             break
@@ -29,7 +29,7 @@ def _skip(text: Any, i: Any, delimiter: Any) -> Any:
 
 @inlined
 def _ends(c: Any, delimiter: Any) -> Any:
-    """Whether a cell ends before such a byte."""
+    """Whether a cell ends before this byte."""
     if delimiter == SPACE:
         return c in (SPACE, NEWLINE, TAB, RETURN)
     return c in (delimiter, NEWLINE)
@@ -37,7 +37,7 @@ def _ends(c: Any, delimiter: Any) -> Any:
 
 @kernel
 def _cell(text: Any, i: Any, end: Any, delimiter: Any) -> Any:
-    """Where the cell at text[i] starts and stops, where its delimiter is, and whether it is plain or has doubled quotes."""
+    """Start, end and delimiter of the cell at text[i], whether it is simple, and whether it has doubled quotes."""
     if text[i] == QUOTE:
         i += ONE
         begin, doubled = i, False
@@ -74,7 +74,7 @@ def _same(text: Any, a: Any, b: Any, n: Any) -> Any:
 
 @kernel
 def _code(text: Any, first: Any, last: Any, slots: Any, firsts: Any, count: Any) -> Any:
-    """Which of the `count` different cells so far this one is; `count` where it is new, `firsts.shape[0]` where none fits."""
+    """The code of a cell among the `count` distinct ones so far: `count` if new, `firsts.shape[0]` if the table is full."""
     mask, h = np.uint64(slots.shape[0] - 1), FNV_OFFSET
     for k in range(first, last):
         h = (h ^ np.uint64(text[k])) * FNV_PRIME
@@ -94,20 +94,21 @@ def _code(text: Any, first: Any, last: Any, slots: Any, firsts: Any, count: Any)
 
 @kernel
 def delimited_rows(
-    text: Any, start: int, stop: int, delimiter: Any, columns: Any, numbers: Any, odd: Any,
+    text: Any, start: int, stop: int, delimiter: Any, columns: Any, numbers: Any, deferred: Any,
     spans: Any, codes: Any, slots: Any, firsts: Any, counts: Any, done: Any,
 ) -> Any:  # fmt: skip
-    """Parse records from `start` until `stop`, until `numbers` or `odd` is full, or to one that is not plain; returns where.
+    """Parse records from `start` to `stop`, until `numbers` or `deferred` is full, or to a record that is not simple.
 
-    `columns[c]` is a kind, a place among the columns of that kind, and an option. Numbers: whether an empty cell is NaN; a row
-    of `odd` is a cell that is no number, or a long one: column, row and the text's two ends. Text: the two ends in `spans`,
-    the second negative where quotes are doubled; and with the option, which of the different cells in `firsts` it is, as
-    long as those fit (`counts` says how many there are). `done` counts rows and rows of `odd`.
+    Returns the end of the last record parsed. `columns[c]` holds a kind, a position among the columns of that kind, and an
+    option. For numbers, the option makes empty cells NaN; a cell that is not a number, or is too long, is left to Python in a
+    row of `deferred`: column, row, and the start and end of its text. For text, `spans` holds start and end, with a negative
+    end if quotes are doubled; with the option, `codes` holds the code of the cell among the distinct ones in `firsts`, as long
+    as they fit (`counts` holds their number). `done` holds the numbers of rows and of deferred cells.
     """
     i, end, width = np.uintp(start), np.uintp(stop), columns.shape[0]
-    rows, oddities, room, most = np.int64(0), np.int64(0), np.int64(numbers.shape[1]), np.int64(odd.shape[0])
-    while i < end and rows < room:
-        record, kept = i, oddities
+    rows, n_deferred, max_rows, max_deferred = np.int64(0), np.int64(0), np.int64(numbers.shape[1]), np.int64(deferred.shape[0])
+    while i < end and rows < max_rows:
+        record, kept = i, n_deferred
         i = _skip(text, i, delimiter)
         if text[i] == NEWLINE:
             i += ONE
@@ -145,15 +146,15 @@ def delimited_rows(
                         code = _code(text, first, last, slots[place], firsts[place], counts[place])
                         codes[place, rows] = code
                         counts[place] += np.int64(code == counts[place])
-                        if doubled:  # Python must make one quote of two: leave the whole column to it
+                        if doubled:  # Python must unescape the quotes, so the whole column is left to it
                             counts[place] = firsts.shape[1] + 1
                 elif kind == NUMBER:
                     if first == last and columns[c, 2] != 0:
                         numbers[place, rows] = np.nan
-                    elif oddities < most:
-                        odd[oddities, 0], odd[oddities, 1] = np.int64(c), rows
-                        odd[oddities, 2], odd[oddities, 3] = np.int64(first), np.int64(last)
-                        oddities += 1
+                    elif n_deferred < max_deferred:
+                        deferred[n_deferred, 0], deferred[n_deferred, 1] = np.int64(c), rows
+                        deferred[n_deferred, 2], deferred[n_deferred, 3] = np.int64(first), np.int64(last)
+                        n_deferred += 1
                     else:
                         plain = False
                         break
@@ -162,8 +163,8 @@ def delimited_rows(
             if text[i - ONE] == NEWLINE:
                 break
         if not plain or c != width:
-            i, oddities = record, kept
+            i, n_deferred = record, kept
             break
         rows += 1
-    done[0], done[1] = rows, oddities
+    done[0], done[1] = rows, n_deferred
     return i

@@ -1,7 +1,7 @@
-"""Lines of svmlight, `label index:value index:value ...`, to the arrays of a CSR matrix.
+"""Parses lines of svmlight, `label index:value index:value ...`, into the arrays of a CSR matrix.
 
-Only what is plainly right is done here. At the first line that is not, the kernel stops, and the parser of one line in
-`readers/svmlight.py`, which is the definition, reads it or says what is wrong with it.
+The kernel parses simple lines only. It stops at any other line, which `parse_line` in `data/readers/svmlight.py`, the
+definition, parses or rejects.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from .numbers import LONG, NINE, ONE, TEN, WRONG, ZERO, decimal
 
 SPACE, TAB, NEWLINE, RETURN, COLON, HASH = (np.uint8(ord(c)) for c in " \t\n\r:#")
 QID = tuple(np.uint8(c) for c in b"qid:")
-TEN_DIGITS = np.uintp(10)
+MAX_INDEX_DIGITS = np.uintp(10)
 
 
 @inlined
 def _ends(c: Any) -> Any:
-    """Whether a token ends before such a byte."""
+    """Whether a token ends before this byte."""
     return c in (SPACE, NEWLINE, TAB, RETURN, HASH)
 
 
 @kernel
 def _is_qid(text: Any, i: Any) -> Any:
-    for c in QID:  # the line goes on as long as bytes match
+    for c in QID:  # the line continues as long as bytes match
         if text[i] != c:
             return False
         i += ONE
@@ -35,7 +35,7 @@ def _is_qid(text: Any, i: Any) -> Any:
 
 @inlined
 def _skip(text: Any, i: Any) -> Any:
-    """The next token's first byte; or the line's newline, where there is none or a comment begins."""
+    """The start of the next token, or the newline if there is none or a comment starts."""
     while text[i] == SPACE or text[i] == TAB or text[i] == RETURN:
         i += ONE
     if text[i] == HASH:
@@ -49,13 +49,20 @@ def svmlight_lines(
     text: Any, start: int, stop: int, base: int, largest: int,
     labels: Any, indptr: Any, indices: Any, values: Any, long: Any, done: Any,
 ) -> Any:  # fmt: skip
-    """Parse whole lines from `start` until `stop`, or to the first one that is not plain; returns where it stopped.
+    """Parse whole lines from `start` to `stop`, or to the first that is not simple; returns the end of the last one parsed.
 
-    Indices are counted from `base` and go to `largest`. `done` counts rows, nonzeros, rows of `long`, and columns. A row of
-    `long` is for Python's `float`: where the number goes (a nonzero, or -1 - the row of a label), and its text's two ends.
+    Indices are counted from `base`, up to `largest`. `done` holds the numbers of rows, stored values, rows of `long`, and
+    columns. A row of `long` is a number for Python's `float`: its destination (a stored value, or -1 - row for a label), and
+    the start and end of its text.
     """
     rows, n, spilled, width = np.uintp(done[0]), np.uintp(done[1]), np.uintp(done[2]), np.int64(done[3])
-    i, end, room, lead, most = np.uintp(start), np.uintp(stop), np.uintp(long.shape[0]), np.uint64(base), np.uint64(largest)
+    i, end, max_long, first_index, max_index = (
+        np.uintp(start),
+        np.uintp(stop),
+        np.uintp(long.shape[0]),
+        np.uint64(base),
+        np.uint64(largest),
+    )
     while i < end:
         line, first, kept = i, n, spilled
         i = _skip(text, i)
@@ -66,7 +73,7 @@ def svmlight_lines(
         label, i, found = decimal(text, i)
         plain = found != WRONG and _ends(text[i])
         if plain and found == LONG:
-            plain = spilled < room
+            plain = spilled < max_long
             if plain:
                 long[spilled, 0], long[spilled, 1], long[spilled, 2] = -1 - np.int64(rows), begin, i
                 spilled += ONE
@@ -84,8 +91,8 @@ def svmlight_lines(
                 index = index * TEN + np.uint64(digit)
                 i += ONE
                 digit = np.uint8(text[i] - ZERO)
-            column = np.int64(index - lead)
-            if text[i] != COLON or i == begin or i - begin > TEN_DIGITS or index > most or column <= before:
+            column = np.int64(index - first_index)
+            if text[i] != COLON or i == begin or i - begin > MAX_INDEX_DIGITS or index > max_index or column <= before:
                 plain = False
                 break
             i += ONE
@@ -95,7 +102,7 @@ def svmlight_lines(
                 plain = False
                 break
             if found == LONG:
-                if spilled >= room:
+                if spilled >= max_long:
                     plain = False
                     break
                 long[spilled, 0], long[spilled, 1], long[spilled, 2] = n, begin, i

@@ -1,8 +1,8 @@
-"""A text cut into grams: words, runs of words, runs of characters. What a gram is, scikit-learn's HashingVectorizer defines.
+"""Splits texts into n-grams of words or characters, as scikit-learn's HashingVectorizer does.
 
-A text is UTF-8 as Python's encoder writes it. It is copied, in lower case and with its blanks made one, into `clean`, and
-`starts` says where its units (words or characters) start there; a gram is a run of units, clean[froms[g]:tos[g]].
-A table `kinds` says of every character whether it is of a word or a blank, `lows` what it is in lower case.
+A text is UTF-8 as written by Python's encoder. It is copied to `clean`, in lower case and with runs of blanks replaced by one
+space; `starts` holds the positions of its units (words or characters) there. A gram is a run of units, clean[froms[g]:tos[g]].
+The table `kinds` gives the kind of every character (word character, blank or other), `lows` its lower case.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 from ..compile import inlined, kernel
 
 WORDS, CHARS, CHARS_IN_WORDS = 0, 1, 2
-OF_A_WORD, BLANK = np.uint8(1), np.uint8(2)
+WORD_CHAR, BLANK = np.uint8(1), np.uint8(2)
 SPACE = np.uint8(32)
 ONE = np.uintp(1)
-SIX = np.uint32(0x3F)
+LOW_SIX_BITS = np.uint32(0x3F)
 
 
-class Cut(NamedTuple):
-    """How texts are cut: runs of `low` to `high` units; `kinds` and `lows` may end after the last character there is."""
+class GramRules(NamedTuple):
+    """How texts are split: runs of `low` to `high` units; `kinds` and `lows` may end after the largest character used."""
 
-    how: Any
+    analyzer: Any  # WORDS, CHARS or CHARS_IN_WORDS
     low: Any
     high: Any
     kinds: Any
     lows: Any
 
 
-class Scratch(NamedTuple):
-    """Room for one text, its units and its grams; `clean` has room for three bytes more."""
+class GramBuffers(NamedTuple):
+    """Buffers for one text, its units and its grams; `clean` is three bytes longer than needed."""
 
     clean: Any
     starts: Any
@@ -40,35 +40,35 @@ class Scratch(NamedTuple):
 
 
 @inlined
-def _later(text: Any, i: Any, shift: Any) -> Any:
-    """Six bits of a character's later byte."""
-    return np.uint32(np.uint32(np.uint32(text[i]) & SIX) << np.uint32(shift))
+def _continuation(text: Any, i: Any, shift: Any) -> Any:
+    """Six bits of a continuation byte, shifted."""
+    return np.uint32(np.uint32(np.uint32(text[i]) & LOW_SIX_BITS) << np.uint32(shift))
 
 
 @inlined
 def _character(text: Any, i: Any) -> Any:
-    """The character at text[i], and where the next one is."""
+    """The character at text[i] and the position of the next one."""
     c = np.uint32(text[i])
     if c < np.uint32(0x80):
         return c, i + ONE
     if c < np.uint32(0xE0):
-        return np.uint32(np.uint32((c & np.uint32(0x1F)) << np.uint32(6)) | _later(text, i + ONE, 0)), i + np.uintp(2)
+        return np.uint32(np.uint32((c & np.uint32(0x1F)) << np.uint32(6)) | _continuation(text, i + ONE, 0)), i + np.uintp(2)
     if c < np.uint32(0xF0):
-        high = np.uint32(np.uint32((c & np.uint32(0x0F)) << np.uint32(12)) | _later(text, i + ONE, 6))
-        return np.uint32(high | _later(text, i + np.uintp(2), 0)), i + np.uintp(3)
-    high = np.uint32(np.uint32((c & np.uint32(0x07)) << np.uint32(18)) | _later(text, i + ONE, 12))
-    low = np.uint32(_later(text, i + np.uintp(2), 6) | _later(text, i + np.uintp(3), 0))
+        high = np.uint32(np.uint32((c & np.uint32(0x0F)) << np.uint32(12)) | _continuation(text, i + ONE, 6))
+        return np.uint32(high | _continuation(text, i + np.uintp(2), 0)), i + np.uintp(3)
+    high = np.uint32(np.uint32((c & np.uint32(0x07)) << np.uint32(18)) | _continuation(text, i + ONE, 12))
+    low = np.uint32(_continuation(text, i + np.uintp(2), 6) | _continuation(text, i + np.uintp(3), 0))
     return np.uint32(high | low), i + np.uintp(4)
 
 
 @inlined
 def _tail(c: Any, shift: Any) -> Any:
-    return np.uint8(np.uint32(0x80) | np.uint32(np.uint32(c >> np.uint32(shift)) & SIX))
+    return np.uint8(np.uint32(0x80) | np.uint32(np.uint32(c >> np.uint32(shift)) & LOW_SIX_BITS))
 
 
 @inlined
 def _put(clean: Any, at: Any, c: Any) -> Any:
-    """Write a character; where the next one goes."""
+    """Write a character and return the next position."""
     if c < np.uint32(0x80):
         clean[at] = np.uint8(c)
         return at + ONE
@@ -90,15 +90,15 @@ def _put(clean: Any, at: Any, c: Any) -> Any:
 
 @kernel
 def _words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
-    """Words of two or more characters, a space after each."""
+    """Words of two or more characters, each followed by a space."""
     count, begin, at, letters = np.uintp(0), np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
         c, i = _character(text, i)
         c = lows[c]
-        if kinds[c] == OF_A_WORD:
+        if kinds[c] == WORD_CHAR:
             at = _put(clean, at, c)
             letters += ONE
-        if kinds[c] != OF_A_WORD or i >= stop:
+        if kinds[c] != WORD_CHAR or i >= stop:
             if letters >= np.uintp(2):
                 clean[at] = SPACE
                 starts[count] = begin
@@ -120,12 +120,12 @@ def _is_ascii(text: Any, i: Any, stop: Any) -> Any:
 
 @kernel
 def _ascii_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
-    """The same words where every character is a byte, as in most texts."""
+    """The same for ASCII texts, where every character is one byte."""
     count, begin, at = np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
         c = lows[text[i]]
         i += ONE
-        if kinds[c] == OF_A_WORD:
+        if kinds[c] == WORD_CHAR:
             clean[at] = np.uint8(c)
             at += ONE
             if i < stop:
@@ -142,7 +142,7 @@ def _ascii_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any
 
 @kernel
 def _chars(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
-    """All characters; two or more blanks in a row are one space, one stays what it is."""
+    """All characters; a run of two or more blanks becomes one space, a single blank is kept."""
     count, at, blanks = np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
         c, i = _character(text, i)
@@ -165,7 +165,7 @@ def _chars(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, star
 
 @kernel
 def _chars_in_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
-    """What is between blanks, a space before and after each."""
+    """Parts between blanks, with a space before and after each."""
     clean[0], starts[0] = SPACE, np.uintp(0)
     count, at = ONE, ONE
     while i < stop:
@@ -186,20 +186,20 @@ def _chars_in_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: 
 
 
 @kernel
-def cleaned(cut: Cut, text: Any, i: Any, stop: Any, clean: Any, starts: Any) -> Any:
-    """Fill `clean` and `starts` from text[i:stop]; how many units there are. A last start says where the units end."""
-    if cut.how == WORDS and _is_ascii(text, i, stop):
-        return _ascii_words(text, i, stop, cut.kinds, cut.lows, clean, starts)
-    if cut.how == WORDS:
-        return _words(text, i, stop, cut.kinds, cut.lows, clean, starts)
-    if cut.how == CHARS:
-        return _chars(text, i, stop, cut.kinds, cut.lows, clean, starts)
-    return _chars_in_words(text, i, stop, cut.kinds, cut.lows, clean, starts)
+def split_units(rules: GramRules, text: Any, i: Any, stop: Any, clean: Any, starts: Any) -> Any:
+    """Fill `clean` and `starts` from text[i:stop] and return the number of units; one more start marks the end."""
+    if rules.analyzer == WORDS and _is_ascii(text, i, stop):
+        return _ascii_words(text, i, stop, rules.kinds, rules.lows, clean, starts)
+    if rules.analyzer == WORDS:
+        return _words(text, i, stop, rules.kinds, rules.lows, clean, starts)
+    if rules.analyzer == CHARS:
+        return _chars(text, i, stop, rules.kinds, rules.lows, clean, starts)
+    return _chars_in_words(text, i, stop, rules.kinds, rules.lows, clean, starts)
 
 
 @inlined
 def _runs(starts: Any, first: Any, last: Any, size: Any, gap: Any, froms: Any, tos: Any, m: Any) -> Any:
-    """All runs of `size` of the units first..last; `gap` bytes lie between two units."""
+    """All runs of `size` units among first..last, which are separated by `gap` bytes."""
     i = first
     while i + size <= last:
         froms[m] = starts[i]
@@ -210,12 +210,12 @@ def _runs(starts: Any, first: Any, last: Any, size: Any, gap: Any, froms: Any, t
 
 
 @kernel
-def grams(cut: Cut, clean: Any, starts: Any, count: Any, froms: Any, tos: Any) -> Any:
-    """All grams of a text; how many there are."""
+def find_grams(rules: GramRules, clean: Any, starts: Any, count: Any, froms: Any, tos: Any) -> Any:
+    """Find all grams of a text and return their number."""
     m = np.uintp(0)
-    if cut.how != CHARS_IN_WORDS:
-        gap = ONE if cut.how == WORDS else np.uintp(0)
-        for size in range(cut.low, cut.high + ONE):
+    if rules.analyzer != CHARS_IN_WORDS:
+        gap = ONE if rules.analyzer == WORDS else np.uintp(0)
+        for size in range(rules.low, rules.high + ONE):
             m = _runs(starts, np.uintp(0), count, np.uintp(size), gap, froms, tos, m)
         return m
     first = np.uintp(0)  # the space before a word
@@ -223,7 +223,7 @@ def grams(cut: Cut, clean: Any, starts: Any, count: Any, froms: Any, tos: Any) -
         last = first + ONE
         while clean[starts[last]] != SPACE:
             last += ONE
-        for size in range(cut.low, cut.high + ONE):
+        for size in range(rules.low, rules.high + ONE):
             if last + ONE - first <= np.uintp(size):  # a short word counts once
                 froms[m], tos[m] = starts[first], starts[last + ONE]
                 m += ONE

@@ -1,7 +1,7 @@
-"""Texts to sparse rows: the hash of every gram is its column and sign; a row's columns are sorted and counted.
+"""Texts to sparse rows: the hash of each gram gives its column and sign; the columns of a row are sorted and counted.
 
-A row's keys, column << 1 | sign, are sorted by columns with a radix sort, which takes the same time whatever the texts are:
-nobody can choose words that make it slow.
+The keys of a row, column << 1 | sign, are sorted by column with a radix sort. Its time does not depend on the words, so no
+choice of words can make it slow.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile import inlined, kernel
-from .grams import CHARS, ONE, Cut, Scratch, cleaned, grams
+from .grams import CHARS, ONE, GramBuffers, GramRules, find_grams, split_units
 from .murmur import C1, C2, C3, FIVE, M1, M2
 
-SHORT = np.uintp(24)  # rows up to here are sorted by insertion
-MIDDLE = np.uintp(512)  # rows up to here by digits of at most 7 bits, longer ones of at most 11
-BINS = 2048
+MAX_INSERTION_SORT = np.uintp(24)  # keys of a row that are sorted by insertion
+MAX_SHORT_DIGITS = np.uintp(512)  # keys of a row that are sorted by digits of at most 7 bits; longer rows, of at most 11
+BINS = 2048  # of the radix sort
 U1, U13, U15, U16 = (np.uint32(bits) for bits in (1, 13, 15, 16))
 U17, U19, U31 = (np.uint32(bits) for bits in (17, 19, 31))
 
 
-class Hashed(NamedTuple):
-    """What a hash becomes: one of `columns`, a number of `bits` bits, with a sign where `signed` is 1."""
+class HashRules(NamedTuple):
+    """How a hash becomes one of `columns`, numbers of `bits` bits, with a sign if `signed` is 1."""
 
     columns: Any
     bits: Any
     signed: Any
 
 
-class Rows(NamedTuple):
-    """CSR rows to be filled, and what sorting them needs."""
+class RowBuffers(NamedTuple):
+    """The output CSR rows, and buffers to sort them."""
 
     indices: Any
     counts: Any
@@ -40,8 +40,8 @@ class Rows(NamedTuple):
     bins: Any
 
 
-class Names(NamedTuple):
-    """The first gram of every column that is not `seen`: its column, and where it stops in `text`; an empty `seen`: none."""
+class NameBuffers(NamedTuple):
+    """The first gram of each column not yet `seen`: its column, and its end in `text`. No names if `seen` is empty."""
 
     seen: Any
     columns: Any
@@ -50,8 +50,8 @@ class Names(NamedTuple):
 
 
 @inlined
-def _four(text: Any, i: Any) -> Any:
-    """Four bytes as a number; compiled, it is one load."""
+def _four_bytes(text: Any, i: Any) -> Any:
+    """Four bytes as a number; compiled to one load."""
     low = np.uint32(np.uint32(text[i]) | np.uint32(np.uint32(text[i + ONE]) << np.uint32(8)))
     high = np.uint32(np.uint32(text[i + np.uintp(2)]) | np.uint32(np.uint32(text[i + np.uintp(3)]) << np.uint32(8)))
     return np.uint32(low | np.uint32(high << U16))
@@ -85,30 +85,30 @@ def _mask(rest: Any) -> Any:
 
 @kernel
 def hash_grams(clean: Any, froms: Any, tos: Any, count: Any, hashes: Any) -> None:
-    """MurmurHash3 of clean[froms[g]:tos[g]]; up to three bytes after a gram are looked at, and forgotten."""
+    """MurmurHash3 of clean[froms[g]:tos[g]]; up to three bytes after a gram are read and masked."""
     for g in range(count):
         i, stop, h = froms[g], tos[g], np.uint32(0)
         length = np.uint32(stop - i)
         while i + np.uintp(4) <= stop:
-            h = _with_block(h, _four(clean, i))
+            h = _with_block(h, _four_bytes(clean, i))
             i += np.uintp(4)
-        h = np.uint32(h ^ _mixed(np.uint32(_four(clean, i) & _mask(stop - i))))
+        h = np.uint32(h ^ _mixed(np.uint32(_four_bytes(clean, i) & _mask(stop - i))))
         hashes[g] = _finished(h, length)
 
 
 @kernel
 def hash_windows(clean: Any, size: Any, count: Any, hashes: Any) -> None:
-    """MurmurHash3 of `count` windows of `size` bytes, each a byte further: every loop runs in vector lanes."""
+    """MurmurHash3 of `count` overlapping windows of `size` bytes; every loop is vectorized."""
     for w in range(count):
         hashes[w] = np.uint32(0)
     start = np.uintp(0)
     while start + np.uintp(4) <= size:
         for w in range(count):
-            hashes[w] = _with_block(hashes[w], _four(clean, start + np.uintp(w)))
+            hashes[w] = _with_block(hashes[w], _four_bytes(clean, start + np.uintp(w)))
         start += np.uintp(4)
     mask, length = _mask(size - start), np.uint32(size)
     for w in range(count):
-        hashes[w] = _finished(np.uint32(hashes[w] ^ _mixed(np.uint32(_four(clean, start + np.uintp(w)) & mask))), length)
+        hashes[w] = _finished(np.uint32(hashes[w] ^ _mixed(np.uint32(_four_bytes(clean, start + np.uintp(w)) & mask))), length)
 
 
 @inlined
@@ -118,14 +118,14 @@ def _key(h: Any, column: Any, signed: Any) -> Any:
 
 @inlined
 def _size(h: Any) -> Any:
-    """|h| of a hash seen as a signed number."""
+    """|h| of a hash as a signed number."""
     sign = np.uint32(h >> U31)
     return np.uint32(np.uint32(h ^ np.uint32(np.uint32(0) - sign)) + sign)
 
 
 @kernel
-def keys_of(hashes: Any, count: Any, columns: Any, signed: Any) -> None:
-    """Hashes become keys in place: column |h| modulo `columns`, sign 1 where h is negative and signs are wanted."""
+def make_keys(hashes: Any, count: Any, columns: Any, signed: Any) -> None:
+    """Replace hashes by keys: column |h| modulo `columns`, and sign bit 1 if h is negative and `signed` is 1."""
     mask = np.uint32(columns - U1)
     if np.uint32(columns & mask) == np.uint32(0):
         for g in range(count):
@@ -147,7 +147,7 @@ def _insertion(keys: Any, count: Any) -> None:
 
 @kernel
 def _pass(keys: Any, sorted_: Any, count: Any, shift: Any, digit: Any, bins: Any) -> None:
-    """Sort by `digit` bits from `shift` on, keeping the order of equals."""
+    """Stable sort by `digit` bits from `shift` on."""
     mask = np.uint32(np.uint32(U1 << digit) - U1)
     for b in range(np.uintp(mask) + ONE):
         bins[b] = np.uint32(0)
@@ -167,12 +167,12 @@ def _pass(keys: Any, sorted_: Any, count: Any, shift: Any, digit: Any, bins: Any
 @kernel
 def sort_keys(keys: Any, spare: Any, count: Any, bits: Any, bins: Any) -> None:
     """Sort keys by columns of `bits` bits."""
-    if count <= SHORT:
+    if count <= MAX_INSERTION_SORT:
         _insertion(keys, count)
         return
-    most = np.uint32(7) if count <= MIDDLE else np.uint32(11)
+    most = np.uint32(7) if count <= MAX_SHORT_DIGITS else np.uint32(11)
     passes = np.uint32((bits + most - U1) // most)
-    passes += passes & U1  # an even number, so that the keys end where they were
+    passes += passes & U1  # an even number, so that the result is in `keys`
     digit = np.uint32((bits + passes - U1) // passes)
     for p in range(passes // np.uint32(2)):
         shift = np.uint32(U1 + np.uint32(2) * np.uint32(p) * digit)
@@ -181,8 +181,8 @@ def sort_keys(keys: Any, spare: Any, count: Any, bits: Any, bins: Any) -> None:
 
 
 @kernel
-def tally(keys: Any, count: Any, at: Any, indices: Any, counts: Any) -> Any:
-    """Each column of sorted keys once, with the sum of its signs; where the next row goes."""
+def count_columns(keys: Any, count: Any, at: Any, indices: Any, counts: Any) -> Any:
+    """Write each column of sorted keys once, with the sum of its signs; returns the start of the next row."""
     if count == np.uintp(0):
         return at
     column, total = np.uint32(keys[0] >> U1), np.int32(0)
@@ -198,8 +198,8 @@ def tally(keys: Any, count: Any, at: Any, indices: Any, counts: Any) -> Any:
 
 
 @inlined
-def _noted(clean: Any, start: Any, stop: Any, key: Any, names: Any, noted: Any) -> Any:
-    """How many names there are after clean[start:stop], which becomes one if it is the first of its column."""
+def _add_name(clean: Any, start: Any, stop: Any, key: Any, names: Any, noted: Any) -> Any:
+    """Add clean[start:stop] as a name if it is the first gram of its column; returns the number of names."""
     column = np.uintp(key >> U1)
     if names.seen[column] != np.uint8(0):
         return noted
@@ -214,71 +214,76 @@ def _noted(clean: Any, start: Any, stop: Any, key: Any, names: Any, noted: Any) 
 
 
 @kernel
-def _note(clean: Any, froms: Any, tos: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
+def _add_names(clean: Any, froms: Any, tos: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
     for g in range(count):
-        noted = _noted(clean, froms[g], tos[g], keys[g], names, noted)
+        noted = _add_name(clean, froms[g], tos[g], keys[g], names, noted)
     return noted
 
 
 @kernel
-def _note_windows(clean: Any, size: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
+def _add_window_names(clean: Any, size: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
     for w in range(count):
-        noted = _noted(clean, np.uintp(w), np.uintp(w) + size, keys[w], names, noted)
+        noted = _add_name(clean, np.uintp(w), np.uintp(w) + size, keys[w], names, noted)
     return noted
 
 
 @inlined
-def _row(hashed: Any, rows: Any, m: Any, at: Any) -> Any:
-    sort_keys(rows.keys, rows.spare, m, hashed.bits, rows.bins)
-    return tally(rows.keys, m, at, rows.indices, rows.counts)
+def _finish_row(rules: Any, rows: Any, m: Any, at: Any) -> Any:
+    sort_keys(rows.keys, rows.spare, m, rules.bits, rows.bins)
+    return count_columns(rows.keys, m, at, rows.indices, rows.counts)
 
 
 @kernel
-def hash_texts(cut: Cut, hashed: Hashed, text: Any, bounds: Any, scratch: Scratch, rows: Rows, names: Names) -> Any:
-    """The rows of the texts text[bounds[t]:bounds[t + 1]]; how many names were noted."""
+def hash_texts(
+    rules: GramRules, hashing: HashRules, text: Any, bounds: Any, buffers: GramBuffers, rows: RowBuffers, names: NameBuffers
+) -> Any:
+    """Compute the rows of the texts text[bounds[t]:bounds[t + 1]]; returns the number of names added."""
     at, noted, naming = np.uintp(0), np.uintp(0), names.seen.shape[0] > 0
-    clean, starts, froms, tos = scratch.clean, scratch.starts, scratch.froms, scratch.tos
+    clean, starts, froms, tos = buffers.clean, buffers.starts, buffers.froms, buffers.tos
     for t in range(bounds.shape[0] - 1):
-        units = cleaned(cut, text, bounds[t], bounds[t + 1], clean, starts)
+        units = split_units(rules, text, bounds[t], bounds[t + 1], clean, starts)
         m = np.uintp(0)
-        if cut.how == CHARS and starts[units] == units:  # a byte each
-            for size in range(cut.low, min(cut.high, units) + ONE):
+        if rules.analyzer == CHARS and starts[units] == units:  # every character is one byte
+            for size in range(rules.low, min(rules.high, units) + ONE):
                 count, keys = units - np.uintp(size) + ONE, rows.keys[m:]
                 hash_windows(clean, np.uintp(size), count, keys)
-                keys_of(keys, count, hashed.columns, hashed.signed)
+                make_keys(keys, count, hashing.columns, hashing.signed)
                 if naming:
-                    noted = _note_windows(clean, np.uintp(size), keys, count, names, noted)
+                    noted = _add_window_names(clean, np.uintp(size), keys, count, names, noted)
                 m += count
         else:
-            m = grams(cut, clean, starts, units, froms, tos)
+            m = find_grams(rules, clean, starts, units, froms, tos)
             hash_grams(clean, froms, tos, m, rows.keys)
-            keys_of(rows.keys, m, hashed.columns, hashed.signed)
+            make_keys(rows.keys, m, hashing.columns, hashing.signed)
             if naming:
-                noted = _note(clean, froms, tos, rows.keys, m, names, noted)
-        at = _row(hashed, rows, m, at)
+                noted = _add_names(clean, froms, tos, rows.keys, m, names, noted)
+        at = _finish_row(hashing, rows, m, at)
         rows.indptr[t + 1] = at
     return noted
 
 
 @kernel
-def hash_tokens(hashed: Hashed, text: Any, stops: Any, bounds: Any, rows: Rows, names: Names) -> Any:
-    """The rows of lists of tokens, text[stops[g]:stops[g + 1]] for g in bounds[t]..bounds[t + 1]."""
+def hash_tokens(hashing: HashRules, text: Any, stops: Any, bounds: Any, rows: RowBuffers, names: NameBuffers) -> Any:
+    """Compute the rows of lists of tokens, text[stops[g]:stops[g + 1]] for g in bounds[t]..bounds[t + 1].
+
+    Returns the number of names added.
+    """
     at, noted = np.uintp(0), np.uintp(0)
     for t in range(bounds.shape[0] - 1):
         first, m = bounds[t], bounds[t + 1] - bounds[t]
         froms, tos = stops[first:], stops[first + ONE :]
         hash_grams(text, froms, tos, m, rows.keys)
-        keys_of(rows.keys, m, hashed.columns, hashed.signed)
+        make_keys(rows.keys, m, hashing.columns, hashing.signed)
         if names.seen.shape[0] > 0:
-            noted = _note(text, froms, tos, rows.keys, m, names, noted)
-        at = _row(hashed, rows, m, at)
+            noted = _add_names(text, froms, tos, rows.keys, m, names, noted)
+        at = _finish_row(hashing, rows, m, at)
         rows.indptr[t + 1] = at
     return noted
 
 
 @kernel
-def normalise(values: Any, indptr: Any, squares: Any) -> None:
-    """Divide each row by its length, or the sum of its sizes; a row of zeros stays."""
+def normalize_rows(values: Any, indptr: Any, squares: Any) -> None:
+    """Divide each row by its Euclidean length or, without `squares`, by the sum of its absolute values."""
     for t in range(indptr.shape[0] - 1):
         total = 0.0
         for k in range(indptr[t], indptr[t + 1]):

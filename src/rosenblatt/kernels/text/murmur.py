@@ -1,4 +1,4 @@
-"""MurmurHash3, 32 bits, of a stretch of bytes: what scikit-learn and Vowpal Wabbit hash features with.
+"""MurmurHash3, 32 bits, of a range of bytes, as used for feature hashing by scikit-learn and Vowpal Wabbit.
 
 Reference  A. Appleby, MurmurHash3_x86_32 (public domain).
 """

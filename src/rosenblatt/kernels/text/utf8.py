@@ -1,4 +1,4 @@
-"""Whether bytes are UTF-8: what `bytes.decode` would say, without making a string.
+"""Validation of UTF-8: the same answer as `bytes.decode`, without creating a string.
 
 Reference  The Unicode Standard, table 3-7 (well-formed UTF-8 byte sequences).
 """
@@ -26,7 +26,7 @@ def _follows(text: Any, i: Any, n: Any) -> Any:
 
 @kernel
 def is_utf8(text: Any, words: Any) -> Any:
-    """words: the same bytes, eight at a time, without the last that make no eight."""
+    """Whether `text` is valid UTF-8; `words` holds the same bytes, eight at a time, without an incomplete rest."""
     i, n, eights = np.uintp(0), np.uintp(text.shape[0]), np.uintp(words.shape[0]) * EIGHT
     while i < n:
         c = text[i]

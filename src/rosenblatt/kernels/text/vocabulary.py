@@ -1,4 +1,4 @@
-"""A table of texts with numbers: open addressing over MurmurHash3, and the bytes themselves compared, so that it is exact."""
+"""An exact hash table of grams: open addressing by MurmurHash3, with comparison of the bytes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile import inlined, kernel
-from .grams import ONE, Cut, Scratch, cleaned, grams
-from .hashing import Rows, hash_grams, sort_keys, tally
+from .grams import ONE, GramBuffers, GramRules, find_grams, split_units
+from .hashing import RowBuffers, count_columns, hash_grams, sort_keys
 
 U1 = np.uint32(1)
 
 
-class Table(NamedTuple):
-    """Entry e is text[stops[e]:stops[e + 1]]; a slot holds e + 1, or 0 where it is free; slots are a power of two."""
+class GramTable(NamedTuple):
+    """Entry e is text[stops[e]:stops[e + 1]]; a slot holds e + 1, or 0 if free. The number of slots is a power of two."""
 
     slots: Any
     hashes: Any
     stops: Any
     text: Any
-    rows: Any  # how many rows have it
-    last: Any  # the last row that had it, from 1 on
+    rows: Any  # the number of texts that contain it
+    last: Any  # the last text that contained it, from 1
 
 
 @inlined
@@ -39,7 +39,7 @@ def _same(table: Any, entry: Any, h: Any, clean: Any, start: Any, stop: Any) -> 
 
 @inlined
 def _slot(table: Any, h: Any, clean: Any, start: Any, stop: Any) -> Any:
-    """The slot of a text, or the free one where it would be."""
+    """The slot of a gram, or the free slot for it."""
     mask = np.uintp(table.slots.shape[0] - 1)
     slot = np.uintp(h) & mask
     while table.slots[slot] != np.uint32(0):
@@ -50,8 +50,8 @@ def _slot(table: Any, h: Any, clean: Any, start: Any, stop: Any) -> Any:
 
 
 @kernel
-def enter_all(table: Table, count: Any) -> None:
-    """Put the first `count` entries, which differ, into free slots."""
+def enter_all(table: GramTable, count: Any) -> None:
+    """Enter the first `count` entries, which are distinct, into free slots."""
     mask = np.uintp(table.slots.shape[0] - 1)
     for entry in range(count):
         slot = np.uintp(table.hashes[entry]) & mask
@@ -62,17 +62,25 @@ def enter_all(table: Table, count: Any) -> None:
 
 @kernel
 def count_rows(
-    cut: Cut, text: Any, bounds: Any, first: Any, before: Any, scratch: Scratch, hashes: Any, table: Table, count: Any
+    rules: GramRules,
+    text: Any,
+    bounds: Any,
+    first: Any,
+    before: Any,
+    buffers: GramBuffers,
+    hashes: Any,
+    table: GramTable,
+    count: Any,
 ) -> Any:
-    """Count in how many texts each gram is, from text `first` on, `before` texts having gone by with the blocks before.
+    """Count the texts that contain each gram, from text `first` on; `before` is the number of texts in earlier blocks.
 
-    Returns the text at which the table was too small (the number of texts where it never was), the entries then, and the
-    entries and bytes that this text may need.
+    Returns the text for which the table was too small (or the number of texts), the number of entries, and the entries and
+    bytes that this text may need.
     """
-    clean, froms, tos = scratch.clean, scratch.froms, scratch.tos
+    clean, froms, tos = buffers.clean, buffers.froms, buffers.tos
     for t in range(first, bounds.shape[0] - 1):
-        units = cleaned(cut, text, bounds[t], bounds[t + 1], clean, scratch.starts)
-        m = grams(cut, clean, scratch.starts, units, froms, tos)
+        units = split_units(rules, text, bounds[t], bounds[t + 1], clean, buffers.starts)
+        m = find_grams(rules, clean, buffers.starts, units, froms, tos)
         size = np.uintp(0)
         for g in range(m):
             size += tos[g] - froms[g]
@@ -99,12 +107,21 @@ def count_rows(
 
 
 @kernel
-def look_up(cut: Cut, text: Any, bounds: Any, scratch: Scratch, hashes: Any, table: Table, bits: Any, rows: Rows) -> None:
-    """The rows of texts: entry by entry, how many times it is there."""
-    clean, froms, tos, at = scratch.clean, scratch.froms, scratch.tos, np.uintp(0)
+def look_up(
+    rules: GramRules,
+    text: Any,
+    bounds: Any,
+    buffers: GramBuffers,
+    hashes: Any,
+    table: GramTable,
+    bits: Any,
+    rows: RowBuffers,
+) -> None:
+    """Compute the rows of texts: how many times each entry occurs."""
+    clean, froms, tos, at = buffers.clean, buffers.froms, buffers.tos, np.uintp(0)
     for t in range(bounds.shape[0] - 1):
-        units = cleaned(cut, text, bounds[t], bounds[t + 1], clean, scratch.starts)
-        m = grams(cut, clean, scratch.starts, units, froms, tos)
+        units = split_units(rules, text, bounds[t], bounds[t + 1], clean, buffers.starts)
+        m = find_grams(rules, clean, buffers.starts, units, froms, tos)
         hash_grams(clean, froms, tos, m, hashes)
         found = np.uintp(0)
         for g in range(m):
@@ -113,5 +130,5 @@ def look_up(cut: Cut, text: Any, bounds: Any, scratch: Scratch, hashes: Any, tab
                 rows.keys[found] = np.uint32(np.uint32(entry - U1) << U1)
                 found += ONE
         sort_keys(rows.keys, rows.spare, found, bits, rows.bins)
-        at = tally(rows.keys, found, at, rows.indices, rows.counts)
+        at = count_columns(rows.keys, found, at, rows.indices, rows.counts)
         rows.indptr[t + 1] = at

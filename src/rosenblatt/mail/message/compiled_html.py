@@ -1,4 +1,4 @@
-"""The compiled stripper of HTML, and the tables that it works with."""
+"""`html.plain` with compiled code, and the tables of the kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .html import (  # fmt: skip
     CONTROLS,
     ENDLESS,
     HIDDEN,
-    LONGEST_ADDRESS,
+    MAX_ADDRESS_BYTES,
     TITLES,
     VERBATIM,
     code_pages,
@@ -32,7 +32,7 @@ __all__ = ["COMPILED", "compiled", "markup"]
 
 
 def compiled(html: bytes) -> tuple[bytes, list[bytes]]:
-    """What `plain` gives for the same bytes, whole characters or not."""
+    """The result of `html.plain` for the same bytes."""
     raw = np.frombuffer(html, np.uint8)
     if not (html.isascii() or is_utf8(raw, raw[: len(raw) // 8 * 8].view(np.uint64))):
         html = repaired(html)
@@ -40,28 +40,29 @@ def compiled(html: bytes) -> tuple[bytes, list[bytes]]:
     text, links, done = np.empty(room, np.uint8), np.empty(room, np.uint8), np.zeros(2, np.int64)
     html_text(np.frombuffer(html, np.uint8), text, links, done, markup())
     addresses = links[: done[1]].tobytes().split(b"\n")[:-1]
-    return text[: done[0]].tobytes(), [a if len(a) <= LONGEST_ADDRESS else shortened(a) for a in addresses]
+    return text[: done[0]].tobytes(), [a if len(a) <= MAX_ADDRESS_BYTES else shortened(a) for a in addresses]
 
 
 @cache
 def markup() -> Markup:
+    """The tables of the kernel: kinds of bytes and tags, and character references."""
     of_bytes = np.full(256, kinds.PLAIN, np.uint8)
     of_bytes[list(CONTROLS)] = kinds.CONTROL
     of_bytes[list(b" \t\n\v\f\r")] = kinds.WHITE
     of_bytes[[character[0] for character in INVISIBLE]] = kinds.WIDE
     of_bytes[ord("<")], of_bytes[ord("&")] = kinds.ANGLE, kinds.REFERENCE
     tags: Counter[bytes] = Counter({b"meta": int(kinds.META), ENDLESS: int(kinds.ENDLESS)})
-    for names_, kind in (
+    for names_, kind_ in (
         (BLOCKS, kinds.BLOCK), (CELLS, kinds.CELL), (HIDDEN, kinds.HIDDEN), (TITLES, kinds.TITLE), (VERBATIM, kinds.VERBATIM),
     ):  # fmt: skip
-        tags.update(dict.fromkeys(names_, int(kind)))
+        tags.update(dict.fromkeys(names_, int(kind_)))
     keys, of_tags = np.zeros(int(SLOTS) + 1, np.uint64), np.zeros(int(SLOTS) + 1, np.uint8)
-    for name, said in sorted(tags.items()):
+    for name, kind in sorted(tags.items()):
         key = key_of(name)
         slot = (key * int(SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(TOP)
         while keys[slot]:
             slot = (slot + 1) & int(SLOTS)
-        keys[slot], of_tags[slot] = key, said
+        keys[slot], of_tags[slot] = key, kind
     return Markup(of_bytes, keys, of_tags, _references())
 
 

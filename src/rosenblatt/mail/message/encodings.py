@@ -1,7 +1,7 @@
-"""Bytes in any charset, or in none that exists, to UTF-8: never an exception.
+"""Decoding: bytes in any charset to UTF-8, and transfer encodings to bytes. No input raises an exception.
 
-Only codecs of a fixed list are ever asked for. Python has codecs that are no charsets (zlib, base64), that take quadratic time
-(idna, punycode) or run over files (mbcs), and remembers every name that it was asked for and did not know.
+Only codecs of a fixed list are used. Python also has codecs that are not charsets (zlib, base64), that take quadratic time
+(idna, punycode) or are tied to the system (mbcs), and it caches every unknown name that is looked up.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import codecs
 import re
 from encodings.aliases import aliases
 
-# What a charset's name stands for, where mail programs and browsers take it for more than it says (encoding.spec.whatwg.org).
+# Charsets that mail programs and browsers decode as a superset (encoding.spec.whatwg.org).
 _WIDER = {
     "ascii": "utf_8", "latin_1": "cp1252", "iso8859_1": "cp1252", "iso8859_9": "cp1254", "iso8859_11": "cp874",
     "tis_620": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
@@ -21,7 +21,7 @@ _NO_CHARSETS = {
     "base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec", "idna", "punycode",
     "mbcs", "oem", "undefined", "unicode_escape", "raw_unicode_escape", "unicode_internal", "string_escape",
 }  # fmt: skip
-# Names that Python lacks: those of encoding.spec.whatwg.org, and some that mail programs write.
+# Names that Python does not know: those of encoding.spec.whatwg.org, and some of mail programs.
 _MORE = {
     "utf_8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
     "utf_8_sig": "",
@@ -58,25 +58,25 @@ _NAMES |= {codec: codec for codec in (*_NAMES.values(), *_MORE)}
 _NAMES |= {name: codec for codec, names in _MORE.items() for name in names.split()}
 CODECS = {_key(name.encode()): _WIDER.get(codec, codec) for name, codec in _NAMES.items()}
 
-# In these, bytes under 128 are not always ASCII.
+# Charsets in which bytes under 128 are not always ASCII.
 _SHIFTING = {codec for codec in CODECS.values() if codec.startswith(("utf_7", "utf_16", "utf_32", "iso2022", "hz"))}
 _SHIFTING |= {"cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"}
 _WIDE = {codec for codec in _SHIFTING if codec.startswith(("utf_16", "utf_32"))}
 
-# Five bytes have no letter in Windows-1252; there they are control characters, as in browsers, so that none is lost.
+# Five bytes are undefined in Windows-1252; they become control characters, as in browsers.
 _WINDOWS = "".join(bytes((c,)).decode("cp1252", "ignore") or chr(c) for c in range(256))
 _HIGH = bytes(range(128, 256))
-# Letters that nobody sees, put between those of a word to hide it: soft hyphen, zero widths, joiners, byte-order mark.
+# Invisible characters that hide words from filters: soft hyphen, zero-width spaces, joiners, byte-order mark.
 INVISIBLE = tuple(c.encode() for c in "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 
 
 def codec_of(charset: bytes) -> str:
-    """Python's name of a charset; "" for one that does not exist."""
+    """The Python codec of a charset; "" for an unknown one."""
     return CODECS.get(_key(charset[:40]), "")
 
 
 def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
-    """The declared charset, else UTF-8, else Windows-1252; without NULs and letters that are not seen.
+    """Decode by the declared charset, else as UTF-8, else as Windows-1252; NULs and invisible characters are removed.
 
     >>> [to_utf8(*mail).decode() for mail in ((b"\\xefle", b"ISO-8859-1"), (b"\\xefle", b"no-such"), (b"+AO8-le", b"utf-7"))]
     ['ïle', 'ïle', 'ïle']
@@ -86,7 +86,7 @@ def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
         if data.isascii():
             return data.replace(b"\0", b"") if b"\0" in data else data
     elif codec in _WIDE and b"\0" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        codec = ""  # text of two or four bytes a letter has a NUL in every space: this one says so to hide
+        codec = ""  # UTF-16 and UTF-32 have a NUL in every space: the declaration is false
     if codec in ("", "utf_8"):
         text = _guessed(data)
     elif codec == "cp1252":
@@ -94,13 +94,13 @@ def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
     else:
         try:
             text = data.decode(codec, "replace").encode("utf-8", "replace")
-        except (LookupError, UnicodeError):  # another Python may lack a codec
+        except (LookupError, UnicodeError):  # other versions of Python may lack a codec
             text = _guessed(data)
     return visible(text.replace(b"\0", b""))
 
 
 def visible(text: bytes) -> bytes:
-    """UTF-8 without the letters that nobody sees."""
+    """UTF-8 text without invisible characters."""
     if not text.isascii():
         for character in INVISIBLE:
             text = text.replace(character, b"")
@@ -108,7 +108,7 @@ def visible(text: bytes) -> bytes:
 
 
 def undeclared(data: bytes, charset: bytes) -> bytes:
-    """Bytes of a header that has no charset: UTF-8 if they are, else what the mail says of its body, as its writer meant both.
+    """Decode bytes of a header without charset: as UTF-8 if valid, else by the charset of the body.
 
     >>> undeclared("发票".encode("gb2312"), b"GB2312").decode(), undeclared("发票".encode(), b"GB2312").decode()
     ('发票', '发票')
@@ -123,7 +123,7 @@ def undeclared(data: bytes, charset: bytes) -> bytes:
 
 
 def _guessed(data: bytes) -> bytes:
-    """Valid UTF-8 as it is; with few bytes wrong, those replaced; else as Windows-1252."""
+    """Decode as UTF-8 if at most few bytes are invalid, else as Windows-1252."""
     text = data.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     if wrong and 8 * wrong > len(data) - len(data.translate(None, _HIGH)):
@@ -136,12 +136,12 @@ def _windows(data: bytes) -> bytes:
 
 
 def valid(text: bytes) -> bytes:
-    """Without what is no UTF-8, such as a letter that was cut."""
+    """Without invalid UTF-8, such as an incomplete character."""
     return text if text.isascii() else text.decode("utf-8", "ignore").encode()
 
 
 def cut(text: bytes, limit: int) -> bytes:
-    """At most so many bytes of UTF-8, ending with a whole letter."""
+    """At most `limit` bytes of UTF-8, without an incomplete character."""
     if len(text) <= limit:
         return text
     while limit > 0 and text[limit] & 0xC0 == 0x80:
@@ -149,7 +149,7 @@ def cut(text: bytes, limit: int) -> bytes:
     return text[: max(limit, 0)]
 
 
-# --- Content-Transfer-Encoding: base64, quoted-printable and uuencode to bytes, whatever is wrong with them.
+# --- transfer encodings: base64, quoted-printable and uuencode ----------------------------------------------------------------
 
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 _JUNK = bytes(c for c in range(256) if c not in _ALPHABET)
@@ -157,16 +157,16 @@ _BEGIN = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n", re.M)
 _END = b"\nend"
 _BEGIN_TEXT = re.compile(rb"^begin [0-7]{3,4}(?: [^\n]*+)?+\n", re.M)
 _LINE = re.compile(rb"^[ -`]++", re.M)
-UUENCODED = (b"uu", b"x-uu")  # how names of that encoding begin: uuencode, x-uue, ...
+UUENCODED = (b"uu", b"x-uu")  # prefixes of the names of that encoding: uuencode, x-uue, ...
 
 
 def one_newline(data: bytes) -> bytes:
-    """With LF where CRLF or CR alone ended a line."""
+    """With LF for CRLF and CR."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def from_base64(data: bytes) -> bytes:
-    """Up to the first padding; junk between is left out, and so is a last letter that is not whole.
+    """Decode up to the first padding; other characters, and an incomplete last byte, are ignored.
 
     >>> from_base64(b"aGVs!bG8"), from_base64(b"aGVsbG8=c3BhbQ==")
     (b'hello', b'hello')
@@ -182,7 +182,7 @@ def from_quoted_printable(data: bytes) -> bytes:
 
 
 def from_uuencode(data: bytes) -> bytes:
-    """With what stands between "begin" and "end" decoded, line by line, as far as there are letters of it.
+    """Decode the lines between "begin" and "end", as far as they are valid.
 
     >>> from_uuencode(b"begin 644 a.txt\\n%:&5L;&\\\\\\n`\\nend\\n").strip()
     b'hello'
@@ -196,12 +196,12 @@ def from_uuencode(data: bytes) -> bytes:
     for found in _LINE.finditer(data, begin.end(), end):
         line = found[0]
         size = line[0] - 32 & 63
-        text += binascii.a2b_uu(line[: 1 + (4 * size + 2) // 3])  # more is junk, less is padded with NULs
+        text += binascii.a2b_uu(line[: 1 + (4 * size + 2) // 3])  # longer lines are cut, shorter ones padded with NULs
     return bytes(text) + data[end + len(_END) :]
 
 
 def from_transfer(data: bytes, encoding: bytes) -> bytes:
-    """Bytes as they were sent; an encoding that is not known changes nothing."""
+    """Decode a body by its Content-Transfer-Encoding; an unknown encoding changes nothing."""
     if encoding.startswith(b"quoted"):
         return from_quoted_printable(data) if b"=" in data else data
     if encoding.startswith(b"base64"):
@@ -209,12 +209,12 @@ def from_transfer(data: bytes, encoding: bytes) -> bytes:
         blank = data.find(b"\n\n")
         if blank < 0 or b" " not in data[blank : blank + 200]:
             return from_base64(data)
-        return from_base64(data[:blank]) + data[blank:]  # a mailing list wrote its own lines under it
+        return from_base64(data[:blank]) + data[blank:]  # a mailing list has appended its own lines
     return from_uuencode(data) if encoding.startswith(UUENCODED) else data
 
 
 def without_uuencoded(text: bytes, names: list[bytes]) -> bytes:
-    """Text without the files that are written into it, whose names are added to `names`."""
+    """Text without uuencoded files, whose names are appended to `names`."""
     kept, at = [], 0
     while (begin := _BEGIN.search(text, at)) and (end := text.find(_END, begin.end() - 1)) >= 0:
         kept.append(text[at : begin.start()])

@@ -1,4 +1,9 @@
-"""What a mail's headers say: the fields they fill, and the rest as lines, without what others added on the way."""
+"""The fields of a mail that come from its headers: subject, addresses, hosts, and the other headers as lines.
+
+Headers that filters, mail stores and deliveries add are left out (`is_added`): they reveal the label, or differ between copies
+of one mail. The digest (`identity.py`) ignores the same headers; otherwise a copy would be another mail, which would be learned
+twice and could not be unlearned.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +16,15 @@ from .headers import content_headers, decoded, headers_of
 from .message import LIMITS, Limits
 from .mime import content_of, media_type, parameters_of
 
-# --- The hosts that a Received header names: no dates, numbers of queues, versions or recipients.
+# --- hosts in Received headers, without dates, queue ids, versions and recipients ---------------------------------------------
 
-# Starts only where a word does, so that a long word is looked at once.
+# A match starts only where a word does, so that a long word is scanned once.
 _HOST = re.compile(rb"(?<![\w.-])(?:(?:[\w-]++\.)++[A-Za-z][\w-]++(?![\w.-])|\d{1,3}(?:\.\d{1,3}){3}(?![\w.-]))")
-_AFTER = (b" with ", b" id ", b" for ", b" via ", b";")  # in this order, after the host that received it
+_AFTER = (b" with ", b" id ", b" for ", b" via ", b";")  # in this order, after the receiving host
 
 
 def hosts_of(value: bytes) -> bytes:
-    """Host names and addresses in their order, each once, in lower case.
+    """Host names and addresses in lower case, in their order and without repetitions.
 
     >>> hosts_of(b"from yahoo.com ([61.50.141.181]) by lugh.tuatha.org (8.9.3/8.9.3) with ESMTP id QAA01654.xy; Fri")
     b'yahoo.com 61.50.141.181 lugh.tuatha.org'
@@ -32,7 +37,7 @@ def hosts_of(value: bytes) -> bytes:
     return b" ".join(dict.fromkeys(_HOST.findall(value[:end].lower())))
 
 
-# --- Headers whose values are drawn anew for every mail: what programs leave of themselves in them, without what is random.
+# --- shapes of values that differ in every mail, but whose form depends on the program that wrote them ---------------------
 
 _LETTERS = bytes(
     ord("9") if 48 <= c < 58 else ord("A") if 65 <= c < 91 else ord("a") if 97 <= c < 123 else c if 32 <= c < 127 else ord("?")
@@ -42,16 +47,16 @@ _RUN = re.compile(rb"[9Aa]{2,}+")
 _ZONE = re.compile(rb"[+-]\d{4}\b|\b(?:GMT|UTC?|[ECMP][SD]T)\b")
 _TAG = re.compile(rb"(?:^|;)\s*+(a|c|d|s)\s*+=\s*+([\w./+-]{1,100})")
 _RESULT = re.compile(rb"\b(?:spf|dkim|dmarc|arc|sender-id|iprev)\s?=\s?\w{1,20}", re.I)
-_KEPT = 200
+_SHAPE_BYTES = 200
 
 
 def shape(value: bytes) -> bytes:
-    """Runs of letters and digits as one letter that says which kinds are in it; what stands between as it is.
+    """Runs of letters and digits become one letter for their kind; other characters stay.
 
     >>> shape(b"----=_NextPart_000_01C2AB.9F")
     b'----=_a_9_h.h'
     """
-    return _RUN.sub(_run, value[:_KEPT].translate(_LETTERS))
+    return _RUN.sub(_run, value[:_SHAPE_BYTES].translate(_LETTERS))
 
 
 def _run(found: re.Match[bytes]) -> bytes:
@@ -60,44 +65,41 @@ def _run(found: re.Match[bytes]) -> bytes:
 
 
 def id_shape(value: bytes) -> bytes:
-    """The host is kept: `<200208231511.QAA01654@lugh.tuatha.org>` is `<9.h@lugh.tuatha.org>`."""
-    left, at, host = value[:_KEPT].rpartition(b"@")
+    """The shape of a message id with its host: `<200208231511.QAA01654@lugh.tuatha.org>` is `<9.h@lugh.tuatha.org>`."""
+    left, at, host = value[:_SHAPE_BYTES].rpartition(b"@")
     return shape(left) + at + to_utf8(host) if at else shape(host)
 
 
 def date_shape(value: bytes) -> bytes:
-    """How it is written, and the time zone."""
+    """The shape of a date, with its time zone."""
     value = value[:100]
     zone = _ZONE.search(value)
     return value[: zone.start()].translate(_LETTERS) + zone[0] if zone else value.translate(_LETTERS)
 
 
 def type_shape(value: bytes) -> bytes:
-    """Type and parameters, with the shape of the boundary and no names of files."""
+    """Content type and parameters, with the shape of the boundary and without file names."""
     found = [media_type(value, to_utf8(value[:40]))]
     for name, text in parameters_of(value).items():
         if name == b"boundary":
             text = shape(text)
         elif name in (b"name", b"filename"):
             continue
-        found.append(to_utf8(name[:40] + b"=" + text[:_KEPT]))
+        found.append(to_utf8(name[:40] + b"=" + text[:_SHAPE_BYTES]))
     return b"; ".join(found)
 
 
 def signature_of(value: bytes) -> bytes:
-    """Who signed, and how."""
+    """Signer and algorithm of a DKIM signature."""
     return b" ".join(name + b"=" + text for name, text in _TAG.findall(value))
 
 
 def results_of(value: bytes) -> bytes:
-    """What the receiver found about the sender: `spf=fail dkim=pass`; for Received-SPF its first word."""
+    """The results of sender checks, such as `spf=fail dkim=pass`; for Received-SPF its first word."""
     return b" ".join(_RESULT.findall(value)).lower() or to_utf8(value[:20].split(b" ")[0])
 
 
-# --- Headers that filters, mail stores and the last hop add: they tell the label, or differ between copies of one mail.
-#
-# One list, for the features and for the digest: where the digest counted such a header, a copy of a mail would be another mail,
-# learnt twice, and could not be taken back.
+# --- headers that are added on the way --------------------------------------------------------------------------------------
 
 _ADDED = re.compile(
     rb"x-(?:spam|rosenblatt|bogosity|status|uid|imap|mozilla|keywords?|virus|av-|antivirus|amavis|crm114|dspam|pyzor|razor|dcc|"
@@ -113,7 +115,7 @@ _ADDED = re.compile(
 
 
 def is_added(name: bytes) -> bool:
-    """Whether a header of this name, in lower case, is such a one.
+    """Whether a header of this name, in lower case, is added by filters, mail stores or deliveries.
 
     >>> is_added(b"x-rspamd-server"), is_added(b"x-mailer")
     (True, False)
@@ -121,9 +123,9 @@ def is_added(name: bytes) -> bool:
     return _ADDED.match(name) is not None
 
 
-# ---
+# --- all headers of a mail --------------------------------------------------------------------------------------------------
 
-# Their values have fields of their own, or are numbers that nobody sees twice.
+# Their values have fields of their own, or never repeat.
 _NAME_ONLY = frozenset(
     b"subject from reply-to to cc bcc received references in-reply-to thread-index x-originalarrivaltime content-id x-face "
     b"x-original-date resent-date resent-message-id x-ms-tnef-correlator autocrypt openpgp domainkey-signature".split()
@@ -137,11 +139,11 @@ _SHAPES: dict[bytes, Callable[[bytes], bytes]] = {
     b"authentication-results": results_of,
     b"received-spf": results_of,
 }
-_VALUE_KEPT = 200
+_VALUE_BYTES = 200
 
 
-class Said:
-    """The fields that a mail's headers fill; of several with one name the first that is not empty, or all of them."""
+class HeaderFields:
+    """The fields of a mail that come from its headers; of several headers with one name the first non-empty, or all."""
 
     __slots__ = ("content", "lines", "received", "reply_to", "sender", "subject", "to")
 
@@ -152,15 +154,15 @@ class Said:
         for name, value in headers_of(head, limits):
             if name in fields and value:
                 fields[name].append(value)
-            way = _way(name)
-            if way is _plainly:
+            write = _writer(name)
+            if write is _plainly:
                 if b"=?" in value or not value.isascii():
                     value = decoded(value, charset)
-                lines.append(name + b": " + (value if len(value) <= _VALUE_KEPT else cut(value, _VALUE_KEPT)))
-            elif way is _as_name:
+                lines.append(name + b": " + (value if len(value) <= _VALUE_BYTES else cut(value, _VALUE_BYTES)))
+            elif write is _as_name:
                 lines.append(name)
-            elif way is not None:
-                lines.append(name + b": " + way(value))
+            elif write is not None:
+                lines.append(name + b": " + write(value))
         self.subject, self.sender, self.reply_to = (
             _first(fields[name], charset) for name in (b"subject", b"from", b"reply-to")
         )
@@ -184,8 +186,8 @@ def _as_name(value: bytes) -> bytes:
 
 
 @lru_cache(4096)
-def _way(name: bytes) -> Callable[[bytes], bytes] | None:
-    """How a header's line is written; None where it is left out."""
+def _writer(name: bytes) -> Callable[[bytes], bytes] | None:
+    """The function that writes the line of a header; None if it is left out."""
     if name in _NAME_ONLY:
         return _as_name
     return None if is_added(name) else _SHAPES.get(name, _plainly)

@@ -1,4 +1,8 @@
-"""The headers of a mail or part: where they end, their names and their values."""
+"""The headers of a mail or part: their place in the raw bytes, their removal, their names and values, encoded words.
+
+A line ends with LF, CR LF or CR. Headers are the lines from the first (after the "From " line of an mbox) that have a name and
+a colon, or continue with white space; the first other line ends them, blank or not, as in Python's own parser.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +13,20 @@ from functools import lru_cache
 from .encodings import from_base64, to_utf8, undeclared
 from .message import LIMITS, Limits
 
-# --- Where the headers of a raw mail are, whatever its line ends, and a mail without some of them.
-#
-# A line ends with LF, CR LF or CR. Headers are the lines from the first (after the "From " line of an mbox) that have a name
-# and a colon, or go on with white space; the first other line ends them, blank or not, as in Python's own parser.
+# --- headers in the raw bytes -----------------------------------------------------------------------------------------------
 
 STAMP = b"X-Rosenblatt"
 END = rb"(?:\r\n|[\r\n])"
-# Nothing gives back what it took, so all is linear.
+# Possessive quantifiers: matching takes linear time.
 POSTMARK = re.compile(rb"From [^\r\n]*+" + END)
 POSTMARK_LF = re.compile(rb"From [^\n]*+\n")
 HEADERS = re.compile(rb"(?:(?:[!-9;-~]*+:|[ \t])[^\r\n]*+(?:\r\n|[\r\n]|\Z))*+")
-# The last byte of a line and the line end of an empty one.
+# The last byte of a line and the line end of an empty line after it.
 EMPTY, EMPTY_LF = (b"\n\n", b"\n\r", b"\r\r"), (b"\n\n", b"\n\r\n")
 
 
 def headers(raw: bytes) -> tuple[int, int]:
-    """Where headers begin and end; a mail that begins with white space has none."""
+    """Start and end of the headers; a mail that begins with white space has none."""
     postmark = POSTMARK.match(raw)
     start = postmark.end() if postmark is not None else 0
     if raw[start : start + 1] in (b" ", b"\t"):
@@ -35,8 +36,11 @@ def headers(raw: bytes) -> tuple[int, int]:
 
 
 def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
-    """Without headers of these names that some program may see: some read on to the first empty line, whatever comes before,
-    and to some a CR ends no line. All other bytes stay; where CR and LF both end lines, a header may leave its LF."""
+    """The mail without headers of these names, as far as any program may see them.
+
+    Some programs read headers up to the first empty line, whatever comes before, and for some a CR does not end a line. All
+    other bytes stay; in mails with both line ends, the LF of a removed header may stay.
+    """
     end, end_lf = _end(raw), _end_lf(raw)
     low = raw[: max(end, end_lf)].lower()
     if not any(name.lower() in low for name in names):
@@ -52,18 +56,18 @@ def without_stamps(raw: bytes) -> bytes:
 
 @lru_cache(8)
 def _fields(names: tuple[bytes, ...]) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Headers of these names, one after the other, where a line begins; and where one does to those who know only LF."""
+    """Patterns of consecutive headers of these names, with any line ends and with LF only."""
     field = rb"(?:%s)[ \t]*+:[^\r\n]*+(?:%s[ \t][^\r\n]*+)*+(?:%s|\Z)" % (b"|".join(map(re.escape, names)), END, END)
     return re.compile(rb"(?:\A|(?<=[\r\n]))(?:%s)++" % field, re.I), re.compile(rb"(?<=\n)(?:%s)++" % field, re.I)
 
 
 def _end(raw: bytes) -> int:
-    """Where the first empty line begins."""
+    """Where the first empty line begins, with any line ends."""
     return _first_empty(raw, POSTMARK, EMPTY, (b"\n", b"\r"))
 
 
 def _end_lf(raw: bytes) -> int:
-    """Where it does to those who know only LF."""
+    """Where it begins if only LF ends a line."""
     return _first_empty(raw, POSTMARK_LF, EMPTY_LF, (b"\n", b"\r\n"))
 
 
@@ -73,14 +77,14 @@ def _first_empty(raw: bytes, postmarks: re.Pattern[bytes], empty: tuple[bytes, .
     if raw.startswith(line_ends, start):
         return start
     first = len(raw)
-    for each in empty:  # far quicker than a pattern of all
+    for each in empty:  # far faster than one pattern
         at = raw.find(each, start, first + len(each))
         first = min(first, at + 1) if at >= 0 else first
     return first
 
 
 def _dropped(raw: bytes, fields: re.Pattern[bytes], end: int) -> bytes:
-    kept, at, view = [], 0, memoryview(raw)  # of which no piece is a copy
+    kept, at, view = [], 0, memoryview(raw)  # slices without copies
     for found in fields.finditer(raw, 0, end):
         kept.append(view[at : found.start()])
         at = found.end()
@@ -89,34 +93,35 @@ def _dropped(raw: bytes, fields: re.Pattern[bytes], end: int) -> bytes:
     return b"".join((*kept, view[at:])) if at else raw
 
 
-# --- Encoded words of headers, =?charset?B or Q?text?= (RFC 2047), to UTF-8.
+# --- encoded words, =?charset?B or Q?text?= (RFC 2047) ------------------------------------------------------------------------
 
 _START = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?")
 
 
 def decoded(value: bytes, charset: bytes = b"") -> bytes:
-    """A header's value as UTF-8; spaces between encoded words are none, and letters may be split over two of them.
+    """The value of a header as UTF-8; spaces between encoded words are dropped, and a character may span two of them.
 
-    charset : the body's, for bytes beside encoded words that are not UTF-8.
+    charset : of the body, for bytes outside encoded words that are not UTF-8.
 
     >>> decoded(b"=?utf-8?q?Fr=C3?= =?utf-8?B?qWU=?= tickets").decode()
     'Frée tickets'
     """
     if b"=?" not in value:
         return undeclared(value, charset)
-    runs: list[tuple[bytes, list[bytes]]] = []  # a charset, or none for plain text, and pieces in it
+    runs: list[tuple[bytes, list[bytes]]] = []  # a charset, or b"" for plain text, and pieces in it
     at = 0
-    for start, end, said, data in _words(value):
+    for start, end, declared, data in _words(value):
         between = value[at:start]
         if between and not (runs and runs[-1][0] and between.isspace()):
             runs.append((b"", [between]))
-        if runs and runs[-1][0] == said:
+        if runs and runs[-1][0] == declared:
             runs[-1][1].append(data)
         else:
-            runs.append((said, [data]))
+            runs.append((declared, [data]))
         at = end
     runs.append((b"", [value[at:]]))
-    text = b"".join(to_utf8(b"".join(pieces), said) if said else undeclared(b"".join(pieces), charset) for said, pieces in runs)
+    texts = (to_utf8(b"".join(part), name) if name else undeclared(b"".join(part), charset) for name, part in runs)
+    text = b"".join(texts)
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
@@ -138,10 +143,10 @@ def _words(value: bytes) -> list[tuple[int, int, bytes, bytes]]:
     return found
 
 
-# ---
+# --- names and values -------------------------------------------------------------------------------------------------------
 
-# A name and a colon, or a line that carries on, as in `head.py`; but old mail may have blanks before the colon (RFC 5322, 4.5),
-# and mbox writes "From " lines, quoted or not, among headers.
+# A name and a colon, or a continuation line, as above; in addition, old mail may have spaces before the colon (RFC 5322, 4.5),
+# and mbox files have "From " lines, quoted or not, among headers. Lines end with LF here.
 _HEAD = re.compile(rb"(?:[!-9;-~]*+[ \t]*+:[^\n]*+(?:\n|\Z)|[ \t][^\n]*+(?:\n|\Z)|>?From [^\n]*+(?:\n|\Z))*+")
 _VALUE = rb"[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)"
 _HEADERS = re.compile(rb"^([!-9;-~]{1,100}+)" + _VALUE, re.M)
@@ -151,15 +156,17 @@ _NEEDED = re.compile(rb"^(subject|content-(?:type|transfer-encoding|disposition)
 
 
 def end_of_head(raw: bytes, start: int, end: int) -> tuple[int, int]:
-    """Where the headers that begin at `start` end, and where the body begins; what begins with white space has none."""
+    """Where the headers that begin at `start` end, and where the body begins."""
     found = _HEAD.match(raw, start, end) if raw[start : start + 1] not in (b" ", b"\t") else None
     stop = found.end() if found else start
     return stop, stop + 1 if stop < end and raw[stop : stop + 1] == b"\n" else stop
 
 
 def headers_of(head: bytes, limits: Limits = LIMITS) -> list[tuple[bytes, bytes]]:
-    """Names, in lower case, and values on one line, not decoded. Beyond the limits only the subject and what says how the body
-    is written, the first of each."""
+    """Names in lower case and unfolded values, not decoded.
+
+    Beyond the limits only the subject and the content headers are returned, the first of each.
+    """
     if b"\0" in head:
         head = head.replace(b"\0", b"")
     found: list[tuple[bytes, bytes]] = []

@@ -1,16 +1,17 @@
-"""HTML to the text that a reader sees, and to the addresses that it points to: one pass, linear in every input.
+"""HTML to the text that a reader sees and to the addresses in it: one pass, linear in every input.
 
-Tags        as browsers find them: a name after "<" or "</", then attributes, whose quotes may hold ">"; any other "<" is text
-Blocks      give a new line, cells of tables and controls a blank, all else nothing, so that "V<b></b>iagra" is one word
-Left out    comments of all kinds, scripts, style sheets, and what only browsers without frames or plug-ins show, each to
-            the end where it is not closed, as in browsers
-Unmarked    titles and text areas have references but no tags, xmp and what follows plaintext neither
-Characters  references become what they stand for; control characters and those without width vanish; white space and
-            no-break spaces become one blank, or one new line where a block begins or ends
-Kept        the title, and what stands for a picture (alt)
-Hidden      text that styles hide (display:none, size 0, white on white) is left in: what hides it is not looked at
+Tags        as in browsers: a name after "<" or "</", then attributes, whose quotes may contain ">"; any other "<" is text
+Blocks      become a line break, table cells and controls a space, other tags nothing, so that "V<b></b>iagra" is one word
+Removed     comments of all kinds, scripts, style sheets, and content for browsers without frames or plug-ins; to the end of
+            the document if not closed, as in browsers
+Raw text    titles and text areas have references but no tags; xmp and the text after plaintext have neither
+Characters  references are replaced; control and zero-width characters are removed; white space and no-break spaces become one
+            space, or one line break at the border of a block
+Kept        the title, and alternative texts of pictures (alt)
+Hidden      text that styles hide (display:none, size 0, white on white) is kept: styles are not interpreted
 
-Bytes that are not UTF-8 become U+FFFD before anything else. `plain` is the definition; `kernels/html.py` does the same.
+Bytes that are not UTF-8 are replaced by U+FFFD first. `plain` is the definition; `kernels/mail/html.py` gives the same result.
+Addresses in plain text are found by `links_of`.
 
 Reference   WHATWG, HTML Living Standard, 13.2.5 (tokenization), without the states inside scripts, and 13.2.6.4 (which
             elements have no tags inside), without the exceptions inside SVG and MathML.
@@ -25,21 +26,21 @@ from typing import Any
 
 from .encodings import visible
 
-# --- Character references of HTML, such as `&amp;`, `&#65` and `&#x1F600;`, as browsers read them.
+# --- character references, such as `&amp;`, `&#65` and `&#x1F600;` ------------------------------------------------------------
 #
 # Reference  WHATWG, HTML Living Standard, 13.2.5.72 to 13.2.5.80 (tokenization of character references).
 
-# Quantifiers that never give back: whatever does not match is left at once.
+# Possessive quantifiers: matching takes linear time.
 REFERENCE = re.compile(rb"&(?:#[0-9]++;?|#[xX][0-9a-fA-F]++;?|[A-Za-z][A-Za-z0-9]*+;?)")
-LONGEST_OPEN = 6  # letters of the longest name that may stand without a semicolon
+MAX_OPEN_NAME_BYTES = 6  # of the longest name that may lack its semicolon
 REPLACEMENT = 0xFFFD
-SHORT = 8  # bytes of references that are remembered: mails repeat them
-AT_ONCE = 1 << 16  # bytes; of more, a list of pieces would take much memory
+CACHED_REFERENCE_BYTES = 8  # results for references up to this size are cached
+BYTES_PER_STEP = 1 << 16  # longer texts are processed in steps, to save memory
 
 
 @cache
 def names() -> dict[bytes, bytes]:
-    """All names, with their semicolon where they need one, and what they stand for as UTF-8."""
+    """All names, with their semicolon where it is required, and their characters in UTF-8."""
     from html.entities import html5
 
     return {name.encode(): value.encode() for name, value in html5.items()}
@@ -47,7 +48,7 @@ def names() -> dict[bytes, bytes]:
 
 @cache
 def code_pages() -> dict[int, int]:
-    """Numbers from 128 to 159 mean Windows-1252, where that has a character."""
+    """The characters of the numbers from 128 to 159, which mean Windows-1252."""
     found = {}
     for number in range(0x80, 0xA0):
         character = bytes([number]).decode("cp1252", "ignore")
@@ -57,16 +58,19 @@ def code_pages() -> dict[int, int]:
 
 
 def decoded(raw: bytes, attribute: bool = False) -> bytes:
-    """With every reference replaced by its character; white space by a blank. In the value of an attribute a name without a
-    semicolon counts only before what can be no part of an address, so that "?a=1&copy=2" stays."""
+    """Replace references by their characters, and those of white space by a space.
+
+    In the value of an attribute, a name without semicolon is a reference only before a character that cannot continue an
+    address, so that "?a=1&copy=2" stays.
+    """
     if b"&" not in raw:
         return raw
     character = _in_attribute if attribute else _in_text
-    if len(raw) <= AT_ONCE:
+    if len(raw) <= BYTES_PER_STEP:
         return REFERENCE.sub(character, raw)
     pieces, at = [], 0
     while at < len(raw):
-        end = raw.find(b"&", at + AT_ONCE)  # no reference goes beyond the next one
+        end = raw.find(b"&", at + BYTES_PER_STEP)  # no reference contains another "&"
         end = end if end >= 0 else len(raw)
         pieces.append(REFERENCE.sub(character, raw[at:end]))
         at = end
@@ -74,12 +78,12 @@ def decoded(raw: bytes, attribute: bool = False) -> bytes:
 
 
 def _in_text(found: Any) -> bytes:
-    return (_one if found.end() - found.start() > SHORT else _short)(found[0], False, b"")
+    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], False, b"")
 
 
 def _in_attribute(found: Any) -> bytes:
     after = found.string[found.end() : found.end() + 1]
-    return (_one if found.end() - found.start() > SHORT else _short)(found[0], True, after)
+    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], True, after)
 
 
 def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:
@@ -89,7 +93,7 @@ def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:
     whole = table.get(name) if name.endswith(b";") else None
     if whole is not None:
         return _blank_or(whole)
-    for length in range(min(LONGEST_OPEN, len(name)), 1, -1):
+    for length in range(min(MAX_OPEN_NAME_BYTES, len(name)), 1, -1):
         value = table.get(name[:length])
         if value is not None:
             rest = name[length:]
@@ -118,7 +122,7 @@ def _blank_or(value: bytes) -> bytes:
     return value if value.strip() else b" "
 
 
-# ---
+# --- tags ---------------------------------------------------------------------------------------------------------------------
 
 BLOCKS = frozenset(
     b"address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure footer"
@@ -132,14 +136,14 @@ TITLES = frozenset(b"textarea title".split())
 VERBATIM = frozenset(b"plaintext xmp".split())
 ENDLESS = b"plaintext"
 ADDRESSES = frozenset(b"action background data href src".split())
-LONGEST_ADDRESS = 2048  # bytes kept of one
+MAX_ADDRESS_BYTES = 2048
 
 CONTROLS = bytes(c for c in (*range(32), 127) if c not in b"\t\n\v\f\r")
 NO_BREAK = "\u00a0".encode()
 BLANKS = bytes.maketrans(b"\t\n\v\f\r", b"     ")
 NOT_IN_ADDRESSES = bytes((*range(33), 127))
 
-# Nothing here gives back what it took ("*+", "?+"), so all of it is linear. A "<" that begins no markup is not found.
+# Possessive quantifiers ("*+", "?+"): matching takes linear time. A "<" that does not begin markup does not match.
 MARKUP = re.compile(rb"<(?:(/)?([A-Za-z][^ />]*+)|(!--)|[!?]|/(?s:.))")
 ATTRIBUTE = re.compile(
     rb"""[ /]*+(?:([^ />][^ />=]*+)(?:[ ]*+=[ ]*+(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^ >"'][^ >]*+)?+))?+)?+"""
@@ -149,9 +153,10 @@ ENDS[ENDLESS] = re.compile(rb"\Z")
 REFRESH = re.compile(rb" *+[0-9.;]")
 URL = re.compile(rb"url *+= *+", re.I)
 
-# Bytes from which compiled code is worth its import (about a second), which are more than a mail has after `limits.mail`; and
-# from which it is faster where it is there already.
-IMPORT_FROM, COMPILED_FROM = 1 << 23, 64
+# Compiled code is imported for documents of this size (the import takes about a second, and `Limits.mail` is smaller);
+IMPORT_FROM = 1 << 23
+# where it is loaded already, it is used from this size on.
+COMPILED_FROM = 64
 
 
 def strip(html: bytes) -> tuple[bytes, list[bytes]]:
@@ -169,7 +174,7 @@ def strip(html: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def repaired(html: bytes) -> bytes:
-    """With U+FFFD in place of what is not UTF-8."""
+    """With U+FFFD for bytes that are not UTF-8."""
     try:
         html.decode()
     except UnicodeDecodeError:
@@ -178,11 +183,11 @@ def repaired(html: bytes) -> bytes:
 
 
 def plain(html: bytes) -> tuple[bytes, list[bytes]]:
-    """The definition."""
-    html = repaired(html).translate(BLANKS)  # from here on a new line is that of a block
-    text = bytearray()  # in one piece: millions of small ones take forty times the memory
+    """The definition of `strip`."""
+    html = repaired(html).translate(BLANKS)  # line breaks are now those of blocks
+    text = bytearray()  # one buffer: millions of small pieces take forty times the memory
     addresses: list[bytes] = []
-    at, loud = 0, -2  # loud: where the next comment's end "--!>" is, looked for once
+    at, loud = 0, -2  # loud: where the next "--!>" is, searched once
     while (found := MARKUP.search(html, at)) is not None:
         start = found.start()
         if start > at:
@@ -202,7 +207,7 @@ def plain(html: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addresses: list[bytes]) -> int:
-    """Where the text goes on after a tag, whose name has been read up to `at`."""
+    """Process a tag whose name ends at `at`; returns where the text continues."""
     if name in BLOCKS:
         text += b"\n"
     elif name in CELLS:
@@ -212,7 +217,7 @@ def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addr
         at = found.end()
         kind = found.lastindex
         if kind is not None and kind > 1 and not closing and (value := found[kind]):
-            _note(name, found[1].lower(), value, text, addresses)
+            _add_value(name, found[1].lower(), value, text, addresses)
     at += 1  # after ">", or past the end
     if closing or name not in ENDS or at > len(html):
         return at
@@ -223,8 +228,8 @@ def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addr
     return end
 
 
-def _note(name: bytes, attribute: bytes, value: bytes, text: bytearray, addresses: list[bytes]) -> None:
-    """What a value says to a reader, or where it points."""
+def _add_value(name: bytes, attribute: bytes, value: bytes, text: bytearray, addresses: list[bytes]) -> None:
+    """Add the value of an attribute to the text or to the addresses."""
     if attribute == b"alt":
         text += b" " + decoded(value, attribute=True) + b" "
         return
@@ -241,28 +246,28 @@ def _note(name: bytes, attribute: bytes, value: bytes, text: bytearray, addresse
 
 
 def shortened(address: bytes) -> bytes:
-    """The first bytes of an address that is too long, up to a whole character."""
-    return address if len(address) <= LONGEST_ADDRESS else address[:LONGEST_ADDRESS].decode("utf-8", "ignore").encode()
+    """An address of at most MAX_ADDRESS_BYTES, without an incomplete character."""
+    return address if len(address) <= MAX_ADDRESS_BYTES else address[:MAX_ADDRESS_BYTES].decode("utf-8", "ignore").encode()
 
 
 def _tidied(text: bytes) -> bytes:
     text = text.translate(None, CONTROLS)
     text = visible(text.replace(NO_BREAK, b" "))
-    if len(text) <= AT_ONCE:
+    if len(text) <= BYTES_PER_STEP:
         lines = (b" ".join(line.split()) for line in text.split(b"\n"))
         return b"\n".join(line for line in lines if line)
-    # The same at a third of the speed, without a list of all words.
+    # The same without a list of all words, at a third of the speed.
     return _once(_once(text, b" ").replace(b" \n", b"\n").replace(b"\n ", b"\n"), b"\n").strip()
 
 
 def _once(text: bytes, white: bytes) -> bytes:
-    """With one where there were several; every round halves them."""
+    """Replace runs of a white-space character by one; every round halves them."""
     while 2 * white in text:
         text = text.replace(2 * white, white)
     return text
 
 
-# --- Addresses in plain text: http://..., https://..., ftp://... and www....
+# --- addresses in plain text: http://..., https://..., ftp://... and www.... --------------------------------------------------
 
 _REST = re.compile(rb"[^\s<>\"'`\\()\[\]{}|^\x00-\x1f]{1,500}")
 _SCHEMES = (b"http", b"https", b"ftp")
@@ -270,7 +275,7 @@ _TRAILING = b".,;:!?*_-="
 
 
 def links_of(text: bytes, limit: int) -> list[bytes]:
-    """In their order, `limit` at most. Found by what every address has, so that text without it costs next to nothing.
+    """At most `limit` addresses in their order; the search is by substrings, so that text without addresses takes little time.
 
     >>> links_of(b"See http://a.example/x, or <www.b.example>.", 10)
     [b'http://a.example/x', b'www.b.example']

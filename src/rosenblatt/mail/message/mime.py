@@ -1,4 +1,4 @@
-"""The parts of a mail (RFC 2046): which stretches of it are text, and which hang on it. By a list of work, not by calls."""
+"""The parts of a mail (RFC 2046), found with an explicit stack instead of recursion, and their content headers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .encodings import UUENCODED, from_transfer, one_newline, to_utf8
 from .headers import content_headers, decoded, end_of_head, subject_of
 from .message import LIMITS, Limits
 
-# --- What a part says of itself: its type, charset, boundary, encoding and name (RFC 2045, 2183, 2231).
+# --- content headers: type, charset, boundary, encoding and name (RFC 2045, 2183, 2231) ---------------------------------------
 
-# A quote that is not closed goes to the end, so that no second one is looked for from there.
+# An unclosed quote extends to the end, so that no second one is searched for from there.
 _PARAMETER = re.compile(rb';\s*+([^\s=;"]++)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)(?:"|\\?$)|([^;]*+))', re.S)
 _ESCAPED = re.compile(rb"\\(.)", re.S)
 _PIECE = re.compile(rb"(.*?)(?:\*(\d{1,2}))?(\*?)$", re.S)
@@ -30,7 +30,7 @@ class Content(NamedTuple):
 
 
 def content_of(type_: bytes, encoding: bytes, disposition: bytes, default: bytes = b"text/plain") -> Content:
-    """From the three headers as they are written; each may be missing (empty)."""
+    """Parse the three content headers; a missing one is empty."""
     parameters, where = parameters_of(type_), parameters_of(disposition)
     name = where.get(b"filename") or parameters.get(b"name", b"") or parameters.get(b"filename", b"")
     return Content(
@@ -51,7 +51,7 @@ def media_type(value: bytes, default: bytes = b"text/plain") -> bytes:
 
 
 def parameters_of(value: bytes) -> dict[bytes, bytes]:
-    """Names in lower case; of several with one name the first. Pieces of one value, name*0, name*1*, are joined.
+    """Parameters of a header by name in lower case, the first of each; pieces of one value, name*0, name*1*, are joined.
 
     >>> parameters_of(b"attachment; filename*0*=utf-8''%e2%82%ac; filename*1=.exe")[b"filename"].decode()
     '€.exe'
@@ -81,17 +81,19 @@ def _joined(numbered: dict[int, tuple[bytes, bool]]) -> bytes:
     return to_utf8(b"".join(parts), charset)
 
 
-# ---
+# --- parts ------------------------------------------------------------------------------------------------------------------
 
-# A boundary that was not told: the first line that could be one and has headers after it.
+# A boundary that is not declared: the first line that could be one and is followed by a content header.
 _LOST = re.compile(rb"^--([^\n]{1,200}+)\n(?=content-)", re.M | re.I)
 _CODED = (b"base64", b"quoted", *UUENCODED)
 
 
 class Part(NamedTuple):
+    """A leaf of the tree of parts."""
+
     content: Content
     body: bytes  # not decoded
-    group: int  # parts of one group are alternatives; 0 is none
+    group: int  # parts of one group are alternatives; 0: no alternatives
 
 
 class _Work(NamedTuple):
@@ -101,11 +103,11 @@ class _Work(NamedTuple):
     depth: int
     group: int
     default: bytes
-    content: Content | None  # already known, and `start` is the body's
+    content: Content | None  # None: to be read from the headers at `start`
 
 
 def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) -> Iterator[Part]:
-    """The leaves of a mail whose body begins at `start`, in their order, `limits.parts` at most and the rest as text."""
+    """The leaves of a mail whose body begins at `start`, in their order: `limits.parts` at most, and the rest as text."""
     work = [_Work(raw, start, len(raw), 0, 0, b"text/plain", content)]
     groups = 0
     lines = _Lines(limits.parts)
@@ -126,7 +128,7 @@ def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) 
                     groups += 1
                     group = groups
                 default = b"message/rfc822" if kind == b"multipart/digest" else b"text/plain"
-                if rest < end:  # more parts than are looked at
+                if rest < end:  # more parts than the limit
                     work.append(_Work(raw, rest, end, here.depth + 1, 0, default, Content()))
                 work += [_Work(raw, *piece, here.depth + 1, group, default, None) for piece in reversed(pieces)]
                 continue
@@ -146,13 +148,13 @@ def parts_of(raw: bytes, start: int, content: Content, limits: Limits = LIMITS) 
 
 
 class _Lines:
-    """Looks for the lines of boundaries, as long as there is something left of what may be looked at."""
+    """Search for boundary lines within the limits of one mail."""
 
     def __init__(self, parts: int) -> None:
-        self.parts, self.lines = parts, 100 * parts  # lines: also those that only begin like a boundary
+        self.parts, self.lines = parts, 100 * parts  # lines: including those that only begin like a boundary
 
     def pieces(self, raw: bytes, start: int, end: int, boundary: bytes) -> tuple[list[tuple[int, int]], int]:
-        """Where the parts between the lines of a boundary begin and end, and where looking for them ended."""
+        """Start and end of the parts between boundary lines, and where the search ended."""
         found = self._between(raw, start, end, b"--" + boundary.rstrip()) if boundary.strip() else ([], end)
         if not found[0] and (lost := _LOST.search(raw, start, min(end, start + 10_000))):
             found = self._between(raw, start, end, b"--" + lost[1].rstrip())
@@ -168,7 +170,7 @@ class _Lines:
             closing = raw[after : after + 2] == b"--"
             stop = raw.find(b"\n", after, end)
             stop = end if stop < 0 else stop
-            if not raw[after + 2 * closing : stop].strip():  # else a longer line that only begins like it
+            if not raw[after + 2 * closing : stop].strip():  # else a longer line that only begins like a boundary
                 if opened >= 0:
                     pieces.append((opened, max(at - 1, opened)))
                     self.parts -= 1

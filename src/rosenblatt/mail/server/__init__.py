@@ -1,4 +1,4 @@
-"""The filter as a server: the protocol of spamd, so that the stock spamc works, and a small HTTP API."""
+"""The filter as a server: the spamd protocol, for the stock spamc, and a small HTTP API."""
 
 from ...serving.sockets import ServeError
 from .limits import Limits, token_from

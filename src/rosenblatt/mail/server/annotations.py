@@ -1,4 +1,4 @@
-"""What is written about a mail: headers in it, the report, the names of what decided."""
+"""The text that the server adds to a mail: headers, and the report."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import re
 from ..identity import stamped
 from ..message.headers import END, STAMP, headers, without
 from ..verdict import header_value, supporting, symbols
-from .engine import THRESHOLD, Judged
+from .engine import THRESHOLD, Judgment
 
-# Where ours go, theirs leave: a sender who writes `X-Spam-Flag` himself decides nothing.
-OURS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
+# Headers of these names that a sender has written are removed.
+SPAM_HEADERS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
 _LINE = re.compile(rb"[^\r\n]*+(%s?)" % END)
 
 
-def report(judged: Judged) -> bytes:
-    verdict = judged.verdict
+def report(judgment: Judgment) -> bytes:
+    """The report of the commands REPORT and REPORT_IFSPAM."""
+    verdict = judgment.verdict
     lines = [
-        f"Rosenblatt says {verdict.label}: {judged.points} points, a score of {verdict.score:.4f},",
-        f"and a probability of spam of {verdict.probability:.4f}.",
+        f"Rosenblatt: {verdict.label}, {judgment.points} points",
+        f"(score {verdict.score:.4f}, probability of spam {verdict.probability:.4f}).",
         "",
-        " weight  what spoke for spam (+) or against it (-)",
-        "-------  ------------------------------------------",
-        *(f"{reason.weight:+7.3f}  {_one_line(reason.name)}" for reason in judged.reasons),
+        " weight  for spam (+) or ham (-)",
+        "-------  -----------------------",
+        *(f"{reason.weight:+7.3f}  {_one_line(reason.name)}" for reason in judgment.reasons),
         "",
     ]
     return "\n".join(lines).encode("utf-8", "replace")
@@ -32,17 +33,19 @@ def _one_line(name: str) -> str:
     return "".join(c if c.isprintable() else " " for c in name)[:80]
 
 
-def marked(raw: bytes, judged: Judged) -> bytes:
-    """The mail with our stamp, and headers as SpamAssassin writes them at its top, without others of these names; every other
-    byte as it was."""
-    names = symbols(supporting(judged.verdict.label, judged.reasons))
-    done = stamped(without(raw, (*OURS, STAMP)), header_value(judged.verdict, judged.reasons))
+def marked(raw: bytes, judgment: Judgment) -> bytes:
+    """The mail with the header X-Rosenblatt, and at its top headers in the format of SpamAssassin.
+
+    Other headers of these names are removed; every other byte stays.
+    """
+    names = symbols(supporting(judgment.verdict.label, judgment.reasons))
+    done = stamped(without(raw, (*SPAM_HEADERS, STAMP)), header_value(judgment.verdict, judgment.reasons))
     start, _ = headers(done)
     newline = _line_end(done, start)
     block = [
-        *(["X-Spam-Flag: YES"] if judged.points.spam else []),
-        f"X-Spam-Level: {'*' * int(min(max(judged.points.score, 0), 50))}",
-        f"X-Spam-Status: {'Yes' if judged.points.spam else 'No'}, score={judged.points.score:.1f} required={THRESHOLD:.1f}"
+        *(["X-Spam-Flag: YES"] if judgment.points.spam else []),
+        f"X-Spam-Level: {'*' * int(min(max(judgment.points.score, 0), 50))}",
+        f"X-Spam-Status: {'Yes' if judgment.points.spam else 'No'}, score={judgment.points.score:.1f} required={THRESHOLD:.1f}"
         f"{newline}\ttests={names or 'none'}",
     ]
     marks = "".join(line + newline for line in block).encode()
@@ -50,12 +53,12 @@ def marked(raw: bytes, judged: Judged) -> bytes:
 
 
 def _line_end(raw: bytes, start: int) -> str:
-    """That of a mail's first header line."""
+    """The line end of the first header line of a mail."""
     line = _LINE.match(raw, start)
     return (line[1].decode() if line else "") or "\n"
 
 
 def head_only(raw: bytes, done: bytes) -> bytes:
-    """The head of a marked mail, to and with the empty line where spamc cuts: it adds what follows in its own copy."""
+    """The headers of a marked mail up to the empty line where spamc splits it; spamc appends the rest of its own copy."""
     ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := raw.find(mark)) >= 0]
     return done[: len(done) - (len(raw) - min(ends))] if ends else done

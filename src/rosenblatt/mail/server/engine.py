@@ -1,4 +1,9 @@
-"""The filter behind an event loop: verdicts in a few threads, learning in one, which commits together what came together."""
+"""The filter behind an event loop: verdicts in a thread pool, learning in one thread that commits lessons in batches.
+
+`points` maps scores to the scale of SpamAssassin, on which 5.0 or more is spam, by the line through (ham_to, 0) and
+(spam_from, 5). Ham has 0.0 or less, unsure lies between, spam has 5.0 or more. Points have one decimal, since spamc prints one;
+rounding never carries a mail over a threshold, and points never fall where the score rises.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +17,31 @@ from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..identity import digest
+from ..store.changes import Learned, Unlearned
 from ..store.connection import FoldedError
-from ..verdict import Reason, Verdict
+from ..verdict import Label, Reason, Verdict
 from .metrics import Journal
 
-# --- Our scores on the scale that users of SpamAssassin know: from 5.0 on it is spam.
-#
-# The line through (ham_to, 0) and (spam_from, 5): ham is 0.0 or less, unsure lies between, spam is 5.0 or more. One decimal,
-# since spamc prints one; rounding never carries a mail over a boundary, and the scale never falls where our score rises.
+T = TypeVar("T")
+THRESHOLD = 5.0  # points from which on a mail is spam
+MAX_POINTS = 99.9
+MIN_GAP = 0.1  # least distance of the thresholds that is used for points
+DEFAULT_REASONS = 8
+TIMEOUT_MESSAGE = "the answer took too long"
+LESSONS_PER_COMMIT = 64
+REFRESH_S = 2.0  # time between two refreshes from other processes
+# A plain and an HTML mail, so that all compiled code is loaded before the first client.
+SAMPLES = (
+    b"Subject: warm\nFrom: a@b.example\n\nplain text\n",
+    b"Subject: warm\nContent-Type: text/html\n\n<html><body><p>text <a href='http://a.example/'>here</a></body></html>\n" * 2,
+)
 
-THRESHOLD = 5.0
-MOST = 99.9
-NARROWEST = 0.1  # a gap of nothing between ham and spam would make every score endless
+
+# --- points -----------------------------------------------------------------------------------------------------------------
 
 
 class Boundaries(Protocol):
-    """The part of a `Calibration` that the scale needs."""
+    """The thresholds of a `Calibration`."""
 
     @property
     def spam_from(self) -> float: ...
@@ -36,6 +50,8 @@ class Boundaries(Protocol):
 
 
 class Points(NamedTuple):
+    """A score on the scale of SpamAssassin."""
+
     score: float
     spam: bool
 
@@ -43,7 +59,7 @@ class Points(NamedTuple):
         return f"{self.score:.1f} / {THRESHOLD:.1f}"
 
 
-def points(score: float, label: str, boundaries: Boundaries) -> Points:
+def points(score: float, label: Label, boundaries: Boundaries) -> Points:
     """The points of a mail.
 
     >>> from rosenblatt.mail.verdict import Calibration
@@ -51,43 +67,34 @@ def points(score: float, label: str, boundaries: Boundaries) -> Points:
     >>> [str(points(score, found.label(score), found)) for score in (-0.75, 0.0, 0.499, 0.5, 2.0)]
     ['-1.2 / 5.0', '2.5 / 5.0', '4.9 / 5.0', '5.0 / 5.0', '12.5 / 5.0']
     """
-    width = max(boundaries.spam_from - boundaries.ham_to, NARROWEST)
+    width = max(boundaries.spam_from - boundaries.ham_to, MIN_GAP)
     raw = THRESHOLD + THRESHOLD * (score - boundaries.spam_from) / width
-    low, high = {"spam": (THRESHOLD, MOST), "ham": (-MOST, 0.0)}.get(label, (0.1, THRESHOLD - 0.1))
+    low, high = {"spam": (THRESHOLD, MAX_POINTS), "ham": (-MAX_POINTS, 0.0)}.get(label, (0.1, THRESHOLD - 0.1))
     return Points(min(max(round(raw, 1), low), high) + 0.0, label == "spam")
 
 
-# ---
-
-T = TypeVar("T")
-REASONS = 8
-TOO_LONG = "the answer took too long"
-BATCH = 64  # lessons that are committed together at most
-# Of both kinds that parsers tell apart, so that whatever is compiled is there before the first client.
-SAMPLES = (
-    b"Subject: warm\nFrom: a@b.example\n\nplain text\n",
-    b"Subject: warm\nContent-Type: text/html\n\n<html><body><p>text <a href='http://a.example/'>here</a></body></html>\n" * 2,
-)
-REFRESH = 2.0  # seconds after which what other processes have learnt is taken in
+# --- the engine -------------------------------------------------------------------------------------------------------------
 
 
 class Filters(Protocol):
-    """What a server needs of a `Filter`, which several threads may use at once."""
+    """The methods of `Filter` that a server uses, from several threads at once."""
 
     @property
     def calibration(self) -> Boundaries: ...
     def classify(self, raw: bytes) -> Verdict: ...
-    def telling(self, raw: bytes, n: int) -> list[Reason]: ...
-    def label_of(self, raw: bytes) -> bool | None: ...  # as which it was learnt: spam, ham, not at all
-    def learn(self, mails: Sequence[tuple[bytes, bool]]) -> Any: ...  # has kept: mails that could not be moved
-    def relearn(self, raw: bytes, spam: bool) -> Any: ...
-    def unlearn(self, raw: bytes) -> Any: ...
-    def unlearn_many(self, raws: Sequence[bytes]) -> Sequence[Any]: ...  # exact: False where it could not be
+    def explain_words(self, raw: bytes, n: int) -> list[Reason]: ...
+    def label_of(self, raw: bytes) -> bool | None: ...
+    def learn(self, mails: Sequence[tuple[bytes, bool]]) -> Learned: ...
+    def relearn(self, raw: bytes, spam: bool) -> Learned: ...
+    def unlearn(self, raw: bytes) -> Unlearned: ...
+    def unlearn_many(self, raws: Sequence[bytes]) -> Sequence[Unlearned]: ...
     def refresh(self) -> bool: ...
     def stats(self) -> dict[str, Any]: ...
 
 
-class Judged(NamedTuple):
+class Judgment(NamedTuple):
+    """The verdict about a mail, with points and reasons."""
+
     verdict: Verdict
     points: Points
     reasons: list[Reason]
@@ -95,43 +102,44 @@ class Judged(NamedTuple):
 
 class _Lesson(NamedTuple):
     raw: bytes
-    spam: bool | None  # None: forget it
-    done: Future[bool]  # whether the filter is another one now
+    spam: bool | None  # None: unlearn it
+    done: Future[bool]  # whether the filter changed
 
 
 class Engine:
-    """Started on construction; `close` finishes what was begun."""
+    """Threads for verdicts and lessons. They start on construction; `close` finishes the work in progress."""
 
     def __init__(self, spam_filter: Filters, workers: int | None = None, journal: Journal | None = None) -> None:
         self.filter, self._journal = spam_filter, journal or Journal()
-        self.learnt = 0
-        self.trouble: str | None = None  # why nothing can be learnt, as far as is known
-        self._failed = False  # whether that was found by a lesson, which shows more than `look` does: a disk that is full
+        self.n_learned = 0
+        self.learning_error: str | None = None  # why learning is not possible, as far as is known
+        self._failed = False  # whether a lesson failed, as on a full disk, which `check_learning` does not detect
         self._pool = ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1), "verdict")
         self._lessons: queue.SimpleQueue[_Lesson | None] = queue.SimpleQueue()
         self._learner = threading.Thread(target=self._learn_all, name="learner", daemon=True)
         self._learner.start()
 
     def warm(self) -> None:
-        """Whatever of the filter has compiled code uses it once Numba is loaded: a second at the start, then verdicts in a
-        fifth of the time."""
+        """Load compiled code: about a second at the start, after which verdicts take a fifth of the time."""
         import numba  # noqa: F401
 
         for mail in SAMPLES:
             self.filter.classify(mail)
 
-    async def judge(self, raw: bytes, write: Callable[[bytes, Judged], T], reasons: int = 0) -> tuple[Judged, T]:
-        """What the filter says of a mail, and what `write` makes of that. Mails may be large and hostile: they are read and
-        written about in the thread of a worker only."""
+    async def judge(self, raw: bytes, write: Callable[[bytes, Judgment], T], reasons: int = 0) -> tuple[Judgment, T]:
+        """The judgment about a mail, and the text that `write` makes of it.
 
-        def work() -> tuple[Judged, T]:
-            judged = self._judge(raw, reasons)
-            return judged, write(raw, judged)
+        Both are computed in a worker thread, since mails may be large and hostile.
+        """
+
+        def work() -> tuple[Judgment, T]:
+            judgment = self._judge(raw, reasons)
+            return judgment, write(raw, judgment)
 
         return await self.in_pool(work)
 
-    async def tell(self, raw: bytes, spam: bool | None) -> bool:
-        """Learn a mail, or forget it (None); True where the filter changed. It is on disk when this returns."""
+    async def teach(self, raw: bytes, spam: bool | None) -> bool:
+        """Learn a mail, or unlearn it (None); returns whether the filter changed. The change is then on disk."""
         lesson = _Lesson(raw, spam, Future())
         self._lessons.put(lesson)
         return await asyncio.wrap_future(lesson.done)
@@ -139,45 +147,45 @@ class Engine:
     async def stats(self) -> dict[str, Any]:
         return await self.in_pool(self.filter.stats)
 
-    def look(self) -> None:
-        """See whether a lesson could be written, by a transaction with nothing in it."""
+    def check_learning(self) -> None:
+        """Check by an empty transaction whether lessons can be written."""
         try:
             self.filter.unlearn_many([])
         except Exception as error:
-            self._learning(failure(error))
+            self._set_learning_error(failure(error))
         else:
             if not self._failed:
-                self._learning(None)
+                self._set_learning_error(None)
 
-    def _learning(self, trouble: str | None) -> None:
-        if trouble != self.trouble:
-            self.trouble = trouble
-            self._journal.warn(trouble or "learning is possible again")
+    def _set_learning_error(self, message: str | None) -> None:
+        if message != self.learning_error:
+            self.learning_error = message
+            self._journal.warn(message or "learning is possible again")
 
     def in_pool(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """What may take a while, done in the thread of a worker."""
+        """Run work in a worker thread."""
         return asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self, seconds: float | None = None) -> None:
-        """A lesson that takes longer than so many seconds is given up: what is not on disk then was not acknowledged."""
+        """Stop; a lesson that takes longer than `seconds` is abandoned, which is safe because it was not acknowledged."""
         self._pool.shutdown(cancel_futures=True)
         self._lessons.put(None)
         self._learner.join(seconds)
 
-    def _judge(self, raw: bytes, n: int) -> Judged:
+    def _judge(self, raw: bytes, n: int) -> Judgment:
         verdict = self.filter.classify(raw)
-        reasons = self.filter.telling(raw, n) if n else []
-        return Judged(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
+        reasons = self.filter.explain_words(raw, n) if n else []
+        return Judgment(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
 
     def _learn_all(self) -> None:
-        """In the order in which they came; runs of mails to learn in one transaction, and runs of mails to forget."""
+        """Process lessons in their order; runs of mails to learn, or to unlearn, share a transaction."""
         batch: list[_Lesson] = []
-        due = monotonic() + REFRESH
+        due = monotonic() + REFRESH_S
         while True:
-            if monotonic() >= due:  # also where lessons never cease: of a known mail the filter looks at nothing else
+            if monotonic() >= due:  # also under a constant stream of lessons
                 self._refresh()
-                self.look()
-                due = monotonic() + REFRESH
+                self.check_learning()
+                due = monotonic() + REFRESH_S
             try:
                 lesson = self._lessons.get(timeout=0 if batch else max(0.0, due - monotonic()))
             except queue.Empty:
@@ -185,7 +193,9 @@ class Engine:
                     self._learn(batch)
                     batch = []
                 continue
-            if batch and (lesson is None or len(batch) >= BATCH or (lesson.spam is None) != (batch[0].spam is None)):
+            if batch and (
+                lesson is None or len(batch) >= LESSONS_PER_COMMIT or (lesson.spam is None) != (batch[0].spam is None)
+            ):
                 self._learn(batch)
                 batch = []
             if lesson is None:
@@ -199,35 +209,34 @@ class Engine:
             done = self._learn_together(lessons)
         except Exception as error:
             for lesson in lessons:
-                self._not_learnt(lesson, error)
+                self._set_failed(lesson, error)
             return
         for lesson, new, was_done in zip(lessons, changed, done, strict=True):
             try:
                 if not was_done:
                     self._learn_one(lesson)
             except Exception as error:
-                self._not_learnt(lesson, error)
+                self._set_failed(lesson, error)
             else:
-                self._learnt(lesson, new)
+                self._set_learned(lesson, new)
 
     def _changed(self, lessons: Sequence[_Lesson]) -> list[bool]:
-        """Whether each will change the filter, if all are learnt in their order."""
-        told: dict[bytes, bool | None] = {}
+        """Whether each lesson will change the filter, if all are learned in their order."""
+        labels: dict[bytes, bool | None] = {}
         changed = []
         for raw, spam, _ in lessons:
             name = digest(raw)
-            before = told[name] if name in told else self.filter.label_of(raw)
+            before = labels[name] if name in labels else self.filter.label_of(raw)
             changed.append(before is not spam)
-            told[name] = spam
+            labels[name] = spam
         return changed
 
     def _learn_together(self, lessons: Sequence[_Lesson]) -> list[bool]:
-        """In one transaction, with one replay at most; which of them are done. What is wrong with the others is told to each
-        when it is tried alone."""
+        """Learn in one transaction, with one replay at most; returns which lessons are done. The others are tried alone."""
         if len(lessons) < 2:
             return [False for _ in lessons]
         if lessons[0].spam is None:
-            return [bool(told.exact) for told in self.filter.unlearn_many([lesson.raw for lesson in lessons])]
+            return [result.exact for result in self.filter.unlearn_many([lesson.raw for lesson in lessons])]
         kept = self.filter.learn([(raw, bool(spam)) for raw, spam, _ in lessons]).kept
         return [kept == 0 for _ in lessons]
 
@@ -237,26 +246,26 @@ class Engine:
         else:
             self.filter.relearn(lesson.raw, lesson.spam)
 
-    def _learnt(self, lesson: _Lesson, changed: bool) -> None:
+    def _set_learned(self, lesson: _Lesson, changed: bool) -> None:
         if changed:
-            self.learnt += 1
+            self.n_learned += 1
             self._failed = False
-            self._learning(None)
+            self._set_learning_error(None)
         lesson.done.set_result(changed)
 
-    def _not_learnt(self, lesson: _Lesson, error: Exception) -> None:
-        if not isinstance(error, FoldedError):  # that one is the mail's
+    def _set_failed(self, lesson: _Lesson, error: Exception) -> None:
+        if not isinstance(error, FoldedError):  # that concerns this mail only
             self._failed = True
-            self._learning(failure(error))
+            self._set_learning_error(failure(error))
         lesson.done.set_exception(error)
 
     def _refresh(self) -> None:
         try:
             self.filter.refresh()
-        except Exception:  # whoever asks for a verdict gets the one that there is; whoever teaches hears what is wrong
+        except Exception:  # verdicts use the current state, and lessons report the error
             return
 
 
 def failure(error: Exception) -> str:
-    """What a client and the log may read of an error; of an unforeseen one its type, since it may quote the mail."""
+    """The message of an error for clients and the log; of an unexpected one only its type, since it may quote the mail."""
     return str(getattr(error, "sentence", "")) or f"the filter failed ({type(error).__name__})"

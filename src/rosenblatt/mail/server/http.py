@@ -4,8 +4,8 @@ POST /v1/classify?reasons=8          a mail -> {"label", "score", "probability",
 POST /v1/learn?as=spam|ham|forget    a mail -> {"as", "changed"}, after it is on disk
 GET  /healthz, GET /metrics
 
-A mail is the body, as message/rfc822 or application/octet-stream: pages of other sites cannot send these types without asking
-first, and are never told yes. Errors are {"error": "a sentence"}.
+A mail is the request body, as message/rfc822 or application/octet-stream: pages of other sites cannot send these types without
+a preflight request, which is always refused. Errors are {"error": "a sentence"}.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from starlette.routing import Route
 
 from ...serving.http import Bodies, is_local
 from ..store.connection import FoldedError
-from .engine import REASONS, TOO_LONG, Engine, Judged, failure
+from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
 from .limits import Budget, BudgetError, Limits, Share
 from .metrics import TYPE, Journal, Metrics, resident_bytes
 
 TYPES = ("message/rfc822", "application/octet-stream")
-MOST_REASONS = 100
-PATIENCE = 5.0  # seconds for the filter to say something of itself; Prometheus waits for ten
+MAX_REASONS = 100
+STATS_TIMEOUT_S = 5.0  # for the numbers of the filter; Prometheus waits for ten seconds
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
+    """The handlers of the HTTP API."""
+
     def __init__(
         self,
         engine: Engine,
@@ -50,7 +52,7 @@ class Api:
         self._engine, self._limits, self._budget, self._metrics, self._journal = engine, limits, budget, metrics, journal
         self._bodies = Bodies("mail", limits.idle_seconds, limits.read_seconds)
         self._token = None if token is None else token.encode()
-        self._local = local  # reached under the names of this machine only
+        self._local = local  # whether only loopback names are accepted as Host
         self.stopping = False
 
     def application(self) -> Starlette:
@@ -58,14 +60,14 @@ class Api:
             Route("/v1/classify", self._watched("classify", self._classify), methods=["POST"]),
             Route("/v1/learn", self._watched("learn", self._learn), methods=["POST"]),
             Route("/healthz", self._watched("healthz", self._healthz, open_to_all=True), methods=["GET"]),
-            Route("/metrics", self._watched("metrics", self._tell_metrics), methods=["GET"]),
+            Route("/metrics", self._watched("metrics", self._metrics_text), methods=["GET"]),
         ]
         application = Starlette(routes=routes, exception_handlers={HTTPException: self._unrouted})
-        application.router.redirect_slashes = False  # that would answer before anybody is checked, with his own Host
+        application.router.redirect_slashes = False  # a redirect would skip the checks and repeat the Host header
         return application
 
     def _watched(self, kind: str, handler: Handler, open_to_all: bool = False) -> Handler:
-        """A handler behind its checks, counted and logged."""
+        """A handler with checks, metrics and a log line."""
 
         async def watched(request: Request) -> Response:
             start = perf_counter()
@@ -77,7 +79,7 @@ class Api:
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception as error:
-                status = 409 if isinstance(error, FoldedError) else 503  # it is of no use to try the former again
+                status = 409 if isinstance(error, FoldedError) else 503  # 409: a retry cannot succeed
                 response = await self._refused(request, HTTPException(status, failure(error)))
             self._done(kind, request, response, perf_counter() - start)
             return response
@@ -87,30 +89,30 @@ class Api:
     def _admit(self, request: Request, open_to_all: bool) -> None:
         if self._metrics.connections["http"] > self._limits.connections:
             raise HTTPException(503, "too many connections; try again", {"Retry-After": "1", "Connection": "close"})
-        # A page of another site cannot leave Host out; health checks in HTTP/1.0 do.
+        # Browsers always send Host; health checks in HTTP/1.0 do not.
         if self._local and "host" in request.headers and not is_local(request.headers["host"]):
-            raise HTTPException(403, "this server answers to localhost only, and the Host header names another")
+            raise HTTPException(403, "the Host header must name localhost")
         if self._token is not None and not open_to_all:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
             right = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), self._token)
             if not right or scheme.lower() != "bearer":
-                raise HTTPException(401, "the Authorization header does not have the token", {"WWW-Authenticate": "Bearer"})
+                raise HTTPException(401, "the Authorization header must have the token", {"WWW-Authenticate": "Bearer"})
 
     async def _classify(self, request: Request) -> Response:
-        asked = request.query_params.get("reasons", str(REASONS))
-        if not (asked.isascii() and asked.isdigit() and len(asked) < 5 and int(asked) <= MOST_REASONS):
-            raise HTTPException(400, f"reasons must be a whole number from 0 to {MOST_REASONS}")
+        number = request.query_params.get("reasons", str(DEFAULT_REASONS))
+        if not (number.isascii() and number.isdigit() and len(number) < 5 and int(number) <= MAX_REASONS):
+            raise HTTPException(400, f"reasons must be a whole number from 0 to {MAX_REASONS}")
         with self._budget.share() as share:
             mail = await self._mail(request, share)
-            judged, reasons = await self._in_time(self._engine.judge(mail, _reasons, int(asked)))
-        verdict = judged.verdict
+            judgment, reasons = await self._in_time(self._engine.judge(mail, _reasons, int(number)))
+        verdict = judgment.verdict
         self._metrics.verdicts[verdict.label] += 1
         return JSONResponse(
             {
                 "label": verdict.label,
                 "score": float(verdict.score),
                 "probability": float(verdict.probability),
-                "points": judged.points.score,
+                "points": judgment.points.score,
                 "reasons": reasons,
             }
         )
@@ -118,28 +120,31 @@ class Api:
     async def _learn(self, request: Request) -> Response:
         kind = request.query_params.get("as")
         if kind not in ("spam", "ham", "forget"):
-            raise HTTPException(400, "as must be spam, ham or forget: POST /v1/learn?as=spam")
+            raise HTTPException(400, "as must be spam, ham or forget, as in POST /v1/learn?as=spam")
         with self._budget.share() as share:
             mail = await self._mail(request, share)
-            changed = await self._in_time(self._engine.tell(mail, None if kind == "forget" else kind == "spam"))
+            changed = await self._in_time(self._engine.teach(mail, None if kind == "forget" else kind == "spam"))
         return JSONResponse({"as": kind, "changed": changed})
 
     async def _healthz(self, request: Request) -> Response:
-        """Verdicts are given in any case; `learning` says whether lessons are kept, too."""
-        told: dict[str, Any] = {"status": "stopping" if self.stopping else "ok", "learning": self._engine.trouble is None}
-        if self._engine.trouble is not None:
-            told["reason"] = self._engine.trouble
-        return JSONResponse(told, 503 if self.stopping else 200)
+        """The server gives verdicts in any case; `learning` is whether it can also store lessons."""
+        health: dict[str, Any] = {
+            "status": "stopping" if self.stopping else "ok",
+            "learning": self._engine.learning_error is None,
+        }
+        if self._engine.learning_error is not None:
+            health["reason"] = self._engine.learning_error
+        return JSONResponse(health, 503 if self.stopping else 200)
 
-    async def _tell_metrics(self, request: Request) -> Response:
-        sizes: dict[str, float] = {"learning": self._engine.trouble is None}
-        with contextlib.suppress(Exception):  # what cannot be known now is left out: whoever watches needs the rest then
-            async with asyncio.timeout(PATIENCE):
+    async def _metrics_text(self, request: Request) -> Response:
+        sizes: dict[str, float] = {"learning": self._engine.learning_error is None}
+        with contextlib.suppress(Exception):  # numbers that are not available are left out
+            async with asyncio.timeout(STATS_TIMEOUT_S):
                 sizes |= _sizes(await self._engine.stats())
         if (memory := resident_bytes()) is not None:
             sizes["resident_bytes"] = memory
         sizes["held_bytes"] = self._budget.held
-        return PlainTextResponse(self._metrics.text(self._engine.learnt, sizes), media_type=TYPE)
+        return PlainTextResponse(self._metrics.text(self._engine.n_learned, sizes), media_type=TYPE)
 
     async def _mail(self, request: Request, share: Share) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -150,43 +155,43 @@ class Api:
         except BudgetError:
             raise HTTPException(503, "too many large mails at once; try again", {"Retry-After": "1"}) from None
         if not mail:
-            raise HTTPException(400, "there is no mail in the request's body")
+            raise HTTPException(400, "the request body must be a mail, got 0 bytes")
         return mail
 
     async def _unrouted(self, request: Request, error: Exception) -> Response:
-        """No such path, or not by this method."""
+        """Unknown path or method."""
         start, response = perf_counter(), await self._refused(request, error)
         self._done("other", request, response, perf_counter() - start)
         return response
 
     def _done(self, kind: str, request: Request, response: Response, seconds: float) -> None:
         self._metrics.done(f"http {kind}", str(response.status_code), seconds)
-        size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""  # where a mail was read
-        said = f", {request.state.said}" if hasattr(request.state, "said") else ""  # where something was wrong
-        self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}{said}")
+        size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""
+        error = f", {request.state.error}" if hasattr(request.state, "error") else ""
+        self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}{error}")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        request.state.said = error.detail
+        request.state.error = error.detail
         if error.status_code >= 500:
             self._journal.warn(error.detail)
-        return await self._bodies.refused(request, error, self._limits.message_bytes)
+        return await self._bodies.refuse(request, error, self._limits.message_bytes)
 
     async def _in_time(self, work: Awaitable[Any]) -> Any:
         try:
             async with asyncio.timeout(self._limits.handle_seconds):
                 return await work
         except TimeoutError:
-            raise HTTPException(503, TOO_LONG) from None
+            raise HTTPException(503, TIMEOUT_MESSAGE) from None
 
 
-def _reasons(_: bytes, judged: Judged) -> list[dict[str, Any]]:
-    """What JSON can say: a name may come from any bytes."""
+def _reasons(_: bytes, judgment: Judgment) -> list[dict[str, Any]]:
+    """Reasons as JSON; a name may come from any bytes."""
     return [
-        {"name": reason.name.encode("utf-8", "replace").decode(), "weight": float(reason.weight)} for reason in judged.reasons
+        {"name": reason.name.encode("utf-8", "replace").decode(), "weight": float(reason.weight)} for reason in judgment.reasons
     ]
 
 
 def _sizes(stats: dict[str, Any]) -> dict[str, float]:
-    """The numbers in what a filter says of itself."""
+    """The numbers among the stats of a filter."""
     return {f"filter_{k}": float(v) for k, v in stats.items() if isinstance(v, int | float) and not isinstance(v, bool)}

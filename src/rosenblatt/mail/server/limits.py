@@ -1,4 +1,7 @@
-"""What one client may cost, and all of them together."""
+"""Limits on the resources of one client and of all of them, and the token of the HTTP API.
+
+The token comes from a file or the environment, never from the command line, which every user of the machine can read.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,27 @@ from typing import NamedTuple
 from ...serving.sockets import ServeError
 from ...validation import count, number
 
-TOLD = 64  # connections over the limit that get a sentence; the next are cut off
+EXTRA_CONNECTIONS = 64  # connections over the limit that get an error; further ones are closed
+TOKEN_VARIABLE = "ROSENBLATT_MAIL_TOKEN"
+MIN_TOKEN_LENGTH = 16
 
 
 class Limits(NamedTuple):
-    """Whatever goes over a limit gets one sentence for an answer, and the server carries on."""
+    """A request over a limit is answered by an error of one sentence."""
 
-    message_bytes: int = 32 * 2**20  # of one mail, as it comes and unpacked
-    bytes_at_once: int = 256 * 2**20  # of all mails that are held at one time; answers may take as much again, twice
-    header_lines: int = 64  # of one request; not of the mail in it
+    message_bytes: int = 32 * 2**20  # of one mail, as received and decompressed
+    bytes_at_once: int = 256 * 2**20  # of all mails in memory; answers may take twice as much again
+    header_lines: int = 64  # of one request, without the mail
     header_bytes: int = 16 * 1024
-    connections: int = 256  # at once, on each of the two sides; a few more are told so
-    idle_seconds: float = 10.0  # until a client has said something, and between its packets
-    read_seconds: float = 60.0  # until a request is there as a whole
+    connections: int = 256  # at once, for spamd and for HTTP; EXTRA_CONNECTIONS more get an error
+    idle_seconds: float = 10.0  # until the first byte of a client, and between its packets
+    read_seconds: float = 60.0  # until a request is complete
     handle_seconds: float = 60.0  # until it is answered
-    write_seconds: float = 60.0  # until the client has taken the answer
-    stop_seconds: float = 20.0  # from the signal on, for what was begun
+    write_seconds: float = 60.0  # until the client has received the answer
+    stop_seconds: float = 20.0  # for requests in progress after the signal
 
     def checked(self) -> Limits:
+        """These limits, validated."""
         for name, value in self._asdict().items():
             check = number if name.endswith("seconds") else count
             check(f"limits.{name}", value)
@@ -37,11 +43,11 @@ class Limits(NamedTuple):
 
 
 class BudgetError(Exception):
-    """All mails that are held now would be over the limit together with this one."""
+    """This mail and those in memory would exceed the limit together."""
 
 
 class Budget:
-    """Bytes that are held at one time; used in one thread only, that of the event loop."""
+    """Bytes of mail in memory; used in the thread of the event loop only."""
 
     def __init__(self, most: int) -> None:
         self.most, self.held = most, 0
@@ -51,13 +57,13 @@ class Budget:
 
 
 class Share:
-    """What one request holds of a budget, given back as a whole."""
+    """The share of one request in a budget, returned as a whole."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget, self._held = budget, 0
 
     def hold(self, size: int) -> None:
-        """Hold `size` bytes in all; less than before is no change."""
+        """Hold `size` bytes in total; a smaller size changes nothing."""
         more = size - self._held
         if more <= 0:
             return
@@ -79,23 +85,18 @@ class Share:
         self.keep(0)
 
 
-# --- The token of the HTTP side: from a file or the environment, never from the command line, which every user can read.
-
-VARIABLE = "ROSENBLATT_MAIL_TOKEN"
-SHORTEST = 16
-
-
 def checked_token(token: str, where: str = "the token") -> str:
-    if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise ServeError(f"{where} must be {SHORTEST} or more printable ASCII characters without blanks")
+    """The token, validated."""
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
+        raise ServeError(f"{where} must be {MIN_TOKEN_LENGTH} or more printable ASCII characters without spaces")
     return token
 
 
 def token_from(path: str | os.PathLike[str] | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The token in a file, or else in the environment variable ROSENBLATT_MAIL_TOKEN; None where there is neither."""
+    """The token in a file, or in the environment variable ROSENBLATT_MAIL_TOKEN; None if there is neither."""
     if path is None:
-        told = environment.get(VARIABLE)
-        return None if told is None else checked_token(told.strip(), f"the token in {VARIABLE}")
+        token = environment.get(TOKEN_VARIABLE)
+        return None if token is None else checked_token(token.strip(), f"the token in {TOKEN_VARIABLE}")
     try:
         text = Path(path).read_bytes()[:10_000].decode("ascii", "replace")
     except OSError as error:

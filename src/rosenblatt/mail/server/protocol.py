@@ -1,9 +1,9 @@
-"""The protocol of spamd as text: requests read from lines, answers made of bytes.
+"""The spamd protocol: parsing of requests, formatting of answers, and reading from a connection within limits.
 
 Facts: SpamAssassin's spamd/PROTOCOL (versions 1.2 to 1.5), and what spamc 4.0.1 does with answers:
-- An error is its first line and nothing else. With an empty line after it `spamc -L` reports success; with a Content-length it
-  takes the nothing that follows for the mail, which is lost.
-- spamc reads an answer to the end of the stream, so a connection is for one request.
+- An error is its first line and nothing else. If an empty line follows, `spamc -L` reports success; if a Content-length does,
+  spamc replaces the mail by the empty body, and the mail is lost.
+- spamc reads an answer to the end of the stream, so that a connection serves one request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = "SPAMD/1.5"
 WITH_MAIL = ("CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "HEADERS", "PROCESS", "TELL")
 COMMANDS = (*WITH_MAIL, "PING", "SKIP")
 
-# Of sysexits.h, and one that spamd adds.
+# From sysexits.h, and one that spamd adds.
 CODES = {
     "EX_OK": 0,
     "EX_DATAERR": 65,
@@ -33,10 +33,13 @@ CODES = {
 
 _FIRST = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})\s*")
 _LENGTH = re.compile(rb"\d{1,18}")
+READ_BYTES = 64 * 1024
+FIRST_STEP_BYTES = 64 * 1024  # decompressed in the first step; most mails have no more
+InPool = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
 
 class RequestError(Exception):
-    """What is wrong with a request, for its client: the name of an exit code and a sentence."""
+    """An error in a request: the name of an exit code, and a sentence for the client."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -48,59 +51,61 @@ class RequestError(Exception):
 
 
 class Tell(NamedTuple):
-    """What to do with a mail: learn it as `spam` or ham, or forget it."""
+    """Learn a mail as spam or ham, or unlearn it."""
 
     forget: bool
     spam: bool
 
 
 class Head(NamedTuple):
+    """A request without its mail."""
+
     command: str
-    length: int | None  # bytes of the mail as it comes; None: all there is
+    length: int | None  # bytes of the mail as sent; None: up to the end of the stream
     deflated: bool
     tell: Tell | None
 
 
 def command_of(line: bytes) -> str:
-    """The command of a first line."""
+    """The command in the first line of a request."""
     found = _FIRST.fullmatch(line)
     if found is None:
-        raise RequestError("EX_PROTOCOL", "the first line is not a command and SPAMC/1.5")
+        raise RequestError("EX_PROTOCOL", "the first line must be a command and SPAMC/1.5")
     command = found[1].decode()
     if command not in COMMANDS:
-        raise RequestError("EX_PROTOCOL", f"there is no command {command}")
+        raise RequestError("EX_PROTOCOL", f"unknown command {command}")
     return command
 
 
 def head_of(command: str, lines: Sequence[bytes]) -> Head:
-    """What the header lines of a request say; those that nobody knows are passed over, as the protocol asks."""
+    """The header lines of a request; unknown headers are ignored, as the protocol requires."""
     values: dict[bytes, bytes] = {}
     for line in lines:
         name, colon, value = line.partition(b":")
         if not colon or not name.strip():
-            raise RequestError("EX_PROTOCOL", "a header line of the request has no name and colon")
+            raise RequestError("EX_PROTOCOL", "a header line of the request must have a name and a colon")
         name, value = name.strip().lower(), value.strip()
         if values.setdefault(name, value) != value:
-            raise RequestError("EX_PROTOCOL", "a header of the request is there twice, with two values")
+            raise RequestError("EX_PROTOCOL", "a header of the request has two different values")
     length = values.get(b"content-length")
     if length is not None and not _LENGTH.fullmatch(length):
-        raise RequestError("EX_PROTOCOL", "Content-length is not a whole number")
+        raise RequestError("EX_PROTOCOL", "Content-length must be a whole number")
     packing = values.get(b"compress", b"").lower()
     if packing not in (b"", b"zlib"):
-        raise RequestError("EX_PROTOCOL", "Compress may only be zlib")
+        raise RequestError("EX_PROTOCOL", "Compress must be zlib")
     tell = _tell(values) if command == "TELL" else None
     return Head(command, None if length is None else int(length), packing == b"zlib", tell)
 
 
 def _tell(values: dict[bytes, bytes]) -> Tell:
-    """Set and Remove name databases; the local one is ours, and reports to others are not made."""
+    """The headers Set and Remove name databases; `local` is this filter, and `remote` is ignored."""
     put, taken = (
         {word.strip().lower() for word in values.get(name, b"").split(b",") if word.strip()} for name in (b"set", b"remove")
     )
     if not (put | taken) <= {b"local", b"remote"}:
         raise RequestError("EX_PROTOCOL", "Set and Remove may only name local and remote")
     if b"local" in put and b"local" in taken:
-        raise RequestError("EX_PROTOCOL", "one of Set and Remove may be local, not both")
+        raise RequestError("EX_PROTOCOL", "only one of Set and Remove may be local")
     if b"local" in put:
         kind = values.get(b"message-class", b"").lower()
         if kind not in (b"spam", b"ham"):
@@ -111,8 +116,8 @@ def _tell(values: dict[bytes, bytes]) -> Tell:
     raise RequestError("EX_PROTOCOL", "TELL needs Set: local or Remove: local")
 
 
-def too_large(most: int) -> RequestError:
-    return RequestError("EX_DATAERR", f"the mail is larger than {most:,} bytes")
+def too_large(max_bytes: int) -> RequestError:
+    return RequestError("EX_DATAERR", f"the mail is larger than {max_bytes:,} bytes")
 
 
 def too_many() -> RequestError:
@@ -120,7 +125,7 @@ def too_many() -> RequestError:
 
 
 def answer(headers: Sequence[str], body: bytes | None = None) -> bytes:
-    """An answer that is no error; the length of its body goes first."""
+    """A successful answer; the length of its body comes first."""
     lines = [f"{VERSION} 0 EX_OK", *(() if body is None else (f"Content-length: {len(body)}",)), *headers, "", ""]
     return "\r\n".join(lines).encode() + (body or b"")
 
@@ -128,13 +133,11 @@ def answer(headers: Sequence[str], body: bytes | None = None) -> bytes:
 PONG = f"{VERSION} 0 PONG\r\n".encode()
 
 
-# --- What a client sends, taken in under the limits.
-
-CHUNK = 64 * 1024
+# --- reading a request ------------------------------------------------------------------------------------------------------
 
 
 class Inbox:
-    """A stream of lines, then a mail; an end of the stream is one of the client's writing side only."""
+    """The lines and the mail of one connection; the end of the stream closes only the client's writing side."""
 
     def __init__(self, reader: asyncio.StreamReader, limits: Limits) -> None:
         self._reader, self._limits, self._kept = reader, limits, bytearray()
@@ -145,7 +148,7 @@ class Inbox:
         return not self._kept
 
     async def line(self) -> bytes | None:
-        """The next line without its end, or None where the stream ends within it."""
+        """The next line without its line end, or None if the stream ends first."""
         while (at := self._kept.find(b"\n")) < 0:
             if len(self._kept) > self._limits.header_bytes:
                 raise RequestError("EX_PROTOCOL", "a line of the request is too long")
@@ -156,7 +159,7 @@ class Inbox:
         return line.removesuffix(b"\r")
 
     async def headers(self) -> list[bytes]:
-        """Lines up to an empty one."""
+        """The lines up to an empty one."""
         lines: list[bytes] = []
         size = 0
         while line := await self.line():
@@ -169,68 +172,68 @@ class Inbox:
         return lines
 
     async def mail(self, head: Head, share: Share) -> bytes:
-        """The mail as it came, packed or not."""
-        most = self._limits.message_bytes
-        if head.length is not None and head.length > most:
-            raise too_large(most)
+        """The mail as it was sent, compressed or not."""
+        max_bytes = self._limits.message_bytes
+        if head.length is not None and head.length > max_bytes:
+            raise too_large(max_bytes)
         try:
             if head.length is not None:
                 share.hold(head.length)
             while head.length is None or len(self._kept) < head.length:
                 if not await self._more():
                     break
-                if len(self._kept) > most:
-                    raise too_large(most)
+                if len(self._kept) > max_bytes:
+                    raise too_large(max_bytes)
                 share.hold(len(self._kept))
         except BudgetError:
             raise too_many() from None
         if head.length is not None and len(self._kept) != head.length:
             more = "more" if len(self._kept) > head.length else "fewer"
-            raise RequestError("EX_DATAERR", f"there are {more} bytes than Content-length says")
+            raise RequestError("EX_DATAERR", f"the mail has {more} bytes than Content-length declares")
         mail, self._kept = bytes(self._kept), bytearray()
         return mail
 
-    async def rest(self, most: int) -> None:
-        """Take in and count what else comes, `most` bytes of it: closing over unread bytes would cut off the answer."""
-        while self.surplus <= most and (chunk := await self._reader.read(CHUNK)):
+    async def rest(self, max_bytes: int) -> None:
+        """Read and count up to `max_bytes` further bytes: closing with unread bytes would cut off the answer."""
+        while self.surplus <= max_bytes and (chunk := await self._reader.read(READ_BYTES)):
             self.surplus += len(chunk)
 
     async def _more(self) -> bool:
         async with asyncio.timeout(self._limits.idle_seconds):
-            chunk = await self._reader.read(CHUNK)
+            chunk = await self._reader.read(READ_BYTES)
         self._kept += chunk
         return bool(chunk)
 
 
-# --- A mail that came packed by zlib, a few bytes of which may stand for very many.
-
-FIRST = 64 * 1024  # bytes that the first step may make; most mails have no more
-InPool = Callable[[Callable[[], bytes]], Awaitable[bytes]]
+# --- compressed mails -------------------------------------------------------------------------------------------------------
 
 
-async def inflated(packed: bytes, most: int, share: Share, in_pool: InPool) -> bytes:
-    """The mail, of `most` bytes at most. What a step may make is held before it is made, and a step makes no more than there is
-    already, so that nobody holds much more than twice what his mail has; at the end he holds just that."""
+async def inflated(packed: bytes, max_bytes: int, share: Share, in_pool: InPool) -> bytes:
+    """A mail that was compressed by zlib, of `max_bytes` at most.
+
+    A few compressed bytes may expand to very many. Each step at most doubles the size and is charged to the budget first, so
+    that a client holds little more than twice the size of its mail, and at the end just that.
+    """
     unpacker = zlib.decompressobj()
     parts, size, left = [], 0, packed
     while not unpacker.eof:
-        step = min(max(FIRST, size), most + 1 - size)
+        step = min(max(FIRST_STEP_BYTES, size), max_bytes + 1 - size)
         try:
             share.hold(len(packed) + size + step)
         except BudgetError:
             raise too_many() from None
         parts.append(await in_pool(partial(_inflated, unpacker, left, step)))
         left, size = unpacker.unconsumed_tail, size + len(parts[-1])
-        if size > most:
-            raise too_large(most)
+        if size > max_bytes:
+            raise too_large(max_bytes)
         if not parts[-1] and not unpacker.eof:
-            raise RequestError("EX_DATAERR", "the packed mail ends early")
+            raise RequestError("EX_DATAERR", "the compressed mail ends early")
     share.keep(size)
     return b"".join(parts)
 
 
-def _inflated(unpacker: zlib._Decompress, packed: bytes, most: int) -> bytes:
+def _inflated(unpacker: zlib._Decompress, packed: bytes, max_bytes: int) -> bytes:
     try:
-        return unpacker.decompress(packed, most)
+        return unpacker.decompress(packed, max_bytes)
     except zlib.error:
-        raise RequestError("EX_DATAERR", "the mail is not packed by zlib") from None
+        raise RequestError("EX_DATAERR", "the mail is not compressed by zlib") from None

@@ -1,4 +1,4 @@
-"""From the first socket to the last answer: both sides, signals, and the end."""
+"""The server: sockets, the spamd and HTTP sides, signals, and shutdown."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at, run_until_signal
 from .engine import Engine, Filters
-from .limits import TOLD, Budget, Limits, checked_token
+from .limits import EXTRA_CONNECTIONS, Budget, Limits, checked_token
 from .metrics import Journal, Log, Metrics
 from .spamd import Spamd
 
@@ -21,22 +21,43 @@ PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
 
 
 class Addresses(NamedTuple):
-    """Where a server is reached."""
+    """The addresses of a server."""
 
     spamd: tuple[str, int] | None
     socket: str | None
     http: tuple[str, int] | None
-    notes: tuple[str, ...] = ()  # sentences for the person who started it
+    notes: tuple[str, ...] = ()  # messages for the user who started it
 
 
 class Server:
-    """How a filter is to answer, checked on construction; `run` does so until `stop` is called, from any thread.
+    """The configuration of a server, checked on construction; `run` serves until `stop` is called, from any thread.
 
-    tell: whether clients of spamd's side may teach the filter.
-    warm: load compiled code before anybody asks, which takes about a second.
-    socket_mode: who may use the socket at socket_path, as the mode of its file.
-    remote_spamd: whether that side may be reached from other machines.
-    log, warn: get a line for each request, and what the server or its filter cannot do, each sentence once a minute at most.
+    Parameters
+    ----------
+    host : str, default="127.0.0.1"
+        The address to listen on.
+    port : int or None, default=7830
+        The port of the spamd protocol; 0 is any free one, None is no port.
+    socket_path : str or path or None, default=None
+        A Unix socket for the spamd protocol.
+    socket_mode : int, default=0o600
+        The permissions of that socket.
+    http_port : int or None, default=7831
+        The port of the HTTP API; 0 is any free one, None is no port.
+    token : str or None, default=None
+        The token that HTTP clients must send.
+    tell : bool, default=True
+        Whether spamd clients may teach the filter.
+    remote_spamd : bool, default=False
+        Whether the spamd protocol may listen on addresses other than loopback.
+    limits : Limits or None, default=None
+        Limits on the resources of clients.
+    workers : int or None, default=None
+        The number of threads for verdicts; None is up to 4.
+    warm : bool, default=True
+        Load compiled code before the first request, which takes about a second.
+    log, warn : callable or None, default=None
+        Called with a line for each request, and with errors of the server or its filter, each once a minute at most.
     """
 
     def __init__(
@@ -59,7 +80,7 @@ class Server:
         self._workers, self._warm, self._journal = workers, warm, Journal(log, warn)
         self._host, self._port, self._path, self._http_port = host, port, socket_path, http_port
         self._mode = socket_mode
-        self._sockets: tuple[list[socket.socket], list[socket.socket]] | None = None  # of spamd's side and of HTTP
+        self._sockets: tuple[list[socket.socket], list[socket.socket]] | None = None  # for spamd and for HTTP
         self._token, self._tell, self._remote = token, tell, remote_spamd
         self._limits = (limits or Limits()).checked()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -69,11 +90,11 @@ class Server:
 
     def _check(self) -> None:
         if self._port is None and self._path is None and self._http_port is None:
-            raise ServeError("there is nothing to serve: no port, no socket and no HTTP port")
+            raise ServeError("nothing to serve: give a port, a socket or an HTTP port")
         if self._port is not None and not self._remote and not is_loopback(self._host):
             raise ServeError(
-                f"host {self._host!r} is reached from other machines, and spamd's protocol has no passwords: "
-                "whoever reaches it may teach the filter; allow that expressly (--remote-spamd), or stay on 127.0.0.1"
+                f"host {self._host!r} is reachable from other machines, and the spamd protocol has no passwords: any client "
+                "could teach the filter; use --remote-spamd to allow that, or --host 127.0.0.1"
             )
         if not 0 <= self._mode <= 0o777:
             raise ServeError(f"socket_mode must be from 0 to 0o777, got {self._mode:#o}")
@@ -81,20 +102,20 @@ class Server:
             checked_token(self._token)
         if self._http_port is not None and importlib.util.find_spec("starlette") and importlib.util.find_spec("uvicorn"):
             if self._token is None and not is_loopback(self._host):
-                raise ServeError(f"host {self._host!r} is reached from other machines: HTTP needs a token there (--token-file)")
+                raise ServeError(f"host {self._host!r} is reachable from other machines: HTTP needs a token (--token-file)")
         elif self._http_port is not None:
-            self._notes.append("HTTP is off, since starlette and uvicorn are not here: pip install 'rosenblatt[serve]'")
+            self._notes.append("HTTP is off: starlette and uvicorn are not installed (pip install 'rosenblatt[serve]')")
             self._http_port = None
 
     def stop(self) -> None:
-        """End soon: what was begun is finished, new requests are refused."""
+        """Finish requests in progress, refuse new ones, and end."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended already
                 self._loop.call_soon_threadsafe(self._stopped.set)
 
     @contextlib.contextmanager
     def bound(self) -> Iterator[None]:
-        """Listen from now on, so that whoever opens a filter afterwards knows that it can be served; `run` answers."""
+        """Listen before a filter is opened or created, so that a taken port fails first; `run` answers."""
         with contextlib.ExitStack() as stack:
             self._sockets = self._bind(stack)
             try:
@@ -102,7 +123,8 @@ class Server:
             finally:
                 self._sockets = None
 
-    async def run(self, spam_filter: Filters, ready: Callable[[Addresses], Any] | None = None) -> None:
+    async def run(self, spam_filter: Filters, ready: Callable[[Addresses], object] | None = None) -> None:
+        """Serve a filter; `ready` is called when the server listens."""
         self._loop = asyncio.get_running_loop()
         async with contextlib.AsyncExitStack() as stack:
             if self._sockets is None:
@@ -113,7 +135,7 @@ class Server:
             stack.push_async_callback(asyncio.to_thread, engine.close, self._limits.stop_seconds)
             if self._warm:
                 await asyncio.to_thread(engine.warm)
-            await asyncio.to_thread(engine.look)
+            await asyncio.to_thread(engine.check_learning)
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
             spamd = Spamd(engine, self._limits, budget, metrics, self._journal, self._tell)
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
@@ -129,7 +151,7 @@ class Server:
                     idle_seconds=self._limits.idle_seconds,
                     stop_seconds=self._limits.stop_seconds,
                     header_bytes=self._limits.header_bytes,
-                    connections=self._limits.connections + TOLD,
+                    connections=self._limits.connections + EXTRA_CONNECTIONS,
                     counted=lambda change: metrics.connections.update(http=change),
                 )
                 serving = asyncio.create_task(web.serve(http_sockets))
@@ -168,7 +190,9 @@ class Server:
         )
 
 
-def serve(spam_filter: Filters, server: Server, ready: Callable[[Addresses], Any] | None = None) -> None:
-    """Serve until SIGTERM, SIGINT or SIGHUP, finish what was begun, and return; a second SIGTERM or SIGINT ends at once, which
-    it may: what is acknowledged is on disk."""
+def serve(spam_filter: Filters, server: Server, ready: Callable[[Addresses], object] | None = None) -> None:
+    """Serve until SIGTERM, SIGINT or SIGHUP, and finish requests in progress.
+
+    A second SIGTERM or SIGINT ends at once, which is safe because acknowledged lessons are on disk.
+    """
     run_until_signal(lambda: server.run(spam_filter, ready), server.stop)

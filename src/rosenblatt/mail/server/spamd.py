@@ -1,4 +1,4 @@
-"""The side that speaks spamd's protocol: one request on each connection."""
+"""The spamd side of the server: one request per connection."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from ..store.connection import FoldedError
 from ..verdict import supporting, symbols
 from . import protocol
 from .annotations import head_only, marked, report
-from .engine import REASONS, TOO_LONG, Engine, Judged, failure
-from .limits import TOLD, Budget, Limits, Share
+from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
+from .limits import EXTRA_CONNECTIONS, Budget, Limits, Share
 from .metrics import Journal, Metrics
 from .protocol import Head, Inbox, RequestError, inflated
 
-LINGER = 2.0  # seconds for a client to notice the end
+LINGER_S = 2.0  # time for a client to close its side
 
 
 class Spamd:
+    """All connections of the spamd protocol."""
+
     def __init__(
         self, engine: Engine, limits: Limits, budget: Budget, metrics: Metrics, journal: Journal, tell: bool = True
     ) -> None:
         self._engine, self._limits, self._budget, self._metrics = engine, limits, budget, metrics
         self._journal, self._tell = journal, tell
         self._open: set[asyncio.Task[None]] = set()
-        self._silent: set[asyncio.Task[None]] = set()  # those that have not asked for anything yet
+        self._silent: set[asyncio.Task[None]] = set()  # connections without a request yet
         self._stopping = False
 
     def protocol(self) -> asyncio.StreamReaderProtocol:
-        """For a connection that was accepted otherwise than by a server of asyncio."""
+        """A protocol for connections that asyncio's server has not accepted itself."""
         return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self.connected)
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._open) >= self._limits.connections + TOLD:  # even politeness has a limit
+        if len(self._open) >= self._limits.connections + EXTRA_CONNECTIONS:
             writer.transport.abort()
             return
         self._open.add(task)
@@ -44,19 +46,19 @@ class Spamd:
         self._metrics.connections["spamd"] += 1
         try:
             await _Session(self, reader, writer, task).run()
-        except asyncio.CancelledError:  # by `stop`; nobody else waits for this task
+        except asyncio.CancelledError:  # by `stop`; no other task waits for this one
             writer.transport.abort()
         except Exception as error:
             writer.transport.abort()
             self._metrics.done("bad", "error", 0.0)
-            self._journal.warn(f"a connection of spamd's protocol failed ({type(error).__name__})")
+            self._journal.warn(f"a spamd connection failed ({type(error).__name__})")
         finally:
             self._metrics.connections["spamd"] -= 1
             self._silent.discard(task)
             self._open.discard(task)
 
     async def stop(self, seconds: float) -> None:
-        """Let go of those who have asked for nothing, finish the others; what is left after so many seconds is cut off."""
+        """Close connections without a request, and finish the others; after `seconds` they are aborted."""
         self._stopping = True
         for task in tuple(self._silent):
             task.cancel()
@@ -78,8 +80,8 @@ class _Session:
         self._limits = spamd._limits
         self._inbox = Inbox(reader, spamd._limits)
         self._rest: asyncio.Task[None] | None = None
-        self._kind, self._outcome, self._said = "bad", "ok", ""
-        self._size: int | None = None  # of the mail, where it was read
+        self._kind, self._outcome, self._detail = "bad", "ok", ""
+        self._size: int | None = None  # of the mail, if it was read
 
     async def run(self) -> None:
         self._start = perf_counter()
@@ -88,19 +90,19 @@ class _Session:
                 try:
                     sent = await self._answer(share)
                 except RequestError as fault:
-                    self._outcome, self._said = fault.code, fault.sentence
+                    self._outcome, self._detail = fault.code, fault.sentence
                     if fault.code == "EX_TEMPFAIL" and not self._spamd._stopping:
                         self._spamd._journal.warn(fault.sentence)
                     sent = fault.answer()
                 self._rest = self._rest or asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
                 await self._send(sent)
-        except OSError:  # the client has gone, or was too slow in taking the answer
+        except OSError:  # the client has disconnected, or received the answer too slowly
             self._outcome = "gone"
         finally:
             await self._end()
 
     async def _answer(self, share: Share) -> bytes:
-        """The answer to the request, or nothing where there was none."""
+        """The answer to the request; empty if there was none."""
         spamd = self._spamd
         if spamd._stopping or len(spamd._open) > self._limits.connections:
             self._kind = "refused"
@@ -111,21 +113,21 @@ class _Session:
             async with asyncio.timeout(self._limits.read_seconds):
                 line = await self._inbox.line()
                 spamd._silent.discard(self._task)
-                if line is None and self._inbox.empty:  # somebody who only looks whether the port is open
+                if line is None and self._inbox.empty:  # a client that only checks whether the port is open
                     self._kind = "silent"
                     return b""
                 if line is None:
                     raise RequestError("EX_PROTOCOL", "the request ends within its first line")
                 self._start = perf_counter()
                 self._kind = protocol.command_of(line)
-                if self._kind in ("PING", "SKIP"):  # before 1.5 no empty line came after them
+                if self._kind in ("PING", "SKIP"):  # before version 1.5 no empty line follows them
                     return protocol.PONG if self._kind == "PING" else b""
                 head = protocol.head_of(self._kind, await self._inbox.headers())
                 if head.tell and not spamd._tell:
                     raise RequestError("EX_UNAVAILABLE", "this server does not learn from its clients")
                 mail = await self._inbox.mail(head, share)
         except TimeoutError:
-            raise RequestError("EX_TIMEOUT", "the request came too slowly") from None
+            raise RequestError("EX_TIMEOUT", "the request arrived too slowly") from None
         self._size = len(mail)
         self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
         try:
@@ -134,34 +136,36 @@ class _Session:
                     mail = await inflated(mail, self._limits.message_bytes, share, spamd._engine.in_pool)
                 sent = await self._handle(head, mail)
         except TimeoutError:
-            spamd._journal.warn(TOO_LONG)
-            raise RequestError("EX_TIMEOUT", TOO_LONG) from None
+            spamd._journal.warn(TIMEOUT_MESSAGE)
+            raise RequestError("EX_TIMEOUT", TIMEOUT_MESSAGE) from None
         if self._inbox.surplus:
-            raise RequestError("EX_DATAERR", "there are more bytes than Content-length says, or a second request")
+            raise RequestError(
+                "EX_DATAERR", "the mail has more bytes than Content-length declares, or a second request follows"
+            )
         return sent
 
     async def _handle(self, head: Head, mail: bytes) -> bytes:
         engine, command = self._spamd._engine, head.command
         try:
             if head.tell is not None:
-                changed = await engine.tell(mail, None if head.tell.forget else head.tell.spam)
+                changed = await engine.teach(mail, None if head.tell.forget else head.tell.spam)
                 did = "DidRemove: local" if head.tell.forget else "DidSet: local"
-                self._said = did if changed else "no change"
+                self._detail = did if changed else "no change"
                 return protocol.answer([did] if changed else [], b"")
-            judged, body = await engine.judge(mail, partial(_body, command), 0 if command == "CHECK" else REASONS)
+            judgment, body = await engine.judge(mail, partial(_body, command), 0 if command == "CHECK" else DEFAULT_REASONS)
         except (RequestError, TimeoutError):
             raise
         except Exception as error:
-            lasting = isinstance(error, FoldedError)  # it is of no use to try that again
+            lasting = isinstance(error, FoldedError)  # a retry cannot succeed
             raise RequestError("EX_UNAVAILABLE" if lasting else "EX_TEMPFAIL", failure(error)) from error
-        self._spamd._metrics.verdicts[judged.verdict.label] += 1
-        self._said = f"{judged.verdict.label} {judged.points}"
-        spam = f"Spam: {judged.points.spam} ; {judged.points}"
+        self._spamd._metrics.verdicts[judgment.verdict.label] += 1
+        self._detail = f"{judgment.verdict.label} {judgment.points}"
+        spam = f"Spam: {judgment.points.spam} ; {judgment.points}"
         return protocol.answer([spam], body)
 
     async def _send(self, sent: bytes) -> None:
         writer = self._writer
-        writer.transport.set_write_buffer_limits(0)  # `drain` then waits until the client's side has it all
+        writer.transport.set_write_buffer_limits(0)  # `drain` then waits until everything is sent
         async with asyncio.timeout(self._limits.write_seconds):
             writer.write(sent)
             await writer.drain()
@@ -171,38 +175,38 @@ class _Session:
         spamd, seconds = self._spamd, perf_counter() - self._start
         spamd._metrics.done(self._kind, self._outcome, seconds)
         size = "" if self._size is None else f", {self._size:,} bytes"
-        said = f", {self._said}" if self._said else ""
-        spamd._journal.request(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{said}")
+        detail = f", {self._detail}" if self._detail else ""
+        spamd._journal.request(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{detail}")
         if self._rest:
-            await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER)
+            await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER_S)
             self._rest.cancel()
             with contextlib.suppress(asyncio.CancelledError, OSError):
                 await self._rest
         self._writer.close()
         with contextlib.suppress(OSError):
-            async with asyncio.timeout(LINGER):
+            async with asyncio.timeout(LINGER_S):
                 await self._writer.wait_closed()
 
 
-def _body(command: str, raw: bytes, judged: Judged) -> bytes | None:
+def _body(command: str, raw: bytes, judgment: Judgment) -> bytes | None:
     match command:
         case "CHECK":
             return None
         case "SYMBOLS":
-            return symbols(supporting(judged.verdict.label, judged.reasons)).encode()
+            return symbols(supporting(judgment.verdict.label, judgment.reasons)).encode()
         case "REPORT":
-            return report(judged)
+            return report(judgment)
         case "REPORT_IFSPAM":
-            return report(judged) if judged.points.spam else b""
+            return report(judgment) if judgment.points.spam else b""
         case "HEADERS":
-            return _head(raw, judged)
-    return marked(raw, judged)
+            return _head(raw, judgment)
+    return marked(raw, judgment)
 
 
-def _head(raw: bytes, judged: Judged) -> bytes:
-    done = marked(raw, judged)
+def _head(raw: bytes, judgment: Judgment) -> bytes:
+    done = marked(raw, judgment)
     head = head_only(raw, done)
-    # spamc 4.0.1 adds its copy of the rest up to a NUL only; after an error it passes on the mail as it is.
+    # spamc 4.0.1 appends its copy of the rest only up to a NUL; after an error it passes the mail on unchanged.
     if b"\0" in done[len(head) :]:
-        raise RequestError("EX_DATAERR", "the mail has a NUL byte, where spamc --headers would cut it off: use PROCESS")
+        raise RequestError("EX_DATAERR", "the mail has a NUL byte, where spamc --headers would cut it off; use PROCESS")
     return head

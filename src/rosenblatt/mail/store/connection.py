@@ -1,8 +1,8 @@
-"""A connection to a filter's log, also where nobody may write; transactions, and in a sentence what is wrong with them.
+"""A connection to the log of a filter: transactions, read-only access, and the errors that are raised.
 
-SQLite tells connections of each other by two files beside the log. Where it may not make them the log is read as one that
-nobody writes. Somebody may all the same: so whoever begins to read opens it again if it has changed, and what was written while
-it was read is not believed.
+SQLite coordinates connections by two files next to the log. Where it may not create them, the log is opened as one that does
+not change. Another process may still write to it: a read therefore reopens the log if it has changed since, and raises an
+error if it was written in the meantime.
 """
 
 from __future__ import annotations
@@ -16,11 +16,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-# --- What is wrong with a filter, in one sentence that names its home.
+LOG_NAME = "log.sqlite"
+LOCK_TIMEOUT_S = 30.0  # time to wait for another process that writes
+REPAIR_HINT = "; restore a copy of it, or move the directory of the filter away and learn again"
 
 
 class FilterError(ValueError):
-    """A filter that cannot be used, or cannot do what was asked; what it had learnt is as it was."""
+    """A filter that cannot be used, or an operation that it cannot do; what it has learned is unchanged.
+
+    Parameters
+    ----------
+    home : str or path
+        The directory of the filter.
+    sentence : str
+        What is wrong.
+
+    Attributes
+    ----------
+    home : str
+        The directory of the filter.
+    sentence : str
+        What is wrong, without the directory.
+    """
 
     def __init__(self, home: str | os.PathLike[str], sentence: str) -> None:
         super().__init__(f"{os.fspath(home)}: {sentence}")
@@ -28,22 +45,15 @@ class FilterError(ValueError):
 
 
 class FoldedError(FilterError):
-    """The text of a message is no longer in the log, so that nothing can be replayed without it."""
+    """An operation on a message whose text was dropped, so that the log cannot be replayed without it."""
 
 
 class BaseGoneError(FilterError):
-    """The file that holds the oldest messages is not there, or another process has just replaced it."""
+    """The file with the state of the oldest messages is missing, or another process has just replaced it."""
 
     def __init__(self, home: str | os.PathLike[str], sentence: str, name: str) -> None:
         super().__init__(home, sentence)
         self.name = name
-
-
-# ---
-
-NAME = "log.sqlite"
-PATIENCE = 30.0  # seconds to wait for another process that writes
-MEND = "; restore a copy of it, or move the filter's home away and learn again"
 
 
 class _File(NamedTuple):
@@ -53,10 +63,12 @@ class _File(NamedTuple):
 
 
 class Connection:
+    """A connection to the log; its subclass sets up the database."""
+
     def __init__(self, home: Path) -> None:
-        self.home, self.path, self.is_open = home, home / NAME, True
-        self.opened, self._inode = 0, 0  # how many times, and which file
-        self._unlocked: tuple[_File, _File] | None = None  # the log and what is not in it yet, where it is read without locks
+        self.home, self.path, self.is_open = home, home / LOG_NAME, True
+        self.n_opened, self._inode = 0, 0  # how often it was opened, and which file
+        self._unlocked: tuple[_File, _File] | None = None  # log and WAL file, if the log is read without locks
 
     def _open(self) -> None:
         self.read_only = not (os.access(self.home, os.W_OK) and os.access(self.path, os.W_OK))
@@ -69,13 +81,13 @@ class Connection:
                 raise
             self._connect("mode=ro&immutable=1")
             self._unlocked = files
-        self.opened += 1
+        self.n_opened += 1
 
-    def _connect(self, way: str) -> None:
-        address = f"{self.path.absolute().as_uri()}?{way}"
-        self.db = sqlite3.connect(address, PATIENCE, isolation_level=None, check_same_thread=False, uri=True)
+    def _connect(self, mode: str) -> None:
+        address = f"{self.path.absolute().as_uri()}?{mode}"
+        self.db = sqlite3.connect(address, LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=True)
         try:
-            self._pragma("schema_version")  # only now SQLite looks at its files
+            self._pragma("schema_version")  # SQLite opens its files only now
             self._set_up()
         except BaseException:
             self.db.close()
@@ -85,63 +97,61 @@ class Connection:
         raise NotImplementedError
 
     def _files(self) -> tuple[_File, _File]:
-        return _file(self.path), _file(self.path.with_name(f"{NAME}-wal"))
+        return _file(self.path), _file(self.path.with_name(f"{LOG_NAME}-wal"))
 
     def close(self) -> None:
         self.is_open = False
         with contextlib.suppress(sqlite3.Error):
             self.db.close()
 
-    def others_wrote(self) -> tuple[int, int]:
-        """What is another one as soon as another connection has written; within `reading`."""
-        return self.opened, self._pragma("data_version")
+    def data_version(self) -> tuple[int, int]:
+        """A value that changes when another connection has written; call it within `reading`."""
+        return self.n_opened, self._pragma("data_version")
 
     def _pragma(self, name: str) -> int:
         return int(self.db.execute(f"PRAGMA {name}").fetchone()[0])
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction: all of it is on disk afterwards, or nothing."""
+        """One transaction: afterwards all of it is on disk, or nothing."""
         self.check_writable()
         self.check_in_place()
         yield from self._transaction("BEGIN IMMEDIATE", "cannot be written")
 
     def check_writable(self) -> None:
         if self.read_only:
-            raise FilterError(
-                self.home, "nothing can be learnt or changed here: permission is denied, or the disk is read-only"
-            )
+            raise FilterError(self.home, "cannot be changed: permission is denied, or the disk is read-only")
 
     @property
     def in_place(self) -> bool:
-        """Whether the log is still where it was opened; else nothing may be written there, to whatever is there now."""
+        """Whether the log is still the file that was opened; if not, nothing may be written."""
         return _file(self.path).inode == self._inode
 
     def check_in_place(self) -> None:
         if not self.in_place:
-            raise FilterError(self.home, f"{NAME} was moved away or removed while it was open, and nothing was changed")
+            raise FilterError(self.home, f"{LOG_NAME} was moved or removed while it was open; nothing was changed")
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """One look at the log, whatever others write meanwhile."""
+        """One consistent view of the log, whatever other processes write."""
         if self._unlocked is not None and self._unlocked != self._files():
             self._open_again()
         yield from self._transaction("BEGIN", "cannot be read")
         if self._unlocked is not None and self._unlocked[0] != _file(self.path):
-            raise FilterError(self.home, f"{NAME} was written while it was read: try again")
+            raise FilterError(self.home, f"{LOG_NAME} was written while it was read; try again")
 
     def _open_again(self) -> None:
         was = self._unlocked
-        with self.told("cannot be opened"):
+        with self.reporting_errors("cannot be opened"):
             self.db.close()
             try:
                 self._open()
             except BaseException:
-                self._unlocked = was  # who reads next tries again
+                self._unlocked = was  # the next read tries again
                 raise
 
-    def _transaction(self, begin: str, doing: str) -> Iterator[None]:
-        with self.told(doing):
+    def _transaction(self, begin: str, failure: str) -> Iterator[None]:
+        with self.reporting_errors(failure):
             self.db.execute(begin)
             try:
                 yield
@@ -153,19 +163,19 @@ class Connection:
                 raise
 
     @contextlib.contextmanager
-    def told(self, doing: str) -> Iterator[None]:
-        """Whatever SQLite or a damaged row raises, in a sentence."""
+    def reporting_errors(self, failure: str) -> Iterator[None]:
+        """Raise errors of SQLite and of damaged rows as `FilterError`; `failure` is a phrase such as "cannot be read"."""
         try:
             yield
         except FilterError:
             raise
         except sqlite3.Error as error:
-            raise FilterError(self.home, f"{NAME} {_reason(error, doing)}") from error
+            raise FilterError(self.home, f"{LOG_NAME} {_reason(error, failure)}") from error
         except OSError as error:
-            raise FilterError(self.home, f"{NAME} {doing}: {(error.strerror or str(error)).lower()}") from error
+            raise FilterError(self.home, f"{LOG_NAME} {failure}: {(error.strerror or str(error)).lower()}") from error
         except (zlib.error, struct.error, TypeError, ValueError, OverflowError) as error:
             raise FilterError(
-                self.home, f"{NAME} is damaged: it holds what nobody has written ({type(error).__name__}){MEND}"
+                self.home, f"{LOG_NAME} is damaged: it has invalid contents ({type(error).__name__}){REPAIR_HINT}"
             ) from error
 
 
@@ -181,14 +191,14 @@ def _is_forbidden(error: sqlite3.Error) -> bool:
     return str(getattr(error, "sqlite_errorname", "")).startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"))
 
 
-def _reason(error: sqlite3.Error, doing: str) -> str:
-    name, told = getattr(error, "sqlite_errorname", "") or "", " ".join(str(error).split())
+def _reason(error: sqlite3.Error, failure: str) -> str:
+    name, message = getattr(error, "sqlite_errorname", "") or "", " ".join(str(error).split())
     if name.startswith("SQLITE_FULL"):
-        return f"{doing}: the disk is full; what was learnt before is there"
+        return f"{failure}: the disk is full; what was learned before is kept"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"{doing}: another process has kept it for {PATIENCE:.0f} seconds"
+        return f"{failure}: another process has locked it for {LOCK_TIMEOUT_S:.0f} seconds"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"is damaged ({told}){MEND}"
+        return f"is damaged ({message}){REPAIR_HINT}"
     if _is_forbidden(error):
-        return f"{doing}: permission is denied, or the disk is read-only"
-    return f"{doing}: {told}"
+        return f"{failure}: permission is denied, or the disk is read-only"
+    return f"{failure}: {message}"

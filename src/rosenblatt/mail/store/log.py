@@ -1,9 +1,9 @@
-"""The log of a filter: every message that it was taught, in order, in one SQLite file; the filter is the replay of it.
+"""The log of a filter: every message that it has learned, in order, in one SQLite file; the filter is the replay of the log.
 
 A transaction is on disk before it is acknowledged (WAL, synchronous=FULL). Messages are numbered by `seq`, which only grows and
-is never used twice; they are replayed in its order. What takes something back, or puts it elsewhere, is a `change` with a
-number of its own, and says from which message on the replay is another one: so a state that reached message s after change g is
-still right if no later change reaches back to s.
+is never used twice; they are replayed in its order. Every removal or reordering is a row of `changes` with a number of its own,
+the generation, and with the first message whose replay it alters: a state that reached message s after generation g is still
+valid if no later change reaches back to s.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..message.message import Message
-from .connection import MEND, NAME, PATIENCE, Connection, FilterError
+from .connection import LOCK_TIMEOUT_S, LOG_NAME, REPAIR_HINT, Connection, FilterError
 from .state import Settings
 
 APPLICATION = 0x526F736D  # "Rosm"
 VERSION = 1
-NOTHING = "there is no filter here; learning something makes one"
+NO_FILTER = "no filter yet; create one: rosenblatt mail learn --spam JUNK --ham INBOX"
 
 _SCHEMA = """
 CREATE TABLE messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     digest BLOB NOT NULL UNIQUE,
     spam INTEGER NOT NULL,
-    heap INTEGER NOT NULL,              -- whether it came with many, in whose order there was no sense
-    seal INTEGER NOT NULL,              -- of digest and label: one that changed on the disk is noticed
+    heap INTEGER NOT NULL,              -- whether it came in a bulk command, whose order has no meaning
+    seal INTEGER NOT NULL,              -- checksum of digest and label
     fields BLOB                         -- Message.pack(), NULL: folded into the base
 );
 CREATE TABLE changes (generation INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
@@ -42,62 +42,63 @@ CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 
 class Base(NamedTuple):
-    """The file that the oldest messages were folded into, and up to which."""
+    """The file with the state of the oldest messages, and the last of them."""
 
     name: str
     seq: int
 
 
 class Known(NamedTuple):
+    """A message in the log."""
+
     seq: int
     spam: bool
     folded: bool
 
 
 class Log(Connection):
-    """One connection to the log; whoever uses it from several threads takes turns."""
+    """One connection to the log; threads that share it must take turns."""
 
     def __init__(self, home: Path, create: bool = False, settings: Settings | None = None) -> None:
         super().__init__(home)
-        self.created = False  # by us, just now
+        self.created = False  # whether this connection created the log
         self._wanted = settings if create else None
-        with self.told("cannot be opened"):
+        with self.reporting_errors("cannot be opened"):
             self._check_there(create)
             self._open()
 
     def _check_there(self, create: bool) -> None:
-        """A log is there or may be made; it is never made beside what was learnt with another one."""
+        """Check that the log exists or may be created; it is never created next to the weights of another one."""
         weights = next((path for path in self.home.glob("*.safetensors") if path.name.startswith(("filter.", "base-"))), None)
-        if weights is not None and not (self.path.is_file() and self.path.stat().st_size):  # in this order: logs come first
-            raise FilterError(
-                self.home,
-                f"{NAME} is missing, which {weights.name} belongs to; restore it, or move {weights.name} away to start anew",
-            )
+        # Weights first, then the log: a process that creates a filter writes them in the opposite order.
+        if weights is not None and not (self.path.is_file() and self.path.stat().st_size):
+            restore = f"restore it, or move {weights.name} away to start again"
+            raise FilterError(self.home, f"{LOG_NAME} is missing, which {weights.name} belongs to; {restore}")
         if create:
             _private(self.path)
         elif not self.path.is_file():
-            raise FilterError(self.home, NOTHING)
+            raise FilterError(self.home, NO_FILTER)
 
     def _set_up(self) -> None:
         db = self.db
-        with self.reading():  # one look: another process may be making this log
+        with self.reading():  # one view: another process may be creating this log
             application, version = self._pragma("application_id"), self._pragma("user_version")
             tables = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if application == 0 and version == 0 and tables == 0:
             if self._wanted is None:
-                raise FilterError(self.home, NOTHING)
+                raise FilterError(self.home, NO_FILTER)
             self.check_writable()
             self._create(self._wanted)
             application, version = self._pragma("application_id"), self._pragma("user_version")
         if application != APPLICATION:
-            raise FilterError(self.home, f"{NAME} is not the log of a mail filter, or damaged{MEND}")
+            raise FilterError(self.home, f"{LOG_NAME} is not the log of a mail filter, or damaged{REPAIR_HINT}")
         if version != VERSION:
             raise FilterError(
-                self.home, f"{NAME} was written by another Rosenblatt, in version {version}, and this one reads {VERSION}"
+                self.home, f"{LOG_NAME} has format version {version}, and this version of Rosenblatt reads {VERSION}"
             )
         db.execute("PRAGMA synchronous=FULL")
-        db.execute("PRAGMA secure_delete=ON")  # what is taken back is not left behind in free pages
-        self.uuid = str(self._told("uuid"))
+        db.execute("PRAGMA secure_delete=ON")  # unlearned texts are not left in free pages
+        self.uuid = str(self._read_value("uuid"))
 
     def _create(self, settings: Settings) -> None:
         import uuid
@@ -105,19 +106,19 @@ class Log(Connection):
         self.db.execute("PRAGMA auto_vacuum=INCREMENTAL")
         self._write_ahead()
         with self.writing():
-            if self._pragma("application_id") == 0:  # else another process was quicker
+            if self._pragma("application_id") == 0:  # else another process was faster
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     self.db.execute(statement)
-                self._tell("uuid", str(uuid.uuid4()))
-                self._tell("settings", asdict(settings))
-                self._tell("base", None)
+                self._write_value("uuid", str(uuid.uuid4()))
+                self._write_value("settings", asdict(settings))
+                self._write_value("base", None)
                 self.created = True
                 self.db.execute(f"PRAGMA application_id={APPLICATION}")
                 self.db.execute(f"PRAGMA user_version={VERSION}")
 
     def _write_ahead(self) -> None:
-        """SQLite does not wait by itself where two processes make the same log."""
-        until = time.monotonic() + PATIENCE
+        """Switch to WAL; SQLite does not wait by itself where two processes create the same log."""
+        until = time.monotonic() + LOCK_TIMEOUT_S
         while True:
             try:
                 self.db.execute("PRAGMA journal_mode=WAL")
@@ -127,33 +128,33 @@ class Log(Connection):
                     raise
                 time.sleep(0.01)
 
-    # --- what it says --------------------------------------------------------------------------------------------------------
+    # --- reading --------------------------------------------------------------------------------------------------------------
 
-    def _told(self, key: str) -> Any:
+    def _read_value(self, key: str) -> Any:
         row = self.db.execute("SELECT value FROM settings WHERE key = ?", (key,)).fetchone()
         try:
             return json.loads(row[0])
         except (TypeError, ValueError):
-            raise FilterError(self.home, f"{NAME} is damaged: it does not say its {key}{MEND}") from None
+            raise FilterError(self.home, f"{LOG_NAME} is damaged: the value {key!r} is missing{REPAIR_HINT}") from None
 
-    def _tell(self, key: str, value: Any) -> None:
+    def _write_value(self, key: str, value: Any) -> None:
         self.db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
 
     def settings(self) -> Settings:
-        told = self._told("settings")
+        values = self._read_value("settings")
         try:
-            return Settings(**told)
+            return Settings(**values)
         except (TypeError, ValueError) as error:
             raise FilterError(
-                self.home, f"{NAME} is damaged, or of a newer Rosenblatt: its settings cannot be used ({error})"
+                self.home, f"{LOG_NAME} is damaged, or of a newer version of Rosenblatt: its settings cannot be used ({error})"
             ) from None
 
     def base(self) -> Base | None:
-        told = self._told("base")
+        value = self._read_value("base")
         try:
-            return None if told is None else Base(str(told["name"]), int(told["seq"]))
+            return None if value is None else Base(str(value["name"]), int(value["seq"]))
         except (TypeError, ValueError, LookupError):
-            raise FilterError(self.home, f"{NAME} is damaged: it does not say its base{MEND}") from None
+            raise FilterError(self.home, f"{LOG_NAME} is damaged: the value 'base' is invalid{REPAIR_HINT}") from None
 
     def generation(self) -> int:
         return int(self.db.execute("SELECT coalesce(max(generation), 0) FROM changes").fetchone()[0])
@@ -162,7 +163,7 @@ class Log(Connection):
         return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM messages").fetchone()[0])
 
     def reaches(self, generation: int, seq: int) -> bool:
-        """Whether a state that reached `seq` after that change is still right."""
+        """Whether a state that reached `seq` after that change is still valid."""
         return (
             0 <= generation <= self.generation()
             and self.db.execute("SELECT 1 FROM changes WHERE generation > ? AND seq <= ?", (generation, seq)).fetchone() is None
@@ -180,7 +181,7 @@ class Log(Connection):
         return Known(int(seq), self._label(seq, digest, spam, seal), bool(folded))
 
     def replay(self, after: int, upto: int | None = None) -> Iterator[tuple[int, bytes, bool, Message]]:
-        """The messages after one of them, in order."""
+        """(seq, digest, spam, message) after `after` and up to `upto`, in order."""
         upto = self.last() if upto is None else upto
         for seq, digest, spam, seal, packed in self.db.execute(
             "SELECT seq, digest, spam, seal, fields FROM messages WHERE seq > ? AND seq <= ? ORDER BY seq", (after, upto)
@@ -193,16 +194,18 @@ class Log(Connection):
 
     def _label(self, seq: int, digest: bytes, spam: Any, seal: Any) -> bool:
         if spam not in (0, 1) or seal != _seal(digest, spam):
-            raise FilterError(self.home, f"{NAME} is damaged: the label or the digest of message {seq:,} has changed{MEND}")
+            raise FilterError(
+                self.home, f"{LOG_NAME} is damaged: the label or the digest of message {seq:,} has changed{REPAIR_HINT}"
+            )
         return bool(spam)
 
     def _unpacked(self, seq: int, packed: Any) -> Message:
         if not isinstance(packed, bytes):
-            raise FilterError(self.home, f"{NAME} is damaged: message {seq:,} has no text{MEND}")
+            raise FilterError(self.home, f"{LOG_NAME} is damaged: message {seq:,} has no text{REPAIR_HINT}")
         return Message.unpack(packed)
 
     def foldable(self, keep: int) -> tuple[int, int]:
-        """The last message with a text that is not among the newest so many, and the number of those up to it."""
+        """The last message with a text that is not among the newest `keep`, and the number of texts up to it."""
         texts = "FROM messages WHERE fields IS NOT NULL"
         row = self.db.execute(f"SELECT seq {texts} ORDER BY seq DESC LIMIT 1 OFFSET ?", (keep,)).fetchone()
         if row is None:
@@ -210,7 +213,7 @@ class Log(Connection):
         return int(row[0]), int(self.db.execute(f"SELECT count(*) {texts} AND seq <= ?", row).fetchone()[0])
 
     def folded(self) -> int:
-        """Messages whose texts are gone."""
+        """The number of messages whose texts were dropped."""
         base = self.base()
         return (
             0
@@ -219,13 +222,13 @@ class Log(Connection):
         )
 
     def size(self) -> int:
-        """Bytes in use, without reading them."""
+        """Bytes in use."""
         return (self._pragma("page_count") - self._pragma("freelist_count")) * self._pragma("page_size")
 
-    # --- what changes it, each within `writing` ------------------------------------------------------------------------------
+    # --- changes, each within `writing` --------------------------------------------------------------------------------------
 
-    def add(self, digest: bytes, spam: bool, packed: bytes, heap: bool = False) -> int:
-        row = (digest, int(spam), int(heap), _seal(digest, spam), packed)
+    def add(self, digest: bytes, spam: bool, packed: bytes, bulk: bool = False) -> int:
+        row = (digest, int(spam), int(bulk), _seal(digest, spam), packed)
         columns = "digest, spam, heap, seal, fields"
         return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid or 0)
 
@@ -234,11 +237,13 @@ class Log(Connection):
         self._changed(seq)
 
     def mix(self) -> bool:
-        """Messages that came in heaps, in however many, in the order of their digests, before those that came one by one, in
-        theirs; whether they were in another. So the order of the others does not depend on any message. Texts that are gone
-        stay what the replay begins with."""
+        """Put the messages of bulk commands first, in the order of their digests, and the others after them, in their own.
+
+        So the order of the others does not depend on any message. Messages without texts stay at the beginning of the replay.
+        Returns whether the order changed.
+        """
         texts = "FROM messages WHERE fields IS NOT NULL ORDER BY seq"
-        there = [(bool(heap), bytes(digest), seq) for heap, digest, seq in self.db.execute(f"SELECT heap, digest, seq {texts}")]
+        there = [(bool(bulk), bytes(digest), seq) for bulk, digest, seq in self.db.execute(f"SELECT heap, digest, seq {texts}")]
         wanted = sorted(there, key=lambda row: (not row[0], row[1] if row[0] else b"", row[2]))
         first = next((k for k, (one, other) in enumerate(zip(there, wanted, strict=True)) if one != other), None)
         if first is None:
@@ -252,28 +257,32 @@ class Log(Connection):
         return True
 
     def change(self, settings: Settings, replayed: bool) -> None:
-        self._tell("settings", asdict(settings))
-        self._changed(0 if replayed else self.last() + 1)  # a change that reaches back to nothing is noticed all the same
+        self._write_value("settings", asdict(settings))
+        self._changed(0 if replayed else self.last() + 1)  # a change that alters no replay still has a generation
 
     def fold(self, base: Base) -> None:
-        """The texts up to the base's last message are no longer needed. Their rows are written anew: rows that have only lost
-        their texts would stay where they are, one or two on a page."""
+        """Drop the texts up to the last message of the base.
+
+        Their rows are rewritten: rows that only lost their texts would stay one or two on a page.
+        """
         folded = "FROM messages WHERE seq <= ? AND fields IS NOT NULL"
         self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, heap, seal)")
         self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, heap, seal {folded}", (base.seq,))
         self.db.execute(f"DELETE {folded}", (base.seq,))
         self.db.execute("INSERT INTO messages SELECT seq, digest, spam, heap, seal, NULL FROM temp.kept ORDER BY seq")
         self.db.execute("DROP TABLE temp.kept")
-        self._tell("base", base._asdict())
+        self._write_value("base", base._asdict())
 
     def shrink(self) -> bool:
-        """Give pages back to the disk that are no longer used; False where somebody is reading: that can wait, we need not. A
-        script, since `execute` would give back one page."""
+        """Return unused pages to the disk, without waiting; returns False if another connection is reading.
+
+        This needs a script, since `execute` would return one page only.
+        """
         busy = 1
         with contextlib.suppress(sqlite3.Error):
             self.db.executescript("PRAGMA busy_timeout=0; PRAGMA incremental_vacuum")
             busy = self._pragma("wal_checkpoint(TRUNCATE)")
-        self.db.execute(f"PRAGMA busy_timeout={1000 * PATIENCE:.0f}")
+        self.db.execute(f"PRAGMA busy_timeout={1000 * LOCK_TIMEOUT_S:.0f}")
         return not busy
 
     def _changed(self, seq: int) -> None:
@@ -285,6 +294,6 @@ def _seal(digest: bytes, spam: Any) -> int:
 
 
 def _private(path: Path) -> None:
-    """An empty file that only its owner reads, where there is none; SQLite's files beside it get the same permissions."""
+    """Create an empty file that only its owner can read; SQLite gives its other files the same permissions."""
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -1,9 +1,8 @@
-"""The state of a filter in one of the library's model files, so that opening a filter does not replay its whole log.
+"""Snapshots: the state of a filter in a model file of the library, so that opening a filter does not replay its whole log.
 
-The weights are an AROW model's, with a recipe that takes raw mails: `rb.load(path).predict([raw])` works on it. Beside them are
-the variances, what is rehearsed, the scores that the calibration comes from, and which log the state is the replay of, up to
-which message.
-A snapshot is never the truth: one that is damaged, of another log or out of date is the same as none.
+The weights are those of an AROW model with a recipe for raw mails: `rb.load(path).predict([raw])` works. The file also has the
+variances, the rehearsed messages, the scores for the calibration, the id of the log and the last message of the replay. A
+snapshot that is damaged, outdated or of another log is ignored.
 """
 
 from __future__ import annotations
@@ -15,23 +14,24 @@ from pathlib import Path
 
 import numpy as np
 
-from ...models.atomic_file import STALE, SUFFIX, write_atomically
+from ...models.atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomically
 from ...models.container import ModelError, pack, read, require
 from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now
 from ..learner import Learner, Rehearsal
-from .state import KEPT, MailRecipe, Settings, State
+from ..recipe import MailRecipe
+from .state import SCORES_KEPT, Settings, State
 
-NAME = "filter.safetensors"
+SNAPSHOT_NAME = "filter.safetensors"
 CLASSES = ("ham", "spam")
 VARIANCES, SCORES, LABELS = "fitted.variances", "fitted.scores", "fitted.labels"
 LENGTHS, COLUMNS = "fitted.rehearsed_lengths", "fitted.rehearsed_columns"
 
 
 def save(state: State, log: str, path: Path, names: tuple[tuple[int, str], ...] = ()) -> None:
-    """Whole or not at all; a `WriteError` says why not."""
+    """Write a snapshot atomically; raises `WriteError`."""
     new = False
-    with contextlib.suppress(OSError):  # what is learnt from mail is its owner's only; the next line says what is wrong
+    with contextlib.suppress(OSError):  # readable by its owner only; errors are raised below
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         new = True
     try:
@@ -44,7 +44,7 @@ def save(state: State, log: str, path: Path, names: tuple[tuple[int, str], ...] 
 
 
 def load(path: Path, log: str, settings: Settings) -> State | None:
-    """The state in a file; None where there is none that can be used with this log and these settings."""
+    """The state in a file; None if there is none for this log and these settings."""
     try:
         state: State = read(path, lambda meta, arrays: _state_of(from_parts(meta, arrays), log, settings))
     except ModelError:
@@ -53,8 +53,8 @@ def load(path: Path, log: str, settings: Settings) -> State | None:
 
 
 def model_of(state: State, log: str, names: tuple[tuple[int, str], ...] = ()) -> Model:
-    settings, (scores, labels) = state.settings, state.kept()
-    rehearsed, lengths, columns = state.rehearsal.packed()
+    settings, (scores, labels) = state.settings, state.recent_scores()
+    rehearsed, lengths, columns = state.rehearsal.to_parts()
     filtered = {
         "log": log,
         "seq": state.seq,
@@ -62,7 +62,7 @@ def model_of(state: State, log: str, names: tuple[tuple[int, str], ...] = ()) ->
         "generation": state.generation,
         "count": state.count,
         "spam": state.spam,
-        "strange": state.strange,
+        "strange": state.n_warmup,
         "rehearsed": rehearsed,
     } | settings.replayed()
     return Model(
@@ -82,43 +82,48 @@ def model_of(state: State, log: str, names: tuple[tuple[int, str], ...] = ()) ->
 
 
 def _state_of(model: Model, log: str, settings: Settings) -> State:
-    require(model.kind == "AROW" and model.more is not None and model.coef is not None, "is no filter")
+    require(model.kind == "AROW" and model.more is not None and model.coef is not None, "is not a filter")
     assert model.more is not None
     assert model.coef is not None
-    told, arrays = model.more[0]["filter"], model.more[1]
-    require(told["log"] == log, "belongs to another log")
+    filtered, arrays = model.more[0]["filter"], model.more[1]
+    require(filtered["log"] == log, "belongs to another log")
     for name, value in settings.replayed().items():
-        require(type(told[name]) is type(value) and told[name] == value, f"was made with another {name}")
+        require(type(filtered[name]) is type(value) and filtered[name] == value, f"was made with another {name}")
     for name in ("seq", "generation", "count", "spam", "strange"):
-        require(type(told[name]) is int and 0 <= told[name] < 1 << 62, f"has no {name}")
+        require(type(filtered[name]) is int and 0 <= filtered[name] < 1 << 62, f"has no {name}")
     width, variances, scores, labels = 1 << settings.bits, arrays[VARIANCES], arrays[SCORES], arrays[LABELS]
     require(model.coef.shape == (1, width) and model.coef.dtype == np.float32, "has weights of another shape")
     require(variances.shape == (width,) and variances.dtype == np.float32, "has variances of another shape")
     require(scores.dtype == np.float32 and labels.dtype == np.bool_, "has scores of another type")
-    require(scores.shape == labels.shape == (min(told["count"], KEPT),), "has another number of scores")
-    learner = Learner.__new__(Learner)  # its arrays are there: nothing of their size is made
+    require(scores.shape == labels.shape == (min(filtered["count"], SCORES_KEPT),), "has another number of scores")
+    learner = Learner.__new__(Learner)  # without allocating arrays
     learner.bits, learner.r, learner.ham_weight = settings.bits, settings.r, settings.ham_weight
     learner.weights, learner.variances = model.coef[0], variances
     state = State(settings, learner)
-    state.rehearsal = Rehearsal.unpacked(told["rehearsed"], arrays[LENGTHS], arrays[COLUMNS])
-    require(not len(arrays[COLUMNS]) or int(arrays[COLUMNS].max()) < width, "rehearses columns that it does not have")
-    state.seq, state.last, state.generation = told["seq"], bytes.fromhex(told["last"]), told["generation"]
-    state.count, state.spam, state.strange, state.held = told["count"], told["spam"], told["strange"], len(scores)
+    state.rehearsal = Rehearsal.from_parts(filtered["rehearsed"], arrays[LENGTHS], arrays[COLUMNS])
+    require(not len(arrays[COLUMNS]) or int(arrays[COLUMNS].max()) < width, "has rehearsed columns out of range")
+    state.seq, state.last, state.generation = filtered["seq"], bytes.fromhex(filtered["last"]), filtered["generation"]
+    state.count, state.spam, state.n_warmup, state.n_held = (
+        filtered["count"],
+        filtered["spam"],
+        filtered["strange"],
+        len(scores),
+    )
     state.scores, state.labels = scores.copy(), labels.copy()
     state.names = dict(model.recipe.names) if isinstance(model.recipe, MailRecipe) else {}
     return state
 
 
-def also(path: Path, there: Path) -> bool:
-    """Let a file be another one that is there, which takes no room; whether that could be done."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
+def replace_by_link(path: Path, there: Path) -> bool:
+    """Replace a file by a hard link to another, which takes no space; returns whether that worked."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
     try:
         os.link(there, temporary)
         temporary.replace(path)
     except OSError:
         return False
     finally:
-        remove(temporary)  # where both were the same already it is still there
+        remove(temporary)  # it still exists if both were the same file already
     return True
 
 
@@ -128,8 +133,8 @@ def remove(path: Path) -> None:
 
 
 def remove_abandoned(home: Path) -> None:
-    """Bases that a killed process had begun: each has a name of its own, so that no later write finds them."""
-    for path in home.glob(f".base-*{SUFFIX}"):
+    """Remove unfinished bases of killed processes; each has its own name, so that no later write replaces them."""
+    for path in home.glob(f".base-*{TEMPORARY_SUFFIX}"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE:
+            if time.time() - path.stat().st_mtime > STALE_AFTER_S:
                 path.unlink()

@@ -1,14 +1,13 @@
-"""The state of a filter: its learner, what it rehearses, and what it had thought of each message before it learnt it.
+"""The settings and the state of a filter: its learner, its rehearsal, and the score of each message before it was learned.
 
-All are functions of the messages in their order and of nothing else: whether they came one by one or many at once, when
-somebody asked for a verdict, and what was loaded from a file in between leave no trace. So two filters with the same log are
-equal bit for bit, and so are their verdicts.
+The state is a function of the settings and of the messages in their order, and of nothing else: batches, verdicts in between
+and snapshots leave no trace. Two filters with the same log are therefore equal bit for bit, and so are their verdicts.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, dataclass, fields
 from math import isfinite
@@ -16,32 +15,59 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data.table import Data, DataError, Sparse
-from ...models.container import require
-from ..features import VERSION, columns_of, columns_of_many
+from ...array_types import BoolArray, FloatArray, IntArray
+from ..features import columns_of_many
 from ..learner import Learner, Rehearsal
 from ..message.message import Message
-from ..message.parse import parse
 from ..verdict import Calibration, calibrate
 
-# --- What a filter's replay is defined by: kept in its log, the same for everybody who opens it.
-
-# What changes the weights; ham_loss moves thresholds only, and the two limits say how long texts are kept.
-REPLAYED = ("bits", "r", "ham_weight", "features")
+# The settings that change the weights.
+REPLAY_SETTINGS = ("bits", "r", "ham_weight", "features")
+# The last scores are kept. The calibration uses a window of them that moves in steps, so that it is not computed for every
+# message: after 5,000 messages every 64, later every 1,024 at most.
+SCORES_KEPT, LARGEST_STEP = 20_000, 1024
+WINDOW = SCORES_KEPT - LARGEST_STEP
+MIN_MESSAGES_PER_CLASS = 3  # learned before scores are used for the calibration
 
 
 @dataclass(frozen=True)
 class Settings:
-    bits: int = 22  # 2^bits columns
-    r: float = 0.1  # AROW's only parameter
-    ham_weight: float = 1.0  # how many times as bad as a spam passed a ham lost is
-    ham_loss: float = 0.001  # the share of ham that may be called spam
-    max_messages: int = 100_000  # texts that the log keeps; above it the older half is folded into the base,
-    max_bytes: int = 1 << 30  # or above so many bytes of packed texts
-    features: int = 1  # the version of features.py that the columns come from
+    """The settings of a filter; they are stored in its log and apply to every process that opens it.
+
+    Parameters
+    ----------
+    bits : int, default=22
+        Features are hashed into 2**bits columns; from 8 to 26.
+    r : float, default=0.1
+        The parameter of AROW.
+    ham_weight : float, default=1.0
+        The cost of a lost ham, relative to that of a passed spam.
+    ham_loss : float, default=0.001
+        The share of ham that may be called spam; sets the threshold.
+    max_messages : int, default=100_000
+        The number of texts in the log above which those of the older half are dropped.
+    max_bytes : int, default=2**30
+        The size of the log above which the texts of the older half are dropped.
+    features : int, default=1
+        The version of the features; set by the filter.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Settings
+    >>> Settings(ham_loss=0.0005).ham_loss
+    0.0005
+    """
+
+    bits: int = 22
+    r: float = 0.1
+    ham_weight: float = 1.0
+    ham_loss: float = 0.001
+    max_messages: int = 100_000
+    max_bytes: int = 1 << 30
+    features: int = 1
 
     def __post_init__(self) -> None:
-        for name, kind in _KINDS.items():
+        for name, kind in _TYPES.items():
             value = getattr(self, name)
             if type(value) is int and kind is float:
                 object.__setattr__(self, name, float(value))
@@ -59,36 +85,47 @@ class Settings:
             if getattr(self, name) < 2:
                 raise ValueError(f"{name} must be 2 or more, got {getattr(self, name)}")
 
-    def changed(self, asked: Mapping[str, Any]) -> Settings:
-        unknown = [name for name in asked if name not in _KINDS or name == "features"]
+    def changed(self, values: Mapping[str, Any]) -> Settings:
+        """These settings with other values.
+
+        Parameters
+        ----------
+        values : mapping
+            New values by name.
+
+        Returns
+        -------
+        Settings
+            The changed settings.
+        """
+        unknown = [name for name in values if name not in _TYPES or name == "features"]
         if unknown:
-            there = ", ".join(name for name in _KINDS if name != "features")
-            raise ValueError(f"a filter has no setting {unknown[0]!r}; there are {there}")
-        return Settings(**asdict(self) | dict(asked))
+            known = ", ".join(name for name in _TYPES if name != "features")
+            raise ValueError(f"a filter has no setting {unknown[0]!r}; the settings are {known}")
+        return Settings(**asdict(self) | dict(values))
 
     def replayed(self) -> dict[str, Any]:
-        """Those that the weights depend on."""
-        return {name: getattr(self, name) for name in REPLAYED}
+        """The settings that the weights depend on.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        return {name: getattr(self, name) for name in REPLAY_SETTINGS}
 
 
-_KINDS: dict[str, type] = {field.name: {"int": int, "float": float}[str(field.type)] for field in fields(Settings)}
-
-
-# ---
-
-# Scores are kept of the last messages; the calibration looks at a window of them that moves in steps, so that it is not done
-# again for every message: after 5,000 messages every 64, at most every 1,024.
-KEPT, LARGEST_STEP = 20_000, 1024
-WINDOW = KEPT - LARGEST_STEP
-ACQUAINTED = 3  # messages of either side that a filter has learnt before its scores say something about it
+_TYPES: dict[str, type] = {field.name: {"int": int, "float": float}[str(field.type)] for field in fields(Settings)}
 
 
 def calibrated_at(count: int) -> int:
-    """After how many messages the calibration was done that holds after `count`."""
+    """The number of messages after which the calibration that is valid after `count` messages was computed."""
     return count - count % min(LARGEST_STEP, 1 << max(0, count.bit_length() - 7))
 
 
 class Lesson(NamedTuple):
+    """A message of the log, with its label."""
+
     seq: int
     digest: bytes
     spam: bool
@@ -96,57 +133,59 @@ class Lesson(NamedTuple):
 
 
 class State:
+    """The state of a filter after the messages of its log up to `seq`."""
+
     def __init__(self, settings: Settings, learner: Learner | None = None) -> None:
         self.settings = settings
         self.learner = Learner(settings.bits, settings.r, settings.ham_weight) if learner is None else learner
         self.rehearsal = Rehearsal()
-        self.seq, self.last, self.generation = 0, b"", 0  # the newest message, its digest, the log's last change
-        self.count, self.spam, self.whole = 0, 0, True
-        self.scores: Any = np.zeros(64, np.float32)
-        self.labels: Any = np.zeros(64, np.bool_)
-        self.held = 0  # scores that are kept
-        self.strange = 0  # messages at the beginning whose scores say nothing
-        self.names: dict[int, str] = {}  # of columns, from the file that it was loaded from
+        self.seq, self.last, self.generation = 0, b"", 0  # the newest message, its digest, the last change of the log
+        self.count, self.spam, self.consistent = 0, 0, True
+        self.scores: FloatArray = np.zeros(64, np.float32)
+        self.labels: BoolArray = np.zeros(64, np.bool_)
+        self.n_held = 0  # scores in the arrays
+        self.n_warmup = 0  # messages at the beginning whose scores are not used
+        self.names: dict[int, str] = {}  # names of columns, from the file that it was loaded from
         self._calibration: tuple[int, Calibration] | None = None
 
     def learn(self, lessons: list[Lesson], lock: contextlib.AbstractContextManager[Any] | None = None) -> None:
-        """Some messages, one after the other; whoever asks meanwhile is kept from it by a lock."""
+        """Learn messages in their order; `lock` is held during the update."""
         if lessons:
             columns = columns_of_many([lesson.message for lesson in lessons], self.settings.bits)
             with lock or contextlib.nullcontext():
                 self.learn_columns(lessons, *columns)
 
-    def learn_columns(self, lessons: list[Lesson], indptr: Any, columns: Any) -> None:
-        """The same where their columns are at hand, as `columns_of_many` gives them."""
-        self.whole = False  # until all of it is done: somebody may press Ctrl-C
+    def learn_columns(self, lessons: list[Lesson], indptr: IntArray, columns: IntArray) -> None:
+        """Learn messages whose columns are known, in the form of `columns_of_many`."""
+        self.consistent = False  # until all of it is done, for the case of Ctrl-C
         spam = np.array([lesson.spam for lesson in lessons])
-        woven = self.rehearsal.woven(indptr, columns, spam)
-        scores = self.learner.learn_many(woven.indptr, woven.columns, woven.spam)[woven.lessons]
-        if self.held + len(lessons) > len(self.scores):
+        interleaved = self.rehearsal.interleave(indptr, columns, spam)
+        scores = self.learner.learn_many(interleaved.indptr, interleaved.columns, interleaved.spam)[interleaved.new]
+        if self.n_held + len(lessons) > len(self.scores):
             self._make_room(len(lessons))
-        self.strange += self._strange(spam)
-        here = slice(self.held, self.held + len(lessons))
+        self.n_warmup += self._count_warmup(spam)
+        here = slice(self.n_held, self.n_held + len(lessons))
         self.scores[here], self.labels[here] = scores, spam
-        self.held, self.count, self.spam = here.stop, self.count + len(lessons), self.spam + int(spam.sum())
+        self.n_held, self.count, self.spam = here.stop, self.count + len(lessons), self.spam + int(spam.sum())
         self.seq, self.last = lessons[-1].seq, lessons[-1].digest
-        self.whole = True
+        self.consistent = True
 
-    def _strange(self, spam: Any) -> int:
-        """How many of the next messages are scored by a filter that hardly knows one of the sides: to it a folder of ham before
-        any spam is all ham, whatever the filter is that comes out."""
-        spams = self.spam + np.cumsum(spam) - spam  # before each
+    def _count_warmup(self, spam: BoolArray) -> int:
+        """The number of new messages that were scored before both classes were known; such scores are meaningless."""
+        spams = self.spam + np.cumsum(spam) - spam  # learned before each
         hams = self.count + np.arange(len(spam)) - spams
-        return int((np.minimum(spams, hams) < ACQUAINTED).sum())
+        return int((np.minimum(spams, hams) < MIN_MESSAGES_PER_CLASS).sum())
 
     def _make_room(self, more: int) -> None:
-        kept = min(self.held, KEPT)
+        """Enlarge the arrays of scores and labels, and drop old entries."""
+        kept = min(self.n_held, SCORES_KEPT)
         room = more + 2 * kept
         for name in ("scores", "labels"):
             old = getattr(self, name)
             new = np.zeros(room, old.dtype)
-            new[:kept] = old[self.held - kept : self.held]
+            new[:kept] = old[self.n_held - kept : self.n_held]
             setattr(self, name, new)
-        self.held = kept
+        self.n_held = kept
 
     def copy(self) -> State:
         learner = copy(self.learner)
@@ -156,105 +195,21 @@ class State:
         other.rehearsal = self.rehearsal.copy()
         return other
 
-    def kept(self) -> tuple[Any, Any]:
-        """The scores and labels that a snapshot keeps."""
-        here = slice(max(0, self.held - KEPT), self.held)
+    def recent_scores(self) -> tuple[FloatArray, BoolArray]:
+        """The scores and labels that a snapshot stores."""
+        here = slice(max(0, self.n_held - SCORES_KEPT), self.n_held)
         return self.scores[here], self.labels[here]
 
     def calibration(self) -> Calibration:
+        """The calibration on the scores up to now, computed at most once per step."""
         at, known = calibrated_at(self.count), self._calibration
         if known is None or known[0] != at:
-            stop = self.held - (self.count - at)
-            here = slice(max(0, stop - WINDOW, self.strange - (self.count - self.held)), stop)
-            scores, labels, asked = self.scores[here].astype(np.float64), self.labels[here], self.settings
-            known = self._calibration = (at, calibrate(scores, labels, asked.ham_loss, asked.ham_weight))
+            stop = self.n_held - (self.count - at)
+            here = slice(max(0, stop - WINDOW, self.n_warmup - (self.count - self.n_held)), stop)
+            scores, labels, settings = self.scores[here].astype(np.float64), self.labels[here], self.settings
+            known = self._calibration = (at, calibrate(scores, labels, settings.ham_loss, settings.ham_weight))
         return known[1]
 
     def recalibrate(self, settings: Settings) -> None:
-        """Other settings that leave the weights alone."""
+        """Replace the settings by others that do not change the weights."""
         self.settings, self._calibration = settings, None
-
-
-# --- Raw mails as rows of features, for a filter that is used as one of the library's models.
-
-KIND = "mail"
-
-
-class ColumnNames(Sequence[str]):
-    """Names of the strongest columns, where somebody looked them up; the others go by number."""
-
-    def __init__(self, width: int, known: dict[int, str]) -> None:
-        self.width, self.known = width, known
-
-    def __len__(self) -> int:
-        return self.width
-
-    def __getitem__(self, j: Any) -> Any:
-        if isinstance(j, slice):
-            return [self[k] for k in range(*j.indices(self.width))]
-        if not -self.width <= j < self.width:
-            raise IndexError(f"there are {self.width} columns, and none is {j}")
-        return self.known.get(int(j) % self.width) or f"column {int(j) % self.width}"
-
-
-@dataclass(frozen=True)
-class MailRecipe:
-    """Every column that a mail has is 1 over the root of their number.
-
-    >>> MailRecipe(bits=10).rows([b"Subject: hello\\n\\nHow are you?"]).shape
-    (1, 1024)
-    """
-
-    bits: int
-    features: int = VERSION  # the version of features.py
-    names: tuple[tuple[int, str], ...] = ()  # of a few columns
-
-    kind = KIND
-    wanted = None
-    text: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-
-    @property
-    def width(self) -> int:
-        return 1 << self.bits
-
-    @property
-    def feature_names(self) -> ColumnNames:
-        return ColumnNames(self.width, dict(self.names))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (f"raw mails, whose words and n-grams are hashed into 2^{self.bits} columns",)
-
-    def rows(self, X: Any) -> Sparse:
-        """Of raw mails: bytes, or text that stands for UTF-8."""
-        if isinstance(X, Data):
-            raise DataError(X.source, "this model is a mail filter and reads raw mails: use `rosenblatt mail classify`")
-        mails = [X] if isinstance(X, bytes | str) else list(X)
-        strange = [mail for mail in mails if not isinstance(mail, bytes | str)]
-        if strange:
-            raise ValueError(f"X must be raw mails, as bytes or text, got {type(strange[0]).__name__}")
-        raws = [mail.encode("utf-8", "surrogateescape") if isinstance(mail, str) else mail for mail in mails]
-        columns = [columns_of(parse(raw), self.bits) for raw in raws]
-        lengths = np.array([len(each) for each in columns], np.int64)
-        values = np.repeat(1.0 / np.sqrt(np.maximum(lengths, 1)), lengths)
-        indices = np.concatenate([*columns, np.zeros(0, np.uint32)]).astype(np.int32)
-        return Sparse(values, indices, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), self.width)
-
-    def strangers(self, X: Any) -> int:
-        return 0
-
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"kind": KIND, "bits": self.bits, "features": self.features, "names": [list(pair) for pair in self.names]}, {}
-
-    @classmethod
-    def from_parts(cls, told: dict[str, Any], arrays: dict[str, Any]) -> MailRecipe:
-        bits, version, names = told["bits"], told["features"], told["names"]
-        if set(told) != {"kind", "bits", "features", "names"} or arrays:
-            raise ValueError("a mail filter's recipe has other parts")
-        if type(bits) is not int or not 1 <= bits <= 30 or type(version) is not int:
-            raise ValueError("a mail filter's recipe has no right number of columns")
-        require(version == VERSION, f"cannot be used: its features are of version {version}, and this Rosenblatt has {VERSION}")
-        if not all(type(column) is int and 0 <= column < 1 << bits and type(name) is str for column, name in names):
-            raise ValueError("a mail filter's recipe has names of no columns")
-        return cls(bits, version, tuple((column, name) for column, name in names))

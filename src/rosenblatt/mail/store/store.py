@@ -1,11 +1,11 @@
-"""A filter's home on disk: the log, the state that is its replay, and the files that spare replaying all of it.
+"""The files of a filter: the log, and snapshots of the state that is its replay.
 
-    log.sqlite            the truth
-    filter.safetensors    the state after some message, not many ago
-    base-SEQ.safetensors  the state after the messages whose texts were folded away; part of the truth, where there is one
+    log.sqlite            the messages, which define the state
+    filter.safetensors    the state after a recent message; it can be recomputed
+    base-SEQ.safetensors  the state after the messages whose texts were dropped; it cannot be recomputed
 
-Every number in the state follows from the log: whoever finds that the log went on, or that a message was taken back, replays
-what is new, or from the last file on that the change does not reach.
+Every number in the state follows from the log and the base. After other processes have learned, the new messages are replayed;
+after a removal, the messages from the last state on that the removal does not affect.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...array_types import IntArray
 from ...models.atomic_file import sync_folder
 from .. import features
 from ..explanation import extremes, names_in
 from . import snapshot
-from .connection import NAME as LOG
-from .connection import BaseGoneError, FilterError
+from .connection import LOG_NAME, BaseGoneError, FilterError
 from .log import Base, Log
 from .state import Lesson, Settings, State
 
-# Messages that are replayed at every start, at most; and the share of time that saving may take of one who learns on and on.
-BACKLOG = 32
-SAVING = 0.05
-TOGETHER = 100  # messages that are replayed in one go, while verdicts wait
-SPACING = 1000  # messages between two states that are kept in memory by one who learns for long
-MANY = 2000  # messages for which it pays to load Numba
-NAMED, PATIENCE = 200, 0.2  # features of either side whose names are saved, and seconds to look for them
-FEWEST = 1000  # texts that are never folded because of their bytes
+MAX_UNSAVED_MESSAGES = 32  # messages that opening a filter may have to replay
+SAVE_TIME_SHARE = 0.05  # share of the time that a process which learns continuously spends on saving
+MESSAGES_PER_STEP = 100  # messages that are replayed while verdicts wait
+MESSAGES_PER_CHECKPOINT = 1000  # messages between two states that are kept in memory
+NUMBA_FROM_MESSAGES = 2000  # below this number the import of Numba takes longer than it saves
+NAMES_PER_SIDE = 200  # features of spam and of ham whose names are saved
+NAME_SEARCH_S = 0.2  # time to search for them
+MIN_TEXTS = 1000  # texts that are kept whatever their size
 FEATURES = features.VERSION
 T = TypeVar("T")
 
 
-def expect(messages: int) -> None:
-    """So many messages are coming: all that has compiled code uses it where Numba is loaded, which takes half a second."""
-    if messages >= MANY:
+def load_numba_for(messages: int) -> None:
+    """Import Numba, which takes half a second, if this many messages make up for it; all code with kernels then uses them."""
+    if messages >= NUMBA_FROM_MESSAGES:
         import numba  # noqa: F401
 
 
-def _however_the_base_changes(method: Callable[..., T]) -> Callable[..., T]:
-    """Again where another process has replaced the base after we had looked which one it is."""
+def _retry_if_base_replaced(method: Callable[..., T]) -> Callable[..., T]:
+    """Repeat a method if another process has replaced the base in the meantime."""
 
     @wraps(method)
     def again(store: Store, *given: Any) -> T:
@@ -67,29 +67,32 @@ def _however_the_base_changes(method: Callable[..., T]) -> Callable[..., T]:
 
 
 class Store:
-    """Two locks: `writing` for whoever changes the log or makes a new state, for as long as it takes; `lock` for the moment
-    that it takes to score or learn one message, so that a verdict never waits for a disk or a replay."""
+    """The log, the current state and the snapshots of a filter.
+
+    There are two locks. `writing` is held while the log is changed or a new state is computed. `lock` is held only while
+    messages are scored or learned, so that a verdict never waits for a disk or a replay.
+    """
 
     def __init__(self, home: str | os.PathLike[str], create: bool, settings: dict[str, Any]) -> None:
-        self.home = Path(home).absolute()  # also when its user goes elsewhere
-        asked = Settings(features=FEATURES).changed(settings)
+        self.home = Path(home).absolute()  # the working directory may change
+        initial = Settings(features=FEATURES).changed(settings)
         if create:
             self._make_home()
-        self.log = Log(self.home, create, asked)
-        self.created = self.log.created  # there was no filter before
+        self.log = Log(self.home, create, initial)
+        self.created = self.log.created
         self.writing, self.lock = threading.RLock(), threading.Lock()
-        self.saved = 0  # messages in the newest file that is right
-        self.earlier: list[State] = []  # two that are a while old
-        self.folded = 0  # messages whose texts are gone
-        self.names: dict[int, dict[int, str]] = {}  # for each number of bits what some columns stand for
-        self.shrunk = True  # their room is free, and so they are gone from the disk, too
+        self.saved = 0  # messages in the newest valid file
+        self.earlier: list[State] = []  # up to two older states
+        self.folded = 0  # messages whose texts were dropped
+        self.names: dict[int, dict[int, str]] = {}  # names of columns by number of bits
+        self.shrunk = True  # whether dropped texts have left the disk
         self._base: Base | None = None
         self._next_save, self.stale = 0.0, False
-        self._seen = self.log.opened, -1
+        self._seen = self.log.n_opened, -1
         try:
             with self.log.reading():
                 kept = self.log.settings()
-                wanted = self._wanted(kept, settings)
+                wanted = self._merged_settings(kept, settings)
             if wanted != kept:
                 self._change(settings)
             self._begin()
@@ -100,10 +103,10 @@ class Store:
             self.log.close()
             raise
 
-    @_however_the_base_changes
+    @_retry_if_base_replaced
     def _begin(self) -> None:
         with self.log.reading():
-            self.state = self._best(None)
+            self.state = self._newest_state(None)
 
     def _make_home(self) -> None:
         try:
@@ -111,27 +114,29 @@ class Store:
             new = [folder for folder in (home, *home.parents) if not folder.exists()]
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
             for folder in new:
-                sync_folder(folder.parent)  # or it may be gone after a power cut, with all that is in it
+                sync_folder(folder.parent)  # else the directory may be lost after a power cut
         except OSError as error:
-            raise FilterError(self.home, f"cannot be made a filter's home: {(error.strerror or str(error)).lower()}") from error
+            raise FilterError(self.home, f"cannot be created: {(error.strerror or str(error)).lower()}") from error
 
     def close(self) -> None:
         with self.writing:
             if self.log.is_open:
-                if not self.stale and self.state.whole:
+                if not self.stale and self.state.consistent:
                     self.save_if_due(at_end=True)
                 self.log.close()
 
-    # --- from the log to the state -------------------------------------------------------------------------------------------
+    # --- the state -----------------------------------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
-        """Catch up with what other processes have learnt; whether there was something. Does not wait for who is writing here:
-        that one will have caught up."""
+        """Take in what other processes have learned; returns whether the state changed.
+
+        Does not wait for a thread that is writing: that thread catches up itself.
+        """
         if not self.writing.acquire(blocking=False):
             return False
         try:
             with self.log.reading():
-                seen = self.log.others_wrote()
+                seen = self.log.data_version()
             if seen == self._seen and not self.stale:
                 return False
             before = self.state, self.state.seq, self.state.generation
@@ -140,21 +145,22 @@ class Store:
         finally:
             self.writing.release()
 
-    @_however_the_base_changes
+    @_retry_if_base_replaced
     def catch_up(self) -> None:
+        """Bring the state up to date with the log."""
         with self.writing:
             with self.log.reading():
-                seen = self.log.others_wrote()
+                seen = self.log.data_version()
                 settings, generation, base = self.log.settings(), self.log.generation(), self.log.base()
                 if base != self._base:
                     self._base, self.folded = base, self.log.folded()
                 self._check_features(settings)
                 state = self.state
-                same = state.whole and settings.replayed() == state.settings.replayed()
-                texts = base is None or base.seq <= state.seq  # those that come next are there
-                reopened = seen[0] != self._seen[0]  # whoever reads without locks believes nothing before all is read
+                same = state.consistent and settings.replayed() == state.settings.replayed()
+                texts = base is None or base.seq <= state.seq  # the texts of the next messages are in the log
+                reopened = seen[0] != self._seen[0]  # without locks, no earlier state can be trusted
                 if reopened or not (same and texts and self.log.reaches(state.generation, state.seq)):
-                    state = self._best(None)
+                    state = self._newest_state(None)
                 self._replay(state, None, live=state is self.state)
             with self.lock:
                 if settings != state.settings:
@@ -163,23 +169,24 @@ class Store:
             self._seen, self.stale = seen, False
 
     def _replay(self, state: State, upto: int | None, live: bool) -> None:
+        """Let a state learn the messages after it; `live` if verdicts use it at the same time."""
         lock = self.lock if live else None
-        expect(self.log.last() - state.seq)
+        load_numba_for(self.log.last() - state.seq)
         lessons: list[Lesson] = []
         for seq, digest, spam, message in self.log.replay(state.seq, upto):
             lessons.append(Lesson(seq, digest, spam, message))
-            if len(lessons) == TOGETHER:
+            if len(lessons) == MESSAGES_PER_STEP:
                 state.learn(lessons, lock)
                 lessons = []
         state.learn(lessons, lock)
 
-    def _best(self, upto: int | None) -> State:
-        """The newest state at hand that is a replay of this log, not beyond `upto`; or the state before all messages."""
+    def _newest_state(self, upto: int | None) -> State:
+        """The newest known state that is a replay of this log, up to `upto` at most, or the initial state."""
         settings, base = self.log.settings(), self.log.base()
         first = 0 if base is None else base.seq
         best, saved = None, 0
         for state, on_disk in self._states(settings, base):
-            if first <= state.seq and (upto is None or state.seq <= upto) and self._right(state):
+            if first <= state.seq and (upto is None or state.seq <= upto) and self._matches_log(state):
                 best = best or (state if on_disk else state.copy())
                 if on_disk:
                     saved = state.count
@@ -190,13 +197,13 @@ class Store:
             return best
         if base is not None:
             self._check_features(settings)
-            told = f"{base.name} is damaged or gone, which holds what was learnt before the oldest text in {LOG}"
-            raise BaseGoneError(self.home, told, base.name)
+            message = f"{base.name} is damaged or missing; it has the state before the oldest text in {LOG_NAME}"
+            raise BaseGoneError(self.home, message, base.name)
         return State(settings)
 
     def _states(self, settings: Settings, base: Base | None) -> Iterator[tuple[State, bool]]:
-        """Those that there are, the newest first, and whether they are on disk."""
-        latest = self._loaded(snapshot.NAME, settings)
+        """Known states, the newest first, each with whether it is on disk."""
+        latest = self._loaded(snapshot.SNAPSHOT_NAME, settings)
         states = [(state, False) for state in self.earlier if state.settings.replayed() == settings.replayed()]
         states += [] if latest is None else [(latest, True)]
         yield from sorted(states, key=lambda pair: (pair[0].seq, pair[1]), reverse=True)
@@ -211,33 +218,34 @@ class Store:
         return state
 
     def remember(self) -> None:
-        """Keep the state as it is now, so that what is learnt next can soon be taken back without replaying everything."""
-        if self.state.count - self._remembered >= SPACING:
+        """Keep a copy of the state now and then, so that recent messages can be unlearned without a replay of all."""
+        if self.state.count - self._remembered >= MESSAGES_PER_CHECKPOINT:
             self.earlier = [*self.earlier[-1:], self.state.copy()]
             self._remembered = self.state.count
 
-    def _right(self, state: State) -> bool:
-        """That the log is the one that the state comes from, and not an old copy of it that went another way."""
+    def _matches_log(self, state: State) -> bool:
+        """Whether a state is a replay of this log, and not of a copy with other messages."""
         return self.log.reaches(state.generation, state.seq) and (state.seq == 0 or self.log.digest_at(state.seq) == state.last)
 
-    def _wanted(self, kept: Settings, asked: dict[str, Any]) -> Settings:
-        """Where features are made otherwise now, all messages are replayed with the new ones, once."""
+    def _merged_settings(self, kept: Settings, values: dict[str, Any]) -> Settings:
+        """The stored settings with new values; after a change of the features all messages are replayed once."""
         if not (kept.features < FEATURES and self.log.base() is None):
             self._check_features(kept)
-        return replace(kept.changed(asked), features=FEATURES)
+        return replace(kept.changed(values), features=FEATURES)
 
     def _check_features(self, settings: Settings) -> None:
-        told = f"its features are of version {settings.features}, and this Rosenblatt has {FEATURES}"
+        versions = f"its features have version {settings.features}, and this version of Rosenblatt has {FEATURES}"
         if settings.features > FEATURES:
-            raise FilterError(self.home, f"was used by a newer Rosenblatt: {told}")
+            raise FilterError(self.home, f"was used by a newer version of Rosenblatt: {versions}")
         if settings.features < FEATURES:
-            raise FilterError(self.home, f"{told}; the texts of {self.log.folded():,} messages were dropped: learn anew")
+            dropped = f"the texts of {self.log.folded():,} messages were dropped"
+            raise FilterError(self.home, f"{versions}; {dropped}, so that a new filter must be trained")
 
-    def _change(self, asked: dict[str, Any]) -> None:
-        """Other settings, for all messages from the first on; those that another process has changed meanwhile stay so."""
+    def _change(self, values: dict[str, Any]) -> None:
+        """Store new values; other settings that another process has changed in the meantime stay."""
         with self.log.writing():
             kept = self.log.settings()
-            wanted = self._wanted(kept, asked)
+            wanted = self._merged_settings(kept, values)
             if wanted == kept:
                 return
             replayed = kept.replayed() != wanted.replayed()
@@ -251,83 +259,90 @@ class Store:
                 )
             self.log.change(wanted, replayed)
 
-    def change(self, asked: dict[str, Any]) -> None:
-        Settings().changed(asked)  # what is wrong here is not the log's fault
+    def change(self, values: dict[str, Any]) -> None:
+        """Change settings, and replay the log if they change the weights."""
+        Settings().changed(values)  # errors in the values are not errors of the log
         with self.writing:
             with self.log.reading():
                 kept = self.log.settings()
-                wanted = self._wanted(kept, asked)
+                wanted = self._merged_settings(kept, values)
             if wanted != kept:
-                self._change(asked)
+                self._change(values)
                 self.catch_up()
                 self.save_if_due()
 
-    # --- from the state to files ---------------------------------------------------------------------------------------------
+    # --- the snapshots -------------------------------------------------------------------------------------------------------
 
     def save_if_due(self, at_end: bool = False) -> None:
-        """A start must not replay much; one who learns all the time must not save all the time."""
+        """Save if the next start would replay many messages, but not so often that saving takes much of the time."""
         started = time.monotonic()
         if (
             self.log.read_only
             or not self.log.in_place
-            or self.state.count - self.saved <= (BACKLOG if self.saved or not at_end else self._least())
+            or self.state.count - self.saved
+            <= (MAX_UNSAVED_MESSAGES if self.saved or not at_end else self._min_unsaved_at_end())
             or (started < self._next_save and not at_end)
         ):
             return
-        with contextlib.suppress(OSError):  # nothing is lost but time at the next start
+        with contextlib.suppress(OSError):  # the next start takes longer
             self.save()
         ended = time.monotonic()
-        self._next_save = ended + (ended - started) / SAVING
+        self._next_save = ended + (ended - started) / SAVE_TIME_SHARE
 
-    def _least(self) -> int:
-        """Of messages that are not in a file yet, at the end: a model is there from the first message on; and one that is wrong
-        does not stay, which would have what was taken back, not even if there is nothing else."""
-        return -1 if (self.home / snapshot.NAME).is_file() else 0
+    def _min_unsaved_at_end(self) -> int:
+        """The number of unsaved messages above which `close` saves.
+
+        A snapshot exists from the first message on, and an outdated one, which has unlearned messages, is always replaced.
+        """
+        return -1 if (self.home / snapshot.SNAPSHOT_NAME).is_file() else 0
 
     def save(self) -> None:
+        """Write a snapshot of the current state."""
         with self.writing:
-            if self.stale or not self.state.whole:
+            if self.stale or not self.state.consistent:
                 self.catch_up()
             names = self._names()
             self.log.check_in_place()
-            snapshot.save(self.state, self.log.uuid, self.home / snapshot.NAME, names)
+            snapshot.save(self.state, self.log.uuid, self.home / snapshot.SNAPSHOT_NAME, names)
             self.saved = self.state.count
 
     def size(self) -> int:
-        """Bytes of all files; some of them come and go."""
+        """Bytes of all files; some of them may disappear meanwhile."""
         sizes = {}
         for path in self.home.iterdir():
             with contextlib.suppress(OSError):
                 found = path.stat()
-                sizes[found.st_dev, found.st_ino] = found.st_size  # the base may be the snapshot, too
+                sizes[found.st_dev, found.st_ino] = found.st_size  # the base may be a link to the snapshot
         return sum(sizes.values())
 
     def _names(self) -> tuple[tuple[int, str], ...]:
-        """What the weightiest columns stand for, so that whoever shows the model sees words; as many as are soon found."""
-        wanted = np.concatenate(extremes(self.state.learner.weights, NAMED))
+        """Names of the heaviest columns for the snapshot, as far as they are found quickly."""
+        wanted = np.concatenate(extremes(self.state.learner.weights, NAMES_PER_SIDE))
         with self.log.reading():
-            return tuple(sorted(self.names_of(wanted, self.log, PATIENCE).items()))
+            return tuple(sorted(self.names_of(wanted, self.log, NAME_SEARCH_S).items()))
 
-    def names_of(self, columns: Any, log: Log, patience: float) -> dict[int, str]:
-        """What columns stand for: from the newest texts; where some are gone, as files have told. Only there, since a file may
-        tell of what was taken back. Within `reading`."""
+    def names_of(self, columns: IntArray, log: Log, seconds: float) -> dict[int, str]:
+        """Names of columns, from the newest texts; call it within `reading`.
+
+        Names from snapshots are used only if texts were dropped, because they may stem from unlearned messages.
+        """
         bits = self.state.settings.bits
         names = {} if log.base() is None else self.names.setdefault(bits, {})
         names.update(
-            names_in(log.newest_first(), [column for column in columns.tolist() if column not in names], bits, patience)
+            names_in(log.newest_first(), [column for column in columns.tolist() if column not in names], bits, seconds)
         )
         return {column: names[column] for column in columns.tolist() if column in names}
 
-    @_however_the_base_changes
+    @_retry_if_base_replaced
     def fold(self, keep: int) -> int:
-        """Fold all but the newest messages into the base; how many texts were dropped."""
+        """Drop all texts but those of the newest messages, and save the state after them as base; returns their number."""
         with self.writing:
             self.catch_up()
             with self.log.reading():
                 old, generation = self.log.base(), self.log.generation()
                 last, count = self.log.foldable(keep)
                 if count:
-                    state = self._best(last)
+                    state = self._newest_state(last)
                     self._replay(state, last, live=False)
             if not count:
                 self._tidy()
@@ -339,22 +354,25 @@ class Store:
             snapshot.save(state, self.log.uuid, self.home / base.name, names)
             with self.log.writing():
                 there = (self.home / base.name).is_file()
-                # Another process may have been quicker, or have taken back what was to be folded.
-                ours = there and self.log.base() == old and self.log.reaches(generation, last)
-                if ours:
+                # Another process may have been faster, or have removed a message before the new base.
+                valid = there and self.log.base() == old and self.log.reaches(generation, last)
+                if valid:
                     self.log.fold(base)
-            if not ours:
+            if not valid:
                 self._tidy()
                 return 0
             self.catch_up()
-            if self.state.seq == last and snapshot.also(self.home / snapshot.NAME, self.home / base.name):
+            if self.state.seq == last and snapshot.replace_by_link(self.home / snapshot.SNAPSHOT_NAME, self.home / base.name):
                 self.saved = self.state.count
             self._tidy()
             return count
 
     def _tidy(self) -> None:
-        """Room that nobody needs any more is given back: after the commit, so that whoever is killed here has lost nothing.
-        Bases are removed in a transaction, so that none is on its way to be used; who was reading one looks again."""
+        """Free the disk space of dropped texts and old bases.
+
+        This follows the commit, so that a killed process loses nothing. Bases are removed in a transaction, so that none is
+        about to be used; a process that was reading one retries.
+        """
         with self.log.writing():
             base = self.log.base()
             for path in self.home.glob("base-*.safetensors"):
@@ -364,18 +382,18 @@ class Store:
         self.shrunk = self.log.shrink()
 
     def mix(self) -> None:
-        """Put what came in heaps in its order, and learn it anew where it was in another."""
+        """Put the messages of bulk commands in the order of their digests; the state is stale if that order is new."""
         with self.writing, self.log.writing():
             if self.log.mix():
                 self.stale = True
 
     def fold_if_due(self) -> None:
-        """Above one of the limits, the older half is folded."""
+        """Drop the texts of the older half of the messages if there are more than the settings allow."""
         if self.log.read_only:
             return
         with self.log.reading():
             settings, size = self.log.settings(), self.log.size()
-        texts = self.state.count - self.folded  # numbers say too little: each mail that was moved has left one
-        if texts > settings.max_messages or (size > settings.max_bytes and texts > FEWEST):
-            with contextlib.suppress(OSError):  # the log is longer than it should be, and nothing is lost
+        texts = self.state.count - self.folded  # numbers of messages have gaps, and cannot be counted
+        if texts > settings.max_messages or (size > settings.max_bytes and texts > MIN_TEXTS):
+            with contextlib.suppress(OSError):  # the log stays longer than it should be; nothing is lost
                 self.fold(texts // 2)

@@ -1,1 +1,1 @@
-"""Linear models in other languages: ONNX, JSON, C and SQL, with the scores that they have here."""
+"""Export of linear models to ONNX, JSON, C and SQL, with the same scores."""

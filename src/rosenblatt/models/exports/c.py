@@ -1,28 +1,28 @@
-"""A model as one C99 file: no memory is allocated, nothing is included but <math.h>, and numbers are hexadecimal, so exact.
+"""A model as one C99 file that allocates no memory and includes <math.h> only. Numbers are hexadecimal and therefore exact.
 
     void rosenblatt_scores(const double *x, double *scores);     x has ROSENBLATT_INPUTS numbers, scores ROSENBLATT_SCORES
-    int rosenblatt_class(const double *scores);                  which of rosenblatt_labels
-    const char *rosenblatt_predict(const double *x);             the label of a row
+    int rosenblatt_class(const double *scores);                  index of the label in rosenblatt_labels
+    const char *rosenblatt_predict(const double *x);             label of a row
 
-A score is summed from the first term to the last, and the intercept comes at the end, as for sparse rows here: to the same bits
-where products are rounded before they are added (-std=c99, or -ffp-contract=off).
+A score is summed from the first term to the last, then the intercept is added, as for sparse rows in the library. The bits are
+the same if products are rounded before they are added (-std=c99, or -ffp-contract=off).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from ..model import Model
 from .formula import ExportError, Formula, formula_of
 
-MOST_WEIGHTS = 1 << 20
+MAX_WEIGHTS = 1 << 20
 
 
 def to_c(model: Model) -> str:
-    """The text of the C file."""
+    """Return the text of the C file."""
     formula = formula_of(model, "C")
-    if formula.weights.size > MOST_WEIGHTS:
-        raise ExportError(f"the model has {formula.weights.size:,} weights, and a C file gets {MOST_WEIGHTS:,} at most")
+    if formula.weights.size > MAX_WEIGHTS:
+        raise ExportError(f"C export supports up to {MAX_WEIGHTS:,} weights, the model has {formula.weights.size:,}")
     k = len(formula.classes)
     scores = 1 if k == 2 else k
     longest = max(len(term) for term in formula.terms) if formula.factors is not None else 1
@@ -55,7 +55,7 @@ def to_c(model: Model) -> str:
         "int rosenblatt_class(const double *scores);",
         "const char *rosenblatt_predict(const double *x);",
     )
-    body = [*_cell(formula), *_planes(formula, longest), *(_duels(k) if formula.pairs else []), *_class(k), *_PREDICT]
+    body = [*_cell(formula), *_planes(formula, longest), *(_pair_votes(k) if formula.pairs else []), *_class(k), *_PREDICT]
     return "\n".join([*lines, "", *prototypes, "", *body]) + "\n"
 
 
@@ -89,7 +89,7 @@ def _planes(formula: Formula, longest: int) -> list[str]:
     ]
 
 
-def _duels(k: int) -> list[str]:
+def _pair_votes(k: int) -> list[str]:
     return [
         "void rosenblatt_scores(const double *x, double *scores) {",
         f"    double duels[{k * (k - 1) // 2}], total[{k}];",
@@ -131,17 +131,17 @@ _PREDICT = [
 ]
 
 
-def _row(numbers: Any) -> str:
+def _row(numbers: Iterable[float]) -> str:
     return "{" + ", ".join(float(number).hex() for number in numbers) + "}"
 
 
-def _strings(name: str, texts: Any) -> list[str]:
+def _strings(name: str, texts: Sequence[str]) -> list[str]:
     return [f"const char *const {name}[{len(texts)}] = {{", *(f"    {_quoted(text)}," for text in texts), "};"]
 
 
 def _quoted(text: str) -> str:
-    """A C string of the UTF-8 bytes; all that is not a plain letter, digit or mark is octal, so that nothing can end the string
-    early, and no trigraph begins."""
+    """A C string of the UTF-8 bytes. Other bytes than plain letters, digits and marks are octal, so that no byte ends the
+    string early or starts a trigraph."""
     plain = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;=()[]{}<>/*&|!#$@^~'")
     return (
         '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogateescape")) + '"'

@@ -1,19 +1,47 @@
-"""The front door: a model in a language, as the bytes of a file."""
+"""Export of a model to a file in another language."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from ...validation import one_of
 from ..model import Model
 
-LANGUAGES = {"c": ".c", "json": ".json", "onnx": ".onnx", "sql": ".sql"}  # and how their files end
+Language = Literal["c", "json", "onnx", "sql"]
+# Languages and the extensions of their files.
+LANGUAGES: dict[Language, str] = {"c": ".c", "json": ".json", "onnx": ".onnx", "sql": ".sql"}
 
 
-def export(model: Model, language: str, *, table: str = "rows", columns: Sequence[str] | None = None) -> bytes:
-    """The bytes of a file; an `ExportError` says in a sentence what cannot be written so, an `ImportError` what is missing.
+def export(model: Model, language: Language, *, table: str = "rows", columns: Sequence[str] | None = None) -> bytes:
+    """Export a model to ONNX, JSON, C or SQL.
 
-    table, columns : for SQL, see `to_sql`.
+    Parameters
+    ----------
+    model : Model
+        The model. Voted perceptrons and mail filters cannot be exported.
+    language : {"c", "json", "onnx", "sql"}
+        The format of the file.
+    table : str, default="rows"
+        SQL only: the table to read, as a name or as schema and name with a dot between them.
+    columns : sequence of str, default=None
+        SQL only: the table's names of the columns that the model reads, numeric columns first.
+
+    Returns
+    -------
+    bytes
+        The contents of the file.
+
+    Raises
+    ------
+    ExportError
+        If the format does not support the model.
+    ImportError
+        If ONNX is requested and the package onnx is not installed.
+
+    See Also
+    --------
+    rosenblatt.save : Save a model to a file that Rosenblatt loads.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""A model as JSON: everything a person needs to score rows in any language, with numbers that read back to the same bits.
+"""A model as JSON: everything needed to score rows in any language, with numbers that read back to the same bits.
 
 {"format": "rosenblatt linear model", "version": 1,
- "how": ["sentences that say how to score"],
- "columns": ["size", ...],               the numbers of a row, in this order
- "recipe": null, or                      what becomes of them first
-    {"fill": [...] or null,              stands for a missing number of each column
-     "products": [[0], [1], [0, 0], ...] or null: the features are the columns themselves,
+ "how": ["instructions for scoring a row"],
+ "columns": ["size", ...],               the numeric columns, in this order
+ "recipe": null, or                      the steps from columns to features:
+    {"fill": [...] or null,              replaces a missing number of each column
+     "products": [[0], [1], [0, 0], ...] or null (the features are the columns themselves),
      "shift": [...] or null, "divide": [...] or null,      feature j is (product - shift[j])/divide[j]
-     "categories": [{"column": "colour", "values": ["blue", ...]}, ...],      one more feature for each value
-     "words": [{"column": "message", "words": ["cash", ...]}, ...]},          one more for each word
+     "blocks": [{"column": "color", "values": ["blue", ...]},        one more feature for each value,
+                {"column": "message", "words": ["cash", ...]}, ...]},    or for each word
  "classes": ["no", "yes"], "pairs": null or [[0, 1], [0, 2], ...],
  "weights": [[...], ...], "intercept": [...],              a row of weights and an intercept for each head
  "model": {"kind": "Perceptron", "provenance": {...}}}
@@ -20,33 +20,33 @@ import json
 from itertools import combinations
 from typing import Any
 
+from ...array_types import FloatArray
 from ..model import Model
-from .formula import inputs_of, labels_of, linear, names_of
+from .formula import inputs_of, labels_of, names_of, weights_of
 
-HOW_TWO = "score = intercept[0] + sum_j weights[0][j] * feature[j]; over 0: classes[1], else classes[0]."
+HOW_TWO = "score = intercept[0] + sum_j weights[0][j] * feature[j]; a score above 0 means classes[1], any other classes[0]."
 HOW_MANY = (
-    "score[h] = intercept[h] + sum_j weights[h][j] * feature[j]; the class is that of the largest score, the first of equals."
+    "score[h] = intercept[h] + sum_j weights[h][j] * feature[j]; the class with the largest score wins, the first one if tied."
 )
 HOW_PAIRS = (
-    "score[h] = intercept[h] + sum_j weights[h][j] * feature[j] is about the pair of classes pairs[h] = [a, b]: "
-    "over 0 it is a vote for b, else for a; it is also added to b's total and taken from a's. "
-    "The class is that of the largest votes + total/(3 * (abs(total) + 1)), the first of equals."
+    "score[h] = intercept[h] + sum_j weights[h][j] * feature[j] compares the classes pairs[h] = [a, b]: "
+    "a score above 0 is a vote for b, any other a vote for a; it is also added to b's total and subtracted from a's. "
+    "The class with the largest votes + total/(3 * (abs(total) + 1)) wins, the first one if tied."
 )
 HOW_FEATURES = (
-    "Features come in this order: the products of the columns, each shifted and divided; then block by block: "
-    "for each of a block's values 1 where the cell is that value, else 0; "
-    "for each of a block's words 1/sqrt(m) where it is among the m known words of the cell, else 0. "
+    "Order of the features: the products of the columns, each shifted and divided; then block by block: "
+    "for each of a block's values 1 if the cell is that value, else 0; "
+    "for each of a block's words 1/sqrt(m) if it is among the m known words of the cell, else 0. "
     "Words are runs of two or more letters, digits or underscores in lower case, each counted once."
 )
 
 
 def to_json(model: Model) -> str:
-    """The text of the JSON file; it ends with a newline."""
-    linear(model, "JSON")
-    assert model.coef is not None and model.intercept is not None  # noqa: PT018
+    """Return the text of the JSON file, which ends with a newline."""
+    weights, intercept = weights_of(model, "JSON")
     k, recipe = len(model.classes), model.recipe
     how = HOW_PAIRS if model.pairs else HOW_TWO if k == 2 else HOW_MANY
-    told = {
+    content = {
         "format": "rosenblatt linear model",
         "version": 1,
         "how": [how] if recipe is None else [how, HOW_FEATURES],
@@ -54,11 +54,11 @@ def to_json(model: Model) -> str:
         "recipe": None if recipe is None else _recipe(recipe),
         "classes": labels_of(model),
         "pairs": list(combinations(range(k), 2)) if model.pairs else None,
-        "weights": model.coef.astype("f8").tolist(),
-        "intercept": model.intercept.astype("f8").tolist(),
+        "weights": weights.tolist(),
+        "intercept": intercept.tolist(),
         "model": {"kind": model.kind, "provenance": model.provenance},
     }
-    lines = (f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in told.items())
+    lines = (f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in content.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -82,5 +82,5 @@ def _block(block: Any) -> dict[str, Any]:
     return {"column": block.name, "words": list(block.words)}
 
 
-def _numbers(array: Any) -> Any:
+def _numbers(array: FloatArray | None) -> list[float] | None:
     return None if array is None else array.tolist()

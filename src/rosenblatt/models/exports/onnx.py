@@ -1,7 +1,7 @@
-"""A model as an ONNX graph in double precision: `rows` (float64, N x columns) in, `label` and `scores` out.
+"""A model as an ONNX graph in double precision: input `rows` (float64, N x columns), outputs `label` and `scores`.
 
-Two classes have one score, over 0 for the second; more have one for each, and the first of the largest wins. The names of the
-columns are in the model's metadata as `columns`, a JSON list.
+Two classes have one score, above 0 for the second class. More classes have one score each; the largest wins, the first one if
+tied. The metadata entry `columns` is a JSON list of the column names.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ... import __version__
 from ..model import Model
 from .formula import ExportError, Formula, formula_of
 
-OPSET, IR = 17, 8
+OPSET_VERSION, IR_VERSION = 17, 8
 
 
 def to_onnx(model: Model) -> bytes:
-    """The bytes of the ONNX file; needs the extra `rosenblatt[onnx]`."""
+    """Return the bytes of the ONNX file; needs the extra `rosenblatt[onnx]`."""
     formula = formula_of(model, "ONNX")
     try:
         from onnx import checker, helper
     except ImportError:
-        raise ImportError("to_onnx needs the package onnx: pip install 'rosenblatt[onnx]'") from None
+        raise ImportError("ONNX export needs the package onnx: pip install 'rosenblatt[onnx]'") from None
 
     graph = _Graph()
     rows = "rows"
@@ -36,7 +36,7 @@ def to_onnx(model: Model) -> bytes:
     pairs = formula.pairs
     planes = graph.add("Add", [product, graph.constant("intercept", formula.intercept)], "planes" if pairs else "scores")
     if pairs:
-        _duels(graph, formula, planes)
+        _pair_votes(graph, formula, planes)
     label_type = _label(graph, formula)
     made = helper.make_graph(
         graph.nodes, "rosenblatt",
@@ -47,15 +47,15 @@ def to_onnx(model: Model) -> bytes:
         ],
         graph.constants,
     )  # fmt: skip
-    whole = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
-    whole.producer_name, whole.producer_version = "rosenblatt", __version__
-    helper.set_model_props(whole, {"columns": json.dumps(list(formula.inputs)), "kind": model.kind})
-    checker.check_model(whole)
-    return bytes(whole.SerializeToString())
+    exported = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET_VERSION)], ir_version=IR_VERSION)
+    exported.producer_name, exported.producer_version = "rosenblatt", __version__
+    helper.set_model_props(exported, {"columns": json.dumps(list(formula.inputs)), "kind": model.kind})
+    checker.check_model(exported)
+    return bytes(exported.SerializeToString())
 
 
 class _Graph:
-    """Nodes and constants as they are made."""
+    """Collects the nodes and constants of a graph."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -82,11 +82,11 @@ def _double() -> int:
 
 
 def _products(graph: _Graph, formula: Formula, rows: str) -> str:
-    """The terms of each row: its columns, or products of them, made factor by factor."""
+    """Add the terms of each row: its columns, or products of them, multiplied factor by factor."""
     if formula.factors is None:
         return rows
     longest = max(map(len, formula.factors))
-    ones = len(formula.inputs)  # the place of a column of ones, for terms with fewer factors
+    ones = len(formula.inputs)  # index of a column of ones, for terms with fewer factors
     padded = np.array([[*term, *[ones] * (longest - len(term))] for term in formula.factors], np.int64)
     first = graph.add("Slice", [rows, graph.constant("from", np.array([0])), graph.constant("to", np.array([1])),
                                 graph.constant("axis", np.array([1]))])  # fmt: skip
@@ -100,11 +100,11 @@ def _products(graph: _Graph, formula: Formula, rows: str) -> str:
     return terms
 
 
-def _duels(graph: _Graph, formula: Formula, planes: str) -> None:
-    """Votes of pairs, and less than half a vote for the sum of scores, as in `scores.votes_of_pairs`."""
+def _pair_votes(graph: _Graph, formula: Formula, planes: str) -> None:
+    """Add the votes of pairs, and less than half a vote for the sum of scores, as `scores.votes_of_pairs` does."""
     k = len(formula.classes)
     first, second = np.zeros((formula.heads, k)), np.zeros((formula.heads, k))
-    for h, (a, b) in enumerate(formula.duels()):
+    for h, (a, b) in enumerate(formula.class_pairs()):
         first[h, a] = second[h, b] = 1.0
     zero, one = graph.constant("zero", np.zeros(())), graph.constant("unit", np.ones(()))
     won = graph.add("Cast", [graph.add("Greater", [planes, zero])], to=_double())
@@ -123,7 +123,7 @@ def _duels(graph: _Graph, formula: Formula, planes: str) -> None:
 
 
 def _label(graph: _Graph, formula: Formula) -> int:
-    """The label's node, and the type of labels."""
+    """Add the label's node; returns the ONNX type of the labels."""
     from onnx import TensorProto
 
     if len(formula.classes) == 2:
@@ -132,14 +132,15 @@ def _label(graph: _Graph, formula: Formula) -> int:
         place = graph.add("Cast", [flat], to=int(TensorProto.INT64))
     else:
         place = graph.add("ArgMax", ["scores"], axis=1, keepdims=0)
-    classes, first = formula.classes, formula.classes[0]
+    classes: list[Any] = formula.classes
+    first = classes[0]
     if isinstance(first, str):
         labels, kind = np.array(classes, object), TensorProto.STRING
     elif isinstance(first, bool):
         labels, kind = np.array(classes, bool), TensorProto.BOOL
     elif isinstance(first, int):
         if max(classes) >= 1 << 63:
-            raise ExportError(f"the label {max(classes)} is too large for ONNX")
+            raise ExportError(f"ONNX export does not support the label {max(classes)}: it exceeds 63 bits")
         labels, kind = np.array(classes, np.int64), TensorProto.INT64
     else:
         labels, kind = np.array(classes, np.float64), TensorProto.DOUBLE

@@ -1,32 +1,50 @@
-"""A model as one SELECT of standard SQL, for SQLite, PostgreSQL, DuckDB and their like.
+"""A model as one SELECT of standard SQL, for SQLite, PostgreSQL, DuckDB and similar databases.
 
-It gives every row of a table with its scores and its label: `rosenblatt_score` for two classes, `rosenblatt_score_0`, ... for
-more, and `rosenblatt_label`. A row with a missing number has no label, unless the model fills it in. Sums are made in groups,
-because SQLite takes no expression deeper than 1000.
+The query returns every row of a table with its scores and its label: `rosenblatt_score` for two classes,
+`rosenblatt_score_0`, ... for more, and `rosenblatt_label`. A row with a missing number has a label only if the model fills
+missing numbers. Sums are written in groups, because SQLite limits the depth of an expression to 1000.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..model import Model
 from .formula import ExportError, Formula, formula_of
 
-MOST_COLUMNS = 1600  # of a table in PostgreSQL; SQLite has 2000
-MOST_TERMS = 20_000
-MOST_CLASSES = 100
-GROUP = 50
+MAX_COLUMNS = 1600  # limit of PostgreSQL; SQLite allows 2000
+MAX_WEIGHTS = 20_000
+MAX_CLASSES = 100
+TERMS_PER_GROUP = 50
 
-Step = tuple[str, str, list[tuple[str, str]], str]  # a name, what is kept, what is made, from where
+
+class Step(NamedTuple):
+    """One common table expression of the query."""
+
+    name: str
+    kept: str  # columns passed on
+    added: list[tuple[str, str]]  # new columns with their expressions
+    source: str
 
 
 def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None = None) -> str:
-    """The text of the query.
+    """Return the text of the query.
 
-    table : its name, or schema and name with a dot between.
-    columns : what the table calls the columns that the model reads, in the model's order; numbers first, then names.
+    Parameters
+    ----------
+    model : Model
+        The model.
+    table : str, default="rows"
+        Name of the table, or schema and name with a dot between them.
+    columns : sequence of str, default=None
+        The table's names of the columns that the model reads, in the model's order: numeric columns, then categorical ones.
+
+    Returns
+    -------
+    str
+        The query.
     """
     formula = formula_of(model, "SQL", categories=True)
     _check_size(formula)
@@ -36,14 +54,14 @@ def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None =
     k = len(formula.classes)
     source = ".".join(identifier(part) for part in table.split(".")) + " AS t"
     if k == 2:
-        steps = [("rosenblatt_scored", "t.*", [("rosenblatt_score", sums[0])], source)]
+        steps = [Step("rosenblatt_scored", "t.*", [("rosenblatt_score", sums[0])], source)]
         best = [("rosenblatt_score > 0", formula.classes[1]), ("rosenblatt_score <= 0", formula.classes[0])]
     else:
         scores = [f"rosenblatt_score_{c}" for c in range(k)]
         if formula.pairs:
-            steps = _counted(formula, sums, source)
+            steps = _count_votes(formula, sums, source)
         else:
-            steps = [("rosenblatt_scored", "t.*", list(zip(scores, sums, strict=True)), source)]
+            steps = [Step("rosenblatt_scored", "t.*", list(zip(scores, sums, strict=True)), source)]
         best = [(_leads(score, scores), label) for score, label in zip(scores, formula.classes, strict=True)]
     return f"{_with(steps)}\nSELECT rosenblatt_scored.*, {_case(best)} AS rosenblatt_label\nFROM rosenblatt_scored\n"
 
@@ -54,19 +72,19 @@ def _leads(score: str, scores: list[str]) -> str:
 
 def _check_size(formula: Formula) -> None:
     for count, most, what in (
-        (len(formula.inputs) + len(formula.categories), MOST_COLUMNS, "columns"),
-        (formula.weights.size + sum(c.weights.size for c in formula.categories), MOST_TERMS, "weights"),
-        (len(formula.classes), MOST_CLASSES, "classes"),
+        (len(formula.inputs) + len(formula.categories), MAX_COLUMNS, "columns"),
+        (formula.weights.size + sum(c.weights.size for c in formula.categories), MAX_WEIGHTS, "weights"),
+        (len(formula.classes), MAX_CLASSES, "classes"),
     ):
         if count > most:
-            raise ExportError(f"the model has {count:,} {what}, and a query gets {most:,} at most")
+            raise ExportError(f"SQL export supports up to {most:,} {what}, the model has {count:,}")
 
 
 def _columns(formula: Formula, columns: Sequence[str] | None) -> tuple[list[str], list[str]]:
     own = [*formula.inputs, *(category.column for category in formula.categories)]
     found = own if columns is None else list(columns)
     if len(found) != len(own):
-        raise ExportError(f"the model reads {len(own)} columns, got {len(found)} names for them")
+        raise ExportError(f"columns must name the {len(own)} columns that the model reads, got {len(found)} names")
     n = len(formula.inputs)
     return [identifier(name) for name in found[:n]], [identifier(name) for name in found[n:]]
 
@@ -94,8 +112,9 @@ def _sum(formula: Formula, h: int, cells: list[str], names: list[str]) -> str:
 
 
 def _grouped(terms: list[str]) -> str:
-    while len(terms) > GROUP:
-        terms = [f"({_joined(terms[start : start + GROUP])})" for start in range(0, len(terms), GROUP)]
+    while len(terms) > TERMS_PER_GROUP:
+        starts = range(0, len(terms), TERMS_PER_GROUP)
+        terms = [f"({_joined(terms[start : start + TERMS_PER_GROUP])})" for start in starts]
     return _joined(terms)
 
 
@@ -103,12 +122,12 @@ def _joined(terms: list[str]) -> str:
     return "\n    + ".join(terms)
 
 
-def _counted(formula: Formula, sums: list[str], source: str) -> list[Step]:
-    """Votes of pairs, and less than half a vote for the sum of scores, as in `scores.votes_of_pairs`."""
+def _count_votes(formula: Formula, sums: list[str], source: str) -> list[Step]:
+    """The votes of pairs, and less than half a vote for the sum of scores, as in `scores.votes_of_pairs`."""
     pairs = [f"rosenblatt_pair_{h}" for h in range(formula.heads)]
     votes: list[list[str]] = [[] for _ in formula.classes]
     sides: list[list[str]] = [[] for _ in formula.classes]
-    for pair, (a, b) in zip(pairs, formula.duels(), strict=True):
+    for pair, (a, b) in zip(pairs, formula.class_pairs(), strict=True):
         votes[a].append(f"CASE WHEN {pair} <= 0 THEN 1 ELSE 0 END")
         votes[b].append(f"CASE WHEN {pair} > 0 THEN 1 ELSE 0 END")
         sides[a].append(f"-1e0 * {pair}")
@@ -120,16 +139,16 @@ def _counted(formula: Formula, sums: list[str], source: str) -> list[Step]:
         for c, ((total, _), (count, _)) in enumerate(zip(totals, counts, strict=True))
     ]
     return [
-        ("rosenblatt_paired", "t.*", list(zip(pairs, sums, strict=True)), source),
-        ("rosenblatt_counted", "rosenblatt_paired.*", [*totals, *counts], "rosenblatt_paired"),
-        ("rosenblatt_scored", "rosenblatt_counted.*", scores, "rosenblatt_counted"),
+        Step("rosenblatt_paired", "t.*", list(zip(pairs, sums, strict=True)), source),
+        Step("rosenblatt_counted", "rosenblatt_paired.*", [*totals, *counts], "rosenblatt_paired"),
+        Step("rosenblatt_scored", "rosenblatt_counted.*", scores, "rosenblatt_counted"),
     ]
 
 
 def _with(steps: list[Step]) -> str:
     parts = []
-    for name, kept, made, source in steps:
-        lines = ",\n".join(f"    {expression} AS {column}" for column, expression in made)
+    for name, kept, added, source in steps:
+        lines = ",\n".join(f"    {expression} AS {column}" for column, expression in added)
         parts.append(f"{name} AS (\n  SELECT {kept},\n{lines}\n  FROM {source}\n)")
     return "WITH " + ",\n".join(parts)
 
@@ -139,15 +158,15 @@ def _case(cases: list[tuple[str, Any]]) -> str:
 
 
 def number(value: Any) -> str:
-    """A literal that reads back as the same float; without an exponent it would be an exact decimal, by the standard."""
+    """A literal that reads back as the same float; standard SQL takes a number without exponent as an exact decimal."""
     text = repr(float(value))
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?", text):
-        raise ExportError(f"{text} is no number that SQL knows")
+        raise ExportError(f"SQL has no literal for the number {text}")
     return text if "e" in text else f"{text}e0"
 
 
 def literal(value: Any) -> str:
-    """A label or a category."""
+    """A label or a category as a literal."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
@@ -158,13 +177,13 @@ def literal(value: Any) -> str:
 
 
 def identifier(name: str) -> str:
-    """A quoted name: whatever is in it is part of the name."""
+    """A quoted name; every character is part of the name."""
     if not name:
-        raise ExportError("a table and its columns need names that are not empty")
+        raise ExportError("the name of a table or column is empty")
     return '"' + _checked(name).replace('"', '""') + '"'
 
 
 def _checked(text: str) -> str:
     if "\0" in text or any(0xD800 <= ord(letter) < 0xE000 for letter in text):
-        raise ExportError(f"{text!r:.60} has a character that SQL text cannot hold")
+        raise ExportError(f"{text!r:.60} contains a character that SQL text cannot hold")
     return text

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernels.linear.rules import gain, step
+from ...kernels.linear.rules import gain, step, target
 
 # A row asks where its margin is under 1, not at it; kernels ask whether it is at or under `margin`.
 UNDER_ONE = float(np.nextafter(1.0, 0.0))
@@ -33,21 +33,27 @@ UNDER_ONE = float(np.nextafter(1.0, 0.0))
 class AROWRule(NamedTuple):
     margin: float
     r: float
+    negative_target: float  # the margin wanted for rows of the negative class; 1 for the positive class
 
 
-def arow_rule(r: float) -> AROWRule:
-    return AROWRule(UNDER_ONE, r)
+def arow_rule(r: float, negative_target: float = 1.0) -> AROWRule:
+    return AROWRule(UNDER_ONE, r, negative_target)
+
+
+@target.of(AROWRule)
+def _(rule: Any, y: Any) -> Any:
+    return rule.negative_target if y < 0 else 1.0
 
 
 @gain.of(AROWRule)
-def _(rule: Any, margin: Any, spread: Any, weight: Any) -> Any:
+def _(rule: Any, loss: Any, spread: Any, weight: Any) -> Any:
     if not spread < np.inf:
         return np.nan, 0.0, 1.0
     if spread == 0.0:  # a row of zeros: nothing to move
         return 0.0, 0.0, 1.0
     r = rule.r / weight
     beta = 1.0 / (spread + r)
-    return (1.0 - margin) * beta, beta, r * beta
+    return loss * beta, beta, r * beta
 
 
 @step.of(AROWRule)

@@ -1,1 +1,1 @@
-"""Text to sparse rows: hashed, or by a vocabulary."""
+"""Text to sparse rows, by feature hashing or by a vocabulary."""

@@ -1,7 +1,7 @@
-"""Text to sparse rows by a vocabulary: every word that was there in training has a column of its own, and can be read.
+"""Text to sparse rows by a vocabulary: every word of the training texts has its own column.
 
-Problem    A bag of words: how many times each word of the vocabulary is in a text.
-Way        One pass counts in how many texts each word is; those in `min_count` texts or more, in order, are the columns.
+Problem    A bag of words: the number of times each word of the vocabulary occurs in a text.
+Update     One pass counts the texts that contain each word; words in at least `min_count` texts, in order, are the columns.
 Guarantee  With the same settings, columns and counts are those of scikit-learn's CountVectorizer.
 """
 
@@ -9,102 +9,117 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ...array_types import Array, IntArray
 from ...kernels.text.hashing import hash_grams
-from ...kernels.text.vocabulary import Table, count_rows, enter_all, look_up
+from ...kernels.text.vocabulary import GramTable, count_rows, enter_all, look_up
 from ...validation import count, flag, one_of
-from .blocks import HOW, Cutter, Room, Values, in_blocks, joined, stacked
+from .blocks import ANALYZERS, Buffers, GramCutter, ValueRules, join_pieces, split_blocks, stack_rows
 
-# --- Tables of words as kernels keep them: made, enlarged, and filled from a list.
-
+# The initial size of a table that counts words.
 FIRST_ENTRIES, FIRST_BYTES = 1 << 12, 1 << 15
 
 
-def table_of(words: list[str]) -> Table:
+# --- Tables of words for the kernels
+
+
+def make_table(words: list[str]) -> GramTable:
     """A table whose entry k is words[k]."""
-    block = joined([word.encode("utf-8", "surrogatepass") for word in words])
+    block = join_pieces([word.encode("utf-8", "surrogatepass") for word in words])
     hashes = np.empty(len(words), np.uint32)
     hash_grams(block.text, block.bounds[:-1], block.bounds[1:], np.uintp(len(words)), hashes)
     none = np.zeros(0, np.uint32)
-    table = Table(_free(len(words)), hashes, block.bounds, block.text.copy(), none, none)
+    table = GramTable(_free_slots(len(words)), hashes, block.bounds, block.text.copy(), none, none)
     enter_all(table, np.uintp(len(words)))
     return table
 
 
-def _free(entries: int) -> Any:
+def _free_slots(entries: int) -> IntArray:
     return np.zeros(1 << max(3, (2 * entries - 1).bit_length()), np.uint32)
 
 
-def _empty(entries: int, size: int) -> Table:
+def _empty_table(entries: int, size: int) -> GramTable:
     hashes, rows, last = (np.empty(entries, np.uint32) for _ in range(3))
-    return Table(_free(entries), hashes, np.zeros(entries + 1, np.uintp), np.empty(size, np.uint8), rows, last)
+    return GramTable(_free_slots(entries), hashes, np.zeros(entries + 1, np.uintp), np.empty(size, np.uint8), rows, last)
 
 
-def _enlarged(table: Table, count: int, entries: int, size: int) -> Table:
-    """The same entries with room for more: twice as much at least."""
+def _enlarge_table(table: GramTable, count: int, entries: int, size: int) -> GramTable:
+    """A copy of the table with space for this many entries and bytes, at least twice as many as before."""
     entries, size = max(entries, 2 * len(table.hashes)), max(size, 2 * len(table.text))
-    larger, held = _empty(entries, size), int(table.stops[count])
+    larger, held = _empty_table(entries, size), int(table.stops[count])
     for name, kept in (("hashes", count), ("stops", count + 1), ("text", held), ("rows", count), ("last", count)):
         getattr(larger, name)[:kept] = getattr(table, name)[:kept]
     enter_all(larger, np.uintp(count))
     return larger
 
 
-def words_and_rows(blocks: Iterable[list[str]], cutter: Cutter) -> tuple[list[str], Any]:
-    """Every gram of blocks of texts once, and how many texts have it."""
-    table, count, before, room = _empty(FIRST_ENTRIES, FIRST_BYTES), np.uintp(0), 0, Room()
-    for some in blocks:
-        block = cutter.encode(some)
+def count_words(blocks: Iterable[list[str]], cutter: GramCutter) -> tuple[list[str], IntArray]:
+    """The distinct grams of blocks of texts, and the number of texts that contain each."""
+    table, count, before, buffers = _empty_table(FIRST_ENTRIES, FIRST_BYTES), np.uintp(0), 0, Buffers()
+    for texts in blocks:
+        block = cutter.encode(texts)
         longest = int(block.lengths.max())
-        cut, scratch = cutter.cut(block), room.scratch(cutter, longest)
-        hashes, done = room.array("hashes", len(scratch.froms), np.uint32), 0
+        rules, grams = cutter.rules(block), buffers.grams(cutter, longest)
+        hashes, done = buffers.array("hashes", len(grams.froms), np.uint32), 0
         while True:
             done, count, entries, size = count_rows(
-                cut, block.text, block.bounds, np.uintp(done), np.uintp(before), scratch, hashes, table, np.uintp(count)
+                rules, block.text, block.bounds, np.uintp(done), np.uintp(before), grams, hashes, table, np.uintp(count)
             )
-            if done == len(some):
+            if done == len(texts):
                 break
-            table = _enlarged(table, int(count), int(entries), int(size))
-        before += len(some)
+            table = _enlarge_table(table, int(count), int(entries), int(size))
+        before += len(texts)
     stops = table.stops[: int(count) + 1].tolist()
     raw = table.text[: stops[-1]].tobytes()
     words = [raw[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(stops)]
     return words, table.rows[: len(words)].astype(np.int64)
 
 
-# ---
+# --- The transformer
 
 
 class Vocabulary(TransformerMixin, BaseEstimator):
-    """An exact bag of words, for those who want to read the weights: word -> column, in the order of words.
+    """Convert texts to sparse rows with one column for each word.
+
+    Columns are in the order of the words, so that the weights of a model can be read.
 
     Parameters
     ----------
-    analyzer : {"word", "char", "char_wb"}
-        Words of two or more letters, digits or underscores; runs of characters; or runs within what blanks separate.
-    ngram_range : tuple of two whole numbers
-        From how many to how many of them in a row are a column.
-    lowercase : bool
-    min_count : int
-        How many texts must have a word.
-    max_words : int, optional
-        Of more words, only those that are in the most texts are kept; among equals the first in order.
-    binary : bool
-        1 for a word that is there, however many times.
-    norm : {"l1", "l2"}, optional
-        Divide each row by the sum of its sizes, or by its length.
-    dtype : dtype
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Whether features are words of two or more letters, digits or underscores; characters; or characters within the parts
+        that blanks separate.
+    ngram_range : tuple of (int, int), default=(1, 1)
+        The smallest and largest number of words or characters in an n-gram.
+    lowercase : bool, default=True
+        Whether texts are converted to lower case.
+    min_count : int, default=1
+        The smallest number of training texts that must contain a word.
+    max_words : int or None, default=None
+        The largest number of words. The words contained in the most texts are kept; among equals, the first in order.
+    binary : bool, default=False
+        Whether every count is replaced by 1.
+    norm : {"l1", "l2"} or None, default="l2"
+        The norm to which rows are scaled.
+    dtype : dtype, default=np.float64
+        The type of the values: bool, float32, float64 or an integer type.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-    counts_ : array
-        How many texts of training have each word.
+        The column of each word.
+    counts_ : ndarray of shape (n_words,)
+        The number of training texts that contain each word.
+
+    See Also
+    --------
+    TextHasher : Columns by feature hashing, without a vocabulary.
+    sklearn.feature_extraction.text.CountVectorizer : The same counts from scikit-learn.
 
     Examples
     --------
@@ -121,14 +136,14 @@ class Vocabulary(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        analyzer: str = "word",
+        analyzer: Literal["word", "char", "char_wb"] = "word",
         ngram_range: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         min_count: int = 1,
         max_words: int | None = None,
         binary: bool = False,
-        norm: str | None = "l2",
-        dtype: Any = np.float64,
+        norm: Literal["l1", "l2"] | None = "l2",
+        dtype: npt.DTypeLike = np.float64,
     ) -> None:
         self.analyzer = analyzer
         self.ngram_range = ngram_range
@@ -140,36 +155,112 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         self.dtype = dtype
 
     def fit(self, X: Iterable[Any], y: Any = None) -> Vocabulary:
-        """Learn the words; X may be any iterable of strings or bytes in UTF-8, and is read once."""
+        """Learn the words of the training texts.
+
+        Parameters
+        ----------
+        X : iterable of str or bytes
+            The texts, read once; bytes are UTF-8.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Vocabulary
+            The fitted transformer.
+
+        Raises
+        ------
+        ValueError
+            If there are no words, or none is in `min_count` texts.
+
+        Examples
+        --------
+        >>> Vocabulary().fit(["the cat", "the dog"]).vocabulary_
+        {'cat': 0, 'dog': 1, 'the': 2}
+        """
         least = count("min_count", self.min_count)
-        words, rows = words_and_rows(_texts(X), self._cutter())
+        words, rows = count_words(_split_texts(X), self._cutter())
         if not len(words):
-            shortest = "; words have two letters or digits, or more" if self.analyzer == "word" else ""
-            raise ValueError(f"the texts have no words at all{shortest}")
+            hint = "; a word has at least two letters or digits" if self.analyzer == "word" else ""
+            raise ValueError(f"the texts contain no words{hint}")
         kept = np.flatnonzero(rows >= least)
         if not len(kept):
-            raise ValueError(f"no word is in min_count={least} texts: the most that have the same word are {rows.max()}")
+            raise ValueError(f"no word is in min_count={least} texts; the most frequent word is in {rows.max()}")
         chosen = sorted((words[k], k) for k in kept.tolist())
         if self.max_words is not None and len(chosen) > count("max_words", self.max_words):
             places = np.argsort(-rows[[k for _, k in chosen]], kind="stable")[: self.max_words]
             chosen = [chosen[place] for place in np.sort(places).tolist()]
         self.vocabulary_ = {word: column for column, (word, _) in enumerate(chosen)}
         self.counts_ = rows[[k for _, k in chosen]]
-        self._table = table_of(list(self.vocabulary_))
+        self._table = make_table(list(self.vocabulary_))
         return self
 
     def transform(self, X: Iterable[Any]) -> Any:
-        """The texts as rows of a CSR matrix; words that training did not have are left out."""
+        """Convert texts to rows; unknown words are left out.
+
+        Parameters
+        ----------
+        X : iterable of str or bytes
+            The texts, read once; bytes are UTF-8.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_words)
+            A CSR matrix of the class configured in scikit-learn.
+
+        Examples
+        --------
+        >>> Vocabulary(norm=None).fit(["the cat"]).transform(["the dog, the hat"]).toarray()
+        array([[0., 2.]])
+        """
         check_is_fitted(self, "vocabulary_")
-        return stacked(self._blocks(_texts(X)), len(self.vocabulary_))
+        return stack_rows(self._blocks(_split_texts(X)), len(self.vocabulary_))
 
     def fit_transform(self, X: Iterable[Any], y: Any = None, **fit_params: Any) -> Any:
-        """Learn the words and transform; an X that can be read only once is held."""
-        held = X if hasattr(X, "__len__") else list(X)
-        return self.fit(held).transform(held)
+        """Learn the words of the training texts and convert the texts to rows.
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The words, column by column."""
+        Parameters
+        ----------
+        X : iterable of str or bytes
+            The texts; an iterator is held in memory.
+        y : None
+            Ignored.
+        **fit_params : dict
+            Ignored.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_words)
+            A CSR matrix of the class configured in scikit-learn.
+
+        Examples
+        --------
+        >>> Vocabulary(norm=None).fit_transform(["the cat", "the dog"]).toarray()
+        array([[1., 0., 1.],
+               [0., 1., 1.]])
+        """
+        texts = X if hasattr(X, "__len__") else list(X)
+        return self.fit(texts).transform(texts)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Get the words in the order of the columns.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str objects
+            The words.
+
+        Examples
+        --------
+        >>> list(Vocabulary().fit(["the cat", "the dog"]).get_feature_names_out())
+        ['cat', 'dog', 'the']
+        """
         check_is_fitted(self, "vocabulary_")
         return np.array(list(self.vocabulary_), dtype=object)
 
@@ -179,31 +270,32 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def _cutter(self) -> Cutter:
-        one_of("analyzer", self.analyzer, HOW)
+    def _cutter(self) -> GramCutter:
+        one_of("analyzer", self.analyzer, ANALYZERS)
         if self.norm is not None:
             one_of("norm", self.norm, ("l1", "l2"), also="or None")
         low, high = self.ngram_range
         if not 1 <= low <= high:
-            raise ValueError(f"ngram_range must be two whole numbers of at least 1 that do not fall, got {self.ngram_range!r}")
-        return Cutter(self.analyzer, low, high, flag("lowercase", self.lowercase), lambda text: None)
+            raise ValueError(f"ngram_range must be two ascending integers of at least 1, got {self.ngram_range!r}")
+        return GramCutter(self.analyzer, low, high, flag("lowercase", self.lowercase), lambda text: None)
 
-    def _blocks(self, blocks: Iterable[list[str]]) -> Iterator[tuple[Any, Any, Any]]:
-        cutter, room, values = self._cutter(), Room(), Values(flag("binary", self.binary), self.norm, self.dtype)
+    def _blocks(self, blocks: Iterable[list[str]]) -> Iterator[tuple[Array, Array, Array]]:
+        """Indices, values and row pointers of each block of texts."""
+        cutter, buffers, rules = self._cutter(), Buffers(), ValueRules(flag("binary", self.binary), self.norm, self.dtype)
         bits = np.uint32((len(self.vocabulary_) - 1).bit_length())
-        for some in blocks:
-            block = cutter.encode(some)
+        for texts in blocks:
+            block = cutter.encode(texts)
             longest = int(block.lengths.max())
-            scratch = room.scratch(cutter, longest)
-            rows = room.rows(len(some), int(cutter.most_grams(block.lengths).sum()), len(scratch.froms))
-            hashes = room.array("hashes", len(scratch.froms), np.uint32)
-            look_up(cutter.cut(block), block.text, block.bounds, scratch, hashes, self._table, bits, rows)
+            grams = buffers.grams(cutter, longest)
+            rows = buffers.rows(len(texts), int(cutter.max_grams(block.lengths).sum()), len(grams.froms))
+            hashes = buffers.array("hashes", len(grams.froms), np.uint32)
+            look_up(cutter.rules(block), block.text, block.bounds, grams, hashes, self._table, bits, rows)
             size = int(rows.indptr[-1])
             indptr = rows.indptr.copy()
-            yield rows.indices[:size].copy(), values.of(rows.counts[:size], indptr), indptr
+            yield rows.indices[:size].copy(), rules.values(rows.counts[:size], indptr), indptr
 
 
-def _texts(X: Iterable[Any]) -> Iterator[list[str]]:
+def _split_texts(X: Iterable[Any]) -> Iterator[list[str]]:
     if isinstance(X, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
-    return in_blocks(X, lambda document: document.decode() if isinstance(document, bytes) else document)
+    return split_blocks(X, lambda document: document.decode() if isinstance(document, bytes) else document)

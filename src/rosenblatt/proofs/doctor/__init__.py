@@ -1,1 +1,1 @@
-"""Why did it not converge? Findings in plain sentences, each with its evidence."""
+"""The doctor: findings about rows on which a perceptron does not converge, or converges slowly."""

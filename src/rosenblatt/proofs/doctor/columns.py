@@ -1,7 +1,7 @@
-"""How large the columns and rows are: what scaling would change.
+"""Ranges, means and standard deviations of columns, lengths of rows, and scaled copies of the rows.
 
-Largest and least values and lengths are the floats' own; means and spreads are floats, of values divided by a power of two, so
-that squares of 1e300 do not overflow.
+Means, standard deviations and lengths are computed from values divided by a power of two, so that squares of 1e300 do not
+overflow.
 """
 
 from __future__ import annotations
@@ -13,35 +13,39 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-BLOCK = 1 << 18
+from ...array_types import BoolArray, FloatArray, IntArray, Matrix
+
+VALUES_PER_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Of each column: least and largest value; mean and standard deviation times 2^-exponent."""
+    """Statistics of each column: least and largest value, and mean and standard deviation times 2^-exponent."""
 
-    least: Any
-    most: Any
-    exponents: Any
-    means: Any
-    spreads: Any
-
-    @property
-    def largest(self) -> Any:
-        return np.maximum(abs(self.least), abs(self.most))
+    least: FloatArray
+    most: FloatArray
+    exponents: IntArray
+    means: FloatArray
+    deviations: FloatArray
 
     @property
-    def ranges(self) -> Any:
-        """From the least to the largest value; infinite where that overflows."""
+    def largest(self) -> FloatArray:
+        """The largest absolute value."""
+        return np.asarray(np.maximum(abs(self.least), abs(self.most)))
+
+    @property
+    def ranges(self) -> FloatArray:
+        """The largest minus the least value; infinite on overflow."""
         with np.errstate(over="ignore"):
-            return self.most - self.least
+            return np.asarray(self.most - self.least)
 
     @property
-    def constant(self) -> Any:
-        return self.least == self.most
+    def constant(self) -> BoolArray:
+        return np.asarray(self.least == self.most)
 
 
 def columns_of(X: Any) -> Columns:
+    """The statistics of the columns of an array or a CSR matrix."""
     least, most = extremes(X)
     exponents = np.frexp(np.maximum(abs(least), abs(most)))[1]
     n = X.shape[0]
@@ -50,11 +54,11 @@ def columns_of(X: Any) -> Columns:
         squares = sum((np.square(part - means).sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1]))
     else:
         squares = sum((part.power(2).sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1])) - n * means**2
-    spreads = np.where(least == most, 0.0, np.sqrt(np.maximum(squares, 0.0) / n))
-    return Columns(least, most, exponents, means, spreads)
+    deviations = np.where(least == most, 0.0, np.sqrt(np.maximum(squares, 0.0) / n))
+    return Columns(least, most, exponents, means, deviations)
 
 
-def extremes(X: Any) -> tuple[Any, Any]:
+def extremes(X: Matrix) -> tuple[FloatArray, FloatArray]:
     """The least and the largest value of each column."""
     if isinstance(X, np.ndarray):
         return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
@@ -66,36 +70,38 @@ def extremes(X: Any) -> tuple[Any, Any]:
     return least, most
 
 
-def _scaled(X: Any, exponents: Any) -> Iterator[Any]:
-    """Blocks of rows in float64, each column times a power of two that makes its values less than 1."""
+def _scaled(X: Matrix, exponents: IntArray) -> Iterator[Any]:
+    """Blocks of rows in float64, each column times 2^-exponent."""
     for rows in blocks(X):
-        yield times(rows, exponents)
+        yield scale_down(rows, exponents)
 
 
-def blocks(X: Any) -> Iterator[Any]:
-    step = max(1, BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else BLOCK // 8
+def blocks(X: Matrix) -> Iterator[Any]:
+    """Consecutive blocks of rows."""
+    step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK // 8
     for start in range(0, X.shape[0], step):
         yield X[start : start + step]
 
 
-def times(rows: Any, exponents: Any) -> Any:
+def scale_down(rows: Matrix, exponents: IntArray) -> Any:
+    """The rows in float64, each column times 2^-exponent."""
     if isinstance(rows, np.ndarray):
         return np.ldexp(rows.astype(np.float64), -exponents)
     values = np.ldexp(rows.data.astype(np.float64), -exponents[rows.indices])
     return sp.csr_array((values, rows.indices, rows.indptr), rows.shape)
 
 
-def standardised(X: Any, columns: Columns, centred: bool) -> Any:
-    """A copy of the rows: with mean 0 and spread 1 in each column, or divided by the column's largest value."""
-    if not (centred and isinstance(X, np.ndarray)):
+def standardized(X: Matrix, columns: Columns, centered: bool) -> Any:
+    """A copy of the rows: with mean 0 and standard deviation 1 in each column, or divided by the column's largest value."""
+    if not (centered and isinstance(X, np.ndarray)):
         largest = np.ldexp(columns.largest, -columns.exponents)
         divisors = np.where(largest > 0, largest, 1.0)
         parts = [_divided(part, divisors) for part in _scaled(X, columns.exponents)]
         return np.concatenate(parts) if isinstance(X, np.ndarray) else sp.vstack(parts, format="csr")
     out = np.empty(X.shape)
-    spreads, start = np.where(columns.spreads > 0, columns.spreads, 1.0), 0
+    deviations, start = np.where(columns.deviations > 0, columns.deviations, 1.0), 0
     for part in _scaled(X, columns.exponents):
-        out[start : start + len(part)] = np.where(columns.constant, 0.0, (part - columns.means) / spreads)
+        out[start : start + len(part)] = np.where(columns.constant, 0.0, (part - columns.means) / deviations)
         start += len(part)
     return out
 
@@ -106,8 +112,8 @@ def _divided(part: Any, divisors: Any) -> Any:
     return sp.csr_array((part.data / divisors[part.indices], part.indices, part.indptr), part.shape)
 
 
-def lengths(X: Any, intercept: bool) -> tuple[Any, int]:
-    """The lengths of the rows (1, x), or x, times 2^-exponent; and the exponent."""
+def lengths(X: Any, intercept: bool) -> tuple[FloatArray, int]:
+    """The lengths of the rows (1, x), or x without an intercept, times 2^-exponent; and the exponent."""
     values = X if isinstance(X, np.ndarray) else X.data
     size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), float(intercept), 5e-324)
     exponent = int(np.frexp(size)[1])

@@ -1,4 +1,4 @@
-"""The verdict, what is left without duplicates, the fewest errors and the degrees, each as a finding."""
+"""Findings from proofs: the verdict, the rows without duplicates, the fewest errors, features of higher degree."""
 
 from __future__ import annotations
 
@@ -6,139 +6,152 @@ from typing import Any
 
 import numpy as np
 
-from ...certificates.statements import Certificate, Inseparable, Separable, clash_in_words
-from .duplicates import Rest
-from .findings import Finding, many, short, some, updates
-from .polynomials import Expanded, n_columns
+from ...array_types import IntArray
+from ...certificates.statements import Certificate, Inseparable, Separable, describe_ceilings, describe_clash
+from ...data.polynomials import count_monomials
+from ...reporting.text import join_and, plural, short
+from ..minimum_errors.minimum_errors import MinimumErrors
+from .duplicates import Deduplicated
+from .findings import Finding, update_count
+from .polynomials import PolynomialRows
 
-SLOW = 10_000  # updates that a person would not wait for without being told
+MANY_UPDATES = 10_000  # a run of this length may look as if it did not end
+MAX_ERRORS_LISTED = 5
 
 
-def clash(proof: Inseparable, classes: list[Any], positions: Any = None) -> tuple[str, list[int]]:
-    """The clash in words, and its rows; `positions`: where the rows of the proof are among all rows."""
+def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | None = None) -> tuple[str, list[int]]:
+    """The clash as a clause, and its rows; `positions`: where the rows of the proof are among all rows."""
     if positions is not None:
         pairs = (pair._replace(row=int(positions[pair.row])) for pair in proof.clash)
         proof = Inseparable(proof.about, tuple(pairs))
-    words, rivals = clash_in_words(proof).removesuffix(", ..."), sorted({pair.rival for pair in proof.clash})
-    between = f" of classes {some([repr(classes[c]) for c in rivals])}" if len(classes) > 2 else ""
-    more = f" and {len(proof.rows) - 12:,} more" if len(proof.rows) > 12 else ""
-    return words.replace(" rows cannot", f" rows{between} cannot", 1) + more, proof.rows
+    names = [repr(classes[c]) for c in proof.rivals] if len(classes) > 2 else []
+    return describe_clash(proof, class_names=names), proof.rows
 
 
 def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
+    """Whether planes separate the classes."""
     evidence: dict[str, Any] = {"verdict": certificate.verdict, "certificate": certificate}
     about = certificate.about
     through = "" if about.intercept else " through the origin"
-    planes = f"plane{through}" if about.n_planes == 1 else f"{about.n_planes} planes{through}"
     if isinstance(certificate, Inseparable):
-        words, rows = clash(certificate, classes)
-        sentence = f"No {planes} {'separates' if about.n_planes == 1 else 'separate'} the classes, proved: {words}."
+        words, rows = clash_clause(certificate, classes)
+        start = f"No plane{through} separates" if about.n_planes == 1 else f"No {about.n_planes} planes{through} separate"
+        sentence = f"{start} the classes (proved): {words}."
         evidence |= {"rows": rows, "weights": [str(weight) for weight in certificate.weights]}
     elif isinstance(certificate, Separable):
         bound, spaces = certificate.mistake_bound, {"margin": certificate.geometric, "augmented_margin": certificate.augmented}
         evidence |= {name: [space.lower, space.upper] for name, space in spaces.items()}
-        evidence |= {"radius": certificate.radius, "bound": list(bound), "easy": _easy(certificate)}
-        start = f"A {planes} separates" if about.n_planes == 1 else f"{planes} separate"
+        evidence |= {"radius": certificate.radius, "bound": list(bound), "easy": _is_easy(certificate)}
+        start = f"A plane{through} separates" if about.n_planes == 1 else f"{about.n_planes} planes{through} separate"
         width, other = short(certificate.geometric.lower), short(certificate.augmented.lower)
-        counted = f" ({other} where the intercept counts as a weight)" if other != width else ""
+        counted = f" ({other} if the intercept counts as a weight)" if other != width else ""
         sentence = (
-            f"{start} the classes, proved row by row. The widest margin is {width}{counted}, the "
-            f"longest row R = {short(certificate.radius)}: a perceptron from zero makes at most R^2/gamma^2 = "
-            f"{updates(bound.upper)}, then stops."
+            f"{start} the classes (proved). The widest margin is {width}{counted} and the longest row "
+            f"R = {short(certificate.radius)}, so a perceptron that starts from zero makes at most R^2/gamma^2 = "
+            f"{update_count(bound.upper)}."
         )
-        sentence += " So it may be slow, but it is not stuck." if bound.upper >= SLOW else ""
-        sentence += _cover(certificate) if evidence["easy"] else ""
+        sentence += " It may be slow, but it is not stuck." if bound.upper >= MANY_UPDATES else ""
+        sentence += _cover_note(certificate) if evidence["easy"] else ""
     else:
         ceilings = {"geometric": certificate.geometric, "augmented": certificate.augmented}
-        evidence |= {f"{name}_margin_at_most": space.upper for name, space in ceilings.items() if space is not None}
-        sentence = f"Whether {planes} can separate the classes is {certificate}"
+        evidence |= {f"{name}_margin_at_most": space.upper for name, space in ceilings.items()}
+        planes = f"a plane{through}" if about.n_planes == 1 else f"{about.n_planes} planes{through}"
+        sentence = f"Whether {planes} can separate the classes was not decided within the time limit. Proved so far: "
+        sentence += f"{describe_ceilings(certificate)}."
     return Finding("verdict", sentence, evidence)
 
 
-def _easy(certificate: Separable) -> bool:
-    """Whether more than half of all ways to label so many rows in general position are separable (Cover 1965)."""
+def _is_easy(certificate: Separable) -> bool:
+    """Whether more than half of all labelings of this many rows in general position are separable (Cover 1965)."""
     about = certificate.about
     return about.n_planes == 1 and about.n_rows < 2 * (about.n_columns + about.intercept)
 
 
-def _cover(certificate: Separable) -> str:
+def _cover_note(certificate: Separable) -> str:
     about = certificate.about
     return (
-        f" But {many(about.n_columns, 'column')} separate {many(about.n_rows, 'row')} with most labels, right or wrong (Cover "
-        f"1965): test it on other rows."
+        f" However, {plural(about.n_columns, 'column')} separate {plural(about.n_rows, 'row')} for most labelings, right or "
+        "wrong (Cover 1965): test on other rows."
     )
 
 
-def rest(found: Rest, classes: list[Any]) -> Finding:
-    """What holds once every point has one label."""
+def without_duplicates(found: Deduplicated, classes: list[Any]) -> Finding:
+    """Whether the rows are separable once every point has one label."""
     certificate, n, left_out = found.certificate, len(found.kept), found.left_out
-    without = f"these points ({many(len(left_out), 'row')} left out: {some(left_out)}), the other {many(n, 'row')}"
-    start = f"With one label for each of {without}"
+    removed = f"({plural(len(left_out), 'row')} removed: {join_and([row + 1 for row in left_out], limit=5)})"
+    start = f"With one label per point {removed}, the other {plural(n, 'row')}"
     evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": found.whose}
     evidence["verdict"] = None if certificate is None else certificate.verdict
     if isinstance(certificate, Separable):
         evidence["margin"] = certificate.geometric.lower
-        sentence = f"{start} are separable, proved, with margin {short(certificate.geometric.lower)}."
+        sentence = f"{start} are separable (proved), with margin {short(certificate.geometric.lower)}."
     elif isinstance(certificate, Inseparable):
-        words, evidence["clash"] = clash(certificate, classes, found.proved)
+        words, evidence["clash"] = clash_clause(certificate, classes, found.proved)
         if found.whose == "any":
-            sentence = f"{start} are not separable either, whichever labels these are, proved: {words}."
+            sentence = f"{start} are not separable either, whichever labels are kept (proved): {words}."
         elif found.whose == "majority":
-            sentence = f"With the most frequent label of each of {without} are not separable either, proved: {words}."
+            majority = f"With the most frequent label of each point {removed}, the other {plural(n, 'row')}"
+            sentence = f"{majority} are not separable either (proved): {words}."
         else:
-            sentence = f"{start} are not separable either, proved: {words}; not all ways to break ties were tried."
+            sentence = f"{start} are not separable either (proved): {words}. Not all ways to break ties were tried."
     else:
         sentence = f"{start} may be separable or not: there was no time to decide."
     return Finding("rest", sentence, evidence)
 
 
 def degree(
-    certificate: Certificate | None, k: int, exact: bool, wide: Expanded | None, d: int, rows: str, positions: Any
+    certificate: Certificate | None,
+    k: int,
+    exact: bool,
+    expanded: PolynomialRows | None,
+    d: int,
+    rows: str,
+    positions: IntArray,
 ) -> Finding:
-    """Whether features of degree k separate; `exact`: whether that is so of the products themselves, not only rounded."""
-    width = n_columns(d, k)
+    """Whether features of degree k separate; `exact`: whether the proof holds for the unrounded products too."""
+    width = count_monomials(d, k)
     evidence: dict[str, Any] = {"degree": k, "columns": width, "instead_of": d, "certificate": certificate}
     evidence["verdict"] = None if certificate is None else certificate.verdict
-    what, proved = (
-        f"Features of degree {k} ({width:,} instead of {many(d, 'column')})",
-        "proved" if exact else "proved for products rounded to floats",
-    )
-    if wide is None or not isinstance(certificate, Separable | Inseparable):
-        return Finding("degree", f"{what} may separate {rows} or not: there was no time to decide.", evidence)
-    evidence |= {"exact": exact, "shifts": wide.shifts.tolist(), "exponents": wide.exponents.tolist()}
-    evidence["product_exponents"] = wide.products.tolist()
+    features = f"Features of degree {k} ({width:,} instead of {plural(d, 'column')})"
+    proved = "proved" if exact else "proved for products rounded to floats"
+    if expanded is None or not isinstance(certificate, Separable | Inseparable):
+        return Finding("degree", f"{features} may separate {rows} or not: there was no time to decide.", evidence)
+    evidence |= {"exact": exact, "shifts": expanded.shifts.tolist(), "exponents": expanded.exponents.tolist()}
+    evidence["product_exponents"] = expanded.product_exponents.tolist()
     if isinstance(certificate, Inseparable):
         evidence["clash"] = positions[certificate.rows].tolist()
-        return Finding("degree", f"{what} do not separate {rows}, {proved}.", evidence)
+        return Finding("degree", f"{features} do not separate {rows} ({proved}).", evidence)
     margin, bound = certificate.geometric.lower, certificate.mistake_bound.upper
-    evidence |= {"margin": margin, "bound": bound, "easy": _easy(certificate)}
-    moved = "columns moved to around zero, and " if wide.shifts.any() else ""
-    scaled = f"{moved}columns and products scaled to at most 1 by powers of two"
-    sentence = f"{what} separate {rows}, {proved}: with {scaled} the margin is {short(margin)}, and a perceptron makes at most "
-    sentence += f"{updates(bound)}.{_cover(certificate) if evidence['easy'] else ''}"
-    return Finding("degree", sentence, evidence)
+    evidence |= {"margin": margin, "bound": bound, "easy": _is_easy(certificate)}
+    centered = "centered columns, and " if expanded.shifts.any() else ""
+    sentence = (
+        f"{features} separate {rows} ({proved}). With {centered}columns and products scaled to at most 1 by powers of two, the "
+        f"margin is {short(margin)} and a perceptron makes at most {update_count(bound)}."
+    )
+    return Finding("degree", sentence + (_cover_note(certificate) if evidence["easy"] else ""), evidence)
 
 
-def errors(found: Any, lower: int, n: int, between: str, positions: Any, by_duplicates: bool = False) -> Finding:
-    """What `minimum_errors` found, with a lower bound that may come from elsewhere."""
+def errors(
+    found: MinimumErrors, lower: int, n: int, between: str, positions: IntArray | None, by_duplicates: bool = False
+) -> Finding:
+    """The fewest errors of any plane, with a lower bound that may come from duplicates."""
     fewest, wrong = int(found.errors), np.asarray(found.wrong, np.intp)
     wrong = (wrong if positions is None else positions[wrong]).tolist()
-    proved = (
-        ", proved by the duplicates"
-        if by_duplicates or lower > found.lower
-        else (", proved" if found.exact else " by HiGHS' bound, which is in floats")
-    )
-    start = f"{between} gets {fewest:,} of {many(n, 'row')} wrong, and"
-    if fewest == 0:
-        sentence = f"A plane{between} was found that gets all {many(n, 'row')} right; its margin was not certified in time."
-    elif fewest <= lower:
-        sentence = f"The best plane{start} none gets fewer{proved}."
-    elif lower:
-        sentence = f"The best plane found{start} every plane gets at least {lower:,} wrong{proved}."
+    if by_duplicates or lower > found.lower:
+        proof = "proved by the duplicates"
     else:
-        sentence = f"The best plane found{start} how many every plane must is not known."
-    if 0 < fewest <= 5:
-        sentence += f" Its errors: {'row' if fewest == 1 else 'rows'} {some(wrong)}."
+        proof = "proved" if found.exact else "bound of HiGHS, computed in floats"
+    start = f"{between} misclassifies {fewest:,} of {plural(n, 'row')}"
+    if fewest == 0:
+        sentence = f"A plane{between} classifies all {plural(n, 'row')} correctly; there was no time to certify its margin."
+    elif fewest <= lower:
+        sentence = f"The best plane{start}; no plane misclassifies fewer ({proof})."
+    elif lower:
+        sentence = f"The best plane found{start}; every plane misclassifies at least {lower:,} ({proof})."
+    else:
+        sentence = f"The best plane found{start}; no lower bound is known."
+    if 0 < fewest <= MAX_ERRORS_LISTED:
+        sentence += f" Misclassified: {'row' if fewest == 1 else 'rows'} {join_and([row + 1 for row in wrong], limit=5)}."
     evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(found.how)}
     evidence |= {"coef": np.asarray(found.coef).ravel().tolist(), "intercept": float(np.asarray(found.intercept).ravel()[0])}
     return Finding("errors", sentence, evidence)

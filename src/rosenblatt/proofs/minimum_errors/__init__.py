@@ -1,1 +1,1 @@
-"""The least training errors any plane can have: found by search, proved by enumeration and by clashes."""
+"""The fewest training errors of any plane: found by search, proved by enumeration and by clashes."""

@@ -1,4 +1,4 @@
-"""`minimum_errors`: the least number of training errors that any plane can have."""
+"""`minimum_errors`: the least number of training errors of any plane."""
 
 from __future__ import annotations
 
@@ -10,86 +10,137 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ...array_types import FloatArray, IntArray, MatrixLike
 from ...data.problem import Problem, make_problem
 from ...kernels.linear.rows import Dense
 from ...parallel import one_blas_thread
 from ...progress import told
+from ...reporting.text import count, plural
 from ...validation import flag, number
-from ..inputs import labelled
-from .clashes import DEAR, Clash, Clashes, Hitting, plane_for, why
-from .enumeration import MOST, enumerate_planes
-from .exact_signs import Plane
+from ..inputs import validated_rows
+from .clashes import EXPENSIVE_SIZE, Clash, ClashFinder, describe_forced_errors, plane_for
+from .enumeration import MAX_WEIGHTS, enumerate_planes
+from .exact_signs import FloatPlane
+from .hitting_set import HittingSet, LowerBoundProof
 from .search import Search
 
-QUICK = 10  # rounds of descent before anything is proved
-WORK = 4_000_000  # rows times lines between two rounds of proof
-MOST_ROUNDS, MOST_PROOFS = 300, 8
-FORCED = 0.3  # of the time, to see whether equal rows force all errors
-SEARCHED = 4  # times as many rounds of descent while proofs are far away
-FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")
+FIRST_ROUNDS = 10  # of the search, before anything is proved
+WORK_PER_ROUND = 4_000_000  # rows times lines, between two rounds of proof
+MAX_ROUNDS, MAX_PROOF_ROUNDS = 300, 8
+FORCED_TIME_SHARE = 0.3  # of the time, to check whether equal rows force all errors
+SEARCH_FACTOR = 4  # more rounds of the search while the lower bound is below half of the errors
+FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")  # by number of weights
 
 
 @dataclass(frozen=True)
 class MinimumErrors:
-    """The fewest errors found, the fewest that are possible as far as is proved, and why.
+    """The fewest errors found, and a proved lower bound on the errors of every plane.
 
-    Attributes
+    Parameters
     ----------
-    errors : rows that the plane gets wrong; no plane is known that gets fewer wrong.
-    lower : every plane gets at least so many rows wrong.
-    optimal : whether the two are equal.
-    coef, intercept : the plane; a row with w.x + b > 0 is of the larger label.
-    wrong : positions of the rows that it gets wrong, exactly as counted in fractions where floats are in doubt. A row on the
-        plane counts as wrong; with an intercept the plane is moved off all rows.
-    exact : whether the lower bound is proved in whole numbers; False where it is HiGHS' own, in floats.
-    how : how the lower bound was proved, in a sentence.
-    clashes : the sets of rows, as positions, of which no plane gets all right, that the lower bound rests on; none where all
-        planes were tried.
-    seconds : how long it took.
+    errors : int
+        The number of rows that the plane misclassifies. No plane with fewer errors is known.
+    lower : int
+        Every plane misclassifies at least this many rows.
+    optimal : bool
+        Whether `errors` equals `lower`.
+    coef : array of shape (n_features,)
+        The weights of the plane. A row with w.x + b > 0 is assigned the larger label.
+    intercept : float
+        The intercept of the plane.
+    wrong : array of int
+        The positions of the misclassified rows, exact: fractions decide where floats cannot. A row on the plane counts as
+        misclassified; with an intercept the plane is moved off all rows.
+    exact : bool
+        Whether the lower bound is proved in integers. False for a bound of HiGHS, which is computed in floats.
+    how : str
+        How the lower bound was proved, as a sentence.
+    clashes : list of tuple of int
+        The sets of rows, as positions, that the lower bound rests on: no plane classifies all rows of a set correctly. Empty
+        where all planes were tried.
+    seconds : float
+        The time that the search took.
+    proof : LowerBoundProof
+        How the lower bound was proved, for programs.
+
+    See Also
+    --------
+    rosenblatt.minimum_errors : Find the fewest errors.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> found = rb.minimum_errors([[0], [1], [2]], ["a", "b", "a"])
+    >>> found.errors, found.lower, found.proof.value
+    (1, 1, 'disjoint-clashes')
     """
 
     errors: int
     lower: int
     optimal: bool
-    coef: Any
+    coef: FloatArray
     intercept: float
-    wrong: Any
+    wrong: IntArray
     exact: bool
     how: str
     clashes: list[Clash] = field(repr=False)
     seconds: float
+    proof: LowerBoundProof
 
     def __str__(self) -> str:
-        rows = "row" if self.errors == 1 else "rows"
+        rows = plural(self.errors, "row")
         if self.optimal:
-            return f"The best plane gets {self.errors:,} {rows} wrong, and none gets fewer: {self.how}."
-        return f"A plane gets {self.errors:,} {rows} wrong, and none gets fewer than {self.lower:,}: {self.how}."
+            return f"The best plane misclassifies {rows}, and no plane misclassifies fewer: {self.how}."
+        return f"A plane misclassifies {rows}, and no plane misclassifies fewer than {count(self.lower)}: {self.how}."
 
 
 def minimum_errors(
-    X: Any, y: Any, *, fit_intercept: bool = True, time_limit: float | None = 60.0, random_state: int = 0, verbose: int = 0
+    X: MatrixLike,
+    y: npt.ArrayLike,
+    *,
+    fit_intercept: bool = True,
+    time_limit: float | None = 60.0,
+    random_state: int = 0,
+    verbose: int = 0,
 ) -> MinimumErrors:
-    """The least number of training errors that any plane can have, with a lower bound that is proved.
+    """Find the least number of training errors of any plane, with a proved lower bound.
 
     Problem    min over (w, b) of the number of rows with y_i (w.x_i + b) <= 0; NP-hard.
-    Update     planes: descent along lines with exact steps, from many starts. Proofs: where equal rows with different labels
+    Update     planes: descent along lines with exact steps, from many starts. Proofs: if equal rows with different labels
                force errors and a plane separates the others, it is optimal; in up to three dimensions all planes are tried, if
-               there is time; in more, every plane gets a row of each clash wrong (rows that no plane separates), and the
-               fewest rows that have one of each clash are found by HiGHS.
-    Guarantee  lower <= the least number <= errors. The errors are exact on the rows as they came, and so are clashes and tried
-               planes; a lower bound that is HiGHS' own, in floats, says so in `how`. Separable rows give 0 at once.
+               there is time; in more, every plane misclassifies a row of each clash (rows that no plane separates), and HiGHS
+               finds the fewest rows that include one of each clash.
+    Guarantee  lower <= the least number <= errors. The errors are exact on the given rows, and so are clashes and tried
+               planes; `exact` is False for a lower bound of HiGHS, computed in floats. Separable rows give 0 at once.
     Reference  L. Li and H.-T. Lin, IJCNN (2007); E. Amaldi, M. E. Pfetsch and L. E. Trotter, Math. Programming 95 (2003).
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (rows, features).
-    y : labels of two kinds, one per row.
-    fit_intercept : False: the plane goes through the origin.
-    time_limit : seconds after which the best so far is the answer; a step that is under way is finished, which takes longer
-        only with hundreds of columns. None: until the least number is proved, which may be never.
-    random_state : seed of the descent. An answer that is proved before the time limit depends on nothing else.
-    verbose : 1 writes a line per round to stderr.
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        The rows.
+    y : array-like of shape (n_rows,)
+        Labels of two classes.
+    fit_intercept : bool, default=True
+        Whether the plane has an intercept. If False, it goes through the origin.
+    time_limit : float or None, default=60.0
+        Seconds after which the best result so far is returned; a step that has started is finished, which takes longer only
+        with hundreds of columns. None: until the least number is proved, possibly forever.
+    random_state : int, default=0
+        Seed of the search. A result that is proved before the time limit depends on nothing else.
+    verbose : int, default=0
+        1 writes a line per round to stderr.
+
+    Returns
+    -------
+    MinimumErrors
+        The plane with the fewest errors found, and the lower bound with its proof.
+
+    See Also
+    --------
+    rosenblatt.certify : Decide whether a plane without errors exists.
+    rosenblatt.doctor : Find out why a perceptron does not converge.
 
     Examples
     --------
@@ -98,78 +149,86 @@ def minimum_errors(
     >>> found.errors, found.lower, found.optimal
     (2, 2, True)
     >>> print(found)
-    The best plane gets 2 rows wrong, and none gets fewer: all 5 thresholds of 5 points were tried.
+    The best plane misclassifies 2 rows, and no plane misclassifies fewer: all 5 thresholds of 5 points were tried.
     """
     begun = time.perf_counter()
     seconds = math.inf if time_limit is None else number("time_limit", time_limit, most=math.inf)
     seed = _seed(random_state)
     flag("fit_intercept", fit_intercept)
-    given = labelled(X, y, "minimum_errors", at_most=2)
+    given = validated_rows(X, y, "minimum_errors", max_classes=2)
     problem = make_problem(given.X, given.codes, 2, x0=float(bool(fit_intercept)))
     with one_blas_thread():
         return _Run(problem, seed, begun, seconds, bool(verbose)).run()
 
 
 class _Run:
+    """Alternates between the search for better planes and proofs of better bounds."""
+
     def __init__(self, problem: Problem, seed: int, begun: float, seconds: float, verbose: bool) -> None:
         self.problem, self.begun, self.deadline, self.verbose = problem, begun, begun + seconds, verbose
         self.search = Search(problem, seed, self.deadline)
-        self.hitting = Hitting(problem, seed, self.deadline)
-        self.width = problem.n_features + int(problem.x0 != 0)
-        self.rounds = max(1, min(MOST_ROUNDS, WORK // (problem.n_rows * self.search.lines)))
+        self.hitting_set = HittingSet(problem, seed, self.deadline)
+        self.n_weights = problem.n_features + int(problem.x0 != 0)
+        self.rounds = max(1, min(MAX_ROUNDS, WORK_PER_ROUND // (problem.n_rows * self.search.lines)))
 
     def run(self) -> MinimumErrors:
-        search, hitting = self.search, self.hitting
-        wide = min(self.problem.n_rows, self.problem.n_features) > DEAR  # then rounds of descent take seconds
-        if wide and (found := self._forced()) is not None:
+        search, hitting_set = self.search, self.hitting_set
+        expensive = min(self.problem.n_rows, self.problem.n_features) > EXPENSIVE_SIZE  # rounds of search take seconds
+        if expensive and (found := self._forced()) is not None:
             return found
-        search.run(QUICK, 0)
+        search.run(FIRST_ROUNDS, 0)
         if search.best.errors == 0:
-            return self._answer(0, "a plane gets all rows right", [])
-        if not wide and hitting.twins and (found := self._forced()) is not None:
+            return self._separable()
+        if not expensive and hitting_set.equal_pairs and (found := self._forced()) is not None:
             return found
-        hitting.finder.by_nearness(search.best)
-        self._offer(hitting.begin())
+        hitting_set.finder.sort_by_distance(search.best)
+        self._offer(hitting_set.begin())
         if search.best.errors == 0:
-            return self._answer(0, "a plane gets all rows right", [])
-        if self.width <= MOST and self._open() and (found := self._enumerated()) is not None:
+            return self._separable()
+        if self.n_weights <= MAX_WEIGHTS and self._continues() and (found := self._enumerated()) is not None:
             return found
-        idle = 0
-        while self._open():
-            before, near = search.best, 2 * hitting.lower >= search.best.errors
-            search.run(self.rounds if near else SEARCHED * self.rounds, hitting.lower)
+        self._alternate()
+        return self._by_hitting_set()
+
+    def _alternate(self) -> None:
+        search, hitting_set, idle = self.search, self.hitting_set, 0
+        while self._continues():
+            before, near = search.best, 2 * hitting_set.lower >= search.best.errors
+            search.run(self.rounds if near else SEARCH_FACTOR * self.rounds, hitting_set.lower)
             idle = idle + 1 if search.best is before else 0
-            hitting.finder.by_nearness(search.best)
-            # The longer no better plane is found, the more time for proofs; sooner, if they have come half of the way.
-            for _ in range(min(1 + (idle if near else idle // 4), MOST_PROOFS)):
-                if self._open():
-                    self._offer(hitting.round())
-            self._tell()
-        how = hitting.how or "nothing was proved in the time allowed"
-        return self._answer(hitting.lower, how, hitting.rests_on, hitting.exact)
+            hitting_set.finder.sort_by_distance(search.best)
+            # More proof rounds the longer no better plane is found; sooner if the bound has reached half of the errors.
+            for _ in range(min(1 + (idle if near else idle // 4), MAX_PROOF_ROUNDS)):
+                if self._continues():
+                    self._offer(hitting_set.round())
+            self._report()
 
     def _forced(self) -> MinimumErrors | None:
-        """The answer, where equal rows with different labels force all errors, or there are none."""
-        problem, twins = self.problem, self.hitting.twins
-        if self.search.best.errors > len(twins):
+        """The result, if equal rows with different labels force all errors, or there are no errors."""
+        pairs = self.hitting_set.equal_pairs
+        if self.search.best.errors > len(pairs):
             now = time.perf_counter()
-            self._offer(plane_for(problem, self.hitting.others, time.monotonic() + FORCED * (self.deadline - now)))
-        if self.search.best.errors > len(twins):
+            deadline = time.monotonic() + FORCED_TIME_SHARE * (self.deadline - now)
+            self._offer(plane_for(self.problem, self.hitting_set.unpaired, deadline))
+        if self.search.best.errors > len(pairs):
             return None
-        return self._answer(len(twins), why(twins) if twins else "a plane gets all rows right", twins)
+        if not pairs:
+            return self._separable()
+        return self._result(len(pairs), LowerBoundProof.DUPLICATES, describe_forced_errors(pairs), pairs)
 
-    def _open(self) -> bool:
-        return self.search.best.errors > self.hitting.lower and time.perf_counter() < self.deadline
+    def _continues(self) -> bool:
+        return self.search.best.errors > self.hitting_set.lower and time.perf_counter() < self.deadline
 
-    def _offer(self, plane: Plane | None) -> None:
+    def _offer(self, plane: FloatPlane | None) -> None:
         if plane is not None:
             self.search.offer(plane)
 
     def _enumerated(self) -> MinimumErrors | None:
-        problem, lower = self.problem, self.hitting.lower
+        """The result of trying all planes; None if there is no time."""
+        problem, lower = self.problem, self.hitting_set.lower
         self.search.run(self.rounds, lower)
         if self.search.best.errors == lower:
-            return self._answer(lower, self.hitting.how, self.hitting.rests_on, self.hitting.exact)
+            return self._by_hitting_set()
         matrix = problem.matrix()
         values = np.array(matrix if isinstance(problem.rows, Dense) else matrix.toarray(), np.float64)
         positive = np.asarray(problem.labels.signs) > 0
@@ -177,29 +236,34 @@ class _Run:
         if found is None:
             return None
         if found.errors < self.search.best.errors:
-            self._offer(Clashes(problem, np.inf).separate(found.right))
-        flats = FLATS[self.width]
-        return self._answer(found.errors, f"all {found.tried:,} {flats} of {found.points:,} points were tried", [])
+            self._offer(ClashFinder(problem, np.inf).separate(found.right))
+        how = f"all {count(found.tried)} {FLATS[self.n_weights]} of {count(found.points)} points were tried"
+        return self._result(found.errors, LowerBoundProof.ENUMERATION, how, [])
 
-    def _answer(self, lower: int, how: str, clashes: list[Clash], exact: bool = True) -> MinimumErrors:
-        plane = self.search.best
+    def _separable(self) -> MinimumErrors:
+        return self._result(0, LowerBoundProof.SEPARABLE, "a plane classifies all rows correctly", [])
+
+    def _by_hitting_set(self) -> MinimumErrors:
+        found = self.hitting_set
+        return self._result(found.lower, found.proof, found.how, found.rests_on)
+
+    def _result(self, lower: int, proof: LowerBoundProof, how: str, clashes: list[Clash]) -> MinimumErrors:
+        plane, exact = self.search.best, proof is not LowerBoundProof.INTEGER_PROGRAM
         seconds = time.perf_counter() - self.begun
         optimal, bias = plane.errors == lower, float(plane.bias)
-        return MinimumErrors(plane.errors, lower, optimal, plane.coef, bias, plane.wrong, exact, how, clashes, seconds)
+        return MinimumErrors(plane.errors, lower, optimal, plane.coef, bias, plane.wrong, exact, how, clashes, seconds, proof)
 
-    def _tell(self) -> None:
-        told(0, text=f"{self.search.best.errors} errors, at least {self.hitting.lower}")
+    def _report(self) -> None:
+        best, found = self.search.best.errors, self.hitting_set
+        told(0, text=f"{best} errors, at least {found.lower}")
         if self.verbose:
-            seconds, best, hitting = time.perf_counter() - self.begun, self.search.best.errors, self.hitting
-            sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {hitting.lower} by {len(hitting.clashes)} clashes\n")
-
-
-# --- what comes in -----------------------------------------------------------------------------------------------------------
+            seconds = time.perf_counter() - self.begun
+            sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {found.lower} by {len(found.clashes)} clashes\n")
 
 
 def _seed(random_state: Any) -> int:
     if isinstance(random_state, bool) or not isinstance(random_state, Integral):
-        raise TypeError(f"random_state must be a whole number, got {random_state!r}")
+        raise TypeError(f"random_state must be an integer, got {random_state!r}")
     if random_state < 0:
         raise ValueError(f"random_state must be at least 0, got {random_state!r}")
     return int(random_state)

@@ -1,10 +1,12 @@
-"""A plane with few errors: descent along lines, from many starts.
+"""The search for a plane with few errors: descent along lines, from many starts.
 
 Problem    min over (w, b) of the number of rows with y_i (w.x_i + b) <= 0.
-Update     along a line the best step is found exactly (`kernels/lines.py`): along columns, random lines and wrong rows.
-           When rounds of such lines no longer help, the plane is shaken and the descent goes on from there; a plane that is no
-           worse is kept, now and then a worse one.
-Guarantee  none but what is counted: the errors of the plane that comes out are exact, on the rows as they came.
+Update     along a line the best step is found exactly (`kernels/linear/zero_one.py`): along columns, random lines and
+           misclassified rows. When rounds of such lines no longer help, the plane is perturbed and the descent continues from
+           there; a plane that is not worse is kept, occasionally a worse one.
+           The rows are signed, centered and scaled to size one. If a copy of them is small, it is also rotated and stretched,
+           so that scores change equally along all lines; otherwise rows are read in blocks.
+Guarantee  none on the number of errors; the errors of the resulting plane are counted exactly, on the given rows.
 Reference  L. Li and H.-T. Lin, Optimizing 0/1 loss for perceptrons by random coordinate descent, IJCNN (2007); iterated local
            search: H. R. Lourenco, O. C. Martin and T. Stuetzle, Handbook of Metaheuristics (2003).
 """
@@ -16,46 +18,49 @@ from typing import Any
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ...data.problem import Problem
 from ...kernels.linear.rows import Dense
 from ...kernels.linear.zero_one import search_lines
 from ...svm.dual_coordinates import Descent as Multipliers
 from ...svm.problem import Machine
-from .exact_signs import BLOCK, Plane, plane_of
+from .exact_signs import BYTES_PER_BLOCK, FloatPlane, plane_with_errors
 
-# --- Rows as a search for planes sees them: signed, centred, of size one. Where a copy of them is small, it is also turned and
-# stretched so that scores change as much along one line as along another; else rows are looked at in blocks.
+MIN_COPY_BYTES, COPY_SHARE = 1 << 25, 0.1  # a copy may take the larger of these bytes and this share of the rows
+MAX_ROTATION_WORK = 2e8  # rows x columns x the smaller of both: about 0.1 s
+MIN_EXTENT = 1e-13  # directions with a smaller share of the largest extent are dropped
+MAX_EXPONENT = 1000  # weights above 2 to this are near overflow
+IDLE_ROUNDS = 3  # without a better plane before it is perturbed
+WORSE_PROBABILITY = 0.02  # of keeping a worse plane
+MAX_LINES = 192  # in a round
+REACH_EXPONENTS = (-1.0, 0.0)  # range of the log10 of the step length along a line, in mean scores
+START_PASSES = 20  # of the soft-margin solver that finds the first plane for many rows
 
-ROOM = 1 << 25  # bytes, or a tenth of the rows
-TURNED = 2e8  # rows x columns x the fewer of them: so much work to turn them takes a tenth of a second
-FLAT = 1e-13  # directions in which rows extend less than so much of the longest are left out
-FAR = 1000  # as a power of two: weights beyond it are near the end of what floats hold
 
+class LineSpace:
+    """z_i = y_i ((x_i - center) 2^-exponent, 1), without the last coordinate for planes through the origin.
 
-class Space:
-    """z_i = y_i ((x_i - centre) 2^-exponent, 1), without the last where planes go through the origin.
-
-    A line is a vector v; a step of 1 along it adds (z_i . `back` v) to the score of row i, if there is `back`, else z_i . v.
+    A line is a vector v; a step of 1 along it adds z_i . v to the score of row i, or z_i . (back v) if the rows are rotated.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.free = problem, problem.x0 != 0
         self.signs = np.asarray(problem.labels.signs, np.float64)
-        self.step = max(1, int(BLOCK / (8 * max(1.0, problem.density))))
-        self.room = int(max(ROOM, 0.1 * problem.rows.values.nbytes))
+        self.step = max(1, int(BYTES_PER_BLOCK / (8 * max(1.0, problem.density))))
+        self.copy_bytes = int(max(MIN_COPY_BYTES, COPY_SHARE * problem.rows.values.nbytes))
         n, self.width = problem.n_rows, problem.n_features + int(self.free)
-        small = 8 * self.width * n <= self.room
-        turned = small and n * self.width * min(n, self.width) <= TURNED
-        self.centre, extent = self._extent(self.free and (turned or isinstance(problem.rows, Dense)))
+        small = 8 * self.width * n <= self.copy_bytes
+        rotated = small and n * self.width * min(n, self.width) <= MAX_ROTATION_WORK
+        self.center, extent = self._center_and_extent(self.free and (rotated or isinstance(problem.rows, Dense)))
         self.exponent = np.where(extent > 0, np.frexp(extent)[1], 0)
         self.varies = extent > 0
         self.near: Any = self._copy() if small else None
         self.back: Any = None
         self.along: Any = None
-        if turned:
-            self._turn()
+        if rotated:
+            self._rotate()
 
-    def _extent(self, centred: bool) -> tuple[Any, Any]:
+    def _center_and_extent(self, centered: bool) -> tuple[FloatArray, FloatArray]:
         problem = self.problem
         low, high = np.full(problem.n_features, np.inf), np.full(problem.n_features, -np.inf)
         for start in range(0, problem.n_rows, self.step):
@@ -65,40 +70,40 @@ class Space:
                 least, most = least.toarray().ravel(), most.toarray().ravel()
             np.minimum(low, least, out=low)
             np.maximum(high, most, out=high)
-        centre = low / 2 + high / 2 if centred else np.zeros_like(low)
-        return centre, np.maximum(high - centre, centre - low)
+        center = low / 2 + high / 2 if centered else np.zeros_like(low)
+        return center, np.maximum(high - center, center - low)
 
     def _copy(self) -> Any:
-        """Columns first, so that a line along a column is a row of it."""
+        """The rows z_i as columns x rows, so that a line along a column is contiguous."""
         out = np.ones((self.width, self.problem.n_rows))
         for start in range(0, self.problem.n_rows, self.step):
             block = self.problem.matrix(start, start + self.step).astype(np.float64)
             block = block if isinstance(self.problem.rows, Dense) else block.toarray()
-            out[: len(self.centre), start : start + self.step] = np.ldexp(block - self.centre, -self.exponent).T
+            out[: len(self.center), start : start + self.step] = np.ldexp(block - self.center, -self.exponent).T
         return out * self.signs
 
-    def _turn(self) -> None:
-        """near = axes lengths rows: the rows of the last are orthogonal and of one length, and take the place of `near`."""
+    def _rotate(self) -> None:
+        """Replace `near` by the right factor of its singular value decomposition: orthogonal coordinates of equal length."""
         axes, lengths, rows = np.linalg.svd(self.near, full_matrices=False)
         if not lengths[0] > 0:
             return
-        kept = lengths > FLAT * lengths[0]
+        kept = lengths > MIN_EXTENT * lengths[0]
         stretch, axes = lengths[kept] / np.sqrt(self.problem.n_rows), axes[:, kept]
         self.near, self.back, self.along = rows[kept] * np.sqrt(self.problem.n_rows), axes / stretch, axes * stretch
         self.width = int(kept.sum())
 
-    def columns(self, some: int, rng: Any) -> Any:
-        """So many lines at most, each along a column as it came."""
+    def columns(self, some: int, rng: np.random.Generator) -> FloatArray:
+        """Up to `some` lines, each along a column of the given rows."""
         m = self.width if self.along is None else len(self.along)
         chosen = rng.permutation(m)[:some]
         if self.along is not None:
-            return self.along[chosen]
+            return np.asarray(self.along[chosen])
         lines = np.zeros((len(chosen), m))
         lines[np.arange(len(chosen)), chosen] = 1.0
         return lines
 
-    def products(self, lines: Any) -> Any:
-        """What a step of 1 along each line adds to the signed score of each row: lines x rows."""
+    def products(self, lines: FloatArray) -> FloatArray:
+        """The change of the signed score of each row by a step of 1 along each line: lines x rows."""
         if self.near is not None:
             return np.ascontiguousarray(lines @ self.near)
         coef, bias = self.weights(lines)
@@ -109,83 +114,78 @@ class Space:
         out *= self.signs
         return out
 
-    def weights(self, lines: Any) -> tuple[Any, Any]:
-        """Lines, or one, as weights and biases of the rows as they came, but for a common power of two."""
+    def weights(self, lines: FloatArray) -> tuple[Any, Any]:
+        """One or more lines as weights and biases for the given rows, up to a common power of two."""
         lines = lines if self.back is None else lines @ self.back.T
-        d = len(self.centre)
-        shift = max(0, int((-self.exponent).max(initial=0)) - FAR)
+        d = len(self.center)
+        shift = max(0, int((-self.exponent).max(initial=0)) - MAX_EXPONENT)
         with np.errstate(over="ignore", under="ignore"):
-            slopes = np.where(self.varies, lines[..., :d], 0.0)  # rounding must not move a bias by a constant's size
+            # Constant columns get no weight: rounding would change the bias by their size.
+            slopes = np.where(self.varies, lines[..., :d], 0.0)
             coef = np.ldexp(slopes, -self.exponent - shift)
             if not self.free:
                 return coef, np.zeros(lines.shape[:-1])
-            bias = lines[..., d] - slopes @ np.where(self.varies, np.ldexp(self.centre, -self.exponent), 0.0)
+            bias = lines[..., d] - slopes @ np.where(self.varies, np.ldexp(self.center, -self.exponent), 0.0)
             return coef, np.ldexp(bias, -shift)
 
-    def rows(self, wanted: Any) -> Any:
-        """Some rows z_i, with or without their signs, as lines."""
+    def rows(self, wanted: IntArray) -> FloatArray:
+        """The rows z_i at the positions `wanted` as lines; without signs if there is no copy."""
         if self.near is not None:
-            return self.near[:, wanted].T
+            return np.asarray(self.near[:, wanted].T)
         parts = [self.problem.matrix(i, i + 1) for i in wanted.tolist()]
         rows = np.array([(part if isinstance(self.problem.rows, Dense) else part.toarray())[0] for part in parts], np.float64)
-        scaled = np.ldexp(rows - self.centre, -self.exponent)
+        scaled = np.ldexp(rows - self.center, -self.exponent)
         return np.column_stack([scaled, np.ones(len(rows))]) if self.free else scaled
 
 
-# ---
-
-PATIENCE = 3  # rounds without a better plane before it is shaken
-WORSE = 0.02  # how often a worse plane is kept
-LINES = 192  # in a round at most
-REACH = (-1.0, 0.0)  # powers of ten: how far to look along a line, in mean scores
-PASSES = 20  # over many rows, for a soft margin to begin from
+# --- the search ------------------------------------------------------------------------------------------------------------
 
 
 class Search:
-    """Planes on their way down; `best` is the best one so far."""
+    """The iterated local search; `best` is the best plane so far."""
 
     def __init__(self, problem: Problem, seed: int, deadline: float) -> None:
         self.problem, self.deadline = problem, deadline
         self.rng = np.random.default_rng(seed)
-        self.space = Space(problem)
+        self.space = LineSpace(problem)
         n, m = problem.n_rows, self.space.width
-        self.lines = max(1, min(3 * m, LINES, self.space.room // (8 * n)))
+        self.lines = max(1, min(3 * m, MAX_LINES, self.space.copy_bytes // (8 * n)))
         self._keys, self._marks = np.empty(n), np.empty(n, np.int8)
         self._stack, self._seed = np.empty(256, np.int64), self.rng.integers(1, 2**64, 1, np.uint64)
-        self.best = self._one_label()
+        self.best = self._constant_plane()
         self._current, self._errors = self._start(), n + 1
         self._fresh = True
 
-    def _one_label(self) -> Plane:
-        """All rows on the side of the larger class; without a bias, wherever that leads."""
+    def _constant_plane(self) -> FloatPlane:
+        """Zero weights and, if there is a bias, all rows on the side of the larger class."""
         d = self.problem.n_features
         bias = float(np.sign(self.space.signs.sum()) or -1.0) if self.space.free else 0.0
-        return plane_of(self.problem, np.zeros(d), bias)
+        return plane_with_errors(self.problem, np.zeros(d), bias)
 
-    def _start(self) -> Any:
-        """Least squares, or for many rows a soft margin in a few passes."""
+    def _start(self) -> FloatArray:
+        """The first line: least squares, or for many rows a few passes of a soft-margin solver."""
         if self.space.back is not None:
-            return self.space.near.mean(axis=1)  # least squares, where the rows' coordinates are orthogonal
-        if self.space.near is not None and self.space.width <= max(LINES, self.problem.n_rows):
-            return np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0]
+            return np.asarray(self.space.near.mean(axis=1))  # least squares in orthogonal coordinates
+        if self.space.near is not None and self.space.width <= max(MAX_LINES, self.problem.n_rows):
+            return np.asarray(np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0])
         rows, signs, n = self.problem.rows, self.problem.labels.signs, self.problem.n_rows
         machine = Machine(rows, signs, np.ones(n), False, float(self.space.free), self.space.free)
         with np.errstate(all="ignore"):
             size = float(machine.lengths().mean())
             machine = Machine(rows, signs, np.full(n, 10.0 / size), False, float(self.space.free), self.space.free)
             run = Multipliers(machine, 0)
-            for _ in range(PASSES):
+            for _ in range(START_PASSES):
                 if time.perf_counter() > self.deadline:
                     break
                 run.descend(1)
             w, b = run.dual.w, float(run.dual.v[0] * run.dual.x0 + run.dual.b[0])
             line = np.ldexp(w, self.space.exponent)
             if self.space.free:
-                line = np.append(line, b + float(w @ self.space.centre))
+                line = np.append(line, b + float(w @ self.space.center))
         return line if np.isfinite(line).all() and line.any() else self.rng.standard_normal(self.space.width)
 
     def run(self, rounds: int, target: int) -> int:
-        """So many rounds, unless time is out or `target` errors are reached; how many there were."""
+        """Run up to `rounds` rounds, until the deadline or `target` errors; return the number of rounds."""
         for done in range(rounds):
             if self.best.errors <= target or time.perf_counter() > self.deadline:
                 return done
@@ -194,45 +194,44 @@ class Search:
 
     def _round(self) -> None:
         if self._fresh:
-            self._trial, self._least, self._idle = (
-                self._current if self._errors > len(self.space.signs) else self._shaken(),
-                None,
-                0,
-            )
-            self._fresh = False
+            self._trial = self._current if self._errors > len(self.space.signs) else self._perturbed()
+            self._least: tuple[int, FloatArray] | None = None
+            self._idle, self._fresh = 0, False
         errors, line = self._descend(self._trial)
         self._trial = line
         if self._least is None or errors < self._least[0]:
             self._least, self._idle = (errors, line), 0
             if errors < self.best.errors:
-                self.offer(plane_of(self.problem, *self.space.weights(line)))
+                self.offer(plane_with_errors(self.problem, *self.space.weights(line)))
         else:
             self._idle += 1
-        if self._idle >= PATIENCE:
+        if self._idle >= IDLE_ROUNDS:
             errors, line = self._least
-            if errors <= self._errors or self.rng.random() < WORSE:
+            if errors <= self._errors or self.rng.random() < WORSE_PROBABILITY:
                 self._errors, self._current = errors, line
             self._fresh = True
 
-    def offer(self, plane: Plane) -> None:
+    def offer(self, plane: FloatPlane) -> None:
+        """Keep a plane if it is better than the best so far."""
         if plane.errors < self.best.errors and np.isfinite(plane.coef).all() and np.isfinite(plane.bias):
             self.best = plane
 
-    def _shaken(self) -> Any:
+    def _perturbed(self) -> FloatArray:
         m, size = self.space.width, float(np.linalg.norm(self._current))
-        return self._current + 10.0 ** self.rng.uniform(-2, 0) * size / np.sqrt(m) * self.rng.standard_normal(m)
+        change = 10.0 ** self.rng.uniform(-2, 0) * size / np.sqrt(m) * self.rng.standard_normal(m)
+        return np.asarray(self._current + change)
 
-    def _descend(self, line: Any) -> tuple[int, Any]:
-        """One round of lines, in random order; the errors as floats count them, and where it ends."""
+    def _descend(self, line: FloatArray) -> tuple[int, FloatArray]:
+        """One round of lines, in random order: the errors, counted in floats, and the new line."""
         m, k = self.space.width, self.lines
         scores = self.space.products(line[None])[0]
         some, rows = -(-k // 3), np.flatnonzero(scores <= 0)
-        if not len(rows) or self.space.back is None:  # where errors are many, wrong rows lead nowhere
+        if not len(rows) or self.space.back is None:  # misclassified rows do not help if there are many
             rows = np.arange(len(scores))
         others = np.concatenate([self.rng.standard_normal((some, m)), self.space.rows(self.rng.choice(rows, some))])
         lines = np.concatenate([self.space.columns(some, self.rng), others])
         P, steps = self.space.products(lines), np.zeros(len(lines))
-        order, reach = self.rng.permutation(len(lines)), 10.0 ** self.rng.uniform(*REACH)
+        order, reach = self.rng.permutation(len(lines)), 10.0 ** self.rng.uniform(*REACH_EXPONENTS)
         search_lines(P, order, scores, steps, self._keys, self._marks, self._stack, reach, self._seed)
         line = line + steps @ lines
         size = abs(line).max()

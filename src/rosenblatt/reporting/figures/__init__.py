@@ -1,1 +1,1 @@
-"""One file per figure: from a fitted estimator and its rows to a `Chart`."""
+"""Figures, one file each: from a fitted estimator and its rows to a `Chart`."""

@@ -1,54 +1,63 @@
-"""The heaviest features: weight times spread, so that features in small units are not held to be important."""
+"""The most important features: weight times standard deviation, which does not depend on the units of a feature."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..charts import Chart, Scale
+from ...array_types import FloatArray, IntArray, Matrix
+from ..charts import Chart, HorizontalBars
 from ..story import Facts
-from ..text import TIMES, cut, join_and, short
+from ..text import TIMES, count, cut, join_and, short
 
-SHOWN = 15
-BLOCK = 1 << 20
+SHOWN_FEATURES = 15
+VALUES_PER_BLOCK = 1 << 20
 
 
-def spreads(X: Any) -> Any:
-    """The standard deviation of every column, in one pass over blocks of rows."""
-    n, d = X.shape
-    if sp.issparse(X):
-        total, squares = np.zeros(d), np.zeros(d)
-        for first in range(0, X.nnz, 4 * BLOCK):
-            some = slice(first, first + 4 * BLOCK)
-            values = X.data[some].astype(np.float64)
-            total += np.bincount(X.indices[some], values, d)
-            squares += np.bincount(X.indices[some], values * values, d)
-        mean = total / n
-        return np.sqrt(np.maximum(0.0, squares / n - mean * mean))
-    size = max(1, BLOCK // max(1, d))
-    shift = X[: min(n, size)].astype(np.float64).mean(axis=0)  # near the mean, so that squares do not swallow the spread
-    total, squares = np.zeros(d), np.zeros(d)
-    for first in range(0, n, size):
+def spreads(X: Matrix) -> FloatArray:
+    """Return the standard deviation of every column, in one pass over blocks of rows."""
+    total, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for block_total, block_squares in _sparse_sums(X) if sp.issparse(X) else _dense_sums(X):
+        total += block_total
+        squares += block_squares
+    mean = total / X.shape[0]
+    found: FloatArray = np.sqrt(np.maximum(0.0, squares / X.shape[0] - mean * mean))
+    return found
+
+
+def _sparse_sums(X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the sums and the sums of squares of every column, block by block."""
+    for first in range(0, X.nnz, 4 * VALUES_PER_BLOCK):
+        some = slice(first, first + 4 * VALUES_PER_BLOCK)
+        values, columns = X.data[some].astype(np.float64), X.indices[some]
+        total: FloatArray = np.bincount(columns, values, X.shape[1])  # type: ignore[assignment]
+        squares: FloatArray = np.bincount(columns, values * values, X.shape[1])  # type: ignore[assignment]
+        yield total, squares
+
+
+def _dense_sums(X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the sums and the sums of squares of every column, shifted by about its mean against cancellation."""
+    size = max(1, VALUES_PER_BLOCK // max(1, X.shape[1]))
+    shift = X[: min(X.shape[0], size)].astype(np.float64).mean(axis=0)
+    for first in range(0, X.shape[0], size):
         rows = X[first : first + size].astype(np.float64) - shift
-        total += rows.sum(axis=0)
-        squares += np.einsum("ij,ij->j", rows, rows)
-    mean = total / n
-    return np.sqrt(np.maximum(0.0, squares / n - mean * mean))
+        yield rows.sum(axis=0), np.einsum("ij,ij->j", rows, rows)
 
 
-def heaviest(facts: Facts, shown: int = SHOWN) -> tuple[Any, Any, Any]:
-    """(features, their weight times spread with sign, the class each of them speaks of), heaviest first.
+def heaviest(facts: Facts, shown: int = SHOWN_FEATURES) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the most important features, their signed weight times spread, and the class that each of them concerns.
 
-    Two classes: the sign is that of the plane, and the class is 1. More: the weight is what a class has over the mean of all
-    classes, and the class is the one for or against which the feature speaks loudest.
+    For two classes the sign is that of the plane, and the class is 1. For more, the weight of a class is taken relative to
+    the mean over all classes, and the class is the one with the largest absolute weight.
     """
     assert facts.planes is not None
     weights = facts.planes[0]
     if facts.k > 2:
         weights = weights - weights.mean(axis=0)
-    if facts.has_rows:
+    if facts.has_rows and facts.story.X is not None:
         weights = weights * spreads(facts.story.X)
     which = abs(weights).argmax(axis=0)
     values = np.take_along_axis(weights, which[None], axis=0)[0]
@@ -58,6 +67,7 @@ def heaviest(facts: Facts, shown: int = SHOWN) -> tuple[Any, Any, Any]:
 
 
 def features(facts: Facts) -> Chart | None:
+    """Draw the most important features as bars; None without planes or with zero weights."""
     if facts.planes is None:
         return None
     order, values, which = heaviest(facts)
@@ -76,15 +86,15 @@ def features(facts: Facts) -> Chart | None:
         weight = facts.planes[0][0 if facts.k == 2 else c, j]
         tones.append(tone)
         sides.append(side)
-        titles.append(f"{name}: weight {short(float(weight))}, {spread} {short(float(value))}, speaks {side}")
-    scale = Scale([cut(name) for name in names], [float(v) for v in values], tones, sides, titles)
+        titles.append(f"{name}: weight {short(float(weight))}, {spread} {short(float(value))}, evidence {side}")
+    bars = HorizontalBars([cut(name) for name in names], [float(v) for v in values], tones, sides, titles)
     few = join_and([f"{cut(name)} ({side})" for name, side in zip(names[:3], sides[:3], strict=True)])
-    caption = f"Heaviest by {spread}: {few}."
-    caption += (
-        f" {len(order)} of {facts.planes[0].shape[1]:,} features are shown." if len(order) < facts.planes[0].shape[1] else ""
-    )
+    caption = f"Largest {spread}: {few}."
+    total = facts.planes[0].shape[1]
+    if len(order) < total:
+        caption += f" {len(order)} of {count(total)} features are shown."
     if facts.k > 2:
-        caption += " Weights are what a class has over the mean of all."
+        caption += " Weights are relative to the mean over all classes."
     if facts.votes:
-        caption += " Votes have no weights of their own: these are of the run's average."
-    return Chart("features", "Heaviest features", caption, (scale,), tall=True)
+        caption += " A vote has no weights of its own: these belong to the average of the run."
+    return Chart("features", "Most important features", caption, (bars,), tall=True)

@@ -1,52 +1,56 @@
-"""The learning curve: the share of rows that the hypothesis at hand gets wrong, after more and more rows."""
+"""The learning curve: the error of the current weights against the number of rows visited."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..charts import Chart, Line, Mark, Rule, log_axis, nice_axis
-from ..replay import Judges, affordable, errors_along, judges
+from ..replay import EvaluationRows, choose_rows, count_curve_points, errors_along
 from ..story import Facts
 from ..text import count, join_and, percent, plural
 
-POINTS = 64
+MAX_POINTS = 64
 
 
 class Curve(NamedTuple):
-    visits: Any  # rows visited (batch: steps made)
-    updates: Any  # updates made by then
-    last: Any  # shares of errors of the last weights, points x sets
-    average: Any | None  # of the average so far
-    sets: list[Judges]
+    """Errors along a run, on the training rows and on the test rows."""
+
+    visits: IntArray  # rows visited (batch: steps made)
+    updates: IntArray  # updates made by then
+    last: FloatArray  # error of the current weights, points x sets
+    average: FloatArray | None  # error of the average so far
+    sets: list[EvaluationRows]
     names: list[str]
 
 
 def learning_curve(facts: Facts) -> Curve | None:
-    """None where there is no log or nothing to judge."""
+    """Compute the curve; None without a log or without rows."""
     log = getattr(facts.story.estimator, "log_", None)
     if log is None or not len(log) or not (facts.has_rows or facts.has_test):
         return None
     end = int(log.durations.max()) - log.since
-    visits = np.unique(np.geomspace(1, max(1, end), affordable(log, POINTS)).round().astype(np.int64))
+    visits = np.unique(np.geomspace(1, max(1, end), count_curve_points(log, MAX_POINTS)).round().astype(np.int64))
     made = log.times[log.edges[:-1]] - log.since
     updates = np.searchsorted(made, visits, side="left")  # an update at time t is made when t + 1 rows were visited
-    averaged = facts.votes or getattr(facts.story.estimator, "keep", "") == "average"
-    hypotheses, heads = len(visits) * (2 if averaged else 1), len(log.start.bias)
+    with_average = facts.votes or getattr(facts.story.estimator, "keep", "") == "average"
+    hypotheses, heads = len(visits) * (2 if with_average else 1), len(log.start.bias)
     sets, names = [], []
     if facts.has_rows:
-        sets.append(judges(facts.story.X, facts.codes, hypotheses, heads, True))
+        sets.append(choose_rows(facts.story.X, facts.codes, hypotheses, heads, True))
         names.append("training")
     if facts.has_test:
-        sets.append(judges(facts.story.X_test, facts.codes_test, hypotheses, heads, False))
+        sets.append(choose_rows(facts.story.X_test, facts.codes_test, hypotheses, heads, False))
         names.append("test")
     rows = np.array([each.rows for each in sets])
-    last, average = errors_along(log, updates, visits, sets, averaged)
-    return Curve(visits, updates, last / rows, average / rows if averaged else None, sets, names)
+    last, average = errors_along(log, updates, visits, sets, with_average)
+    return Curve(visits, updates, last / rows, None if average is None else average / rows, sets, names)
 
 
 def learning(facts: Facts) -> Chart | None:
+    """Draw the learning curve; None without a log or without rows."""
     curve = learning_curve(facts)
     if curve is None:
         return None
@@ -68,11 +72,11 @@ def learning(facts: Facts) -> Chart | None:
         marks.append(_line(curve, main[:, n], name, label, unit))
     top = float(np.quantile(np.concatenate([main.ravel(), curve.last.ravel()]), 0.98)) * 1.08
     x = log_axis(unit, 1.0, float(curve.visits[-1]))
-    y = nice_axis("rows wrong", 0.0, 100.0 * max(top, 0.01), words=" %")
+    y = nice_axis("rows wrong", 0.0, 100.0 * max(top, 0.01), unit="%")
     return Chart("learning", "Learning curve", _caption(curve, main, unit), tuple(marks), x, y)
 
 
-def _line(curve: Curve, shares: Any, tone: str, label: str, unit: str, thin: bool = False) -> Line:
+def _line(curve: Curve, shares: FloatArray, tone: str, label: str, unit: str, thin: bool = False) -> Line:
     titles = [
         f"{label}: {percent(share)} wrong after {count(v)} {unit} and {plural(u, 'update')}"
         for share, v, u in zip(shares, curve.visits, curve.updates, strict=True)
@@ -80,14 +84,14 @@ def _line(curve: Curve, shares: Any, tone: str, label: str, unit: str, thin: boo
     return Line(curve.visits.tolist(), (100.0 * shares).tolist(), tone, label, thin=thin, titles=() if thin else titles)
 
 
-def _caption(curve: Curve, main: Any, unit: str) -> str:
+def _caption(curve: Curve, main: FloatArray, unit: str) -> str:
     ends = join_and([f"{percent(main[-1, n])} of the {name} rows" for n, name in enumerate(curve.names)])
-    who = "The average of all weights so far" if curve.average is not None else "The weights of the moment"
-    half = main[:, 0] <= main[-1, 0] + 0.1 * max(0.0, main[0, 0] - main[-1, 0])
-    reached = int(np.flatnonzero(half)[0])
-    sentence = f"{who} ends with {ends} wrong" if curve.average is not None else f"{who} end with {ends} wrong"
+    nearly_there = main[:, 0] <= main[-1, 0] + 0.1 * max(0.0, main[0, 0] - main[-1, 0])
+    reached = int(np.flatnonzero(nearly_there)[0])
+    weights = "current weights" if curve.average is None else "average of all weights"
+    sentence = f"At the end, the {weights} misclassified {ends}"
     if 0 < reached < len(curve.visits) - 1:
-        sentence += f"; nine tenths of the way there was made in the first {count(curve.visits[reached])} {unit}"
+        sentence += f"; nine tenths of the improvement was reached after {count(curve.visits[reached])} {unit}"
     notes = [
         f"{name} errors are counted on an even sample of {count(each.rows)} of {count(each.total)} rows"
         for name, each in zip(curve.names, curve.sets, strict=True)

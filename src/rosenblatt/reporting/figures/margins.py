@@ -1,41 +1,59 @@
-"""The margin histogram: how far every training row is on its side of the plane, or on the wrong one.
+"""The histogram of margins: the signed distances of the training rows from the plane, negative on the wrong side.
 
 Two classes   y (w.x + b)/|w|, the distance from the plane.
-More          own score less the best rival's, over sqrt(2) times the length of all weights, as `rb.margin` has it.
+More          own score minus that of the best rival, divided by sqrt(2) times the norm of all weights, as in `rb.margin`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..charts import Bars, Chart, Mark, Rule, nice_axis
-from ..story import Facts, length
+from ..story import Facts, vector_norm
 from ..text import count, percent, plural, short
 
-BINS = 44
+N_BINS = 44
 
 
-def margins_of(facts: Facts) -> Any:
-    """One margin for each training row."""
+def margins_of(facts: Facts) -> FloatArray:
+    """Return the margin of each training row."""
     scores, codes = facts.scores, facts.codes
     here = np.flatnonzero(codes >= 0)
     codes = codes[here]
-    norm = 1.0 if facts.planes is None else length(facts.planes[0])
+    norm = 1.0 if facts.planes is None else vector_norm(facts.planes[0])
     if scores.ndim == 1:
         return scores[here] * (2.0 * codes - 1.0) / (norm or 1.0)
     scores, at = scores[here], np.arange(len(here))
     own = scores[at, codes]
     scores[at, codes] = -np.inf
-    return (own - scores.max(axis=1)) / ((norm or 1.0) * math.sqrt(2.0))
+    found: FloatArray = (own - scores.max(axis=1)) / ((norm or 1.0) * math.sqrt(2.0))
+    return found
 
 
 def margins(facts: Facts) -> Chart | None:
+    """Draw the histogram; None without training rows."""
     if not facts.has_rows or facts.model is None:
         return None
     found = margins_of(facts)
+    edges, heights = _histogram(found)
+    marks: list[Mark] = [*_bars(edges, heights), Rule(x=0.0, text="", dashed=False, tone="ink")]
+    smallest = float(found.min())
+    if smallest > 0.0:
+        marks.append(Rule(x=smallest, text=f"smallest {short(smallest)}", tone="ink"))
+    label = "distance from the plane" if facts.k == 2 else "margin over the best rival"
+    if facts.planes is None:
+        label = "score over the best rival"
+    x, y = nice_axis(label, float(edges[0]), float(edges[-1])), nice_axis("rows", 0.0, 1.06 * float(heights.max()), whole=True)
+    caption = _caption(facts, found, int((found <= 0.0).sum()), smallest)
+    return Chart("margins", "Margins", caption, tuple(marks), x, y)
+
+
+def _histogram(found: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the edges and counts of bins; zero is an edge, and rows far out are counted in the outermost bins."""
     low, high = (float(edge) for edge in np.quantile(found, [0.002, 0.998]))
     low, high = min(low, 0.0), max(high, 0.0)
     low, high = (
@@ -45,56 +63,37 @@ def margins(facts: Facts) -> Chart | None:
     low, high = min(low, 0.0), max(high, 0.0)
     if not high > low:
         low, high = -1.0, 1.0
-    # Zero is an edge, so that no bar is of both kinds.
-    width = (high - low) / BINS
+    width = (high - low) / N_BINS
     first, last = math.floor(low / width - 1e-9), math.ceil(high / width + 1e-9)
     edges = np.arange(first, last + 1) * width
     heights = np.histogram(np.clip(found, edges[0], edges[-1]), edges)[0]
-    on_plane = found == 0.0
-    if first < 0 and on_plane.any():  # a row on the plane is counted with the wrong ones
-        heights[-first] -= int(on_plane.sum())
-        heights[-first - 1] += int(on_plane.sum())
-    n_wrong = int((found <= 0.0).sum())
-    marks: list[Mark] = []
-    for tone, label, of in (
+    on_plane = int((found == 0.0).sum())
+    if first < 0 and on_plane:  # a row on the plane counts as wrong
+        heights[-first] -= on_plane
+        heights[-first - 1] += on_plane
+    return edges, heights
+
+
+def _bars(edges: FloatArray, heights: IntArray) -> Iterator[Mark]:
+    """Yield the bars on the wrong side and those on the right side."""
+    width = float(edges[1] - edges[0])
+    sides = (
         ("bad", "wrong side", edges[1:] <= 1e-12 * width),
         ("good", "right side", edges[:-1] >= -1e-12 * width),
-    ):
-        some = np.flatnonzero(of & (heights > 0))
+    )
+    for tone, label, on_side in sides:
+        some = np.flatnonzero(on_side & (heights > 0))
         if not len(some):
             continue
         titles = [f"{plural(heights[i], 'row')} from {short(edges[i])} to {short(edges[i + 1])}" for i in some]
-        marks.append(
-            Bars(
-                edges[some].tolist(), edges[some + 1].tolist(), [0.0] * len(some), heights[some].tolist(), tone, label, titles
-            )
-        )  # fmt: skip
-    marks.append(Rule(x=0.0, text="", dashed=False, tone="ink"))
-    smallest = float(found.min())
-    if smallest > 0.0:
-        marks.append(Rule(x=smallest, text=f"smallest {short(smallest)}", tone="ink"))
-    label = "distance from the plane" if facts.k == 2 else "margin over the best rival"
-    if facts.planes is None:
-        label = "score over the best rival"
-    x, y = nice_axis(label, float(edges[0]), float(edges[-1])), nice_axis("rows", 0.0, 1.06 * float(heights.max()), whole=True)
-    return Chart("margins", "Margins", _caption(facts, found, n_wrong, smallest), tuple(marks), x, y)
+        low, high = edges[some].tolist(), edges[some + 1].tolist()
+        yield Bars(low, high, [0.0] * len(some), heights[some].tolist(), tone, label, titles)
 
 
-def _caption(facts: Facts, found: Any, n_wrong: int, smallest: float) -> str:
-    middle = short(float(np.median(found)))
-    of = (
-        "the average of the run, since votes have no one plane,"
-        if facts.votes
-        else "the plane"
-        if facts.k == 2
-        else "the model"
-    )
+def _caption(facts: Facts, found: FloatArray, n_wrong: int, smallest: float) -> str:
+    median, rows = short(float(np.median(found))), count(len(found))
     if smallest > 0.0:
-        return (
-            f"All {count(len(found))} training rows are on their side; the nearest is {short(smallest)} away,"
-            f" half of them {middle} or more."
-        )
-    return (
-        f"Of {count(len(found))} training rows, {of} has {count(n_wrong)} ({percent(n_wrong / len(found))}) on the wrong side;"
-        f" half of all rows have a margin over {middle}."
-    )
+        return f"All {rows} training rows are on the right side. The smallest margin is {short(smallest)}, the median {median}."
+    vote = " of the average, since a vote has no single plane" if facts.votes else ""
+    wrong = f"{count(n_wrong)} of {rows} training rows ({percent(n_wrong / len(found))})"
+    return f"{wrong} are on the wrong side{vote}. The median margin is {median}."

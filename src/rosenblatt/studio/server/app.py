@@ -147,7 +147,7 @@ class App:
         return await self._guard(refuse)(request)
 
     async def _refused(self, request: Request, error: HTTPException, body: dict[str, Any] | None = None) -> Response:
-        return await self._bodies.refused(request, error, self._limits.table_bytes, body)
+        return await self._bodies.refuse(request, error, self._limits.table_bytes, body)
 
 
 def _with_preload_hints(files: Mapping[str, bytes]) -> str:

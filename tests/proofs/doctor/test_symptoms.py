@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from visits import XOR, checked, only
+from checked_diagnoses import XOR, checked, only
 
 import rosenblatt as rb
 from rosenblatt.proofs.doctor.columns import columns_of
-from rosenblatt.proofs.doctor.findings import many, short, updates
+from rosenblatt.proofs.doctor.findings import update_count
+from rosenblatt.reporting.text import plural, short
 
 # --- scales --------------------------------------------------------------------------------------------------------------
 
@@ -30,7 +31,7 @@ def test_scales_and_the_bound_before_and_after() -> None:
     ranges = np.ptp(X, axis=0)
     assert scales.evidence["ratio"] == ranges[1] / ranges[0]
     assert (scales.evidence["largest"], scales.evidence["smallest"]) == (1, 0)
-    assert f"factor of {short(ranges[1] / ranges[0])}: column 'income' goes from {short(X[:, 1].min())}" in scales.sentence
+    assert f"factor of {short(ranges[1] / ranges[0])}: column 'income' ranges from {short(X[:, 1].min())}" in scales.sentence
     assert "column 'age' from" in scales.sentence
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     before, after = rb.certify(X, y), rb.certify(Z, y)
@@ -38,7 +39,7 @@ def test_scales_and_the_bound_before_and_after() -> None:
     assert isinstance(after, rb.Separable)
     assert scaling.evidence["before"] == before.mistake_bound.upper
     assert scaling.evidence["after"] == pytest.approx(after.mistake_bound.upper, rel=1e-6)
-    assert f"{updates(scaling.evidence['before'])} down to {updates(scaling.evidence['after'])}" in scaling.sentence
+    assert f"{update_count(scaling.evidence['before'])} to {update_count(scaling.evidence['after'])}" in scaling.sentence
     assert scaling.evidence["after"] < scaling.evidence["before"] / 1e6
     assert found.findings[-1].sentence.startswith("Try: StandardScaler, then Perceptron")
 
@@ -61,9 +62,10 @@ def test_columns_far_from_zero_and_constant_ones() -> None:
     low, high = X[:, 0].min(), X[:, 0].max()
     assert offset.evidence["times"] == pytest.approx((low + high) / 2 / (high - low))
     assert offset.sentence.startswith(
-        f"Column 'year' goes from {short(low)} to {short(high)}, {short(offset.evidence['times'])} times"
+        f"Column 'year' ranges from {short(low)} to {short(high)}: "
+        f"its distance from zero is {short(offset.evidence['times'])} times"
     )
-    assert constant.sentence.startswith("Column 'four' is the same in every row")
+    assert constant.sentence.startswith("Column 'four' has the same value in every row")
     assert constant.evidence == {"columns": [2], "values": [4.0]}
 
 
@@ -74,7 +76,7 @@ def test_columns_and_rows_of_any_size_are_measured(size: float) -> None:
     for rows in (X * size, sp.csr_array(X * size)):
         columns = columns_of(rows)
         assert np.allclose(np.ldexp(columns.means, columns.exponents), X.mean(axis=0) * size, rtol=1e-9, atol=0)
-        assert np.allclose(np.ldexp(columns.spreads, columns.exponents), X.std(axis=0) * size, rtol=1e-9, atol=0)
+        assert np.allclose(np.ldexp(columns.deviations, columns.exponents), X.std(axis=0) * size, rtol=1e-9, atol=0)
         assert (columns.least == (X * size).min(axis=0)).all()
         assert (columns.most == (X * size).max(axis=0)).all()
 
@@ -102,28 +104,28 @@ def test_a_long_row_sets_the_radius() -> None:
 # --- classes -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("few", "told"), [(1, "a single row"), (3, "does not count rows"), (30, "")])
-def test_small_classes_are_told_where_they_matter(few: int, told: str) -> None:
+@pytest.mark.parametrize(("few", "words"), [(1, "a single row"), (3, "does not depend on the number of rows"), (30, "")])
+def test_small_classes_are_reported_where_they_matter(few: int, words: str) -> None:
     X = np.random.default_rng(0).uniform(0, 1, (100, 1))
     X[:few] += 2
     found = checked(X, np.where(np.arange(100) < few, "rare", "common"))
-    if not told:
+    if not words:
         assert not found.of("imbalance")
         return
     small = only(found, "imbalance")
     assert small.evidence == {"class": "rare", "rows": few, "of": 100, "most_frequent": "common", "others": few}
-    assert small.sentence.startswith(f"Class 'rare' has only {many(few, 'row')} of 100: answering 'common' throughout")
-    assert f"gets all but {few} right" in small.sentence
-    assert told in small.sentence
+    assert small.sentence.startswith(f"Class 'rare' has only {plural(few, 'row')} of 100; always predicting 'common'")
+    assert f"misclassifies only {few}," in small.sentence
+    assert words in small.sentence
 
 
 def test_many_values_are_not_copied_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.proofs.doctor.doctor.MOST_VALUES", 7)
+    monkeypatch.setattr("rosenblatt.proofs.doctor.doctor.MAX_VALUES", 7)
     scaling = only(checked(*wide_scales()), "scaling")
-    assert "with over 7 values it was not tried" in scaling.sentence
+    assert "X has more than 7 values" in scaling.sentence
     assert scaling.evidence["after"] is None
     found = checked(*XOR)
-    assert "were not looked for: there are over 5,000 columns or 7 values" in only(found, "errors").sentence
+    assert "were not computed: X has more than 5,000 columns or 7 values" in only(found, "errors").sentence
     found = checked(np.vstack([XOR[0], XOR[0]]), [0, 0, 0, 0, 0, 1, 1, 1])
     assert not found.of("rest") + found.of("degree")
 
@@ -133,6 +135,6 @@ def test_of_many_duplicates_the_first_are_named_and_a_rare_class_is_weighted() -
     y = np.zeros(100, int)
     y[[1, 3, 21, 23, 99]] = 1
     found = checked(X, y, time_limit=2.0)
-    assert "in 5 groups: rows 0 and 1; rows 2 and 3; rows 20 and 21; 2 more." in only(found, "duplicates").sentence
+    assert "in 5 groups: rows 1 and 2; rows 3 and 4; rows 21 and 22; 2 more." in only(found, "duplicates").sentence
     assert only(found, "rest").evidence["left_out"] == [1, 3, 21, 23, 98]  # the rare class has one of its ties
     assert "class_weight='balanced'" in only(found, "imbalance").sentence

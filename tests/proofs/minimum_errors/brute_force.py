@@ -1,4 +1,4 @@
-"""The naive truth about few points: every set of rows, the small ones first, with separability decided in fractions."""
+"""Reference results for few points by brute force: all sets of rows, smallest first, with separability in fractions."""
 
 from __future__ import annotations
 

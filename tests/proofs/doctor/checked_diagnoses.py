@@ -1,4 +1,4 @@
-"""A visit to the doctor whose every claim is checked on the way."""
+"""A diagnosis with checks of all its claims."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def checked(X: Any, y: Any, **options: Any) -> rb.Diagnosis:
     kinds = [finding.kind for finding in found.findings]
     assert kinds[0] == "verdict"
     assert kinds[-1] == "advice"
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert [finding["sentence"] for finding in told["findings"]] == [str(finding) for finding in found.findings]
-    assert parse_certificate(json.dumps(told["certificate"]).encode()) == found.certificate
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert [finding["sentence"] for finding in content["findings"]] == [str(finding) for finding in found.findings]
+    assert parse_certificate(json.dumps(content["certificate"]).encode()) == found.certificate
     assert all(len(line) <= 100 for line in str(found).splitlines())
     assert all(finding.sentence in " ".join(str(found).split()) for finding in found.findings)
     assert all(finding.sentence.endswith(".") and "nan" not in finding.sentence.split() for finding in found.findings)

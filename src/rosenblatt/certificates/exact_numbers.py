@@ -1,0 +1,58 @@
+"""Fractions of any size as floats and as text: nearest floats, square roots rounded up or down, decimal digits."""
+
+from __future__ import annotations
+
+import math
+import sys
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
+from fractions import Fraction
+
+
+def as_float(number: Fraction) -> float:
+    """The nearest float; infinite where the number is beyond all floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def root_below(square: Fraction) -> float:
+    """The largest float, or nearly so, whose square is at most `square`."""
+    root = min(_approximate_root(square), sys.float_info.max)
+    while Fraction(root) ** 2 > square:
+        root = math.nextafter(root, 0.0)
+    return root
+
+
+def root_above(square: Fraction) -> float:
+    """The smallest float, or nearly so, whose square is at least `square`."""
+    root = _approximate_root(square)
+    while root < math.inf and Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def _approximate_root(square: Fraction) -> float:
+    """The square root in floats, also of squares beyond their range: the root of a 128-bit number times a power of two."""
+    if square <= 0:
+        return 0.0
+    shift = (square.numerator.bit_length() - square.denominator.bit_length() - 128) // 2 * 2
+    scaled = square * Fraction(2) ** -shift
+    try:
+        return math.ldexp(math.sqrt(float(scaled)), shift // 2)
+    except OverflowError:
+        return math.inf
+
+
+def decimal_text(number: Fraction, digits: int, root: bool = False) -> str:
+    """A number, or its square root, with `digits` significant digits; numbers beyond the range of floats are allowed.
+
+    >>> decimal_text(Fraction(1, 3), 4), decimal_text(Fraction(2), 6, root=True), decimal_text(Fraction(10) ** 400, 3)
+    ('0.3333', '1.41421', '1e+400')
+    """
+    with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN) as context:
+        value = Decimal(number.numerator) / Decimal(number.denominator)
+        value = value.sqrt() if root else value
+        context.prec = digits
+        value = (+value).normalize()
+        return f"{value:f}" if -5 <= value.adjusted() < digits else f"{value:e}"

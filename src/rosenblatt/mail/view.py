@@ -1,0 +1,237 @@
+"""The reading side of a filter: verdicts, explanations, and what it has learned."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..array_types import FloatArray, IntArray
+from .explanation import CANDIDATES_PER_REASON, NAME_SEARCH_S, distinct, extremes, listed, reasons_of, words_of
+from .features import columns_of
+from .identity import digest
+from .message.message import Message
+from .message.parse import parse
+from .store.log import Log
+from .store.state import Settings
+from .store.store import NUMBA_FROM_MESSAGES, Store, load_numba_for
+from .verdict import Calibration, Reason, Verdict
+
+NUMBA_AFTER_MAILS = NUMBA_FROM_MESSAGES // 10  # classified mails after which many more are expected
+
+
+class FilterView:
+    """The methods of `Filter` that do not change it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the filter."""
+        return self.store.state.settings
+
+    @property
+    def created(self) -> bool:
+        """Whether `open` created the filter."""
+        return self.store.created
+
+    @property
+    def calibration(self) -> Calibration:
+        """The thresholds of the verdicts, and the probability of spam as a function of the score."""
+        with self.store.lock:
+            return self.store.state.calibration()
+
+    # --- classifying and explaining ------------------------------------------------------------------------------------------
+
+    def classify(self, raw: bytes) -> Verdict:
+        """Classify a raw mail.
+
+        Parameters
+        ----------
+        raw : bytes
+            The mail.
+
+        Returns
+        -------
+        Verdict
+            Label, score and probability of spam.
+        """
+        state = self.store.state  # once: another thread may replace it by one with other columns
+        columns = columns_of(parse(raw), state.settings.bits)
+        with self.store.lock:
+            score, calibration = state.learner.score(columns), state.calibration()
+        return Verdict(calibration.label(score), score, calibration.probability(score))
+
+    def classify_many(self, raws: Iterable[bytes]) -> Iterator[Verdict]:
+        """Classify raw mails one by one; with many of them, compiled code is loaded.
+
+        Parameters
+        ----------
+        raws : iterable of bytes
+            The mails.
+
+        Yields
+        ------
+        Verdict
+            The verdict of each mail.
+        """
+        for number, raw in enumerate(raws, 1):
+            if number == NUMBA_AFTER_MAILS:
+                load_numba_for(NUMBA_FROM_MESSAGES)
+            yield self.classify(raw)
+
+    def explain(self, raw: bytes, n: int | None = None) -> list[Reason]:
+        """The contribution of each feature of a mail to its score.
+
+        Parameters
+        ----------
+        raw : bytes
+            The mail.
+        n : int or None, default=None
+            The number of features, the heaviest first; None returns all, which add up to the score.
+
+        Returns
+        -------
+        list of Reason
+            Names and contributions.
+
+        See Also
+        --------
+        explain_words : The same by words.
+        """
+        return reasons_of(*self._weighted(raw), n)
+
+    def explain_words(self, raw: bytes, n: int | None = None) -> list[Reason]:
+        """The contribution of each word of a mail to its score, with its share of the features that touch it.
+
+        Parameters
+        ----------
+        raw : bytes
+            The mail.
+        n : int or None, default=None
+            The number of words, the heaviest first; None returns all, which add up to the score.
+
+        Returns
+        -------
+        list of Reason
+            Names and contributions.
+
+        See Also
+        --------
+        explain : The same by single features.
+        """
+        return words_of(*self._weighted(raw), n)
+
+    def _weighted(self, raw: bytes) -> tuple[Message, IntArray, FloatArray, int]:
+        """(message, columns, their weights, bits)"""
+        state = self.store.state
+        message, bits = parse(raw), state.settings.bits
+        columns = columns_of(message, bits)
+        with self.store.lock:
+            return message, columns, state.learner.weights[columns], bits
+
+    # --- contents ------------------------------------------------------------------------------------------------------------
+
+    def label_of(self, raw: bytes) -> bool | None:
+        """The label that a mail was learned with.
+
+        Parameters
+        ----------
+        raw : bytes
+            The mail.
+
+        Returns
+        -------
+        bool or None
+            True for spam, False for ham, None if the mail was not learned.
+        """
+        with self.store.writing, self.store.log.reading():
+            known = self.store.log.find(digest(raw))
+        return None if known is None else known.spam
+
+    def messages(self) -> Iterator[tuple[Message, bool]]:
+        """The messages in the log whose texts are there, in the order in which they were learned.
+
+        Yields
+        ------
+        tuple of (Message, bool)
+            A message, and whether it is spam.
+        """
+        with contextlib.closing(Log(self.store.home)) as log, log.reading():
+            base = log.base()
+            for _, _, spam, message in log.replay(0 if base is None else base.seq):
+                yield message, spam
+
+    def top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
+        """The heaviest features, with names from the texts in the log.
+
+        Parameters
+        ----------
+        n : int, default=20
+            The number of features of each side.
+
+        Returns
+        -------
+        tuple of two lists of Reason
+            Features of spam and features of ham, the heaviest first.
+
+        See Also
+        --------
+        distinct_top : The same without features that repeat another.
+        """
+        with self.store.lock:
+            learned = self.store.state.learner.weights
+            spammy, hammy = extremes(learned, n)
+            weights = {column: float(learned[column]) for column in (*spammy.tolist(), *hammy.tolist())}
+        with contextlib.closing(Log(self.store.home)) as log, log.reading():
+            names = self.store.names_of(np.concatenate([spammy, hammy]), log, NAME_SEARCH_S)
+        return listed(spammy, weights, names), listed(hammy, weights, names)
+
+    def distinct_top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
+        """The heaviest features without those that repeat another.
+
+        Parameters
+        ----------
+        n : int, default=20
+            The number of features of each side; there may be fewer.
+
+        Returns
+        -------
+        tuple of two lists of Reason
+            Features of spam and features of ham, the heaviest first.
+
+        See Also
+        --------
+        top : All features.
+        """
+        for candidates in (CANDIDATES_PER_REASON * n, CANDIDATES_PER_REASON**2 * n):
+            spammy, hammy = (distinct(side, n) for side in self.top(candidates))
+            if len(spammy) == len(hammy) == n:
+                break
+        return spammy, hammy
+
+    def stats(self) -> dict[str, Any]:
+        """Numbers about the filter.
+
+        Returns
+        -------
+        dict
+            `home`, the numbers of `messages`, `spam` and `ham` learned, of messages whose texts were dropped (`folded`), the
+            `bytes` on disk, `settings` and `calibration`.
+        """
+        store, state = self.store, self.store.state
+        with store.lock:
+            calibration = state.calibration()
+        return {
+            "home": str(store.home),
+            "messages": state.count,
+            "spam": state.spam,
+            "ham": state.count - state.spam,
+            "folded": store.folded,
+            "bytes": store.size(),
+            "settings": state.settings,
+            "calibration": calibration,
+        }

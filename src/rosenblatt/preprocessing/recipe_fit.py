@@ -1,0 +1,184 @@
+"""Fits a recipe to the training rows, in one pass over them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from ..array_types import FloatArray
+from ..data.csr import CSRMatrix
+from ..data.polynomials import DegreeError
+from ..data.table import Data, DataError, Table, as_data
+from ..reporting.text import plural, quoted_list
+from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
+from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
+from .recipe import Recipe
+from .statistics import IGNORE_ADVICE, IGNORE_OPTION, MAX_WORDS_COUNTED, IdCheck, Moments, SparseMaxima, StringStatistics
+
+MAX_CATEGORICAL_LISTED = 20
+
+Strings = tuple[Categories | Words, ...]
+
+
+def fit_recipe(
+    chunks: Iterable[Any],
+    *,
+    degree: int = 1,
+    scale: str = "auto",
+    text: tuple[str, ...] = (),
+    categorical: tuple[str, ...] = (),
+    first: int | None = None,
+) -> Recipe:
+    """The recipe of the training rows; the parameters are those of `Recipe.learn`."""
+    check_scale(scale)
+    parts = (as_data(chunk) for chunk in chunks)
+    head = next(parts, None)
+    if head is None:
+        raise DataError("X", "there are no rows")
+    everything = itertools.chain([head], parts)
+    try:
+        if isinstance(head.features, Table):
+            return _fit_tables(everything, head, degree, scale, text, categorical)
+        if isinstance(head.features, CSRMatrix):
+            return _fit_sparse(everything, head, degree, scale, 1 if first is None else first)
+        return _fit_arrays(everything, head, degree, scale, first or 0)
+    except DegreeError as fault:
+        raise DataError(head.source, str(fault)) from None
+
+
+# --- By the kind of rows
+
+
+def _fit_sparse(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
+    statistics = SparseMaxima(degree)
+    for data in chunks:
+        _check_kind(data, CSRMatrix)
+        statistics.add(cast(CSRMatrix, data.features))
+    _check_statistics(head, statistics)
+    if scale == "standard":
+        raise DataError(head.source, "scale='standard' would make sparse rows dense; use scale='max'")
+    divide, notes = _scale_by_largest(scale, statistics.largest, statistics.density)
+    return Recipe("sparse", Numbers(statistics.polynomial.columns, degree, None, None, divide), first=first, notes=notes)
+
+
+def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
+    columns = head.features.shape[1]
+    statistics = Moments(columns, degree, scale == "standard")
+    for data in chunks:
+        _check_kind(data, np.ndarray)
+        if data.features.shape[1] != columns:
+            raise DataError(data.source, f"rows have {data.features.shape[1]:,} columns, but earlier rows have {columns:,}")
+        statistics.add(cast(FloatArray, data.features))
+    statistics.finish()
+    _check_statistics(head, statistics)
+    numbers, notes = _scale(statistics, scale)
+    return Recipe("dense", numbers, first=first, notes=notes)
+
+
+def _fit_tables(
+    chunks: Iterable[Data], head: Data, degree: int, scale: str, text: tuple[str, ...], categorical: tuple[str, ...]
+) -> Recipe:
+    names = _table(head).names
+    declared: dict[str, Literal["words", "names"]] = {**dict.fromkeys(text, "words"), **dict.fromkeys(categorical, "names")}
+    strings: dict[str, StringStatistics] = {}
+    numeric: list[str] = []
+    for name, cells in zip(names, _table(head).columns, strict=True):
+        if name in declared or cells.dtype.kind == "O":
+            strings[name] = StringStatistics(head.source, name, declared.get(name))
+        else:
+            numeric.append(name)
+    moments, ids = Moments(len(numeric), degree, scale == "standard"), {name: IdCheck() for name in numeric}
+    for data in chunks:
+        table = _table(data)
+        if table.names != names:
+            raise DataError(data.source, f"columns are {quoted_list(table.names)}, but earlier rows have {quoted_list(names)}")
+        columns = dict(zip(names, table.columns, strict=True))
+        for name, column in strings.items():
+            column.add(as_strings(columns[name]))
+        for name in numeric:
+            ids[name].add(as_numbers(columns[name], data, name))
+        moments.add(as_matrix(data, numeric))
+    moments.finish()
+    _check_statistics(head, moments)
+    for j, name in enumerate(numeric):
+        if not moments.counts[j]:
+            sentence = "all values are missing"
+            raise DataError(head.source, sentence, column=name, option=IGNORE_OPTION, advice=IGNORE_ADVICE)
+    blocks = tuple(column.finish() for column in strings.values())
+    numbers, scaling = _scale(moments, scale)
+    notes = (*_string_notes(blocks, strings), *_id_notes(numeric, ids), *_missing_notes(numeric, moments), *scaling)
+    return Recipe("table", numbers, names=names, number_names=tuple(numeric), strings=blocks, notes=notes)
+
+
+def _table(data: Data) -> Table:
+    _check_kind(data, Table)
+    return cast(Table, data.features)
+
+
+def _check_kind(data: Data, kind: type) -> None:
+    if not isinstance(data.features, kind):
+        found, expected = type(data.features).__name__, kind.__name__
+        raise DataError(data.source, f"rows are of type {found}, but earlier rows are of type {expected}")
+
+
+def _check_statistics(head: Data, statistics: Moments | SparseMaxima) -> None:
+    if not statistics.rows:
+        raise DataError(head.source, "there are no rows")
+    if not np.isfinite(statistics.largest).all():
+        subject = "a product of columns" if statistics.polynomial.degree > 1 else "a number"
+        raise DataError(head.source, f"{subject} is too large (over 1.8e308)")
+
+
+# --- Scaling
+
+
+def _scale(moments: Moments, scale: str) -> tuple[Numbers, tuple[str, ...]]:
+    polynomial, largest = moments.polynomial, moments.largest
+    means = moments.means[: polynomial.columns]
+    if scale == "standard":
+        shift, divide = standard_scaling(moments.means, moments.deviations, largest)
+        note = "Numeric columns were scaled to mean 0 and standard deviation 1, as requested."
+        return Numbers(polynomial.columns, polynomial.degree, means, shift, divide), (note,)
+    divisors, notes = _scale_by_largest(scale, largest)
+    return Numbers(polynomial.columns, polynomial.degree, means, None, divisors), notes
+
+
+def _scale_by_largest(scale: str, largest: FloatArray, density: float = 1.0) -> tuple[FloatArray | None, tuple[str, ...]]:
+    if scale == "none" or (scale == "auto" and not needs_scaling(largest, density)):
+        return None, ()
+    reason = "as requested" if scale == "max" else f"because their ranges differ {range_ratio(largest):,.0f}-fold"
+    return largest_divisors(largest), (f"Numeric columns were scaled by their largest absolute values, {reason}.",)
+
+
+# --- Notes for the user
+
+
+def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> tuple[str, ...]:
+    notes = []
+    for block in blocks:
+        if isinstance(block, Words):
+            limit = f", of the first {MAX_WORDS_COUNTED:,} distinct words" if statistics[block.name].truncated else ""
+            notes.append(f"Column {block.name!r} is text: {block.width:,} words that occur in at least two rows{limit}.")
+    categorical = [block for block in blocks if not isinstance(block, Words)]
+    if categorical:
+        some = ", ".join(f"{block.name!r} ({block.width:,})" for block in categorical[:MAX_CATEGORICAL_LISTED])
+        more = len(categorical) - MAX_CATEGORICAL_LISTED
+        notes.append(f"Categorical columns were one-hot encoded: {some}{f' and {more:,} more' if more > 0 else ''}.")
+    return tuple(notes)
+
+
+def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck]) -> tuple[str, ...]:
+    names = [name for name in numeric if ids[name].looks_like_id]
+    return tuple(f"Column {name!r} looks like a row id. To exclude it: --ignore {name!r}" for name in names)
+
+
+def _missing_notes(numeric: Sequence[str], moments: Moments) -> tuple[str, ...]:
+    missing = {name: int(moments.rows - moments.counts[j]) for j, name in enumerate(numeric)}
+    missing = {name: count for name, count in missing.items() if count}
+    if not missing:
+        return ()
+    cells = plural(sum(missing.values()), "missing cell")
+    return (f"{cells} of {quoted_list(list(missing))} filled with the column mean.",)

@@ -1,0 +1,241 @@
+"""Statistics of the training columns, in one pass and constant memory; chunk boundaries do not change their bits.
+
+Maxima and counts do not depend on the order of the rows. Means and deviations do in their last bits, so rows are first
+collected into blocks of a fixed size: NumPy computes the mean and the sum of squares of a block, and blocks are merged in
+order by the update of Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
+
+A column of strings is text if, in its first 1,000 rows, more than half of the cells are distinct and have three words or more
+on average; else it is categorical. A categorical column is rejected if it looks like an id: over 10,000 distinct values, or
+distinct values in more than half of over a hundred rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from ..array_types import Array, FloatArray
+from ..data.csr import CSRMatrix
+from ..data.polynomials import Polynomial
+from ..data.table import DataError
+from ..reporting.text import cut
+from .categorical import Categories, Words, words_of
+
+ROWS_PER_BLOCK = 4096
+FEATURES_PER_BLOCK = 1 << 18  # limits the rows of a block, so that it stays in a cache
+SAMPLE_ROWS = 1_000  # rows that decide the kind of a column
+MIN_ROWS_OF_AN_ID = 100
+MAX_CATEGORIES = 10_000
+MAX_CATEGORY_CHARS = 1_000
+MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
+MIN_ROWS_OF_A_WORD = 2  # rarer words are left out
+MIN_WORDS_OF_TEXT = 3  # in a cell of text, on average
+DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]{1,15},[0-9]{1,15}\s*")
+IGNORE_OPTION, IGNORE_ADVICE = "--ignore", "leave the column out with --ignore"
+
+
+# --- Numeric columns
+
+
+class Moments:
+    """For each feature of dense rows: the number of values, their mean, largest absolute value and, optionally, deviation."""
+
+    def __init__(self, columns: int, degree: int, deviations: bool = False) -> None:
+        self.polynomial, self._spread = Polynomial(columns, degree), deviations
+        width = self.polynomial.width
+        self._block = np.empty((max(1, min(ROWS_PER_BLOCK, FEATURES_PER_BLOCK // max(1, width))), columns))
+        self._filled = 0
+        self.rows = 0
+        self.counts = np.zeros(width, np.int64)
+        self._means, self._squares, self.largest = np.zeros(width), np.zeros(width), np.zeros(width)
+
+    def add(self, X: FloatArray) -> None:
+        self.rows += len(X)
+        at = 0
+        while at < len(X):
+            taken = min(len(X) - at, len(self._block) - self._filled)
+            self._block[self._filled : self._filled + taken] = X[at : at + taken]
+            at += taken
+            self._filled += taken
+            if self._filled == len(self._block):
+                self._fold()
+
+    def finish(self) -> None:
+        self._fold()
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean of each feature; zero if there are no values or the mean overflowed."""
+        return np.where(np.isfinite(self._means), self._means, 0.0)
+
+    @property
+    def deviations(self) -> FloatArray:
+        """The standard deviation of each feature; zero if it is constant, infinite if its squares overflowed."""
+        with np.errstate(invalid="ignore"):
+            found = np.sqrt(self._squares / np.maximum(self.counts, 1))
+        found[~np.isfinite(found)] = np.inf
+        # Rounding errors of a constant feature do not count as deviation.
+        return np.where(found <= 1e-12 * self.largest, 0.0, found)
+
+    def _fold(self) -> None:
+        if not self._filled:
+            return
+        X = self.polynomial.expand(self._block[: self._filled])
+        self._filled = 0
+        with np.errstate(all="ignore"):
+            self.largest = np.fmax(self.largest, np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0)))
+            sums = X.sum(axis=0)
+            complete = not np.isnan(sums).any()
+            present: Any = True if complete else ~np.isnan(X)
+            here = np.full(X.shape[1], len(X)) if complete else present.sum(axis=0)
+            mean = (sums if complete else X.sum(axis=0, where=present)) / np.maximum(here, 1)
+            total = self.counts + here
+            gap = np.where(here > 0, mean - self._means, 0.0)
+            share = here / np.maximum(total, 1)
+            if self._spread:
+                squares = np.square(X - mean).sum(axis=0, where=present)
+                self._squares = self._squares + squares + gap * gap * (self.counts * share)
+            self._means = self._means + gap * share
+            self.counts = total
+
+
+class SparseMaxima:
+    """The largest absolute value of each feature of sparse rows, whose width may grow from chunk to chunk."""
+
+    def __init__(self, degree: int) -> None:
+        self.degree, self.rows, self._stored = degree, 0, 0
+        self.polynomial = Polynomial(0, 1)
+        self.largest = np.zeros(0)
+
+    def add(self, rows: CSRMatrix) -> None:
+        self.rows += rows.shape[0]
+        self._stored += len(rows.values)
+        if rows.width > self.polynomial.columns:
+            self._widen(rows.width)
+        if self.degree == 1:
+            np.maximum.at(self.largest, rows.indices, abs(rows.values))
+            return
+        step = max(1, FEATURES_PER_BLOCK // max(1, self.polynomial.width))
+        for start in range(0, rows.shape[0], step):
+            part = rows.slice(start, min(start + step, rows.shape[0])).with_width(self.polynomial.columns).toarray()
+            self.largest = np.fmax(self.largest, abs(self.polynomial.expand(part)).max(axis=0, initial=0))
+
+    @property
+    def density(self) -> float:
+        """The share of cells that are stored."""
+        return self._stored / max(1, self.rows * self.polynomial.columns)
+
+    def _widen(self, columns: int) -> None:
+        wider = Polynomial(columns, self.degree)
+        largest = np.zeros(wider.width)
+        if self.polynomial.columns:
+            largest[self.polynomial.places_in(wider)] = self.largest
+        self.polynomial, self.largest = wider, largest
+
+
+class IdCheck:
+    """Whether the first cells of a numeric column look like row ids."""
+
+    def __init__(self) -> None:
+        self._cells = np.zeros(0)
+
+    def add(self, cells: FloatArray) -> None:
+        if len(self._cells) < SAMPLE_ROWS:
+            self._cells = np.concatenate([self._cells, cells[: SAMPLE_ROWS - len(self._cells)]])
+
+    @property
+    def looks_like_id(self) -> bool:
+        """Whether there are more than 100 cells, all of them distinct integers."""
+        cells = self._cells
+        if len(cells) <= MIN_ROWS_OF_AN_ID or not np.isfinite(cells).all() or (cells != np.round(cells)).any():
+            return False
+        return len(np.unique(cells)) == len(cells)
+
+
+# --- Columns of strings
+
+
+class StringStatistics:
+    """The values or words of a column of strings; its kind is given or decided by the first rows."""
+
+    def __init__(self, source: str, name: str, kind: Literal["words", "names"] | None) -> None:
+        self.source, self.name, self.kind = source, name, kind
+        self.declared = kind is not None
+        self.rows = 0
+        self._first: list[str | None] = []
+        self._names: set[str] = set()
+        self._words: Counter[str] = Counter()
+        self.truncated = False  # whether words beyond the limit were not counted
+
+    def add(self, cells: Array) -> None:
+        at = 0
+        if self.kind is None:
+            at = min(len(cells), SAMPLE_ROWS - len(self._first))
+            self._first.extend(cells[:at])
+            if len(self._first) == SAMPLE_ROWS:
+                self._decide()
+        if self.kind is not None:
+            self._count(cells[at:])
+
+    def finish(self) -> Categories | Words:
+        """The features of the column."""
+        if self.kind is None:
+            self._decide()
+        if self.kind == "words":
+            kept = tuple(sorted(word for word, rows in self._words.items() if rows >= MIN_ROWS_OF_A_WORD))
+            if not kept:
+                raise DataError(self.source, f"no word occurs in {MIN_ROWS_OF_A_WORD} rows", column=self.name)
+            return Words(self.name, kept)
+        if not self.declared and self.rows > MIN_ROWS_OF_AN_ID and len(self._names) > self.rows / 2:
+            raise self._too_many(f"{len(self._names):,} distinct non-numeric values in {self.rows:,} rows")
+        return Categories(self.name, tuple(sorted(self._names)))
+
+    def _decide(self) -> None:
+        cells = [cell for cell in self._first if cell is not None]
+        many_words = sum(len(cell.split()) for cell in cells) >= MIN_WORDS_OF_TEXT * max(1, len(cells))
+        self.kind = "words" if many_words and 2 * len(set(cells)) > len(cells) else "names"
+        first, self._first = self._first, []
+        self._count(first)
+
+    def _count(self, cells: Any) -> None:
+        self.rows += len(cells)
+        if self.kind == "names":
+            self._count_names(cells)
+            return
+        for start in range(0, len(cells), SAMPLE_ROWS):
+            self._count_words([set(words_of(cell)) for cell in cells[start : start + SAMPLE_ROWS] if cell])
+
+    def _count_names(self, cells: Any) -> None:
+        self._names.update(cell for cell in cells if cell is not None)
+        if len(self._names) > MAX_CATEGORIES:
+            raise self._too_many(f"over {MAX_CATEGORIES:,} distinct non-numeric values")
+        if max(map(len, self._names), default=0) > MAX_CATEGORY_CHARS:
+            sentence = f"a value has over {MAX_CATEGORY_CHARS:,} characters, which looks like text"
+            option, advice = "--text", "use --text or --ignore"
+            raise DataError(self.source, sentence, column=self.name, option=option, advice=advice)
+
+    def _too_many(self, found: str) -> DataError:
+        """The error for a column with too many values to be categorical: numbers with decimal commas, or an id."""
+        example = min(self._names)
+        sentence = f"{found} (such as {cut(example)!r})"
+        if DECIMAL_COMMA.fullmatch(example):
+            return DataError(self.source, f"{sentence}; numbers must have a decimal point, not a comma", column=self.name)
+        advice = f"if it is an id, {IGNORE_ADVICE}"
+        return DataError(self.source, sentence, column=self.name, option=IGNORE_OPTION, advice=advice)
+
+    def _count_words(self, bags: list[set[str]]) -> None:
+        counts = self._words
+        here = Counter(chain.from_iterable(bags))
+        if len(counts) + len(here) <= MAX_WORDS_COUNTED:
+            counts.update(here)
+            return
+        # Near the limit, words are added in a fixed order, so that the result does not depend on chunk boundaries.
+        for word in chain.from_iterable(map(sorted, bags)):
+            if word in counts or len(counts) < MAX_WORDS_COUNTED:
+                counts[word] += 1
+            else:
+                self.truncated = True

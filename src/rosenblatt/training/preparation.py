@@ -1,0 +1,156 @@
+"""Training and test rows as features: read, hold out, fit the recipe, encode the labels, and refuse unusable data."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..data.csr import CSRMatrix
+from ..data.labels import codes_of
+from ..data.read_options import Options
+from ..data.readers.read import digest as digest_of
+from ..data.readers.read import is_example, open_source, read
+from ..data.table import Data, DataError, as_text, typed_labels
+from ..preprocessing.recipe import Recipe
+from ..reporting.text import count
+from .request import Request
+from .split import Holdout
+
+NOTHING_HELD_OUT = "No row was held out for testing: every class has too few rows."
+# Weights of a model, at most: 2 GiB of float64.
+MAX_WEIGHTS = 1 << 28
+# Distinct numeric labels with fractions, up to which they are classes and not quantities.
+MAX_FRACTION_CLASSES = 50
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Training rows and test rows as features."""
+
+    recipe: Recipe
+    classes: Array  # sorted labels
+    X: Matrix
+    y: Array
+    X_test: Matrix | None = None
+    codes_test: IntArray | None = None
+    notes: tuple[str, ...] = ()
+    positions: IntArray | None = None  # of the training rows in the file; None if all rows are training rows
+
+    @property
+    def codes(self) -> IntArray:
+        """The class code of each training row."""
+        return np.searchsorted(self.classes, self.y)
+
+
+def read_with_digest(request: Request) -> tuple[Data, str | None]:
+    """Read the training file; return its rows and its SHA-256, which built-in examples lack."""
+    with open_source(request.data) as source:
+        data = require_labels(read(source, request.options))
+        return data, None if is_example(source) else digest_of(source)
+
+
+def require_labels(data: Data) -> Data:
+    """Return the data, or raise DataError if it has no labels."""
+    if data.labels is None:
+        raise DataError(data.source, "no labels to learn from; name the label column with --label")
+    return data
+
+
+def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
+    """Make the features of the training rows and of the test rows.
+
+    The test rows are `test`, the rows of the request's test file, or rows held out of `data`. The recipe is fitted on the
+    training rows alone.
+    """
+    assert data.labels is not None
+    positions = None
+    if test is None and request.holdout_share is not None:
+        held = Holdout(request.holdout_share, request.seed).mask(data.labels)
+        data, test, positions = data.take(~held), data.take(held), np.flatnonzero(~held)
+    check_weight_count(data, len(np.unique(as_text(data.labels))))
+    recipe = learn_recipe(request, [data])
+    if test is None and request.test is not None:
+        test = read(request.test, options_for_recipe(recipe, request.options, data.label_name))
+    if recipe.width == 0:
+        raise DataError(data.source, "the file has no columns besides the labels")
+    y = typed_labels(data.labels)
+    classes = np.unique(y)
+    check_classes(data, classes)
+    nothing_held_out = NOTHING_HELD_OUT if positions is not None and len(positions) == len(held) else None
+    notes = tuple(note for note in (data.note, *recipe.notes, nothing_held_out) if note)
+    X = as_matrix(recipe.rows(data))
+    if test is None or test.n_rows == 0:
+        return Prepared(recipe, classes, X, y, notes=notes)
+    return Prepared(recipe, classes, X, y, as_matrix(recipe.rows(test)), codes_of(test, classes), notes, positions)
+
+
+def check_weight_count(data: Data, n_classes: int) -> None:
+    """Refuse data whose model would not fit in memory: a large column number alone creates all weights before it."""
+    width, heads = int(data.features.shape[1]), 1 if n_classes <= 2 else n_classes
+    if width * heads > MAX_WEIGHTS:
+        size = f"{count(width)} columns and {count(n_classes)} classes need {count(width * heads)} weights"
+        raise DataError(data.source, f"{size}; the limit is {count(MAX_WEIGHTS)}: is the largest column number a mistake?")
+
+
+def check_classes(data: Data, classes: Array) -> None:
+    """Refuse labels of one class only, and labels that are quantities."""
+    if len(classes) < 2:
+        raise DataError(data.source, f"all rows have the label {classes.tolist()[0]!r}; at least two classes are needed")
+    too_many = len(classes) > min(MAX_FRACTION_CLASSES, max(2, data.n_rows // 2))
+    if too_many and classes.dtype.kind == "U" and all(map(_is_number, classes.tolist())):
+        raise DataError(
+            data.source, f"the labels have {count(len(classes))} distinct values: these are quantities, not classes"
+        )
+
+
+def _is_number(label: str) -> bool:
+    try:
+        return math.isfinite(float(label))
+    except ValueError:
+        return False
+
+
+def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
+    """Fit the recipe of the request on chunks of the training rows."""
+    remaining = iter(chunks)
+    head = next(remaining)
+    return Recipe.learn(
+        itertools.chain([head], remaining), degree=request.degree, scale=request.scale, text=head.text,
+        categorical=head.categorical, first=0 if request.options.zero_based else None,
+    )  # fmt: skip
+
+
+def options_for_recipe(recipe: Recipe, options: Options, label: str | None) -> Options:
+    """Return the options to read another file for a recipe: the same columns, of the same kinds, and the labels if present."""
+    label = options.label if label is None else label
+    return replace(
+        options, label=label, text=recipe.text, categorical=recipe.categorical, required=recipe.required,
+        numeric=recipe.number_names,
+    )  # fmt: skip
+
+
+def describe_provenance(request: Request, data: Data, digest: str | None, rows: int) -> dict[str, Any]:
+    """Describe the data of a model and how files are read for it."""
+    options = request.options
+    reading = {"label": data.label_name, "missing": options.missing, "zero_based": options.zero_based}
+    return {
+        "data": request.data,
+        "sha256": digest,
+        "rows": rows,
+        "columns": int(data.features.shape[1]),
+        "reading": {name: value for name, value in reading.items() if value is not None},
+    }
+
+
+def as_matrix(rows: FloatArray | CSRMatrix) -> Matrix:
+    """Return rows as estimators take them: an array or a SciPy CSR array."""
+    if isinstance(rows, CSRMatrix):
+        matrix: Matrix = rows.to_scipy()
+        return matrix
+    return rows

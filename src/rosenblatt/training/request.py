@@ -1,0 +1,113 @@
+"""A training request: the file, the algorithm with its parameters, and how the model is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..catalog import ALGORITHMS, Algorithm
+from ..data.read_options import Options
+
+if TYPE_CHECKING:
+    from ..estimators.base import LinearClassifier
+
+# Share of each class that is held out when the request names no test.
+DEFAULT_HOLDOUT = 0.2
+# Parameters that the command line has no option for, or that the algorithm's name fixes.
+UNLISTED_PARAMETERS = frozenset({"keep", "update", "warm_start", "log", "verbose", "random_state", "certify"})
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to train and how to test it.
+
+    Parameters
+    ----------
+    data : str
+        Path of the training file, ``"-"`` for standard input, or ``"example:NAME"``.
+    options : Options
+        How files are read.
+    algorithm : str, default="average"
+        Name of an algorithm in the catalog.
+    parameters : mapping of str to object
+        Parameters of the estimator that differ from the algorithm's defaults.
+    degree : int, default=1
+        Degree of the polynomial features.
+    scale : {"auto", "none", "max", "standard"}, default="auto"
+        How numeric columns are scaled.
+    test : str, optional
+        Path of a test file.
+    holdout : float, optional
+        Share of each class to hold out; 0 holds out nothing. The default is 0.2, unless `test` or `cv` is given.
+    cv : int, optional
+        Number of folds of a cross-validation.
+    seed : int, default=0
+        Seed of the hold-out, of the folds and of the estimator.
+    certify : bool, optional
+        Whether to prove that the training rows are separable or not. By default, if the proof is quick.
+
+    Raises
+    ------
+    ValueError
+        If two kinds of test are given, if the algorithm is unknown, or if it lacks one of the parameters.
+
+    Examples
+    --------
+    >>> request = Request("example:iris", algorithm="pocket", parameters={"step": 0.5})
+    >>> request.holdout_share, request.make().keep
+    (0.2, 'pocket')
+    """
+
+    data: str
+    options: Options = field(default_factory=Options)
+    algorithm: str = "average"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    degree: int = 1
+    scale: str = "auto"
+    test: str | None = None
+    holdout: float | None = None
+    cv: int | None = None
+    seed: int = 0
+    certify: bool | None = None
+
+    def __post_init__(self) -> None:
+        tests = [name for name in ("test", "holdout", "cv") if getattr(self, name) is not None]
+        if len(tests) > 1:
+            raise ValueError(f"--{tests[0]} and --{tests[1]} exclude each other: give one of them")
+        if self.data == "-" and self.test == "-":
+            raise ValueError("DATA and --test cannot both be standard input")
+        if self.algorithm not in ALGORITHMS:
+            raise ValueError(f"unknown algorithm {self.algorithm!r}; the algorithms are {', '.join(ALGORITHMS)}")
+        accepted = self.choice.options
+        for name in self.parameters:
+            if name not in accepted:
+                listed = ", ".join(_option(each) for each in accepted if each not in UNLISTED_PARAMETERS)
+                raise ValueError(f"{_option(name)} is not a parameter of {self.algorithm}, which has {listed}")
+
+    @property
+    def choice(self) -> Algorithm:
+        """The catalog entry of the algorithm."""
+        return ALGORITHMS[self.algorithm]
+
+    @property
+    def holdout_share(self) -> float | None:
+        """The share of each class to hold out, or None if no row is held out."""
+        if self.test is not None or self.cv is not None:
+            return None
+        return (DEFAULT_HOLDOUT if self.holdout is None else self.holdout) or None
+
+    def make(self, algorithm: str | None = None) -> LinearClassifier:
+        """Make the estimator with the request's seed and parameters.
+
+        For another algorithm, parameters that it lacks are left out.
+        """
+        choice = ALGORITHMS[algorithm or self.algorithm]
+        seed = {"random_state": self.seed} if "random_state" in choice.options else {}
+        given = {name: value for name, value in self.parameters.items() if name in choice.options}
+        return choice.make(**(seed | given))
+
+
+def _option(parameter: str) -> str:
+    """Return the command-line option of a parameter."""
+    return f"--{parameter.replace('_', '-')}"

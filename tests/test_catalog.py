@@ -1,0 +1,119 @@
+"""One entry in the catalog is all that an algorithm needs to be seen everywhere."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+import toy_algorithm
+from commands import rosenblatt
+from rosenblatt.catalog import ALGORITHMS, ESTIMATORS, SHARED_OPTIONS, command_line_options, is_estimator
+from rosenblatt.estimators.base import LinearClassifier
+from rosenblatt.estimators.online import OnlineClassifier
+from rosenblatt.estimators.svm_base import MarginClassifier
+
+X, Y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(ESTIMATORS, "BoldPerceptron", toy_algorithm.ENTRY)
+    monkeypatch.setitem(ALGORITHMS, "bold", toy_algorithm.BOLD)
+    # Options are made when the command is imported.
+    train = importlib.import_module("rosenblatt.cli.train")
+    importlib.reload(train)
+    yield
+    monkeypatch.undo()
+    importlib.reload(train)
+    vars(rb).pop("BoldPerceptron", None)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_algorithm_is_a_public_name() -> None:
+    assert "BoldPerceptron" in dir(rb)
+    assert rb.BoldPerceptron is toy_algorithm.BoldPerceptron  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_algorithm_comes_back_from_its_file(tmp_path: Path) -> None:
+    model = ALGORITHMS["bold"].make().fit(X, Y)
+    assert is_estimator(model)
+    rb.save(model, tmp_path / "bold.safetensors")
+    loaded = rb.load(tmp_path / "bold.safetensors")
+    assert type(loaded) is toy_algorithm.BoldPerceptron
+    assert (loaded.boldness, loaded.coef_.tolist()) == (3.0, model.coef_.tolist())
+    assert rb.Model.__name__ == type(importlib.import_module("rosenblatt.models.state").model_of(model)).__name__
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_algorithm_is_trained_and_compared_from_the_command_line(tmp_path: Path) -> None:
+    target = tmp_path / "bold.safetensors"
+    found = rosenblatt("train", "example:iris", "--algorithm", "bold", "--boldness", "0.5", "-o", target, "--json").json
+    assert (found["algorithm"], found["estimator"]) == ("bold", "BoldPerceptron")
+    assert rb.load(target).parameters["boldness"] == 0.5
+    compared = rosenblatt("compare", "example:iris", "--json").json
+    assert "bold" in [row["algorithm"] for row in compared["entries"]]
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_algorithm_is_in_the_menu_of_the_page_and_runs_there() -> None:
+    from rosenblatt.studio.answers import run
+    from rosenblatt.studio.menu import menu
+
+    (entry,) = [entry for entry in menu() if entry["name"] == "bold"]
+    assert (entry["title"], entry["group"], entry["summary"]) == ("Bold perceptron", "Perceptron", "Takes longer steps.")
+    recorded = run({"points": X.tolist(), "labels": Y.tolist(), "algorithm": "bold"})
+    assert recorded["title"] == "Bold perceptron"
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_algorithm_is_among_the_benchmarks() -> None:
+    algorithms = pytest.importorskip("benchmarks.algorithms", reason="benchmarks are in the checkout only")
+    assert "bold" in [row["algorithm"] for row in algorithms.measure(rows=60, columns=3, repeats=1)]
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_algorithm_passes_the_contract_of_all_algorithms() -> None:
+    contracts: Any = importlib.import_module("test_algorithms")
+    given = {"make": contracts.maker(ALGORITHMS["bold"], "joint"), "scheme": "joint", "dtype": "float64", "pack": np.asarray}
+    tests = [test for name, test in vars(contracts).items() if name.startswith("test_")]
+    assert len(tests) >= 10
+    for test in tests:
+        test(**{name: given[name] for name in inspect.signature(test).parameters})
+
+
+# --- the entries that are there --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_entry_declares_what_its_estimator_is(name: str) -> None:
+    entry = ESTIMATORS[name]
+    estimator = entry.load(name)
+    assert issubclass(estimator, LinearClassifier)
+    assert entry.online == issubclass(estimator, OnlineClassifier)
+    assert entry.svm == issubclass(estimator, MarginClassifier)
+    assert len([base for base in estimator.__mro__ if base.__module__.startswith("rosenblatt.")]) <= 3  # itself, two levels
+    parameters = inspect.signature(estimator).parameters.values()
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
+
+
+def test_every_parameter_that_a_file_can_set_is_an_option() -> None:
+    unset = {"keep", "update", "certify", "log", "random_state", "verbose", "warm_start"}  # the algorithm's, or another option
+    names = {name for algorithm in ALGORITHMS.values() for name in algorithm.options}
+    assert names - unset == set(command_line_options())
+    own = [option for entry in ESTIMATORS.values() for option in entry.options]
+    assert len({*own, *SHARED_OPTIONS}) == len(own) + len(SHARED_OPTIONS)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_that_is_logged_leaves_a_log(name: str) -> None:
+    algorithm = ALGORITHMS[name]
+    model: Any = algorithm.make().fit(X, Y)
+    assert algorithm.logged == (getattr(model, "log_", None) is not None)

@@ -1,0 +1,52 @@
+"""An algorithm outside the package, for the tests of the catalog: a perceptron whose steps are `boldness` times as long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rosenblatt.catalog import Algorithm, EstimatorEntry, Option
+from rosenblatt.data.problem import Problem
+from rosenblatt.estimators.online import OnlineClassifier
+from rosenblatt.online.rules.perceptron import PerceptronRule
+from rosenblatt.validation import number
+
+
+class BoldPerceptron(OnlineClassifier):
+    """A perceptron with a step of `boldness`."""
+
+    def __init__(
+        self, *, boldness: float = 2.0, keep: Any = "last", order: Any = "cyclic", max_iter: Any = "auto",
+        max_updates: Any = None, multiclass: Any = "joint", fit_intercept: bool = True, intercept_scaling: float = 1.0,
+        vote_count: Any = "lifetime", class_weight: Any = None, warm_start: bool = False, log: bool = True,
+        random_state: Any = None, n_jobs: Any = None, verbose: int = 0,
+    ) -> None:  # fmt: skip
+        self.boldness = boldness
+        self.keep = keep
+        self.order = order
+        self.max_iter = max_iter
+        self.max_updates = max_updates
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.vote_count = vote_count
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.log = log
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _rule(self, problem: Problem) -> PerceptronRule:
+        return PerceptronRule(0.0)
+
+    def _plan_options(self) -> dict[str, Any]:
+        return {"order": self.order, "max_updates": self.max_updates, "step": float(self.boldness)}
+
+    def _check_own_parameters(self) -> None:
+        number("boldness", self.boldness)
+
+
+ENTRY = EstimatorEntry(
+    __name__, "Perceptron", ("pocket_errors_",), online=True, streams=True, options={"boldness": Option("float", "The step.")}
+)
+BOLD = Algorithm("Bold perceptron", "BoldPerceptron", "Takes longer steps.", {"boldness": 3.0}, logged=True)
