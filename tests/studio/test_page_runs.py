@@ -24,7 +24,7 @@ SOLVED = [algorithm["name"] for algorithm in menu() if not algorithm["logged"]]
 REPLAYED = """async ([run, points, labels]) => {
   const { Recording } = await import("/model/recording.js");
   const recording = new Recording(run, points, labels);
-  const wrong = t => recording.codes.filter((code, n) => recording.classify(recording.at(t), recording.rows, n) !== code).length;
+  const wrong = t => recording.countErrors(recording.at(t));
   return [Array.from(recording.weights), wrong(recording.length)];
 }"""
 
