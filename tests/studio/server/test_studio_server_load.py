@@ -106,7 +106,7 @@ def test_a_fault_of_ours_is_said_so_and_told_to_who_runs_it(monkeypatch: pytest.
     monkeypatch.setitem(answers.HANDLERS, "/api/run", lambda request: {"x": request["none"]})
     monkeypatch.setitem(answers.HANDLERS, "/api/proof", lambda request: {"x": float("nan")})
     with studio() as there:
-        assert there.post("/api/run", {})[:2] == (500, {"error": "a fault of ours: KeyError: 'none'"})
+        assert there.post("/api/run", {})[:2] == (500, {"error": "internal error: KeyError: 'none'"})
         assert there.post("/api/proof", {}).status == 500
         assert len(there.faults) == 2
         assert there.faults[0].startswith("Traceback")
