@@ -24,11 +24,11 @@ from .fitting import MAX_LOG_ENTRIES, Fit, fit_quietly, parameters_of
 from .knobs import MAX_UPDATES, is_batch
 from .menu import algorithm_of, knobs_set
 from .page_data import open_page, page_data, requests_of
+from .projection import PlaneData, to_plane
 from .proof import proof_of
 from .recording import record
 from .request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
-from .table import PlaneData, to_plane
 
 # Relative tolerances for equal weights, and for equal margins, which may have been computed from float32 rows.
 WEIGHTS_RTOL, MARGINS_RTOL = 1e-6, 1e-4
