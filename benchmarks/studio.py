@@ -1,4 +1,4 @@
-"""The studio in a browser: seconds until something is seen, and frames a second while it plays.
+"""The studio in a browser: seconds until the first picture, and frames per second during playback.
 
 Debian's chromium without a graphics card: all pixels are drawn by the processor, which also computes the runs.
 """
@@ -49,7 +49,7 @@ FRAMES = """async seconds => {
 
 
 def measure(repeats: int, quick: bool = False) -> Iterator[dict[str, Any]]:
-    """Rows: work and seconds (the median), or frames a second with the median and the 95th percentile of their gaps."""
+    """Rows: work and seconds (the median), or frames per second with the median and the 95th percentile of their gaps."""
     chromium = shutil.which("chromium")
     if chromium is None:
         raise SystemExit("the studio is measured in Debian's chromium: apt-get install chromium")
@@ -60,28 +60,28 @@ def measure(repeats: int, quick: bool = False) -> Iterator[dict[str, Any]]:
     yield {"work": f"Python alone: {size}, as JSON", "seconds": _computed(points, updates, repeats)}
     with _server() as address, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield {"work": "the page, opened anew: until the first picture", "seconds": _opened(browser, address, repeats)}
+        yield {"work": "open the page: until the first picture", "seconds": _opened(browser, address, repeats)}
         page = browser.new_page(viewport=VIEWPORT)
         page.goto(address)
         page.locator("#now", has_text="wrong side").wait_for()
-        yield {"work": f"{size}: asked, computed and shown", "seconds": _shown(page, points, updates, repeats)}
+        yield {"work": f"{size}: requested, computed and shown", "seconds": _shown(page, points, updates, repeats)}
         for what, more in (
             ("plane, weight space, proof, curves", {}),
             ("the same with pocket, average and vote", {"show": {"pocket": True, "average": True, "vote": True}}),
             ("the same at degree 3", {"degree": 3}),
         ):  # fmt: skip
             page.evaluate(SHOWN, [_link(_state(points, updates, 99) | more), str(updates)])
-            page.wait_for_timeout(3000)  # until all is proved
+            page.wait_for_timeout(3000)  # until the proofs are done
             gaps = page.evaluate(FRAMES, SECONDS)
             yield {
-                "work": f"frames a second, playing them: {what}", "frames": len(gaps) / SECONDS,
+                "work": f"frames per second: {what}", "frames": len(gaps) / SECONDS,
                 "gaps": [float(np.percentile(gaps, part)) for part in (50, 95)],
             }  # fmt: skip
         browser.close()
 
 
 def _state(points: int, updates: int, seed: int) -> dict[str, Any]:
-    """Two clouds that overlap, so that no run ends before its updates are used up."""
+    """Return two overlapping clouds, so that every run reaches its limit of updates."""
     rng = np.random.default_rng(7)
     labels = np.arange(points) % 2
     places = rng.normal(0.0, 0.3, (points, 2)) + np.where(labels, 0.35, -0.35)[:, None]
@@ -111,7 +111,7 @@ def _computed(points: int, updates: int, repeats: int) -> float:
 
 
 def _shown(page: Any, points: int, updates: int, repeats: int) -> float:
-    """Of a run that nobody asked for before, from another that is shown."""
+    """Measure a run that is not cached, starting from another one that is shown."""
     times = []
     for seed in range(repeats):
         page.evaluate(SHOWN, [_link(_state(points, updates // 10, seed)), str(updates // 10)])
@@ -123,7 +123,7 @@ def _shown(page: Any, points: int, updates: int, repeats: int) -> float:
 def _opened(browser: Any, address: str, repeats: int) -> float:
     times = []
     for _ in range(repeats):
-        context = browser.new_context(viewport=VIEWPORT)  # nothing is kept from the one before
+        context = browser.new_context(viewport=VIEWPORT)  # nothing is cached
         page = context.new_page()
         start = time.perf_counter()
         page.goto(address, wait_until="commit")

@@ -46,7 +46,7 @@ def test_the_package_of_its_name_is_what_is_called(shown: Any) -> None:
         ({"algorithm": "perceptrom"}, "perceptrom"),
         ({"margni": 1}, "margni"),
         ({"margin": -1}, "margin must be"),
-        ({"columns": (0, 2)}, "X has no column 2; it has 2"),
+        ({"columns": (0, 2)}, "X has no column 2; its columns: 0 to 1"),
         ({"columns": (0, 0)}, "two different"),
         ({"columns": 0}, "two different"),
         ({"degree": 9}, "degree must be"),
@@ -168,7 +168,7 @@ globalThis.said = { sandbox: frame.attributes.sandbox, srcdoc: frame.srcdoc, hea
     )
     assert found["sandbox"] == "allow-scripts allow-downloads"
     assert found["srcdoc"] == "the page"
-    silence = "Python did not answer: is the notebook's kernel running, and is it idle?"
+    silence = "Python did not answer. Is the notebook's kernel running and idle?"
     assert found["heard"] == [
         [{"studio": 1, "id": 1, "answer": {"updates": 5}}, "*"],
         [{"studio": 1, "id": 2, "error": "no", "headers": ["a"]}, "*"],

@@ -76,7 +76,7 @@ def test_the_text_of_a_weighted_run_carries_its_weights(shown: Any, keep: str, b
 
 def test_text_of_a_run_that_was_drawn_says_so(shown: Any) -> None:
     page = shown(rb.Perceptron(max_iter=3).fit(X, Y).show())
-    assert "# random_state was None" in page["recordings"][0]["run"]["code"]
+    assert "# random_state is None" in page["recordings"][0]["run"]["code"]
     model = rb.Perceptron(max_iter=3, order="cyclic").fit(X, Y)
     code = shown(model.show())["recordings"][0]["run"]["code"]
     assert "random_state" not in code
@@ -143,10 +143,10 @@ WAYS = {
     "soft": (rb.SoftMargin(C=3.0), "C = 3"),
     "soft, weighted classes": (rb.SoftMargin(class_weight=BY_CLASS), "C = 1"),
     "widest": (rb.MaxMargin(inseparable="soft"), "not separable: points may cross"),
-    "linear": (rb.LinearMSE(alpha=0.5), "ridge = 0.5"),
+    "linear": (rb.LinearMSE(alpha=0.5), "alpha = 0.5"),
     "nonlinear": (rb.NonlinearMSE(), "step"),
     "arow": (rb.AROW(random_state=3, max_iter=4), "pass 4"),
-    "arow, cyclic": (rb.AROW(order="cyclic", max_iter=2), "pass 2, row 40"),
+    "arow, cyclic": (rb.AROW(order="cyclic", max_iter=2), "pass 2, point 40"),
 }
 
 

@@ -102,7 +102,7 @@ def test_what_the_tour_proposes_to_try_is_inside_an_export(offline: Visit) -> No
         "Margins": lambda: offline.fill("#knob-0-margin", "5"),
         "What a loss counts": lambda: offline.choose("#algorithm-0", "soft-margin"),
         "Several classes": lambda: offline.choose("#preset", "three"),
-        "A plane elsewhere": lambda: offline.choose("#degree", "1"),
+        "Curves": lambda: offline.choose("#degree", "1"),
     }
     offline.click("#open-tour")
     while offline.page.locator("#tour").is_visible():

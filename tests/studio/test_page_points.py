@@ -200,7 +200,7 @@ def test_the_point_that_moved_the_plane_is_ringed_and_its_arrow_drawn(
     drawn = svg_of(tab)
     assert ">w</text>" in drawn
     assert drawn.count(">+x</text>") + drawn.count(f">{MINUS}x</text>") == 1
-    row = int(re.search(r"Point (\d+)", tab.now)[1])
+    row = int(re.search(r"Point (\d+)", tab.now)[1]) - 1
     sign = "+x" if PRESETS["separable"].labels[row] == 1 else f"{MINUS}x"
     assert f">{sign}</text>" in drawn
 
@@ -221,7 +221,7 @@ def test_where_no_point_has_room_that_is_said(visit: Callable[..., Visit]) -> No
     data = {"points": points, "labels": [n % 2 for n in range(5000)], "names": ["A", "B"], "box": list(BOX)}
     tab = visit({"data": data, "runs": [{"algorithm": "perceptron", "knobs": {"max_updates": 10}}]})
     tab.page.mouse.click(*tab.pixel(-1, -1, BOX))
-    assert "no more can be placed" in tab.rest().trouble
+    assert "maximum of 5,000 points" in tab.rest().trouble
     assert tab.page.locator("#undo").is_disabled()
     assert tab.click("#first").choose("#degree", "2").trouble == ""
 
@@ -237,7 +237,9 @@ def test_how_wrong_each_reading_is_stands_over_the_plane(visit: Callable[..., Vi
     assert "vote" not in tab.press("ArrowLeft").text(".plane figcaption span")
 
 
-@pytest.mark.parametrize(("algorithm", "words"), [("perceptron", "the nearest at "), ("soft-margin", "a street of ")])
+@pytest.mark.parametrize(
+    ("algorithm", "words"), [("perceptron", "the nearest one at a distance of "), ("soft-margin", "a margin of ")]
+)
 def test_the_width_of_the_margin_is_told(visit: Callable[..., Visit], algorithm: str, words: str) -> None:
     tab = visit({"runs": [{"algorithm": algorithm, "knobs": {}}]})
     X, y = np.array(PRESETS["separable"].points), np.array(PRESETS["separable"].labels)

@@ -20,11 +20,11 @@ from rosenblatt.studio.recording import run
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:the rows were not separated")]
 LOGGED = [algorithm["name"] for algorithm in menu() if algorithm["logged"]]
 SOLVED = [algorithm["name"] for algorithm in menu() if not algorithm["logged"]]
-# What the page's own module makes of a run: the weights of every moment, and whom they judge wrong.
+# What the page's own module makes of a run: the weights of every moment, and which points they misclassify.
 REPLAYED = """async ([run, points, labels]) => {
   const { Recording } = await import("/model/recording.js");
   const recording = new Recording(run, points, labels);
-  const wrong = t => recording.codes.filter((code, n) => recording.judge(recording.at(t), recording.rows, n) !== code).length;
+  const wrong = t => recording.countErrors(recording.at(t));
   return [Array.from(recording.weights), wrong(recording.length)];
 }"""
 
@@ -61,7 +61,7 @@ def test_the_page_tells_the_log_of_the_perceptron(visit: Callable[..., Visit]) -
     for t, row in enumerate(model.log_.rows[:12], 1):
         told = tab.press("ArrowRight").now
         assert told.startswith(f"Update {t} of {model.n_updates_}, pass ")
-        assert f"Point {row} ({'ABC'[y[row]]}) moved the plane." in told
+        assert f"Point {row + 1} ({'ABC'[y[row]]}) moved the line." in told
 
 
 def test_points_that_change_are_computed_anew_and_the_answer_is_what_is_played(

@@ -34,7 +34,7 @@ def test_a_link_restores_the_same_state(visit: Callable[..., Visit]) -> None:
     tab.choose("#degree", "2")
     tab.click("#show-pocket")
     tab.click("#show-regions")
-    tab.page.get_by_label("Weight to the right").select_option("3")
+    tab.page.get_by_label("Horizontal weight").select_option("3")
     tab.page.locator("#speed").fill("5")
     tab.page.locator("#scrub").fill("33")
     tab.page.mouse.move(0, 0)
@@ -43,7 +43,7 @@ def test_a_link_restores_the_same_state(visit: Callable[..., Visit]) -> None:
     again = visit().follow(tab.link)
     for view in (".canvas", ".plane:last-child .canvas", "#weights", "#errors", "#timeline"):
         assert again.picture(view) == tab.picture(view), view
-    for shown in ("#now", "#verdict", "#stop", "#chosen", "#speed-told"):
+    for shown in ("#now", "#verdict", "#stop", "#chosen", "#speed-value"):
         assert again.text(shown) == tab.text(shown)
     assert again.state == tab.state
 
@@ -52,7 +52,7 @@ def test_the_link_in_the_dialog_is_that_of_the_moment(visit: Callable[..., Visit
     tab = visit({"data": {"preset": "xor"}})
     tab.press("Home", "ArrowRight", "ArrowRight")
     tab.page.locator("#open-share").click()
-    field = tab.page.get_by_label("Link to this state")
+    field = tab.page.get_by_label("Link to this page")
     tab.soon(lambda: state_in(field.input_value()).get("t"), 2)
     assert field.input_value().startswith(tab.address)
     assert visit().follow(field.input_value()).now == tab.now
@@ -160,7 +160,7 @@ def test_the_clipboard_gets_link_and_code(visit: Callable[..., Visit]) -> None:
     tab.page.locator("#open-share").click()
     for button, start in (("Copy link", "http://127.0.0.1"), ("Copy code", "import numpy")):
         tab.page.get_by_role("button", name=button).click()
-        tab.page.locator("#share", has_text="is in the clipboard").wait_for()
+        tab.page.locator("#share", has_text="copied to the clipboard").wait_for()
         tab.soon(lambda start=start: tab.page.evaluate("navigator.clipboard.readText()").startswith(start))
 
 

@@ -117,7 +117,7 @@ def test_speed_is_updates_a_second(visit: Callable[..., Visit]) -> None:
     seconds = tab.page.evaluate(timed)
     assert tab.rest().t == pytest.approx(10 * seconds, abs=4)
     tab.page.locator("#speed").fill("5")
-    assert tab.rest().text("#speed-told") == "100 a second"
+    assert tab.rest().text("#speed-value") == "100 per second"
     tab.click("#first")
     seconds = tab.page.evaluate(timed)
     assert tab.rest().t == pytest.approx(100 * seconds, abs=30)

@@ -46,7 +46,7 @@ def test_pointing_at_a_line_in_weight_space_lights_its_point(visit: Callable[...
 
 def test_slices_go_through_any_two_weights(visit: Callable[..., Visit]) -> None:
     tab = visit({"data": {"preset": "xor"}, "degree": 2})
-    across, up = (tab.page.get_by_label(label) for label in ("Weight to the right", "Weight upwards"))
+    across, up = (tab.page.get_by_label(label) for label in ("Horizontal weight", "Vertical weight"))
     assert across.locator("option").count() == 6  # the bias and five features
     seen = {str(tab.picture("#weights"))}
     for x, y in (("0", "2"), ("3", "5"), ("4", "1")):
@@ -61,7 +61,7 @@ def test_slices_go_through_any_two_weights(visit: Callable[..., Visit]) -> None:
 
 def test_each_class_has_weights_of_its_own(visit: Callable[..., Visit]) -> None:
     tab = visit({"data": {"preset": "three"}})
-    whose = tab.page.get_by_label("Whose weights")
+    whose = tab.page.get_by_label("Class of the weights")
     seen = set()
     for head in ("0", "1", "2"):
         whose.select_option(head)
@@ -78,7 +78,7 @@ def test_a_double_click_starts_the_run_there(tab: Visit) -> None:
     assert len(request["knobs"]["start"]) == 3
     assert tab.t == 0
     assert tab.now.startswith("Before the first of") or run["updates"] == 0
-    field = tab.page.get_by_label("given start")
+    field = tab.page.get_by_label("w₀, w₁, …")
     assert [float(each) for each in field.input_value().split(",")] == request["knobs"]["start"]
     tab.choose("#knob-0-init", "zeros")
     assert "Update 19 of 19" in tab.press("End").now

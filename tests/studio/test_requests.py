@@ -73,7 +73,7 @@ WRONG: list[tuple[Any, str]] = [
     (FINE | {"algorithm": "nonlinear-mse-online", "knobs": {"schedule": "1/k"}}, "schedule='1/k' needs a step"),
     (
         FINE | {"algorithm": "soft-margin", "knobs": {"multiclass": "crammer_singer", "loss": "squared_hinge"}},
-        "SoftMargin: multiclass='crammer_singer' has the hinge only",
+        "SoftMargin: multiclass='crammer_singer' needs loss='hinge'",
     ),
 ]
 

@@ -79,7 +79,7 @@ def test_an_export_of_a_file_begins_with_its_rows(tmp_path: Path, small: None) -
         (["--set", "margin=wide", "--export", "page.html"], "margin must be a number"),
         (["--set", "start=[1,2", "--export", "page.html"], "start must be"),
         (["--set", "margin=-1"], "margin must be"),
-        (["--algorithm", "soft-margin", "--set", "margin=1"], "soft-margin has no knob called 'margin'"),
+        (["--algorithm", "soft-margin", "--set", "margin=1"], "soft-margin has no knob 'margin'"),
         (["example:nothing"], "there is no example 'nothing'"),
         (["--export", "/proc/page.html"], "/proc/page.html: cannot be written"),
         (["--host", "0.0.0.0"], "other machines"),
@@ -115,10 +115,10 @@ def test_without_starlette_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_knob_may_be_a_number_a_word_or_nothing() -> None:
-    from rosenblatt.cli.studio import _state
+    from rosenblatt.cli.studio import _first_state
 
     said = ("C=10", "order=permuted", "w_max=none", "fit_intercept=False", "start=[1, 2, 3]", "schedule=1/k")
-    assert _state("soft-margin", said) == {
+    assert _first_state("soft-margin", said) == {
         "runs": [
             {
                 "algorithm": "soft-margin",
@@ -128,7 +128,7 @@ def test_a_knob_may_be_a_number_a_word_or_nothing() -> None:
             }
         ]
     }  # fmt: skip
-    assert _state(None, ()) is None
+    assert _first_state(None, ()) is None
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from sklearn.decomposition import PCA
 
 from effort import in_time
 from rosenblatt.data.table import DataError
+from rosenblatt.studio.projection import principal_components
 from rosenblatt.studio.request import RequestError
-from rosenblatt.studio.table import principal, table_of_bytes, table_of_data
+from rosenblatt.studio.table import table_of_bytes, table_of_data
 
 CSV = b"length,width,colour,label\n1,2,red,a\n3,,blue,b\n5,6,red,a\n2,2,red,b\n"
 
@@ -151,14 +152,14 @@ def test_wide_files_list_fifty_columns() -> None:
 @pytest.mark.parametrize("shape", [(40, 5), (5, 40), (30, 1)])
 def test_components_are_the_principal_ones(shape: tuple[int, int]) -> None:
     X = np.random.default_rng(1).normal(size=shape) * np.arange(1, shape[1] + 1)
-    scores, shares = principal(X)
+    scores, shares = principal_components(X)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     k = min(2, *shape)
     expected = PCA(k).fit(Z)
     np.testing.assert_allclose(shares[:k], expected.explained_variance_ratio_, atol=1e-9)
     np.testing.assert_allclose(abs(scores[:, :k]), abs(expected.transform(Z)), atol=1e-6)
-    np.testing.assert_array_equal(principal(X)[0], scores)
-    assert not principal(np.ones((4, 3)))[0].any()
+    np.testing.assert_array_equal(principal_components(X)[0], scores)
+    assert not principal_components(np.ones((4, 3)))[0].any()
 
 
 def test_examples_and_paths_come_from_the_command_line(tmp_path: Path) -> None:
@@ -191,9 +192,9 @@ def npz() -> bytes:
         ("a.csv", csv_of({"u": [0.5, 1.5, 2.5, 3.5], "v": [0.1, 0.2, 0.3, 0.4]}), "cannot tell which column is the label"),
         ("a.csv", b"\x00\x01\x02", "NUL"),
         ("a.csv.gz", b"not gzip", "is not a gzip file"),
-        ("a.npz", npz(), "not read here"),
-        ("a.parquet", b"PAR1....PAR1", "not read here"),
-        ("a", b"PK\x03\x04", "not read here"),
+        ("a.npz", npz(), "the page does not read"),
+        ("a.parquet", b"PAR1....PAR1", "the page does not read"),
+        ("a", b"PK\x03\x04", "the page does not read"),
         ("../../etc/a.csv", b"1,2\n3", "a.csv, line 2"),
         ("", b"", "file: the file has no rows"),
         ("a.csv.gz", gzip.compress(b"1,2,a\n" * (12 << 20)), "more than 64 MB when unpacked"),
@@ -230,28 +231,28 @@ def test_a_file_of_very_many_columns_is_refused_at_once_and_for_that_reason(deli
     wide = (delimiter.join(["1"] * 200_000) + "\n").encode() * 2
     name, content = ("wide.csv.gz", gzip.compress(wide)) if packed else ("wide.csv", wide)
     start = time.monotonic()
-    with pytest.raises(RequestError, match="200,000 cells or more, and 5,000 columns are the most"):
+    with pytest.raises(RequestError, match="200,000 cells or more; the maximum is 5,000 columns"):
         table_of_bytes(name, content)
     assert in_time(time.monotonic() - start, 5)
 
 
 def test_decimal_commas_are_named_where_they_leave_nothing_to_draw() -> None:
-    for label, sentence in (("Art", "cannot tell which column"), ("label", "no column of numbers to draw")):
+    for label, sentence in (("Art", "cannot tell which column"), ("label", "no column of numbers")):
         german = f"Länge;Breite;{label}\n1,5;2,25;a\n-3,0;4,5;b\n2,5;1,0;a\n".encode()
         with pytest.raises(RequestError, match=f"{sentence}.*1,5 looks like a number with a decimal comma"):
             table_of_bytes("blumen.csv", german)
     some = table_of_bytes("blumen.csv", b"n;x;label\n1;1,5;a\n2;2,5;b\n3;1,0;a\n")
     assert [column["name"] for column in some["columns"]] == ["n"]
-    assert "1 of 2 columns are no numbers, and left out: 1,5 looks like a number with a decimal comma" in some["note"]
-    with pytest.raises(RequestError, match=r"no column of numbers to draw$"):
+    assert "1 of 2 columns are not numeric and left out: 1,5 looks like a number with a decimal comma" in some["note"]
+    with pytest.raises(RequestError, match=r"no column of numbers$"):
         table_of_bytes("words.csv", b"x;y;label\nred;a;a\nblue;b;b\nred;a;b\n")
 
 
 def test_of_very_many_columns_it_is_told_how_many_the_components_are_made_of() -> None:
     rows = "".join(f"{1 if n % 2 else -1} {' '.join(f'{c}:{c % 7 + n}' for c in range(n + 1, 2601, 4))}\n" for n in range(4))
     told = table_of_bytes("wide.svm", rows.encode(), None)
-    assert "50 of 2,600 columns are listed; the components are made of 2,000" in told["note"]
+    assert "50 of 2,600 columns are listed; the components are made from 2,000" in told["note"]
     few = "".join(f"{n % 2} {' '.join(f'{c}:{c + n}' for c in range(1, 61))}\n" for n in range(4))
     assert (
-        "50 of 60 columns are listed; the components are made of all" in table_of_bytes("few.svm", few.encode(), None)["note"]
+        "50 of 60 columns are listed; the components are made from all" in table_of_bytes("few.svm", few.encode(), None)["note"]
     )

@@ -1,7 +1,7 @@
-// The page in a notebook: a frame that may run scripts and nothing else, and a messenger between it and Python.
+// The page in a notebook: a sandboxed frame, and messages between it and Python.
 
-const PATIENCE = 30_000; // ms
-const SILENCE = "Python did not answer: is the notebook's kernel running, and is it idle?";
+const TIMEOUT_MS = 30_000;
+const NO_ANSWER = "Python did not answer. Is the notebook's kernel running and idle?";
 
 /** @param {{model: any, el: HTMLElement}} given */
 function render({ model, el }) {
@@ -10,44 +10,44 @@ function render({ model, el }) {
   frame.title = "Rosenblatt: the studio";
   Object.assign(frame.style, { width: "100%", height: "min(860px, 92vh)", minHeight: "420px", border: "0", display: "block" });
 
-  // The same widget may be shown more than once: what Python answers is for the view that asked.
+  // The same widget may be shown more than once; answers are for the view that sent the request.
   const view = Math.random().toString(36).slice(2);
   /** @type {Map<unknown, ReturnType<typeof setTimeout>>} */
   const waiting = new Map();
 
-  /** @param {unknown} id @param {Record<string, unknown>} said */
-  function tell(id, said) {
+  /** @param {unknown} id @param {Record<string, unknown>} content */
+  function reply(id, content) {
     clearTimeout(waiting.get(id));
-    if (waiting.delete(id)) frame.contentWindow?.postMessage({ studio: 1, id, ...said }, "*");
+    if (waiting.delete(id)) frame.contentWindow?.postMessage({ studio: 1, id, ...content }, "*");
   }
 
   /** @param {MessageEvent} event */
-  function asked(event) {
+  function onRequest(event) {
     if (event.source !== frame.contentWindow || event.data?.studio !== 1) return;
     const { id, path, body } = event.data;
-    waiting.set(id, setTimeout(() => tell(id, { error: SILENCE }), PATIENCE));
+    waiting.set(id, setTimeout(() => reply(id, { error: NO_ANSWER }), TIMEOUT_MS));
     try {
       if (body instanceof ArrayBuffer) model.send({ view, id, path }, undefined, [body]);
       else model.send({ view, id, path, body });
     } catch {
-      tell(id, { error: SILENCE });
+      reply(id, { error: NO_ANSWER });
     }
   }
 
   /** @param {any} message */
-  function answered(message) {
+  function onAnswer(message) {
     if (message?.view !== view) return;
     const { id, answer, error, headers } = message;
-    tell(id, error === undefined ? { answer } : { error, headers });
+    reply(id, error === undefined ? { answer } : { error, headers });
   }
 
-  window.addEventListener("message", asked);
-  model.on("msg:custom", answered);
+  window.addEventListener("message", onRequest);
+  model.on("msg:custom", onAnswer);
   frame.srcdoc = model.get("page");
   el.append(frame);
   return () => {
-    window.removeEventListener("message", asked);
-    model.off("msg:custom", answered);
+    window.removeEventListener("message", onRequest);
+    model.off("msg:custom", onAnswer);
     for (const timer of waiting.values()) clearTimeout(timer);
     frame.remove();
   };

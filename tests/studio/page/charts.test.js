@@ -113,8 +113,8 @@ test("the proof's curves keep to their bounds and say so", () => {
     assert.ok(norms.still.lines[0].values[t] <= norms.still.bound.values[t] + 1e-9);
     assert.ok(ways.still.lines[0].values[t] >= ways.still.bound.values[t] - 1e-9);
   }
-  assert.match(described(norms), /t R² allows at most/);
-  assert.match(described(ways), /t γ allows at least/);
+  assert.match(described(norms), /bound: at most t R² = /);
+  assert.match(described(ways), /bound: at least t γ = /);
   assert.equal(alignmentChart(run, null, 0), null);
   assert.equal(normsChart(run, null, 0), null);
 });

@@ -26,10 +26,10 @@ function decoded(bytes) {
     const data = [];
     for (; bytes[at]; at += bytes[at] + 1) data.push(...bytes.subarray(at + 1, at + 1 + bytes[at]));
     at++;
-    unpacked(data, bits, w * h).forEach((colour, n) => {
-      if (colour === clear && seen.length) return;
+    unpacked(data, bits, w * h).forEach((color, n) => {
+      if (color === clear && seen.length) return;
       const to = 3 * ((top + Math.floor(n / w)) * width + left + (n % w));
-      screen.set(table.subarray(3 * colour, 3 * colour + 3), to);
+      screen.set(table.subarray(3 * color, 3 * color + 3), to);
     });
     seen.push(screen.slice());
   }
@@ -66,7 +66,7 @@ function unpacked(data, bits, count) {
   return out;
 }
 
-test("every picture comes back, within what 255 colours allow, and what did not change is not sent again", () => {
+test("every picture comes back, within what 255 colors allow, and what did not change is not sent again", () => {
   const [width, height] = [150, 97];
   const gif = new Gif(width, height);
   const pictures = Array.from({ length: 6 }, (_, frame) => {

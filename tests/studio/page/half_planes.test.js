@@ -1,10 +1,10 @@
 /** A point of a slice lies in the polygon if and only if every row is right there. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boxOfPath, halfPlanes, pathIn, solution, soundSlice } from "../../../src/rosenblatt/studio/page/model/half_planes.js";
+import { boxOfPath, halfPlanes, pathIn, solution, validSlice } from "../../../src/rosenblatt/studio/page/model/half_planes.js";
 import { blobs, drawn, recorded, solved } from "./runs.js";
 
-const APART = /** @type {[number, number][]} */ ([[-0.7, -0.4], [0.7, 0.5], [-0.5, 0.9]]);
+const BRUSH_SPACING_PX = /** @type {[number, number][]} */ ([[-0.7, -0.4], [0.7, 0.5], [-0.5, 0.9]]);
 
 /** Where the weights are these: each row by its own score. */
 function allRight(recording, w, head, margin) {
@@ -48,7 +48,7 @@ for (const [scheme, centres] of [["binary", 2], ["joint", 3], ["rest", 3], ["pai
     let [inside, outside] = [0, 0];
     for (let seed = 0; seed < 60; seed++) {
       const random = drawn(seed + 1000);
-      const { points, labels } = blobs(9 + (seed % 20), APART.slice(0, centres), 0.3 + 0.4 * random(), seed);
+      const { points, labels } = blobs(9 + (seed % 20), BRUSH_SPACING_PX.slice(0, centres), 0.3 + 0.4 * random(), seed);
       const degree = 1 + (seed % 2);
       const recording = recorded(points, labels, { scheme: scheme === "pairs" ? "rest" : scheme, degree, most: 80 });
       if (scheme === "pairs") Object.assign(recording.run, { scheme, pairs: [[0, 1], [0, 2], [1, 2]] });
@@ -72,7 +72,7 @@ for (const [scheme, centres] of [["binary", 2], ["joint", 3], ["rest", 3], ["pai
         assert.equal(holds(polygon, u, v), right, `seed ${seed}, point ${u} ${v}`);
         if (scheme === "joint" && right && stuck === 0 && margin === 0) {
           for (let row = 0; row < recording.count; row++) {
-            assert.equal(recording.judge(w, recording.rows, row), recording.codes[row]);
+            assert.equal(recording.classify(w, recording.rows, row), recording.codes[row]);
           }
         }
         right ? inside++ : outside++;
@@ -84,7 +84,7 @@ for (const [scheme, centres] of [["binary", 2], ["joint", 3], ["rest", 3], ["pai
 }
 
 test("rows that are wrong between two other classes are counted", () => {
-  const { points, labels } = blobs(60, APART, 1.6, 4);
+  const { points, labels } = blobs(60, BRUSH_SPACING_PX, 1.6, 4);
   const recording = recorded(points, labels, { scheme: "joint", most: 40 });
   const { stuck } = halfPlanes(recording, recording.length, { x: 1, y: 2, head: 0 });
   const w = recording.at(recording.length);
@@ -120,7 +120,7 @@ test("XOR has no solution in any slice", () => {
 });
 
 test("the path is what the weights were, and the box holds it", () => {
-  const { points, labels } = blobs(40, APART.slice(0, 2), 1, 2);
+  const { points, labels } = blobs(40, BRUSH_SPACING_PX.slice(0, 2), 1, 2);
   const recording = recorded(points, labels, { most: 100 });
   const path = pathIn(recording, { x: 2, y: 0, head: 0 });
   assert.equal(path.length, 2 * recording.length + 2);
@@ -142,11 +142,11 @@ test("a path of one place, far off or at 0, has a box with some width", () => {
 
 test("a slice that is not there becomes one that is", () => {
   const recording = solved([[0, 0], [1, 1]], [0, 1], [[0, 1, 1]], ["only"]);
-  assert.deepEqual(soundSlice(recording, { x: 1, y: 2, head: 0 }), { x: 1, y: 2, head: 0 });
+  assert.deepEqual(validSlice(recording, { x: 1, y: 2, head: 0 }), { x: 1, y: 2, head: 0 });
   for (const asked of [{ x: 9, y: 9, head: 5 }, { x: 2, y: 2, head: 0 }, { x: 0, y: 0, head: 1 }]) {
-    const { x, y, head } = soundSlice(recording, asked);
+    const { x, y, head } = validSlice(recording, asked);
     assert.ok(x !== y && x >= 0 && x < 3 && y >= 0 && y < 3 && head === 0);
   }
   recording.features.x0 = 0; // and no w0 where there is no intercept
-  assert.deepEqual(soundSlice(recording, { x: 0, y: 2, head: 0 }), { x: 1, y: 2, head: 0 });
+  assert.deepEqual(validSlice(recording, { x: 0, y: 2, head: 0 }), { x: 1, y: 2, head: 0 });
 });

@@ -21,24 +21,24 @@ test("every point is in just one cell, which is of its class", () => {
   for (let round = 0; round < 20; round++) {
     const lines = PAIRS.map(() => /** @type {[number, number, number]} */ ([random() - 0.5, random() - 0.5, random() - 0.5]));
     if (round % 4 === 0) lines[round % 6] = [0, 0, 0.2]; // a pair of which one always wins
-    const judge = (x, y) => {
+    const classify = (x, y) => {
       const votes = [0, 0, 0, 0];
       lines.forEach(([a, b, c], h) => votes[PAIRS[h][a * x + b * y + c > 0 ? 1 : 0]]++);
       return votes.indexOf(Math.max(...votes));
     };
-    const cells = pairCells(box, lines, judge);
-    const segments = pairBoundary(box, cells, judge);
+    const cells = pairCells(box, lines, classify);
+    const segments = pairBoundary(box, cells, classify);
     for (let n = 0; n < 200; n++) {
       const [x, y] = [-2 + 5 * random(), -1 + 5 * random()];
       const mine = cells.filter(({ part }) => inside(part, x, y));
       assert.equal(mine.length, 1);
-      assert.equal(mine[0].label, judge(x, y));
+      assert.equal(mine[0].label, classify(x, y));
     }
     for (let n = 0; n < segments.length; n += 4) {
       const [x, y, u, v] = segments.slice(n, n + 4);
       const [dx, dy] = [(1e-5 * (v - y)) / Math.hypot(u - x, v - y), (-1e-5 * (u - x)) / Math.hypot(u - x, v - y)];
       const [mx, my] = [(x + u) / 2, (y + v) / 2];
-      if (Math.hypot(u - x, v - y) > 1e-3) assert.notEqual(judge(mx + dx, my + dy), judge(mx - dx, my - dy));
+      if (Math.hypot(u - x, v - y) > 1e-3) assert.notEqual(classify(mx + dx, my + dy), classify(mx - dx, my - dy));
     }
   }
 });

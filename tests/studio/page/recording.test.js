@@ -7,14 +7,14 @@ const three = blobs(30, [[0, 1], [1, -0.5], [-1, -0.5]], 0.9, 4);
 
 test("among equal scores the smaller class is chosen, and on the plane the first", () => {
   const joint = recorded(three.points, three.labels, { scheme: "joint", most: 3 });
-  assert.equal(joint.judge(new Float64Array(9), joint.rows, 5), 0);
+  assert.equal(joint.classify(new Float64Array(9), joint.rows, 5), 0);
   const two = recorded([[0, 0], [1, 1]], [0, 1], { most: 0 });
-  assert.equal(two.judge(new Float64Array(3), two.rows, 1), 0);
+  assert.equal(two.classify(new Float64Array(3), two.rows, 1), 0);
   const pairs = solved(three.points, three.labels, [[0, 0, 0, 0, 0, 0, 0, 0, 0]], ["solution"]);
   Object.assign(pairs, { heads: 3 });
   Object.assign(pairs.run, { scheme: "pairs", classes: [0, 1, 2], pairs: [[0, 1], [0, 2], [1, 2]] });
   // 1 beats 0, 0 beats 2, 2 beats 1: a vote each.
-  assert.equal(pairs.judge(Float64Array.from([1, 0, 0, -1, 0, 0, 1, 0, 0]), pairs.rows, 0), 0);
+  assert.equal(pairs.classify(Float64Array.from([1, 0, 0, -1, 0, 0, 1, 0, 0]), pairs.rows, 0), 0);
 });
 
 test("of many rows that made an update the first are told, and none before the first", () => {
@@ -45,7 +45,7 @@ test("where each class learns alone, the pocket has of each its own", () => {
 test("a plane's margin is its distance from the nearest point, weight 0 not counted", () => {
   const run = solved([[0, 0], [2, 0], [5, 1]], [0, 1, 1], [[-3, 3, 0]], ["solution"]);
   assert.equal(run.marginAt(0), 1);
-  assert.equal(run.wrongUnder(run.at(0)), 0);
-  assert.equal(run.wrongUnder(Float64Array.from([3, -3, 0])), 3);
+  assert.equal(run.countErrors(run.at(0)), 0);
+  assert.equal(run.countErrors(Float64Array.from([3, -3, 0])), 3);
   assert.equal(solved([[0, 0], [2, 0]], [0, 1], [[1, 0, 0]], ["flat"]).marginAt(0), null);
 });

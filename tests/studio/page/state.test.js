@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  History, boxAround, checkedData, fromLink, initial, keyOf, merged, requestOf, rounded, toLink, withMoved, withPoints, without, soundStarts } from "../../../src/rosenblatt/studio/page/model/state.js";
+  History, boxAround, checkedData, fromLink, initial, keyOf, merged, requestOf, rounded, toLink, withMoved, withPoints, without, withValidStarts } from "../../../src/rosenblatt/studio/page/model/state.js";
 
 const data = { points: /** @type {[number, number][]} */ ([[0.125, -1], [2, 3.5]]), labels: [0, 1], names: ["A", "ü<b>"], box: [-1, 3, -2, 4] };
 
@@ -104,12 +104,12 @@ test("requests have every knob, and equal ones one key", () => {
 
 test("a given start is dropped where there are other weights than before, and only there", () => {
   const given = [{ algorithm: "perceptron", knobs: { margin: 2, init: "given", start: [1, 2, 3] } }, { algorithm: "pa", knobs: {} }];
-  assert.equal(soundStarts(given, 1, 2), given);
+  assert.equal(withValidStarts(given, 1, 2), given);
   const plain = [{ algorithm: "perceptron", knobs: { margin: 2 } }, given[1]];
-  assert.deepEqual(soundStarts(given, 2, 2), plain);
-  assert.deepEqual(soundStarts(given, 1, 3), plain);
+  assert.deepEqual(withValidStarts(given, 2, 2), plain);
+  assert.deepEqual(withValidStarts(given, 1, 3), plain);
   const three = [{ algorithm: "perceptron", knobs: { init: "given", start: [1, 2, 3, 4, 5, 6, 7, 8, 9] } }];
-  assert.equal(soundStarts(three, 1, 3), three);
+  assert.equal(withValidStarts(three, 1, 3), three);
 });
 
 test("points have room up to a limit, and names of axes go along", () => {

@@ -111,7 +111,7 @@ def test_every_path_checks_the_host(there: Studio, path: str) -> None:
     for method in ("GET", "POST"):
         status, said, _ = there.call(method, path, host="evil.example")
         assert status == 403
-        assert f"localhost:{there.port} only" in said["error"]
+        assert f"only answers as localhost:{there.port}" in said["error"]
 
 
 def test_only_its_own_page_may_ask(there: Studio) -> None:
@@ -200,8 +200,8 @@ def test_a_bad_request_hears_why(there: Studio, path: str, body: bytes, sentence
         ("POST", "/api/run", b" " * 20_001, {"content_type": "application/json"}, 413, "larger than 20,000 bytes"),
         ("POST", "/api/proof", iter([b" " * 15_000] * 2), {"content_type": "application/json"}, 413, "larger than 20,000"),
         ("POST", "/api/table?name=a.csv", b"1" * 30_001, {}, 413, "larger than 30,000 bytes"),
-        ("POST", "/api/table", b"1,2\n", {}, 400, "name must be"),
-        ("POST", "/api/table?name=", b"1,2\n", {}, 400, "name must be"),
+        ("POST", "/api/table", b"1,2\n", {}, 400, "name of the file is missing"),
+        ("POST", "/api/table?name=", b"1,2\n", {}, 400, "name of the file is missing"),
         ("GET", "/nothing", None, {}, 404, "Not Found"),
         ("POST", "/nothing", b"x", {}, 404, "Not Found"),
         ("GET", "/api/run/", None, {}, 404, "Not Found"),

@@ -83,7 +83,7 @@ def test_who_left_while_waiting_is_not_computed_for(slow: Any) -> None:
         head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{there.port}\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", there.port), 10) as leaving:
             leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            soon(lambda: there.server.app.desk.there == 2)
+            soon(lambda: there.server.app.pool.n_pending == 2)
             leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         time.sleep(0.2)
         go.set()
@@ -106,7 +106,7 @@ def test_a_fault_of_ours_is_said_so_and_told_to_who_runs_it(monkeypatch: pytest.
     monkeypatch.setitem(answers.HANDLERS, "/api/run", lambda request: {"x": request["none"]})
     monkeypatch.setitem(answers.HANDLERS, "/api/proof", lambda request: {"x": float("nan")})
     with studio() as there:
-        assert there.post("/api/run", {})[:2] == (500, {"error": "a fault of ours: KeyError: 'none'"})
+        assert there.post("/api/run", {})[:2] == (500, {"error": "internal error: KeyError: 'none'"})
         assert there.post("/api/proof", {}).status == 500
         assert len(there.faults) == 2
         assert there.faults[0].startswith("Traceback")

@@ -1,5 +1,5 @@
 /**
- * The page at work: one state, the runs that belong to it, one clock, and whoever wants to be told.
+ * The application: one state, its runs, one clock, and listeners for their changes.
  *
  * @typedef {import("./model/state.js").State} State
  * @typedef {import("./model/state.js").Points} Points
@@ -14,7 +14,7 @@
  */
 import { Player } from "./model/player.js";
 import { Recording } from "./model/recording.js";
-import { History, fromLink, initial, merged, requestOf, soundStarts, toLink } from "./model/state.js";
+import { History, fromLink, initial, merged, requestOf, withValidStarts, toLink } from "./model/state.js";
 import { Source } from "./source.js";
 import { palette } from "./view/paper.js";
 
@@ -29,21 +29,21 @@ export class App {
     this.history = new History(subjectOf(this.state));
     /** @type {(Played | null)[]} */
     this.played = [null];
-    /** @type {number | null} the row that is pointed at */
+    /** @type {number | null} the row under the pointer */
     this.hover = null;
-    /** @type {import("./model/state.js").Point | null} the keyboard's place in the plane */
+    /** @type {import("./model/state.js").Point | null} the cross of the keyboard in the plane */
     this.cursor = null;
     this.palette = palette();
     this.pending = false; // whether a view has more to draw
-    this.trouble = ""; // why there is no run
-    this.remark = ""; // what a person should know, until something changes
-    /** @type {State | null} the last one that ran, to go back to from one that cannot */
+    this.error = ""; // why there is no run
+    this.notice = ""; // shown until something changes
+    /** @type {State | null} the last state that could be run */
     this.ran = null;
     this.busy = false;
     this.since = 0;
-    this.asked = 0; // changes of what is to be computed, so far
+    this.revision = 0; // counts changes that need new runs
     this.running = false;
-    this.underWay = 0; // runs, proofs, files and links that are being waited for
+    this.openTasks = 0; // runs, proofs, files and links in progress
     this.dragging = false;
     this.lastFrame = 0;
     this.looping = false;
@@ -58,11 +58,11 @@ export class App {
   }
 
   /** @param {Event} event */
-  tell(event) {
+  emit(event) {
     for (const listener of this.listeners.get(event) ?? []) listener();
   }
 
-  // --- what there is ---------------------------------------------------------------------------------------------------------
+  // --- reading the state ---------------------------------------------------------------------------------------------------------
 
   /** @returns {Points} */
   get data() {
@@ -72,13 +72,13 @@ export class App {
     return preset;
   }
 
-  /** The points as one's own, to be changed. @returns {Points} */
+  /** The points as data of the user, to be changed. @returns {Points} */
   get own() {
     const { points, labels, names, box, axes } = this.data;
     return { points, labels, names, box, ...(axes ? { axes } : {}) };
   }
 
-  /** What a class is called. @param {number} code */
+  /** The name of a class. @param {number} code */
   nameOf(code) {
     return this.data.names[code] ?? "ABCDEF"[code] ?? "";
   }
@@ -95,7 +95,7 @@ export class App {
     return name in chosen.knobs ? chosen.knobs[name] : knob?.default;
   }
 
-  /** What a row's score must be over: the width of the street on one side. @param {number} index */
+  /** The margin that y · score must exceed. @param {number} index */
   margin(index) {
     const margin = this.knob(index, "margin");
     if (typeof margin === "number") return margin;
@@ -103,7 +103,7 @@ export class App {
     return ["MaxMargin", "SoftMargin", "PassiveAggressive"].includes(estimator) ? 1 : 0;
   }
 
-  /** Where a run is at the clock's time: solved ones have few frames, which are spread over the time of the other. */
+  /** The update of a run at the clock's time; the few frames of a solver are spread over the whole time. */
   /** @param {number} index */
   time(index) {
     const recording = this.played[index]?.recording;
@@ -112,7 +112,7 @@ export class App {
     return Math.min(Math.round(t / recording.pace(length)), recording.length);
   }
 
-  /** Whose weights, proof and curves are shown. */
+  /** The run whose weights, proof and curves are shown. */
   get focus() {
     return Math.min(this.state.focus, this.state.runs.length - 1);
   }
@@ -121,7 +121,7 @@ export class App {
     return this.played[this.focus] ?? null;
   }
 
-  /** What is proved about the points that are there now. @param {number} index */
+  /** The proof of a run, if it is about the current points. @param {number} index */
   proof(index) {
     const played = this.played[index];
     const { points, labels } = this.data;
@@ -129,69 +129,69 @@ export class App {
   }
 
   /** @param {string} remark */
-  say(remark) {
-    this.remark = remark;
-    this.tell("runs");
+  notify(remark) {
+    this.notice = remark;
+    this.emit("runs");
   }
 
-  /** Whether all that was asked for is there and drawn; what plays goes on by itself. */
+  /** Whether everything is computed and drawn; playback may continue. */
   get atRest() {
-    return this.underWay === 0 && (this.player.playing || !this.looping);
+    return this.openTasks === 0 && (this.player.playing || !this.looping);
   }
 
-  /** Wait for something. @template T @param {Promise<T>} what @returns {Promise<T>} */
+  /** Count a task as open until it ends. @template T @param {Promise<T>} what @returns {Promise<T>} */
   async during(what) {
-    this.underWay++;
+    this.openTasks++;
     try {
       return await what;
     } finally {
-      this.underWay--;
+      this.openTasks--;
     }
   }
 
-  // --- changing it -----------------------------------------------------------------------------------------------------------
+  // --- changing the state -----------------------------------------------------------------------------------------------------------
 
-  /** Change the state and whatever depends on it. @param {Partial<State>} some */
+  /** Change the state and everything that depends on it. @param {Partial<State>} some */
   change(some) {
     const before = this.state;
     const boxBefore = this.data.box;
-    this.remark = "";
+    this.notice = "";
     this.state = { ...before, ...some };
     if (!some.runs && (some.data || some.degree)) {
-      this.state.runs = soundStarts(before.runs, this.state.degree, new Set(this.data.labels).size);
+      this.state.runs = withValidStarts(before.runs, this.state.degree, new Set(this.data.labels).size);
     }
-    if (this.data.box !== boxBefore) this.forget(); // other points altogether, not the same with some moved
+    if (this.data.box !== boxBefore) this.forget(); // other data, not the same points moved
     this.player.speed = this.state.speed;
     const same = ["data", "degree", "scaled", "seed", "runs"].every(
       (name) => this.state[/** @type {keyof State} */ (name)] === before[/** @type {keyof State} */ (name)],
     );
-    this.tell("state");
-    if (this.state.focus !== before.focus) this.tell("runs");
+    this.emit("state");
+    if (this.state.focus !== before.focus) this.emit("runs");
     if (same) this.redraw();
     else this.rerun();
     this.link();
   }
 
-  /** New points, which can be undone. @param {Data} data @param {Partial<State>} [more] */
+  /** Change the points; can be undone. @param {Data} data @param {Partial<State>} [more] */
   edit(data, more = {}) {
     this.dragging = false;
     this.learn({ ...more, data });
   }
 
-  /** A change of what is learnt from, which can be undone. @param {Partial<State>} some */
+  /** Change points, degree or scaling; can be undone. @param {Partial<State>} some */
   learn(some) {
     this.history.push(subjectOf({ ...this.state, ...some }));
     this.change(some);
   }
 
-  /** Points on their way, such as one that is dragged: not undone one by one, and nothing is proved about them. */
+  /** Points while one is dragged: without undo and without a proof. */
   /** @param {Data} data */
   drag(data) {
     this.dragging = true;
     this.change({ data });
   }
 
-  /** Points that were on their way go back. */
+  /** Cancel a drag. */
   letGo() {
     this.dragging = false;
     this.change(this.history.now);
@@ -205,14 +205,14 @@ export class App {
     this.change(this.history.redo());
   }
 
-  /** Nothing is shown of runs on other points. */
+  /** Drop runs on other points. */
   forget() {
     this.played = this.state.runs.map(() => null);
     this.hover = this.cursor = null;
-    this.tell("runs");
+    this.emit("runs");
   }
 
-  /** A whole new state, from a link or the tour. @param {State} state */
+  /** Set a new state, from a link or the tour. @param {State} state */
   restore(state) {
     const { data } = state;
     if ("preset" in data && !this.page.presets.some(({ name }) => name === data.preset)) state = { ...state, data: initial().data };
@@ -229,11 +229,11 @@ export class App {
     const state = await this.during(fromLink(location.hash));
     if (state && first) this.history = new History(subjectOf(state));
     if (state) this.restore(state);
-    else if (/\bs=/.test(location.hash)) this.say("This link cannot be read: it may have been cut on its way.");
+    else if (/\bs=/.test(location.hash)) this.notify("This link cannot be read; it may be incomplete.");
     return state !== undefined;
   }
 
-  /** Put the state into the address, soon, and not too often. */
+  /** Write the state into the address after a short delay. */
   link() {
     clearTimeout(this.linked);
     this.linked = setTimeout(() => this.writeLink(), 300);
@@ -245,15 +245,15 @@ export class App {
     try {
       history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
     } catch {
-      // a page without an address of its own, as in a notebook
+      // a page in a notebook has no address
     }
   }
 
-  // --- running it ------------------------------------------------------------------------------------------------------------
+  // --- running ------------------------------------------------------------------------------------------------------------
 
-  /** Compute the runs of the state as it is; while some are being computed, only the last change is waited for. */
+  /** Compute the runs of the state; while some are being computed, only the last change is kept. */
   rerun() {
-    this.asked++;
+    this.revision++;
     if (!this.running) this.during(this.runAll());
   }
 
@@ -263,9 +263,9 @@ export class App {
     let turn;
     try {
       do {
-        turn = this.asked;
+        turn = this.revision;
         await this.runOnce(turn);
-      } while (turn !== this.asked);
+      } while (turn !== this.revision);
     } finally {
       clearTimeout(slow);
       this.running = false;
@@ -280,43 +280,43 @@ export class App {
     const requests = state.runs.map((chosen) => requestOf(state, chosen, data, this.algorithm(chosen.algorithm)));
     const enough = new Set(data.labels).size > 1;
     const answers = enough ? await Promise.allSettled(requests.map((request) => this.source.run(request))) : [];
-    if (turn !== this.asked && !answers.some(({ status }) => status === "fulfilled")) return;
+    if (turn !== this.revision && !answers.some(({ status }) => status === "fulfilled")) return;
     const refused = answers.find((answer) => answer.status === "rejected");
-    this.trouble = enough ? (refused?.reason?.message ?? "") : "Place points of two classes at least.";
+    this.error = enough ? (refused?.reason?.message ?? "") : "Place points of at least two classes.";
     if (enough && !refused) this.ran = state;
     const before = this.played;
     this.played = requests.map((request, n) => {
       const answer = answers[n];
       if (answer?.status !== "fulfilled") return null;
       const recording = new Recording(answer.value, request.points, request.labels);
-      return { request, recording, proof: stillTrue(before[n] ?? null, request) };
+      return { request, recording, proof: keptProof(before[n] ?? null, request) };
     });
     this.load();
-    this.tell("runs");
+    this.emit("runs");
     this.redraw();
   }
 
   /** Set the clock for new runs. */
   load() {
-    const lengths = this.played.map((each) => each?.recording.length ?? 0); // none, where there is no run
+    const lengths = this.played.map((each) => each?.recording.length ?? 0); // 0 if there is no run
     const longest = lengths.indexOf(Math.max(...lengths));
     this.player.load(lengths[longest], this.played[longest]?.recording.run.log?.passes ?? []);
     if (!this.player.playing) this.player.seek(this.state.t === "end" ? this.player.length : this.state.t);
   }
 
-  /** Proofs take longer than runs, and come after them. @param {number} turn */
+  /** Request the proofs after the runs, since they take longer. @param {number} turn */
   async prove(turn) {
     for (const each of this.played.slice()) {
       if (!each) continue;
-      if (turn !== this.asked) return;
+      if (turn !== this.revision) return;
       try {
         const proof = await this.source.proof(each.request);
-        if (turn !== this.asked) return;
+        if (turn !== this.revision) return;
         each.proof = proof;
       } catch {
-        continue; // the run is there; what is proved about it is not
+        continue; // the run is shown without a proof
       }
-      this.tell("runs");
+      this.emit("runs");
       this.redraw();
     }
   }
@@ -326,17 +326,17 @@ export class App {
     if (this.busy === busy) return;
     this.busy = busy;
     this.since = performance.now();
-    this.tell("busy");
+    this.emit("busy");
   }
 
-  /** What is said meanwhile: the first run of an algorithm after an installation takes seconds. */
+  /** The text while waiting; the first run of an algorithm after an installation takes seconds. */
   get waiting() {
-    return performance.now() - this.since > 2500 ? "compiling, once …" : "computing …";
+    return performance.now() - this.since > 2500 ? "compiling (once) …" : "computing …";
   }
 
   // --- time ------------------------------------------------------------------------------------------------------------------
 
-  /** Something moved the clock by hand. @param {(player: Player) => void} how */
+  /** Move the clock on behalf of the user. @param {(player: Player) => void} how */
   move(how) {
     how(this.player);
     this.noteTime();
@@ -349,7 +349,7 @@ export class App {
     this.link();
   }
 
-  /** Draw in the next frame, and on as long as it plays. */
+  /** Draw in the next frame, and keep drawing during playback. */
   redraw() {
     if (this.looping) return;
     this.looping = true;
@@ -363,7 +363,7 @@ export class App {
     this.player.tick((now - this.lastFrame) / 1000);
     this.lastFrame = now;
     this.looping = false;
-    this.tell("frame");
+    this.emit("frame");
     if (this.player.playing || this.pending || this.busy) {
       this.looping = true;
       requestAnimationFrame((next) => this.frame(next));
@@ -377,12 +377,11 @@ function subjectOf({ data, degree, scaled }) {
 }
 
 /**
- * What was proved about points is so whatever runs on them: it stands until the new proof is there. What was proved about a
- * run does not.
+ * A proof about the points holds for every run on them, so it is kept until the new proof arrives; the proof about a run is not.
  * @param {Played | null} before @param {Request} now
  * @returns {Proof | null}
  */
-function stillTrue(before, now) {
+function keptProof(before, now) {
   if (!before?.proof) return null;
   const was = before.request;
   const same = was.points === now.points && was.labels === now.labels && was.degree === now.degree && was.scaled === now.scaled;

@@ -13,7 +13,7 @@ import { transport } from "./ui/transport.js";
 /** @type {import("./source.js").PageData} */
 const page = JSON.parse(get("studio", HTMLScriptElement).textContent ?? "{}");
 const app = new App(page);
-Object.assign(globalThis, { rosenblatt: app }); // for the console, and for whoever waits until the page is at rest
+Object.assign(globalThis, { rosenblatt: app }); // for the console and for tests
 
 help(app);
 knobs(app);
@@ -28,13 +28,13 @@ const banner = place("banner");
 const back = make("button", { type: "button", text: "Back to the last run" });
 back.addEventListener("click", () => app.ran && app.restore(app.ran));
 banner.append(make("span"), back);
-const tellTrouble = () => {
-  const told = app.trouble || app.remark || page.note || "";
-  banner.hidden = !told;
-  back.hidden = !app.trouble || !app.ran || app.ran === app.state || new Set(app.data.labels).size < 2;
-  /** @type {HTMLElement} */ (banner.firstChild).textContent = told;
+const showBanner = () => {
+  const text = app.error || app.notice || page.note || "";
+  banner.hidden = !text;
+  back.hidden = !app.error || !app.ran || app.ran === app.state || new Set(app.data.labels).size < 2;
+  /** @type {HTMLElement} */ (banner.firstChild).textContent = text;
 };
-app.on("runs", tellTrouble);
+app.on("runs", showBanner);
 app.on("busy", () => {
   document.body.setAttribute("aria-busy", String(app.busy));
   app.redraw();
@@ -43,6 +43,6 @@ addEventListener("hashchange", () => app.restoreLink());
 
 app.restoreLink(true).then((found) => {
   if (found) return;
-  app.tell("state");
+  app.emit("state");
   app.rerun();
 });

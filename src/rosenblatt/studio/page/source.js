@@ -1,5 +1,5 @@
 /**
- * Where runs come from: a server on this machine, the notebook around the page, or the recordings inside it.
+ * Where runs come from: a server on this machine, the notebook around the page, or recordings inside the page.
  *
  * @typedef {import("./model/state.js").Request} Request
  * @typedef {import("./model/recording.js").Run} Run
@@ -17,9 +17,9 @@
  */
 import { keyOf } from "./model/state.js";
 
-const MOST_KEPT = 40;
+const MAX_CACHED = 40;
 
-/** What Python will not do, and why; of a table, with its columns, one of which may be the labels. */
+/** An error from Python; errors about a table have its column names, so that a label column can be chosen. */
 export class Refusal extends Error {
   /** @param {string} sentence @param {string[]} [headers] */
   constructor(sentence, headers = []) {
@@ -34,8 +34,8 @@ export class Source {
     this.mode = page.mode;
     /** @type {Map<string, {run?: Run, proof?: Proof | null}>} */
     this.kept = new Map(page.recordings.map(({ request, run, proof }) => [keyOf(request), { run, proof: proof ?? undefined }]));
-    this.fixed = this.kept.size; // those that came with the page are never dropped
-    this.asked = 0;
+    this.fixed = this.kept.size; // recordings of the page are never dropped
+    this.lastId = 0;
   }
 
   /** Whether runs can be computed, not only played. */
@@ -53,7 +53,7 @@ export class Source {
     return /** @type {Proof} */ (await this.found(request, "proof", "/api/proof"));
   }
 
-  /** Whether a run is at hand. @param {Request} request */
+  /** Whether the run of a request is cached. @param {Request} request */
   has(request) {
     return this.kept.get(keyOf(request))?.run !== undefined;
   }
@@ -64,31 +64,29 @@ export class Source {
     const kept = this.kept.get(key)?.[what];
     if (kept) return kept;
     if (!this.live) {
-      throw new Error(
-        "This page is a recording, and this run is not in it: “rosenblatt studio” computes any.",
-      );
+      throw new Error("This page plays recorded runs, and this one is not among them. “rosenblatt studio” computes any run.");
     }
     const answer = await (this.mode === "server" ? post(path, request) : this.throughNotebook(path, request));
     this.kept.set(key, { ...this.kept.get(key), [what]: answer });
     const keys = [...this.kept.keys()];
-    if (keys.length > this.fixed + MOST_KEPT) this.kept.delete(keys[this.fixed]);
+    if (keys.length > this.fixed + MAX_CACHED) this.kept.delete(keys[this.fixed]);
     return answer;
   }
 
   /**
-   * A file as a table; `label` says which column has the labels, where that was not found.
+   * A file as a table; `label` is the label column if Python should not find it.
    * @param {string} name @param {Blob} file @param {string | null} label @returns {Promise<Table>}
    */
   async table(name, file, label) {
     const path = `/api/table?name=${encodeURIComponent(name)}${label === null ? "" : `&label=${encodeURIComponent(label)}`}`;
     if (this.mode === "server") return /** @type {Table} */ (await post(path, file));
     if (this.mode === "notebook") return /** @type {Table} */ (await this.throughNotebook(path, await file.arrayBuffer()));
-    throw new Error("This page is a recording: start “rosenblatt studio” to load a file of your own.");
+    throw new Error("This page plays recorded runs. Start “rosenblatt studio” to load a file.");
   }
 
   /** @param {string} path @param {unknown} body @returns {Promise<unknown>} */
   throughNotebook(path, body) {
-    const id = ++this.asked;
+    const id = ++this.lastId;
     return new Promise((resolve, reject) => {
       const listen = (/** @type {MessageEvent} */ event) => {
         const { studio, id: answered, answer, error, headers } = event.data ?? {};
@@ -111,9 +109,9 @@ async function post(path, body) {
   try {
     response = await fetch(path, { method: "POST", headers: { "Content-Type": type }, body: file ? body : JSON.stringify(body) });
   } catch {
-    throw new Error("The studio does not answer: is “rosenblatt studio” still running?");
+    throw new Error("The studio does not answer. Is “rosenblatt studio” still running?");
   }
-  const answer = await response.json().catch(() => ({ error: `The studio answered ${response.status} without a reason.` }));
-  if (!response.ok) throw new Refusal(answer.error ?? `The studio answered ${response.status}.`, answer.headers);
+  const answer = await response.json().catch(() => ({ error: `The studio answered with status ${response.status}.` }));
+  if (!response.ok) throw new Refusal(answer.error ?? `The studio answered with status ${response.status}.`, answer.headers);
   return answer;
 }

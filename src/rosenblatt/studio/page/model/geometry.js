@@ -33,7 +33,7 @@ export function corners([x0, x1, y0, y1]) {
 }
 
 /**
- * The piece of the line a x + b y + c = 0 inside a box; empty where it passes by.
+ * The part of the line a x + b y + c = 0 inside a box; empty if there is none.
  * @param {number} a @param {number} b @param {number} c @param {number[]} box
  * @returns {number[]}
  */
@@ -65,14 +65,14 @@ export function knot(grid, i, j) {
 }
 
 /**
- * The lines along which a field is zero, as segments [x0, y0, x1, y1, ...], straight within a cell. Those of one line follow
- * each other, each from where the one before ends, so that dashes run through.
+ * The lines where a field is zero, as segments [x0, y0, x1, y1, ...], straight within a cell. Segments of one line follow each
+ * other end to end, so that dashes are continuous.
  * @param {Grid} grid @param {Float64Array} field
  * @returns {number[]}
  */
 export function zeroLines(grid, field) {
   const wide = grid.nx + 1;
-  /** @type {number[]} the two edges that each piece leads from and to: 2n from knot n to the right, 2n + 1 upwards */
+  /** @type {number[]} the two edges that each segment connects: 2n from knot n to the right, 2n + 1 upwards */
   const pieces = [];
   for (let j = 0; j < grid.ny; j++) {
     for (let i = 0; i < grid.nx; i++) {
@@ -98,7 +98,7 @@ export function zeroLines(grid, field) {
 }
 
 /**
- * Pairs of ends in an order in which those of one line follow each other, each from where the one before ends.
+ * Pairs of ends, ordered so that those of one line follow each other end to end.
  * @param {number[]} pairs a0, b0, a1, b1, ...
  * @returns {number[]}
  */
@@ -123,13 +123,13 @@ export function chained(pairs) {
       end = other;
     }
   };
-  for (const [end, there] of meeting) if (there.length === 1) follow(end); // lines that begin somewhere, then rings
+  for (const [end, there] of meeting) if (there.length === 1) follow(end); // open lines first, then rings
   for (const end of meeting.keys()) follow(end);
   return order;
 }
 
 /**
- * Where the field crosses zero on the edge from knot (i, j) to (i + di, j + dj).
+ * The point where the field crosses zero on the edge from knot (i, j) to (i + di, j + dj).
  * @param {Grid} grid @param {Float64Array} field @param {number} i @param {number} j @param {number} di @param {number} dj
  * @param {number[]} out
  */
@@ -143,7 +143,7 @@ function cross(grid, field, i, j, di, dj, out) {
 }
 
 /**
- * Polygons where a field is positive: whole runs of cells as one rectangle, cut cells on their own.
+ * Polygons where a field is positive: runs of whole cells as one rectangle, cut cells separately.
  * @param {Grid} grid @param {Float64Array} field
  * @returns {number[][]}
  */

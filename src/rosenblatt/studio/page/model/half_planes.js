@@ -1,24 +1,24 @@
 /**
- * A flat slice of weight space: two weights of one head vary, all others stay what they are at time t. There each row is a
- * half-plane, a u + b v + c > 0, and the weights that get every row right are what all of them share.
+ * A two-dimensional slice of weight space: two weights of one head vary, all others keep their values at time t. Each row is a
+ * half-plane a u + b v + c > 0; their intersection contains the weights that get every row right.
  *
  * @typedef {import("./recording.js").Recording} Recording
  * @typedef {import("./state.js").Slice} Slice
  * @typedef {{planes: Float64Array, stuck: number}} HalfPlanes planes: (a, b, c) of each row, one after the other;
- *   stuck: rows that are wrong between two other heads, whatever this one does
- * @typedef {{polygon: number[], away: [number, number] | null}} Solution polygon: what is seen of it, empty where nothing is;
- *   away: a place of it where it lies beyond the box
+ *   stuck: rows that two other heads misclassify for every weight of this head
+ * @typedef {{polygon: number[], away: [number, number] | null}} Solution polygon: its visible part, may be empty;
+ *   away: a point of it if it lies outside the box
  */
 import { clipped, corners } from "./geometry.js";
 
-/** How far beyond the box a solution is looked for, in boxes. */
-const FAR = 1e5;
-/** Parts of the box's area; the open half-planes share nothing where what is left is as small as rounding. */
-const NOTHING = 1e-13;
+/** How far outside the box a solution is searched for, in box sizes. */
+const SEARCH_BOXES = 1e5;
+/** Intersections smaller than this share of the box are rounding errors and count as empty. */
+const MIN_AREA_SHARE = 1e-13;
 
-/** A slice that the recording has: links and other algorithms may ask for weights that there are not. */
+/** A slice with weights that the recording has; links may contain others. */
 /** @param {Recording} recording @param {Slice} slice @returns {Slice} */
-export function soundSlice({ width, heads, features }, { x, y, head }) {
+export function validSlice({ width, heads, features }, { x, y, head }) {
   const first = features.x0 === 0 ? 1 : 0; // without an intercept there is no w0
   const across = x >= first && x < width ? x : Math.min(1, width - 1);
   const up = y >= first && y < width && y !== across ? y : across === width - 1 ? across - 1 : across + 1;
@@ -26,7 +26,7 @@ export function soundSlice({ width, heads, features }, { x, y, head }) {
 }
 
 /**
- * The half-plane of each row; a row that this head has no say in (pairs of other classes) gets (0, 0, 1): right everywhere.
+ * The half-plane of each row; rows of other classes than those of a pair get (0, 0, 1): right everywhere.
  * @param {Recording} recording @param {number} t @param {Slice} slice @param {number} [margin] what a score must exceed
  * @returns {HalfPlanes}
  */
@@ -66,7 +66,7 @@ export function halfPlanes(recording, t, slice, margin = 0) {
 }
 
 /**
- * On which side of a head's plane a class belongs: 1, -1, or 0 where it does not matter.
+ * The side of a head's plane for a class: 1, -1, or 0 if it does not matter.
  * @param {import("./recording.js").Run} run @param {number} code @param {number} head
  */
 function sideOf(run, code, head) {
@@ -77,7 +77,7 @@ function sideOf(run, code, head) {
 }
 
 /**
- * What all half-planes share, as far as a box shows it.
+ * The intersection of all half-planes, inside a box.
  * @param {Float64Array} planes @param {number[]} box [x0, x1, y0, y1]
  * @returns {Solution}
  */
@@ -85,7 +85,7 @@ export function solution(planes, box) {
   const polygon = shared(planes, box);
   if (polygon.length > 0) return { polygon, away: null };
   const [x0, x1, y0, y1] = box;
-  const [dx, dy] = [FAR * (x1 - x0), FAR * (y1 - y0)];
+  const [dx, dy] = [SEARCH_BOXES * (x1 - x0), SEARCH_BOXES * (y1 - y0)];
   const beyond = shared(planes, [x0 - dx, x1 + dx, y0 - dy, y1 + dy]);
   return { polygon, away: beyond.length > 0 ? nearest(beyond, (x0 + x1) / 2, (y0 + y1) / 2) : null };
 }
@@ -103,14 +103,14 @@ function shared(planes, box) {
     polygon = clipped(polygon, a, b, c);
     if (polygon.length < 6) return [];
   }
-  return areaOf(polygon) > NOTHING * (x1 - x0) * (y1 - y0) ? polygon : [];
+  return areaOf(polygon) > MIN_AREA_SHARE * (x1 - x0) * (y1 - y0) ? polygon : [];
 }
 
 /** @param {number[]} polygon */
 export function areaOf(polygon) {
   const n = polygon.length;
   if (n < 6) return 0;
-  const [x, y] = polygon; // taken as the origin: the corners are close together where the area is small
+  const [x, y] = polygon; // as origin, for accuracy with small areas
   let twice = 0;
   for (let i = 2; i + 3 < n; i += 2) {
     twice += (polygon[i] - x) * (polygon[i + 3] - y) - (polygon[i + 2] - x) * (polygon[i + 1] - y);
@@ -118,7 +118,7 @@ export function areaOf(polygon) {
   return Math.abs(twice) / 2;
 }
 
-/** The corner nearest to a place. @param {number[]} polygon @param {number} x @param {number} y @returns {[number, number]} */
+/** The corner closest to a point. @param {number[]} polygon @param {number} x @param {number} y @returns {[number, number]} */
 function nearest(polygon, x, y) {
   let best = 0;
   const far = (/** @type {number} */ n) => Math.hypot(polygon[n] - x, polygon[n + 1] - y);
@@ -127,7 +127,7 @@ function nearest(polygon, x, y) {
 }
 
 /**
- * Where the weights walked in a slice: u and v of w(0), w(1), ..., flat.
+ * The path of the weights in a slice: u and v of w(0), w(1), ..., flat.
  * @param {Recording} recording @param {Slice} slice
  * @returns {Float64Array}
  */
@@ -142,7 +142,7 @@ export function pathIn(recording, { x, y, head }) {
 }
 
 /**
- * A box around the whole path with air, and around the origin unless that would make the path small.
+ * A box around the whole path with padding, and around the origin unless the path would become small.
  * @param {Float64Array} path
  * @returns {number[]}
  */
@@ -163,7 +163,7 @@ export function boxOfPath(path) {
   const long = Math.max(kept[1] - kept[0], kept[3] - kept[2]) || 2;
   return [0, 2].flatMap((n) => {
     const side = kept[n + 1] - kept[n];
-    const air = side > 1e-6 * long ? 0.16 * side : long / 2;
-    return [kept[n] - air, kept[n + 1] + air];
+    const padding = side > 1e-6 * long ? 0.16 * side : long / 2;
+    return [kept[n] - padding, kept[n + 1] + padding];
   });
 }

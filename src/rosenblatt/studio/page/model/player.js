@@ -1,15 +1,15 @@
 /**
- * Time on the page: where in a run we are, whether it plays, how fast. Imports nothing.
+ * Playback: the position in a run, whether it plays, and how fast. Imports nothing.
  *
- * Position t is the hypothesis after t updates, 0 to `length`. The clock counts in parts of an update, so that slow and fast
- * play alike; what is drawn is the whole part.
+ * Position t is the hypothesis after t updates, 0 to `length`. The clock counts fractions of an update, so that any speed is
+ * smooth; the integer part is drawn.
  */
 export class Player {
   constructor() {
     this.length = 0;
     this.playing = false;
-    this.speed = 4; // updates a second
-    /** @type {number[]} updates at which passes end */
+    this.speed = 4; // updates per second
+    /** @type {number[]} the updates at which passes end */
     this.passes = [];
     this.clock = 0;
   }
@@ -23,7 +23,7 @@ export class Player {
   }
 
   /**
-   * Another run: the position stays where it was, as far as there is one.
+   * Load another run; the position is kept if the run is long enough.
    * @param {number} length
    * @param {number[]} passes
    */
@@ -45,7 +45,7 @@ export class Player {
     this.seek(this.t + by);
   }
 
-  /** To the end of the pass, or of the one before. @param {1 | -1} direction */
+  /** Go to the end of this pass or of the previous one. @param {1 | -1} direction */
   jump(direction) {
     this.playing = false;
     const stops = [0, ...this.passes, this.length];
@@ -53,7 +53,7 @@ export class Player {
     if (next !== undefined) this.seek(next);
   }
 
-  /** From the end it starts over. */
+  /** Play or pause; at the end, start over. */
   toggle() {
     if (this.length === 0) return;
     if (!this.playing && this.atEnd) this.clock = 0;
@@ -61,21 +61,20 @@ export class Player {
   }
 
   /**
-   * Time went by.
+   * Advance the clock.
    * @param {number} seconds
    * @returns {boolean} whether there is something new to draw
    */
   tick(seconds) {
     if (!this.playing) return false;
     const before = this.t;
-    // A page in the background wakes up after minutes: that is no reason to leap. And a frame's time may lie before the
-    // moment that asked for it.
+    // A page in the background may wake up after minutes and must not jump; the time of a frame may lie before its request.
     this.clock = Math.min(this.length, this.clock + Math.max(0, Math.min(seconds, 0.25)) * this.speed);
     if (this.atEnd) this.playing = false;
     return this.t !== before || !this.playing;
   }
 
-  /** Which pass the next update belongs to, from 1. */
+  /** The pass of the next update, from 1. */
   get pass() {
     return 1 + this.passes.filter((end) => end <= this.t && end < this.length).length;
   }

@@ -1,5 +1,5 @@
 /**
- * A run as Python recorded it, played: the log's moves, made one after the other, give the weights of every moment.
+ * A recorded run: the moves of its log, applied one after the other, give the weights after every update.
  *
  * @typedef {{f64?: string, f32?: string, i32?: string}} Packed
  * @typedef {{exponents: number[][], names: string[], centre: number[], scale: number[], x0: number}} Features
@@ -13,7 +13,7 @@
  *   classes: number[], features: Features, start: Packed, log: Log | null, frames: Frames | null, updates: number,
  *   pairs: number[][] | null, cut: string | null, curves: Curves, average: {at: Packed, weights: Packed} | null,
  *   ballots: Packed | null, readings: Record<string, number>, margin_machine: Machine | null,
- *   stop: {reason: string, sentence: string}, code: string, seconds: number}} Run
+ *   stop: {reason: string, sentence: string, details?: string}, code: string, seconds: number}} Run
  * @typedef {{norms: Packed, norm_bound: Packed, alignments: Packed | null, alignment_bound: Packed | null, mistakes: number,
  *   mistake_bound: number | null, holds: boolean, sentence: string}} Convergence
  * @typedef {{verdict: "separable" | "inseparable" | "undecided", sentence: string, margin: number | null,
@@ -22,7 +22,7 @@
  */
 
 /**
- * An array from the wire, short ones as they are.
+ * Decode an array; plain lists are converted.
  * @param {Packed | number[] | null | undefined} packed
  * @returns {Float64Array | Float32Array | Int32Array}
  */
@@ -64,10 +64,10 @@ export class Recording {
     this.features = run.features;
     this.heads = run.heads;
     this.width = run.features.exponents.length + 1;
-    this.size = this.heads * this.width; // numbers of one hypothesis
+    this.size = this.heads * this.width; // weights of one hypothesis
     this.length = run.updates;
     this.linear = run.features.exponents.every(([a, b]) => a + b === 1);
-    /** Position of each row's class among those that occur. */
+    /** Position of the class of each row in `run.classes`. */
     this.codes = labels.map((label) => run.classes.indexOf(label));
     /** Rows of augmented features. */
     this.rows = new Float64Array(points.length * this.width);
@@ -79,7 +79,7 @@ export class Recording {
     this.times = unpacked(run.log?.times);
     this.others = unpacked(run.log?.others);
     this.edges = unpacked(run.log?.edges);
-    this.ballots = unpacked(run.ballots);
+    this.votes = unpacked(run.ballots);
     this.weights = run.frames ? /** @type {Float64Array} */ (unpacked(run.frames.weights)) : this.replayed();
 
     const { at, errors, loss, pocket } = run.curves;
@@ -88,7 +88,7 @@ export class Recording {
     this.means = run.average && { at: unpacked(run.average.at), weights: unpacked(run.average.weights) };
   }
 
-  /** All hypotheses, one after the other: each is the one before plus the moves of its update. */
+  /** The weights of all hypotheses: each is the previous one plus the moves of an update. */
   replayed() {
     const { size, width, length } = this;
     const all = new Float64Array((length + 1) * size);
@@ -107,7 +107,7 @@ export class Recording {
   }
 
   /**
-   * Which weight vectors an entry of the log moves, and whether towards the row (+1) or away from it (-1).
+   * The weight vectors that an entry of the log moves, toward the row (+1) or away from it (-1).
    * @param {number} entry
    * @returns {[number, number][]}
    */
@@ -119,7 +119,7 @@ export class Recording {
     return [[other, own === other ? 1 : -1]];
   }
 
-  /** Moments of a clock of such a length that one of its steps takes: what was solved has few, and is spread over all of it. */
+  /** Steps of a clock of this length per frame; the few frames of a solver are spread over the whole time. */
   /** @param {number} length */
   pace(length) {
     return this.run.frames && this.length > 0 ? Math.max(1, length / this.length) : 1;
@@ -131,14 +131,14 @@ export class Recording {
     return this.weights.subarray(n * this.size, (n + 1) * this.size);
   }
 
-  /** Whether a head is the same at two times. @param {number} head @param {number} s @param {number} t */
+  /** Whether a head has the same weights at two times. @param {number} head @param {number} s @param {number} t */
   unmoved(head, s, t) {
     const [one, two] = [this.at(s), this.at(t)];
     for (let j = head * this.width; j < (head + 1) * this.width; j++) if (one[j] !== two[j]) return false;
     return true;
   }
 
-  /** Rows that made update t, the first of many. @param {number} t @param {number} [most] @returns {number[]} */
+  /** The rows of update t, at most `most`. @param {number} t @param {number} [most] @returns {number[]} */
   causes(t, most = 400) {
     if (t < 1 || t > this.length || this.edges.length === 0) return [];
     const last = Math.min(this.edges[t], this.edges[t - 1] + most);
@@ -146,20 +146,20 @@ export class Recording {
   }
 
   /**
-   * What the pocket holds at t, undefined where there is none: the update that it got better at, and its errors. Where each
-   * class learns alone, each has a pocket: `heads` has the update of each, and `weights` what they make together.
+   * The pocket at t: the update at which it improved, and its errors; undefined if there is none. If each class learns alone,
+   * each has a pocket: `heads` has the update of each, and `weights` those of all together.
    * @param {number} t
    * @returns {{t: number, errors: number, heads?: number[], weights?: Float64Array} | undefined}
    */
   pocketAt(t) {
     if (!this.pocket) return undefined;
     const found = lastAtMost(this.pocket.t, t);
-    const told = { t: this.pocket.t[found], errors: this.pocket.errors[found] };
-    if (!this.pocket.heads) return told;
+    const best = { t: this.pocket.t[found], errors: this.pocket.errors[found] };
+    if (!this.pocket.heads) return best;
     const heads = this.pocket.heads.map((own) => own.t[lastAtMost(own.t, t)]);
     const weights = new Float64Array(this.size);
     heads.forEach((at, h) => weights.set(this.at(at).subarray(h * this.width, (h + 1) * this.width), h * this.width));
-    return { ...told, heads, weights };
+    return { ...best, heads, weights };
   }
 
   /** The mean of the weights up to t. @param {number} t @returns {Float64Array | undefined} */
@@ -169,7 +169,7 @@ export class Recording {
     return Float64Array.from(this.means.weights.subarray(n * this.size, (n + 1) * this.size));
   }
 
-  /** Training errors of hypothesis t, or of the last one before it that was judged. @param {number} t */
+  /** Training errors of hypothesis t, or of the last one before it that was evaluated. @param {number} t */
   errorsAt(t) {
     return this.curve.errors[lastAtMost(this.curve.at, t)];
   }
@@ -184,13 +184,13 @@ export class Recording {
     return sum;
   }
 
-  /** How many rows a hypothesis gives another class than theirs. @param {Float64Array} w */
-  wrongUnder(w) {
-    return this.codes.reduce((wrong, code, n) => wrong + Number(this.judge(w, this.rows, n) !== code), 0);
+  /** How many rows a hypothesis misclassifies. @param {Float64Array} w */
+  countErrors(w) {
+    return this.codes.reduce((wrong, code, n) => wrong + Number(this.classify(w, this.rows, n) !== code), 0);
   }
 
   /**
-   * How far the nearest row is from the plane of t, on its own side; of two classes only, weight 0 does not count.
+   * The margin of the line at t: the smallest signed distance of a row; only for two classes.
    * @param {number} t @returns {number | null}
    */
   marginAt(t) {
@@ -203,12 +203,12 @@ export class Recording {
   }
 
   /**
-   * The class that hypothesis w gives a row, by its position; ties go to the smaller.
+   * The class that hypothesis w predicts for a row, by position; ties go to the smaller.
    * @param {Float64Array} w @param {Float64Array} rows @param {number} row
    */
-  judge(w, rows, row) {
+  classify(w, rows, row) {
     if (this.run.scheme === "binary") return this.score(w, 0, rows, row) > 0 ? 1 : 0;
-    if (this.run.scheme === "pairs") return this.judgePairs(w, rows, row);
+    if (this.run.scheme === "pairs") return this.classifyPairs(w, rows, row);
     let best = 0;
     let most = -Infinity;
     for (let h = 0; h < this.heads; h++) {
@@ -219,14 +219,14 @@ export class Recording {
   }
 
   /** @param {Float64Array} w @param {Float64Array} rows @param {number} row */
-  judgePairs(w, rows, row) {
+  classifyPairs(w, rows, row) {
     const votes = new Array(this.run.classes.length).fill(0);
     (this.run.pairs ?? []).forEach(([a, b], h) => votes[this.score(w, h, rows, row) > 0 ? b : a]++);
     return votes.indexOf(Math.max(...votes));
   }
 }
 
-/** Where the last of rising numbers is that is at most t. @param {ArrayLike<number>} rising @param {number} t */
+/** The position of the last of ascending numbers that is at most t. @param {ArrayLike<number>} rising @param {number} t */
 export function lastAtMost(rising, t) {
   let low = 0;
   let high = rising.length - 1;

@@ -1,9 +1,9 @@
 /**
- * The whole state of the page as one plain object, how it changes, and how it becomes a link. Imports nothing.
+ * The state of the page as one plain object, its changes, and links that contain it. Imports nothing.
  *
  * @typedef {[number, number]} Point
  * @typedef {{points: Point[], labels: number[], names: string[], box: number[], axes?: [string, string]}} Points names: of
- *   classes; axes: of the coordinates, where they have names
+ *   classes; axes: names of the coordinates, if known
  * @typedef {{preset: string} | Points} Data
  * @typedef {{algorithm: string, knobs: Record<string, unknown>}} Chosen
  * @typedef {{regions: boolean, normal: boolean, street: boolean, pocket: boolean, average: boolean, vote: boolean,
@@ -11,15 +11,15 @@
  * @typedef {{x: number, y: number, head: number}} Slice
  * @typedef {{data: Data, degree: number, scaled: boolean, seed: number, runs: Chosen[], focus: number, t: number | "end",
  *   speed: number, show: Shown, slice: Slice}} State
- * @typedef {{data: Data, degree: number, scaled: boolean}} Subject what runs learn from
+ * @typedef {{data: Data, degree: number, scaled: boolean}} Subject the data of a run
  */
 
-export const MOST_POINTS = 5000;
-export const MOST_CLASSES = 6;
-export const MOST_DEGREE = 5;
-/** Updates a second. */
+export const MAX_POINTS = 5000;
+export const MAX_CLASSES = 6;
+export const MAX_DEGREE = 5;
+/** Updates per second. */
 export const SPEEDS = [1, 2, 4, 10, 30, 100, 300, 1000];
-const LONGEST_LINK = 400_000;
+const MAX_LINK_CHARACTERS = 400_000;
 
 /** @returns {State} */
 export function initial() {
@@ -40,8 +40,7 @@ export function initial() {
 }
 
 /**
- * A state in which some fields are given; whatever is not as it should be is left at its default, since links come from
- * anywhere.
+ * A state from some fields; invalid fields get their defaults, since links may come from anywhere.
  * @param {unknown} given
  * @param {State} [base]
  * @returns {State}
@@ -52,7 +51,7 @@ export function merged(given, base = initial()) {
   const slice = fields(some.slice);
   return {
     data: checkedData(some.data) ?? base.data,
-    degree: whole(some.degree, 1, MOST_DEGREE) ?? base.degree,
+    degree: whole(some.degree, 1, MAX_DEGREE) ?? base.degree,
     scaled: typeof some.scaled === "boolean" ? some.scaled : base.scaled,
     seed: whole(some.seed, 0, 2 ** 32 - 1) ?? base.seed,
     runs: checkedRuns(some.runs) ?? base.runs,
@@ -88,18 +87,18 @@ export function checkedData(given) {
   if (typeof some.preset === "string") return { preset: some.preset };
   const { points, labels, names, box, axes } = some;
   if (!Array.isArray(points) || !Array.isArray(labels) || points.length !== labels.length) return undefined;
-  if (points.length > MOST_POINTS) return undefined;
+  if (points.length > MAX_POINTS) return undefined;
   const finite = (/** @type {unknown} */ v) => typeof v === "number" && Math.abs(v) <= 1e9;
   if (!points.every((p) => Array.isArray(p) && p.length === 2 && p.every(finite))) return undefined;
-  if (!labels.every((l) => whole(l, 0, MOST_CLASSES - 1) !== undefined)) return undefined;
+  if (!labels.every((l) => whole(l, 0, MAX_CLASSES - 1) !== undefined)) return undefined;
   const boxed = Array.isArray(box) && box.length === 4 && box.every(finite) && box[0] < box[1] && box[2] < box[3];
   const named = Array.isArray(names) ? names.filter((n) => typeof n === "string").map((n) => n.slice(0, 60)) : [];
-  const said = Array.isArray(axes) && axes.length === 2 && axes.every((name) => typeof name === "string");
+  const hasAxes = Array.isArray(axes) && axes.length === 2 && axes.every((name) => typeof name === "string");
   return {
-    ...(said ? { axes: /** @type {[string, string]} */ (axes.map((name) => name.slice(0, 60))) } : {}),
+    ...(hasAxes ? { axes: /** @type {[string, string]} */ (axes.map((name) => name.slice(0, 60))) } : {}),
     points: points.map(([x, y]) => /** @type {Point} */ ([x, y])),
     labels: labels.slice(),
-    names: named.slice(0, MOST_CLASSES),
+    names: named.slice(0, MAX_CLASSES),
     box: boxed ? box.slice() : boxAround(points),
   };
 }
@@ -115,7 +114,7 @@ function checkedRuns(given) {
 }
 
 /**
- * A box with some air around the points; the studio's own square where there are none.
+ * A box around the points with some padding; a default square if there are no points.
  * @param {Point[]} points
  * @returns {number[]}
  */
@@ -129,15 +128,15 @@ export function boxAround(points) {
     box[3] = Math.max(box[3], y);
   }
   for (const n of [0, 2]) {
-    const air = (box[n + 1] - box[n]) * 0.12 || Math.max(1, Math.abs(box[n]) * 0.1);
-    box[n] -= air;
-    box[n + 1] += air;
+    const padding = (box[n + 1] - box[n]) * 0.12 || Math.max(1, Math.abs(box[n]) * 0.1);
+    box[n] -= padding;
+    box[n + 1] += padding;
   }
   return box;
 }
 
 /**
- * As many decimals as a box of this width can show, so that links stay short and say exactly what is drawn.
+ * Round to the decimals that a box of this size can show, so that links are short and exact.
  * @param {number} value @param {number[]} box
  */
 export function rounded(value, box) {
@@ -145,11 +144,11 @@ export function rounded(value, box) {
   return Number(value.toFixed(digits));
 }
 
-// --- changes of the points; each gives new data and leaves the old as it was -----------------------------------------------
+// --- changes of the points; each returns new data -----------------------------------------------
 
 /** @param {Points} data @param {Point[]} points @param {number} label @returns {Points} */
 export function withPoints(data, points, label) {
-  const room = Math.max(0, MOST_POINTS - data.points.length);
+  const room = Math.max(0, MAX_POINTS - data.points.length);
   const added = points.slice(0, room);
   return { ...data, points: [...data.points, ...added], labels: [...data.labels, ...added.map(() => label)] };
 }
@@ -172,7 +171,7 @@ export function cleared(data) {
   return { ...data, points: [], labels: [] };
 }
 
-/** What was, what is and what was undone. Values are never changed in place, so keeping them costs nothing but pointers. */
+/** Undo and redo. Values are never changed in place, so the history only keeps references. */
 export class History {
   /** @param {Subject} now */
   constructor(now) {
@@ -219,7 +218,7 @@ export class History {
 // --- the link ---------------------------------------------------------------------------------------------------------------
 
 /**
- * The state as the part of a link behind the #: what differs from the start, as JSON, deflated, in the letters of a link.
+ * The state as the part of a link after the #: the fields that differ from the defaults, as JSON, deflated, in URL-safe base64.
  * @param {State} state
  * @returns {Promise<string>}
  */
@@ -235,17 +234,17 @@ export async function toLink(state) {
 }
 
 /**
- * The state in a link; undefined where there is none, or none that can be read.
+ * The state in a link; undefined if there is none or it cannot be read.
  * @param {string} hash
  * @returns {Promise<State | undefined>}
  */
 export async function fromLink(hash) {
   const found = /(?:^#?|&)s=([\w-]+)/.exec(hash);
-  if (!found || found[1].length > LONGEST_LINK) return undefined;
+  if (!found || found[1].length > MAX_LINK_CHARACTERS) return undefined;
   try {
     const text = atob(found[1].replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-    const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream("deflate-raw"), 20 * LONGEST_LINK));
+    const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream("deflate-raw"), 20 * MAX_LINK_CHARACTERS));
     return merged(JSON.parse(json));
   } catch {
     return undefined;
@@ -255,7 +254,7 @@ export async function fromLink(hash) {
 /**
  * @param {Uint8Array} bytes
  * @param {CompressionStream | DecompressionStream} through
- * @param {number} [most]  a short link may unfold into more than memory holds
+ * @param {number} [most]  limits the size, since a short link may expand to more than memory holds
  */
 async function piped(bytes, through, most = Infinity) {
   const reader = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]).stream().pipeThrough(through).getReader();
@@ -267,7 +266,7 @@ async function piped(bytes, through, most = Infinity) {
     if (done) break;
     parts.push(value);
     size += value.length;
-    if (size > most) throw new RangeError("the link unfolds into too much");
+    if (size > most) throw new RangeError("the link is too large");
   }
   const whole = new Uint8Array(size);
   let at = 0;
@@ -279,11 +278,11 @@ async function piped(bytes, through, most = Infinity) {
 }
 
 /**
- * The runs for other points or features: a start that was given has as many weights as there were, and is none for others.
+ * The runs for other points or features, without given first weights whose number does not fit.
  * @param {Chosen[]} runs @param {number} degree @param {number} classes
  * @returns {Chosen[]}
  */
-export function soundStarts(runs, degree, classes) {
+export function withValidStarts(runs, degree, classes) {
   const size = ((degree + 1) * (degree + 2)) / 2 * (classes > 2 ? classes : 1);
   const fits = (/** @type {Chosen} */ { knobs }) => !Array.isArray(knobs.start) || knobs.start.length === size;
   if (runs.every(fits)) return runs;
@@ -294,7 +293,7 @@ export function soundStarts(runs, degree, classes) {
   });
 }
 
-// --- what is asked of Python -------------------------------------------------------------------------------------------------
+// --- requests to Python -------------------------------------------------------------------------------------------------
 
 /**
  * @typedef {{name: string, title: string, help: string, kind: "number" | "choice" | "flag" | "weights", default: unknown,
@@ -319,7 +318,7 @@ export function requestOf(state, chosen, data, algorithm) {
 }
 
 /**
- * One text for equal requests, however their fields are ordered: what a recording is found by.
+ * A key for a request that does not depend on the order of its fields.
  * @param {unknown} value
  * @returns {string}
  */

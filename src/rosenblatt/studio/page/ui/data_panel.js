@@ -1,5 +1,5 @@
 /**
- * Where points come from: presets, files, columns; and what is done with them all.
+ * The data: presets, files, columns, classes of new points, undo and redo.
  *
  * @typedef {import("../app.js").App} App
  * @typedef {import("../source.js").Table} Table
@@ -7,12 +7,12 @@
  */
 import { Refusal } from "../source.js";
 import { unpacked } from "../model/recording.js";
-import { boxAround, cleared, MOST_CLASSES, MOST_DEGREE } from "../model/state.js";
+import { boxAround, cleared, MAX_CLASSES, MAX_DEGREE } from "../model/state.js";
 import { SvgPen } from "../view/pen.js";
 import { button, get, input, make, place } from "./dom.js";
 import { tool } from "./editing.js";
 
-const LARGEST = 8 << 20;
+const MAX_FILE_BYTES = 8 << 20;
 
 /** @param {App} app */
 export function dataPanel(app) {
@@ -24,7 +24,7 @@ export function dataPanel(app) {
   });
 
   const degree = get("degree", HTMLSelectElement);
-  for (let n = 1; n <= MOST_DEGREE; n++) degree.append(new Option(n === 1 ? "1, a line" : String(n), String(n)));
+  for (let n = 1; n <= MAX_DEGREE; n++) degree.append(new Option(n === 1 ? "line" : `curve of degree ${n}`, String(n)));
   degree.addEventListener("change", () => app.learn({ degree: Number(degree.value) }));
   input("scaled").addEventListener("change", () => app.learn({ scaled: input("scaled").checked }));
   input("seed").addEventListener("change", () => {
@@ -70,7 +70,7 @@ export function dataPanel(app) {
   draw();
 }
 
-/** Whether keys go into a field. @param {KeyboardEvent} event */
+/** Whether keys are typed into a field. @param {KeyboardEvent} event */
 export function typing(event) {
   const { target } = event;
   if (target instanceof HTMLInputElement) return !["checkbox", "radio", "range", "button"].includes(target.type);
@@ -89,7 +89,7 @@ function brush(on) {
 /** @param {App} app */
 function classes(app) {
   const holder = place("classes");
-  for (let n = 0; n < MOST_CLASSES; n++) {
+  for (let n = 0; n < MAX_CLASSES; n++) {
     const choice = make("input", { type: "radio", name: "class", value: n, id: `class-${n}` });
     choice.checked = n === 0;
     choice.addEventListener("change", () => {
@@ -106,7 +106,7 @@ function setClass(n) {
   tool.label = n;
 }
 
-/** A class's mark as a small picture. @param {number} n */
+/** The mark of a class as a small picture. @param {number} n */
 export function shape(n) {
   const pen = new SvgPen();
   pen.marks(n, [8, 8], 6, { fill: "currentColor" });
@@ -152,18 +152,18 @@ function files(app) {
   if (app.page.table) columns(app, app.page.table);
 }
 
-/** @param {App} app @param {File} file @param {string | null} [label] the column that has the labels; null: found */
+/** @param {App} app @param {File} file @param {string | null} [label] the label column; null: found by Python */
 async function load(app, file, label = null) {
   try {
-    if (file.size > LARGEST) throw new Error(`${file.name} is larger than 8 MB: “rosenblatt studio ${file.name}” reads it.`);
+    if (file.size > MAX_FILE_BYTES) throw new Error(`${file.name} is larger than 8 MB. Open it with: rosenblatt studio ${file.name}`);
     app.setBusy(true);
     const table = await app.source.table(file.name, file, label);
     columns(app, table, labels(app, file, table.headers ?? [], table.label ?? null));
     const [a, b] = firstColumns(table);
     app.edit(pointsOf(table, a, b), { scaled: true, t: "end", degree: 1 });
   } catch (error) {
-    app.trouble = error instanceof Error ? error.message : String(error);
-    app.tell("runs");
+    app.error = error instanceof Error ? error.message : String(error);
+    app.emit("runs");
     if (error instanceof Refusal && error.headers.length) {
       place("columns").replaceChildren(make("p", { class: "quiet", text: file.name }), ...labels(app, file, error.headers, label));
       place("columns").hidden = false;
@@ -174,25 +174,25 @@ async function load(app, file, label = null) {
 }
 
 /**
- * A menu that says which column has the labels; none where columns have no names.
+ * A menu for the label column; none if columns have no names.
  * @param {App} app @param {File} file @param {string[]} headers @param {string | null} label
  */
 function labels(app, file, headers, label) {
   if (headers.length === 0) return [];
   const options = headers.map((name) => new Option(`labels: ${name}`, name));
   if (label === null) options.unshift(new Option("labels: …", ""));
-  const menu = make("select", { "aria-label": "Column of the labels" }, ...options);
+  const menu = make("select", { "aria-label": "Label column" }, ...options);
   menu.value = label ?? "";
   menu.addEventListener("change", () => app.during(load(app, file, menu.value || null)));
   return [menu];
 }
 
-/** The menus that say which two columns are seen. @param {App} app @param {Table} table @param {HTMLElement[]} [more] */
+/** The menus for the two columns that are shown. @param {App} app @param {Table} table @param {HTMLElement[]} [more] */
 function columns(app, table, more = []) {
   const all = [...table.components, ...table.columns];
   const menus = [0, 1].map((n) => {
     const options = all.map(({ name }, at) => new Option(name, String(at)));
-    const menu = make("select", { "aria-label": n ? "Column upwards" : "Column to the right" }, ...options);
+    const menu = make("select", { "aria-label": n ? "Vertical column" : "Horizontal column" }, ...options);
     menu.value = String(firstColumns(table)[n]);
     return menu;
   });
@@ -201,12 +201,12 @@ function columns(app, table, more = []) {
       app.edit(pointsOf(table, Number(menus[0].value), Number(menus[1].value)), { t: "end" });
     });
   }
-  const told = `${table.name}: ${table.shown.toLocaleString("en")} of ${table.rows.toLocaleString("en")} rows. ${table.note ?? ""}`;
-  place("columns").replaceChildren(make("p", { class: "quiet", text: told }), ...menus, ...more);
+  const summary = `${table.name}: ${table.shown.toLocaleString("en")} of ${table.rows.toLocaleString("en")} rows. ${table.note ?? ""}`;
+  place("columns").replaceChildren(make("p", { class: "quiet", text: summary }), ...menus, ...more);
   place("columns").hidden = false;
 }
 
-/** What is seen first: two columns as they are, of more the components; as in Python. @param {Table} table */
+/** The columns shown first: both of two, or the components of more; as in Python. @param {Table} table */
 function firstColumns(table) {
   return table.columns.length === 2 ? [table.components.length, table.components.length + 1] : [0, 1];
 }
@@ -220,7 +220,7 @@ function pointsOf(table, a, b) {
   return { points, labels: table.labels, names: table.names, box: boxAround(points), axes };
 }
 
-/** Six digits are more than a screen shows, and keep links short. @param {number} value */
+/** Round to six digits, which are more than a screen shows and keep links short. @param {number} value */
 function short(value) {
   return Number(value.toPrecision(6));
 }

@@ -1,17 +1,17 @@
 /**
- * Points by mouse, finger and keyboard: click to add, drag to move, right-click or long press to delete, brush to paint.
+ * Points by mouse, touch and keyboard: click to add, drag to move, right-click or long press to delete, brush to paint.
  *
  * @typedef {import("../app.js").App} App
  * @typedef {import("../view/plane_view.js").PlaneView} PlaneView
  * @typedef {import("../model/state.js").Points} Points
  * @typedef {import("../model/state.js").Point} Point
  */
-import { MOST_POINTS, rounded, withMoved, withPoints, without } from "../model/state.js";
+import { MAX_POINTS, rounded, withMoved, withPoints, without } from "../model/state.js";
 
-const LONG_PRESS = 550; // milliseconds
-const STILL = 5; // pixels that a finger may tremble
-const BRUSH = 26; // radius in pixels
-const APART = 12; // pixels between strokes of the brush
+const LONG_PRESS_MS = 550;
+const DRAG_THRESHOLD_PX = 5; // smaller moves are a click
+const BRUSH_RADIUS_PX = 26;
+const BRUSH_SPACING_PX = 12;
 
 /** Which class new points get, and whether the brush is on. */
 export const tool = { label: 0, brush: false };
@@ -27,7 +27,7 @@ export function editing(app, view, holder) {
     return /** @type {const} */ ([event.clientX - box.left, event.clientY - box.top]);
   };
   const spot = (/** @type {number} */ px, /** @type {number} */ py) => {
-    // A point that leaves the picture could not be taken back.
+    // A point outside the picture could not be dragged back.
     const { width, height } = view.frame;
     const [x, y] = view.frame.back(Math.max(0, Math.min(width, px)), Math.max(0, Math.min(height, py)));
     return /** @type {Point} */ ([rounded(x, app.data.box), rounded(y, app.data.box)]);
@@ -35,13 +35,13 @@ export function editing(app, view, holder) {
 
   holder.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    if (document.activeElement instanceof HTMLElement) document.activeElement.blur(); // keys are for the clock again
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur(); // keys control playback again
     const [px, py] = where(event);
     const row = tool.brush ? null : view.hit(app.data, px, py);
     grip = { row, x: px, y: py, moved: false, base: app.own, painted: [], pointer: event.pointerId };
     holder.setPointerCapture(event.pointerId);
     clearTimeout(timer);
-    if (row !== null && event.pointerType !== "mouse") timer = setTimeout(() => remove(row), LONG_PRESS);
+    if (row !== null && event.pointerType !== "mouse") timer = setTimeout(() => remove(row), LONG_PRESS_MS);
     if (tool.brush) paint(px, py);
   });
 
@@ -52,7 +52,7 @@ export function editing(app, view, holder) {
       return;
     }
     if (event.pointerId !== grip.pointer) return;
-    if (!grip.moved && Math.hypot(px - grip.x, py - grip.y) < STILL) return;
+    if (!grip.moved && Math.hypot(px - grip.x, py - grip.y) < DRAG_THRESHOLD_PX) return;
     grip.moved = true;
     clearTimeout(timer);
     if (tool.brush) paint(px, py);
@@ -69,14 +69,14 @@ export function editing(app, view, holder) {
     } else if (row !== null && moved) app.edit(withMoved(base, row, spot(...where(event))));
     else if (row === null && !moved) add(base, [spot(x, y)]);
   });
-  // A finger scrolls the page, unless it is on a point or paints.
+  // Touch scrolls the page, unless it is on a point or the brush is on.
   const holds = (/** @type {TouchEvent} */ event) => {
     const [touch] = event.touches;
     const box = holder.getBoundingClientRect();
     if (tool.brush || view.hit(app.data, touch.clientX - box.left, touch.clientY - box.top) !== null) event.preventDefault();
   };
   holder.addEventListener("touchstart", holds, { passive: false });
-  holder.addEventListener("mousedown", (event) => event.preventDefault()); // which would put the keyboard's cross here
+  holder.addEventListener("mousedown", (event) => event.preventDefault()); // otherwise the keyboard's cross would appear here
 
   holder.addEventListener("pointercancel", () => {
     clearTimeout(timer);
@@ -101,14 +101,14 @@ export function editing(app, view, holder) {
 
   /** @param {Points} base @param {Point[]} points */
   function add(base, points) {
-    if (base.points.length >= MOST_POINTS) app.say(`There are ${MOST_POINTS.toLocaleString("en")} points, and no more can be placed.`);
+    if (base.points.length >= MAX_POINTS) app.notify(`The maximum of ${MAX_POINTS.toLocaleString("en")} points is reached.`);
     else app.edit(withPoints(base, points, tool.label));
   }
 
   /** @param {number} row */
   function remove(row) {
     if (grip?.moved) return;
-    clearTimeout(timer); // a long press may be a right click, too
+    clearTimeout(timer); // a long press may also cause a right click
     grip = null;
     point(null);
     app.edit(without(app.own, row));
@@ -121,18 +121,18 @@ export function editing(app, view, holder) {
     app.redraw();
   }
 
-  /** A few points around the pixel, as many as a spray can leaves. @param {number} px @param {number} py */
+  /** Add three random points around a pixel. @param {number} px @param {number} py */
   function paint(px, py) {
-    if (!grip || (grip.painted.length && Math.hypot(px - grip.x, py - grip.y) < APART)) return;
+    if (!grip || (grip.painted.length && Math.hypot(px - grip.x, py - grip.y) < BRUSH_SPACING_PX)) return;
     [grip.x, grip.y] = [px, py];
     for (let n = 0; n < 3; n++) {
-      const [turn, reach] = [Math.random() * 2 * Math.PI, BRUSH * Math.sqrt(Math.random())];
+      const [turn, reach] = [Math.random() * 2 * Math.PI, BRUSH_RADIUS_PX * Math.sqrt(Math.random())];
       grip.painted.push(spot(px + reach * Math.cos(turn), py + reach * Math.sin(turn)));
     }
     app.drag(withPoints(grip.base, grip.painted, tool.label));
   }
 
-  /** A cross that the arrows move, for whoever has no mouse. @param {KeyboardEvent} event */
+  /** Move a cross with the arrow keys, and add or delete points there. @param {KeyboardEvent} event */
   function keys(event) {
     const { box } = app.data;
     const step = ((box[1] - box[0]) / 50) * (event.shiftKey ? 5 : 1);

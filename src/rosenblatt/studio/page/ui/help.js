@@ -1,20 +1,20 @@
-/** The keys, in a dialog; and light or dark. @typedef {import("../app.js").App} App */
+/** The help dialog with all keys, and the light or dark theme. @typedef {import("../app.js").App} App */
 import { palette } from "../view/paper.js";
 import { button, get, make } from "./dom.js";
 
 const KEYS = [
   ["Space", "play or pause"],
-  ["← →", "one update back or on"],
-  ["Shift ← →", "by a pass"],
-  ["Home End", "to the start or the end"],
+  ["← →", "previous or next update"],
+  ["Shift ← →", "previous or next pass"],
+  ["Home End", "start or end"],
   ["click, tap", "add a point of the chosen class"],
   ["drag", "move a point"],
   ["right-click, long press", "delete a point"],
   ["1 … 6", "choose the class"],
-  ["B", "brush on or off: drag to paint many points"],
+  ["B", "brush on or off; drag to paint many points"],
   ["Ctrl Z, Ctrl Y", "undo, redo"],
-  ["Tab to the plane, arrows, Enter, Delete", "place and delete points without a mouse"],
-  ["double-click in weight space", "start the run from there"],
+  ["Tab to the plane, arrows, Enter, Delete", "add and delete points without a mouse"],
+  ["double-click in weight space", "start the run with these weights"],
 ];
 
 /** @param {App} app */
@@ -23,12 +23,12 @@ export function help(app) {
   const rows = KEYS.map(([key, what]) => make("tr", {}, make("th", { scope: "row" }, make("kbd", { text: key })), make("td", { text: what })));
   const close = make("button", { type: "button", text: "Close", onclick: () => dialog.close() });
   const table = make("table", {}, make("tbody", {}, ...rows));
-  dialog.append(make("h2", { id: "help-title", text: "Mouse, finger and keys" }), table, make("p"), close);
+  dialog.append(make("h2", { id: "help-title", text: "Help: mouse, touch and keys" }), table, make("p"), close);
   button("open-help").addEventListener("click", () => dialog.showModal());
   theme(app);
 }
 
-/** What the system says, until a person says something else. @param {App} app */
+/** The theme of the system, until the user chooses one. @param {App} app */
 function theme(app) {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -49,7 +49,7 @@ function theme(app) {
 
 const THEME = "rosenblatt-theme";
 
-/** What was chosen before; a page in a notebook's frame has nowhere to keep it. */
+/** The theme chosen before; a page in a notebook's frame has no storage. */
 function remembered() {
   try {
     return localStorage.getItem(THEME);
@@ -63,6 +63,6 @@ function remember(theme) {
   try {
     localStorage.setItem(THEME, theme);
   } catch {
-    // until the page is closed, then
+    // no storage: the choice lasts until the page is closed
   }
 }

@@ -1,12 +1,11 @@
 /**
- * What is proved about the points and measured along the run: the verdict, both sides of the proof's inequalities, weight
- * space, errors and loss.
+ * The proof about the points, both sides of its inequalities along the run, weight space, errors and loss.
  *
  * @typedef {import("../app.js").App} App
  * @typedef {import("../view/charts.js").Chart} Chart
  */
 import { ChartView, alignmentChart, described, errorsChart, lossChart, normsChart } from "../view/charts.js";
-import { soundSlice } from "../model/half_planes.js";
+import { validSlice } from "../model/half_planes.js";
 import { brief } from "../view/paper.js";
 import { WeightView } from "../view/weight_view.js";
 import { get, make, place } from "./dom.js";
@@ -22,60 +21,82 @@ export function insights(app) {
 
 /** @param {App} app */
 function verdict(app) {
-  const told = get("verdict", HTMLParagraphElement);
+  const text = get("verdict", HTMLParagraphElement);
   app.on("runs", () => {
     const proof = app.proof(app.focus);
-    const clash = proof?.clash ? `Not separable: ${proof.clash.sentence}` : undefined;
-    const proved = proof && (clash ?? `${proof.sentence}${proof.verdict === "separable" && apart(app) ? ", of all classes together" : ""}`);
-    told.textContent = proved ?? (app.focused && app.source.live ? "Being proved …" : "");
-    // What comes and goes with a proof keeps its place meanwhile: the page would jump at every point that is moved.
-    const card = /** @type {HTMLElement} */ (told.parentElement);
+    const together = proof?.verdict === "separable" && hasSeparateHeads(app) ? " This is for all classes together." : "";
+    text.textContent = proof ? proof.sentence + together : app.focused && app.source.live ? "Proving …" : "";
+    // The card keeps its height while a proof is computed, so that the page does not jump when a point is moved.
+    const card = /** @type {HTMLElement} */ (text.parentElement);
     card.style.minHeight = proof || !app.focused ? "" : `${Math.max(card.getBoundingClientRect().height, parseFloat(card.style.minHeight) || 0)}px`;
-    told.className = `verdict ${proof?.verdict === "separable" ? "yes" : proof?.verdict === "inseparable" ? "no" : ""}`;
-    const stop = app.focused?.recording.run;
-    const why = stop?.stop.sentence.replace(/classes_\[(\d+)\]/g, (_, at) => `class ${app.nameOf(stop.classes[Number(at)])}`);
-    place("stop").textContent = stop ? `Why it ended: ${why} ${stop.cut ?? ""}` : "";
+    text.className = `verdict ${proof?.verdict === "separable" ? "yes" : proof?.verdict === "inseparable" ? "no" : ""}`;
+    const run = app.focused?.recording.run;
+    place("stop").textContent = run ? `${run.stop.sentence} ${run.cut ?? ""}`.trim() : "";
+    detail("stop-details", run?.stop.details ?? "");
   });
-  app.on("frame", () => mistakes(app));
+  app.on("frame", () => updates(app));
 }
 
-/** Whether each class, or each pair, is parted on its own. @param {App} app */
-function apart(app) {
+/** Fill a <details> element, and hide it if there is no text. @param {string} id @param {string} text */
+function detail(id, text) {
+  const node = place(id);
+  node.hidden = text === "";
+  const [paragraph] = node.getElementsByTagName("p");
+  if (paragraph.textContent !== text) paragraph.textContent = text;
+}
+
+/** Whether each class, or each pair of classes, has its own run. @param {App} app */
+function hasSeparateHeads(app) {
   return ["rest", "pairs"].includes(app.focused?.recording.run.scheme ?? "");
 }
 
-/** Mistakes so far against the most there can be. @param {App} app */
-function mistakes(app) {
+/** The updates so far, and how many are possible. @param {App} app */
+function updates(app) {
   const played = app.focused;
   const proof = app.proof(app.focus);
-  const convergence = proof?.convergence;
-  const line = place("mistakes");
+  const line = place("updates-bound");
   const meter = place("meter");
   meter.hidden = true;
   if (!played || !played.recording.run.log) {
     line.textContent = "";
+    detail("formula", "");
     return;
   }
   const { recording } = played;
-  const sofar = recording.edges[app.time(app.focus)];
-  const most = convergence?.mistake_bound ?? null;
-  const { estimator } = app.algorithm(app.state.runs[app.focus].algorithm);
-  // Beyond the margin a point may be right and yet moved; a gradient takes steps for every point, right or wrong.
-  const word = estimator === "NonlinearMSE" ? "step" : app.margin(app.focus) > 0 ? "correction" : "mistake";
-  const what = sofar === 1 ? word : `${word}s`;
+  const t = app.time(app.focus);
+  const count = recording.edges[t];
+  const most = proof?.convergence?.mistake_bound ?? null;
+  // An update of a batch run adds several points, which the bound counts one by one.
+  const unit = recording.edges[recording.length] === recording.length ? "update" : "point update";
+  const number = `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
   if (most === null) {
-    const none = word !== "step" && proof?.verdict === "inseparable" ? " No plane separates these points, so nothing bounds them." : "";
-    const each = apart(app) ? " Each class against the rest is a question of its own, which may have no such plane." : "";
-    line.textContent = `${sofar.toLocaleString("en")} ${what} so far.${none || each}`;
+    const { estimator } = app.algorithm(app.state.runs[app.focus].algorithm);
+    const unbounded = estimator !== "NonlinearMSE" && proof?.verdict === "inseparable" ? " No line separates the points, so there is no limit." : "";
+    const separate = hasSeparateHeads(app) ? " Each class against the rest is a separate problem, which may not be separable." : "";
+    line.textContent = `${number} so far.${unbounded || separate}`;
+    detail("formula", "");
     return;
   }
-  const plain = Math.abs(most - (proof?.bound ?? NaN)) < 1e-6 * most;
-  const told = most < 100 ? brief(most) : Math.round(most).toLocaleString("en");
-  const ratio = plain ? ` = R²/γ² (R = ${brief(proof?.radius ?? NaN)}, γ = ${brief(proof?.margin ?? NaN)}${recording.features.x0 ? " with w₀ counted in" : ""})` : "";
-  line.textContent = `${sofar.toLocaleString("en")} ${what} so far; the proof allows ${told}${ratio}.`;
+  const limit = most < 1e15 ? Math.floor(most).toLocaleString("en") : brief(most);
+  const ended = t === recording.length && recording.run.stop.reason === "separated";
+  line.textContent = ended
+    ? `At most ${limit} ${unit}s are possible; ${count.toLocaleString("en")} ${count === 1 ? "was" : "were"} needed.`
+    : `${number} so far; at most ${limit} are possible.`;
+  detail("formula", formula(most, proof, recording.features.x0 !== 0));
   meter.hidden = false;
   const [bar] = meter.children;
-  if (bar instanceof HTMLElement) bar.style.width = `${Math.min(100, (100 * sofar) / most)}%`;
+  if (bar instanceof HTMLElement) bar.style.width = `${Math.min(100, (100 * count) / most)}%`;
+}
+
+/**
+ * The bound as a formula, if it is the plain one: from zero, without a margin.
+ * @param {number} bound @param {import("../model/recording.js").Proof | null} proof @param {boolean} intercept
+ */
+function formula(bound, proof, intercept) {
+  const plain = Math.abs(bound - (proof?.bound ?? NaN)) < 1e-6 * bound;
+  if (!plain) return "";
+  const counted = intercept ? ", both with w₀" : "";
+  return `R²/γ² = ${brief(bound)}, with the longest point R = ${brief(proof?.radius ?? NaN)} and the margin γ = ${brief(proof?.margin ?? NaN)}${counted}`;
 }
 
 // --- weight space ------------------------------------------------------------------------------------------------------------
@@ -117,7 +138,7 @@ function weights(app) {
     holder.hidden = place("slice").hidden = place("about-weights").hidden = !recording;
     if (!recording) return;
     const { pocket, average } = app.state.show;
-    // A margin is solved to a tolerance, and touches its supports: that must not count against it.
+    // Support vectors are on the margin up to the solver's tolerance, and must count as right.
     const margin = app.margin(app.focus) * (recording.run.margin_machine ? 1 - 1e-3 : 1);
     view.draw({
       recording, t: app.time(app.focus), slice: slice(app), palette: app.palette, hover: app.hover, labels: app.data.labels,
@@ -126,24 +147,24 @@ function weights(app) {
   });
 }
 
-/** The slice that is asked for, as far as the run has such weights. @param {App} app */
+/** The slice of the state, adapted to the weights of the run. @param {App} app */
 function slice(app) {
   const recording = app.focused?.recording;
-  return recording ? soundSlice(recording, app.state.slice) : app.state.slice;
+  return recording ? validSlice(recording, app.state.slice) : app.state.slice;
 }
 
-/** A double click starts the run there. @param {App} app @param {Float64Array | number[] | null} found */
+/** Start the run with other weights. @param {App} app @param {Float64Array | number[] | null} found */
 function start(app, found) {
   const chosen = app.state.runs[app.focus];
   const recording = app.focused?.recording;
-  const knows = app.algorithm(chosen.algorithm).knobs.some(({ name }) => name === "start");
-  if (!found || !recording || !knows || recording.heads !== 1) return;
+  const startable = app.algorithm(chosen.algorithm).knobs.some(({ name }) => name === "start");
+  if (!found || !recording || !startable || recording.heads !== 1) return;
   const begin = Array.from(found, (v) => Number(v.toPrecision(4)));
   const knobs = { ...chosen.knobs, init: "given", start: begin };
   app.change({ runs: app.state.runs.map((run, n) => (n === app.focus ? { ...run, knobs } : run)), t: 0 });
 }
 
-/** Which two weights, and of which class. @param {App} app */
+/** Menus for the two weights, the class and the run. @param {App} app */
 function menus(app) {
   const recording = app.focused?.recording;
   if (!recording) return;
@@ -151,7 +172,7 @@ function menus(app) {
   const names = ["w₀ (bias)", ...recording.features.names.map((name) => `w of ${name}`)];
   const there = names.map((name, n) => ({ name, n })).filter(({ n }) => n > 0 || recording.features.x0 !== 0);
   const axis = (/** @type {"x" | "y"} */ which) => {
-    const label = which === "x" ? "Weight to the right" : "Weight upwards";
+    const label = which === "x" ? "Horizontal weight" : "Vertical weight";
     const menu = make("select", { "aria-label": label }, ...there.map(({ name, n }) => new Option(name, String(n))));
     menu.value = String(now[which]);
     menu.addEventListener("change", () => {
@@ -165,7 +186,7 @@ function menus(app) {
   const parts = [axis("x"), axis("y")];
   if (recording.heads > 1) {
     const options = Array.from({ length: recording.heads }, (_, h) => new Option(headName(app, h), String(h)));
-    const menu = make("select", { "aria-label": "Whose weights" }, ...options);
+    const menu = make("select", { "aria-label": "Class of the weights" }, ...options);
     menu.value = String(now.head);
     menu.addEventListener("change", () => app.change({ slice: { ...slice(app), head: Number(menu.value) } }));
     parts.push(menu);
@@ -181,9 +202,9 @@ function menus(app) {
   place("slice").replaceChildren(...parts);
   const startable = recording.heads === 1 && app.algorithm(app.state.runs[app.focus].algorithm).knobs.some(({ name }) => name === "start");
   place("about-weights").textContent =
-    "Each point is a half-plane of weights that get it right; where all of them meet is a shaded cell, if they do." +
-    (recording.width > 3 || recording.features.x0 ? " A slice through w(t): the other weights are as they are now." : "") +
-    (startable ? " Double-click to start the run somewhere else." : "");
+    "Each point is a half-plane: the weights that get it right. The shaded area, if there is one, gets all points right." +
+    (recording.width > 3 || recording.features.x0 ? " This is a slice; the other weights keep their current values." : "") +
+    (startable ? " Double-click to start the run with other weights." : "");
 }
 
 /** @param {App} app @param {number} head */

@@ -1,5 +1,5 @@
 /**
- * The algorithms that run, and their knobs.
+ * The chosen algorithms and their knobs.
  *
  * @typedef {import("../app.js").App} App
  * @typedef {import("../model/state.js").Knob} Knob
@@ -7,10 +7,10 @@
  */
 import { make, place, button } from "./dom.js";
 
-const NOTCHES = 200;
+const SLIDER_STEPS = 200;
 
 /**
- * A knob that is shown: `show` puts a value into it, unless a person is just turning it.
+ * A control of a knob: `show` displays a value, unless the user is changing it.
  * @typedef {{index: number, name: string, show: (value: unknown) => void}} Control
  */
 
@@ -110,23 +110,23 @@ function choice(id, knob, set) {
   return { node, show };
 }
 
-/** Numbers in a row. @param {string} id @param {Knob} knob @param {(next: unknown) => void} set */
+/** A list of numbers. @param {string} id @param {Knob} knob @param {(next: unknown) => void} set */
 function weights(id, knob, set) {
   const node = make("input", { id, type: "text", title: knob.help, inputmode: "decimal" });
-  let told = "";
+  let shown = "";
   node.addEventListener("change", () => {
     const numbers = node.value.split(/[\s,;]+/).filter(Boolean).map(Number);
     if (numbers.length && numbers.every(Number.isFinite)) set(numbers);
-    else node.value = told;
+    else node.value = shown;
   });
   const show = (/** @type {unknown} */ value) => {
-    told = Array.isArray(value) ? value.join(", ") : "";
-    if (document.activeElement !== node) node.value = told;
+    shown = Array.isArray(value) ? value.join(", ") : "";
+    if (document.activeElement !== node) node.value = shown;
   };
   return { node, show };
 }
 
-/** Only what differs from the default is kept, so that links stay short. */
+/** A run with another value of a knob; defaults are left out, so that links stay short. */
 /** @param {Chosen} run @param {Knob} knob @param {unknown} next @returns {Chosen} */
 function turned(run, knob, next) {
   const { [knob.name]: _, ...rest } = run.knobs;
@@ -141,27 +141,27 @@ function number(id, knob, set) {
   const { low = 0, high = 1, log = false, whole = false, optional = false } = knob;
   const bottom = log ? Math.max(low, high * 1e-8) : low;
   const notch = (/** @type {number} */ v) =>
-    NOTCHES * (log ? Math.log(Math.max(v, bottom) / bottom) / Math.log(high / bottom) : (v - low) / (high - low));
+    SLIDER_STEPS * (log ? Math.log(Math.max(v, bottom) / bottom) / Math.log(high / bottom) : (v - low) / (high - low));
   const back = (/** @type {number} */ n) => {
-    const v = log ? bottom * (high / bottom) ** (n / NOTCHES) : low + ((high - low) * n) / NOTCHES;
+    const v = log ? bottom * (high / bottom) ** (n / SLIDER_STEPS) : low + ((high - low) * n) / SLIDER_STEPS;
     return whole ? Math.round(v) : Number(v.toPrecision(3));
   };
   const step = whole ? 1 : "any";
   const placeholder = optional ? "none" : undefined;
   const field = make("input", { id, type: "number", min: low, max: high, step, title: knob.help, placeholder });
-  const range = make("input", { type: "range", min: 0, max: NOTCHES, step: 1, "aria-label": knob.title, title: knob.help });
-  let told = "";
+  const range = make("input", { type: "range", min: 0, max: SLIDER_STEPS, step: 1, "aria-label": knob.title, title: knob.help });
+  let shown = "";
   range.addEventListener("input", () => set(back(Number(range.value))));
   field.addEventListener("change", () => {
     const next = Number(field.value);
     if (field.value === "" && optional) set(null);
     else if (field.value !== "" && Number.isFinite(next)) set(Math.min(high, Math.max(low, whole ? Math.round(next) : next)));
-    field.value = told;
+    field.value = shown;
   });
   const show = (/** @type {unknown} */ value) => {
-    told = typeof value === "number" ? (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value)) : "";
-    field.value = told;
-    if (document.activeElement !== range) range.value = String(typeof value === "number" ? notch(value) : NOTCHES);
+    shown = typeof value === "number" ? (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value)) : "";
+    field.value = shown;
+    if (document.activeElement !== range) range.value = String(typeof value === "number" ? notch(value) : SLIDER_STEPS);
   };
   return { node: make("span", { class: "slide" }, range, field), show };
 }

@@ -1,4 +1,4 @@
-/** Links and files of what is seen. @typedef {import("../app.js").App} App */
+/** The share dialog: a link, files and Python code. @typedef {import("../app.js").App} App */
 import { unpacked } from "../model/recording.js";
 import { toLink } from "../model/state.js";
 import { Gif } from "../view/gif.js";
@@ -6,8 +6,8 @@ import { drawPlane } from "../view/plane_view.js";
 import { CanvasPen, SvgPen } from "../view/pen.js";
 import { button, download, get, make } from "./dom.js";
 
-const SIZE = 800; // pixels of pictures
-const MOVING = { size: 420, frames: 60, delay: 100 };
+const PICTURE_PX = 800;
+const GIF = { size: 420, frames: 60, delay: 100 }; // pixels, pictures, milliseconds
 
 /** @param {App} app */
 export function share(app) {
@@ -20,23 +20,23 @@ export function share(app) {
 
 /** @param {App} app @param {HTMLDialogElement} dialog */
 function content(app, dialog) {
-  const said = make("p", { class: "quiet", role: "status" });
+  const status = make("p", { class: "quiet", role: "status" });
   const copy = async (/** @type {string} */ text, /** @type {string} */ what) => {
     try {
       await navigator.clipboard.writeText(text);
-      said.textContent = `${what} is in the clipboard.`;
+      status.textContent = `${what} was copied to the clipboard.`;
     } catch {
-      said.textContent = "The clipboard is closed to this page: select the text and copy it.";
+      status.textContent = "This page has no access to the clipboard. Select the text and copy it.";
     }
   };
-  const link = make("input", { type: "text", readonly: true, "aria-label": "Link to this state", value: location.href });
+  const link = make("input", { type: "text", readonly: true, "aria-label": "Link to this page", value: location.href });
   link.style.width = "100%";
   linkTo(app).then((href) => {
     link.value = href;
   });
   const code = app.focused?.recording.run.code ?? "";
   const files = /** @type {[string, () => void | Promise<void>][]} */ ([
-    ["PNG", () => savePng(app)], ["SVG", () => saveSvg(app)], ["GIF, animated", () => saveGif(app, said)], ["JSON of the run", () => saveJson(app)],
+    ["PNG", () => savePng(app)], ["SVG", () => saveSvg(app)], ["GIF, animated", () => saveGif(app, status)], ["JSON of the run", () => saveJson(app)],
   ]);
   const buttons = files.map(([text, save]) => {
     const node = make("button", { type: "button", text });
@@ -50,16 +50,16 @@ function content(app, dialog) {
   });
   return [
     make("h2", { id: "share-title", text: "Share" }),
-    make("p", { class: "quiet", text: "The link holds everything: points, algorithm, knobs, seed, and the moment that is shown." }),
+    make("p", { class: "quiet", text: "The link restores this page in any studio; it opens at this address." }),
     link,
     make("p", {}, make("button", { type: "button", text: "Copy link", onclick: () => copy(link.value, "The link") })),
     make("h3", { text: "Files" }),
     make("p", { class: "row" }, ...buttons),
-    make("h3", { text: app.played.length > 1 ? `Python that makes run ${app.focus + 1}` : "Python that makes this run" }),
+    make("h3", { text: app.played.length > 1 ? `Python code for run ${app.focus + 1}` : "Python code for this run" }),
     make("pre", { id: "code", tabindex: 0, "aria-label": "Python code", text: code }),
     make("p", { class: "row" }, make("button", { type: "button", text: "Copy code", onclick: () => copy(code, "The code") }),
       make("button", { type: "button", text: "Close", onclick: () => dialog.close() })),
-    said,
+    status,
   ];
 }
 
@@ -69,7 +69,7 @@ async function linkTo(app) {
   return location.href.split("#")[0] + (hash ? `#${hash}` : "");
 }
 
-/** What a plane shows, at some moment. @param {App} app @param {number} index @param {number} t */
+/** The scene of a plane at update t. @param {App} app @param {number} index @param {number} t */
 function scene(app, index, t) {
   const played = app.played[index];
   return {
@@ -95,7 +95,7 @@ function drawAll(app, pen, size, times) {
   });
 }
 
-/** A pen that writes further to the right. @param {import("../view/pen.js").Pen} pen @param {number} by @returns {import("../view/pen.js").Pen} */
+/** A pen that is shifted to the right. @param {import("../view/pen.js").Pen} pen @param {number} by @returns {import("../view/pen.js").Pen} */
 function shifted(pen, by) {
   if (by === 0) return pen;
   const move = (/** @type {ArrayLike<number>} */ points) => Array.from(points, (v, n) => (n % 2 ? v : v + by));
@@ -121,7 +121,7 @@ function painted(app, size, times) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [size * times.length, size];
   const context = canvas.getContext("2d", { willReadFrequently: true });
-  if (!context) throw new Error("this browser has no canvas");
+  if (!context) throw new Error("This browser does not support canvas.");
   context.fillStyle = app.palette.card;
   context.fillRect(0, 0, canvas.width, canvas.height);
   drawAll(app, new CanvasPen(context), size, times);
@@ -130,7 +130,7 @@ function painted(app, size, times) {
 
 /** @param {App} app */
 async function savePng(app) {
-  const { canvas } = painted(app, SIZE, timesNow(app));
+  const { canvas } = painted(app, PICTURE_PX, timesNow(app));
   const blob = await new Promise((/** @type {(blob: Blob | null) => void} */ done) => canvas.toBlob(done, "image/png"));
   if (blob) download("rosenblatt.png", blob);
 }
@@ -139,32 +139,32 @@ async function savePng(app) {
 function saveSvg(app) {
   const pen = new SvgPen();
   const times = timesNow(app);
-  drawAll(app, pen, SIZE, times);
-  const text = pen.picture(SIZE * times.length, SIZE, app.palette.card, `${caption(app, 0)}, Rosenblatt studio`);
+  drawAll(app, pen, PICTURE_PX, times);
+  const text = pen.picture(PICTURE_PX * times.length, PICTURE_PX, app.palette.card, `${caption(app, 0)}, Rosenblatt studio`);
   download("rosenblatt.svg", new Blob([text], { type: "image/svg+xml" }));
 }
 
-/** The run from start to end, in at most some sixty pictures. @param {App} app @param {HTMLElement} said */
-async function saveGif(app, said) {
+/** The run from start to end, in at most sixty pictures. @param {App} app @param {HTMLElement} status */
+async function saveGif(app, status) {
   const { length } = app.player;
-  const count = Math.min(length + 1, MOVING.frames);
-  const gif = new Gif(MOVING.size * app.played.length, MOVING.size);
+  const count = Math.min(length + 1, GIF.frames);
+  const gif = new Gif(GIF.size * app.played.length, GIF.size);
   const t = app.player.t;
   for (let n = 0; n < count; n++) {
     app.player.seek(count === 1 ? t : Math.round((n * length) / (count - 1)));
-    const { context, canvas } = painted(app, MOVING.size, timesNow(app));
+    const { context, canvas } = painted(app, GIF.size, timesNow(app));
     const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-    gif.add(data, n === count - 1 ? 1500 : Math.max(MOVING.delay, Math.min(600, 6000 / count)));
-    said.textContent = `Drawing ${n + 1} of ${count} …`;
+    gif.add(data, n === count - 1 ? 1500 : Math.max(GIF.delay, Math.min(600, 6000 / count)));
+    status.textContent = `Drawing ${n + 1} of ${count} …`;
     await new Promise((done) => setTimeout(done));
   }
   app.player.seek(t);
   app.redraw();
   download("rosenblatt.gif", new Blob([gif.bytes()], { type: "image/gif" }));
-  said.textContent = "";
+  status.textContent = "";
 }
 
-/** The run in plain lists, readable without this page. @param {App} app */
+/** The run as JSON with plain lists. @param {App} app */
 function saveJson(app) {
   const runs = app.played.flatMap((played) => {
     if (!played) return [];
@@ -174,7 +174,7 @@ function saveJson(app) {
   download("rosenblatt-run.json", new Blob([text], { type: "application/json" }));
 }
 
-/** Packed arrays as lists, however deep they are. @param {unknown} value @returns {unknown} */
+/** A copy with all packed arrays as lists. @param {unknown} value @returns {unknown} */
 export function plain(value) {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;

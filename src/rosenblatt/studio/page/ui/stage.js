@@ -1,10 +1,10 @@
 /**
- * The planes, one for each algorithm that runs, and what is drawn in them.
+ * The planes, one for each algorithm, and the layers that are drawn in them.
  *
  * @typedef {import("../app.js").App} App
  * @typedef {import("../model/state.js").Shown} Shown
  */
-import { voters } from "../view/ballot.js";
+import { voters } from "../view/votes.js";
 import { PlaneView } from "../view/plane_view.js";
 import { brief } from "../view/paper.js";
 import { make, place } from "./dom.js";
@@ -13,13 +13,14 @@ import { editing } from "./editing.js";
 /** @type {[keyof Shown, string, string][]} */
 const CHECKS = [
   ["regions", "regions", ""], ["normal", "normal vector", ""], ["street", "margin", ""], ["pocket", "pocket", "pocket"],
-  ["average", "average", "average"], ["vote", "vote", "vote"], ["widest", "w* of the proof", "widest"], ["clash", "clash", "alarm"],
+  ["average", "average", "average"], ["vote", "vote", "vote"], ["widest", "perfect w*", "widest"],
+  ["clash", "points that prove it impossible", "alarm"],
 ];
 
 /** @param {App} app */
 export function stage(app) {
   const holder = place("planes");
-  /** @type {{view: PlaneView, title: HTMLElement, told: HTMLElement, pick: HTMLElement, figure: HTMLElement}[]} */
+  /** @type {{view: PlaneView, title: HTMLElement, summary: HTMLElement, pick: HTMLElement, figure: HTMLElement}[]} */
   let planes = [];
   const build = () => {
     if (planes.length === app.state.runs.length) return;
@@ -27,19 +28,19 @@ export function stage(app) {
     holder.classList.toggle("two", app.state.runs.length > 1);
     planes = app.state.runs.map((_, index) => {
       const title = make("b");
-      const told = make("span");
-      const pick = make("button", { type: "button", class: "pick", title: "Show this run’s proof, weights and time", onclick: () => app.change({ focus: index }) }, title);
+      const summary = make("span");
+      const pick = make("button", { type: "button", class: "pick", title: "Show proof, weights and timeline of this run", onclick: () => app.change({ focus: index }) }, title);
       const canvas = make("div", {
         class: "canvas", tabindex: 0, role: "application",
-        "aria-label": "The plane of points. Arrows move a cross, Enter adds a point, Delete removes one, Escape lets go.",
+        "aria-label": "The plane of points. Arrows move a cross, Enter adds a point, Delete removes one, Escape leaves.",
       });
       const several = app.state.runs.length > 1;
-      const figure = make("figure", { class: "plane" }, make("figcaption", {}, several ? pick : title, told), canvas);
+      const figure = make("figure", { class: "plane" }, make("figcaption", {}, several ? pick : title, summary), canvas);
       holder.append(figure);
       const view = new PlaneView(canvas);
       editing(app, view, canvas);
       new ResizeObserver(() => app.redraw()).observe(canvas);
-      return { view, title, told, pick, figure };
+      return { view, title, summary, pick, figure };
     });
   };
   const mark = () => planes.forEach(({ pick, figure }, index) => {
@@ -54,7 +55,7 @@ export function stage(app) {
   });
   app.on("frame", () => {
     app.pending = false;
-    planes.forEach(({ view, title, told }, index) => {
+    planes.forEach(({ view, title, summary }, index) => {
       const played = app.played[index] ?? null;
       const recording = played?.recording ?? null;
       const t = app.time(index);
@@ -65,47 +66,47 @@ export function stage(app) {
       app.pending ||= view.pending;
       const name = app.algorithm(app.state.runs[index].algorithm).title;
       title.textContent = planes.length > 1 ? `${index + 1}: ${name}` : name;
-      const errors = recording ? judged(recording, t, app.state.show) : "";
-      told.textContent = app.hover !== null && app.data.points[app.hover] ? pointed(app, index) : app.busy ? app.waiting : errors;
+      const errors = recording ? errorsText(recording, t, app.state.show) : "";
+      summary.textContent = app.hover !== null && app.data.points[app.hover] ? pointText(app, index) : app.busy ? app.waiting : errors;
     });
-    tellVoters(app);
+    showVoters(app);
   });
   build();
 }
 
-/** How many points are wrong, of the plane at t and of what else is read off the run. */
+/** The errors of the line at t and of the readings that are shown. */
 /** @param {import("../model/recording.js").Recording} recording @param {number} t @param {Shown} show */
-function judged(recording, t, show) {
+function errorsText(recording, t, show) {
   const { readings, frames, log } = recording.run;
   const parts = [`${frames && t < recording.length ? `${frames.titles[t]}: ` : ""}${recording.errorsAt(t)} wrong`];
   if (!log) return parts[0];
-  const ended = t === recording.length; // then Python has counted, with every digit of its own
+  const ended = t === recording.length; // then Python's own counts are known
   const mean = show.average ? recording.averageAt(t) : undefined;
   if (show.pocket) parts.push(`pocket ${recording.pocketAt(t)?.errors ?? ""}`);
-  if (mean) parts.push(`average ${ended ? readings.average : recording.wrongUnder(mean)}`);
+  if (mean) parts.push(`average ${ended ? readings.average : recording.countErrors(mean)}`);
   if (show.vote && ended) parts.push(`vote ${readings.vote}`);
   return parts.join(", ");
 }
 
 /** @param {App} app @param {number} index */
-function pointed(app, index) {
+function pointText(app, index) {
   const row = /** @type {number} */ (app.hover);
   const [x, y] = app.data.points[row];
   const recording = app.played[index]?.recording;
-  const said = recording && recording.run.scheme === "binary" && recording.count > row
+  const score = recording && recording.run.scheme === "binary" && recording.count > row
     ? `, score ${brief(recording.score(recording.at(app.time(index)), 0, recording.rows, row))}` : "";
-  return `point ${row} (${app.nameOf(app.data.labels[row])}): ${brief(x)}, ${brief(y)}${said}`;
+  return `point ${row + 1} (${app.nameOf(app.data.labels[row])}): ${brief(x)}, ${brief(y)}${score}`;
 }
 
 /** @param {App} app */
 function checks(app) {
-  const boxes = CHECKS.map(([name, title, colour]) => {
+  const boxes = CHECKS.map(([name, title, color]) => {
     const box = make("input", { type: "checkbox", id: `show-${name}` });
     box.addEventListener("change", () => app.change({ show: { ...app.state.show, [name]: box.checked } }));
     const label = make("label", { for: `show-${name}` }, box, title);
-    if (colour) {
+    if (color) {
       const swatch = make("i", { class: "swatch", "aria-hidden": "true" });
-      swatch.style.color = `var(--${colour})`;
+      swatch.style.color = `var(--${color})`;
       label.append(swatch);
     }
     place("shown").append(label);
@@ -126,17 +127,17 @@ function checks(app) {
 }
 
 /** The hypotheses with the most votes so far. @param {App} app */
-function tellVoters(app) {
+function showVoters(app) {
   const holder = place("voters");
   const recording = app.focused?.recording;
-  holder.hidden = !(app.state.show.vote && recording && recording.ballots.length);
+  holder.hidden = !(app.state.show.vote && recording && recording.votes.length);
   if (holder.hidden || !recording) return;
   const found = voters(recording, app.time(app.focus), 6);
   while (holder.children.length < found.length) holder.append(make("div", {}, make("span"), make("i"), make("span")));
   while (holder.children.length > found.length) holder.lastChild?.remove();
   found.forEach(({ n, head, votes, share }, at) => {
-    const [who, bar, count] = /** @type {HTMLElement[]} */ ([...holder.children[at].children]);
-    who.textContent = `${head === null ? "" : `${app.nameOf(recording.run.classes[head])}, `}after update ${n}`;
+    const [name, bar, count] = /** @type {HTMLElement[]} */ ([...holder.children[at].children]);
+    name.textContent = `${head === null ? "" : `${app.nameOf(recording.run.classes[head])}, `}after update ${n}`;
     bar.style.width = `${(100 * share).toFixed(1)}%`;
     count.textContent = `${votes} votes`;
   });

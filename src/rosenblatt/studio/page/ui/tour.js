@@ -1,4 +1,4 @@
-/** A walk through the ideas; each step sets the page to a state that can be played with. @typedef {import("../app.js").App} App */
+/** The tour; each step sets the page to a state that can be played with. @typedef {import("../app.js").App} App */
 import { initial, merged } from "../model/state.js";
 import { button, make, place } from "./dom.js";
 
@@ -13,15 +13,15 @@ export function tour(app) {
     at = Math.max(0, Math.min(steps.length - 1, n));
     const { title, html, state, look } = steps[at];
     const words = make("div", { class: "words", tabindex: 0 });
-    words.innerHTML = html; // written by us, in Python beside the states
+    words.innerHTML = html; // from tour.py, not from a user
     const back = make("button", { type: "button", text: "Back", onclick: () => go(at - 1) });
     back.disabled = at === 0;
     const last = at === steps.length - 1;
     const next = make("button", { type: "button", class: "primary", text: last ? "Done" : "Next", onclick: () => (last ? close() : go(at + 1)) });
-    // The arrows that texts speak of: a phone has no such keys, and the sheet covers the page's own.
+    // The arrows that the texts mention: phones have no such keys, and the tour covers the buttons of the page.
     const arrows = [-1, 1].map((by) =>
       make("button", {
-        type: "button", text: by < 0 ? "←" : "→", "aria-label": by < 0 ? "Earlier" : "Later",
+        type: "button", text: by < 0 ? "←" : "→", "aria-label": by < 0 ? "Previous update" : "Next update",
         onclick: () => app.move((player) => player.step(by)),
       }));
     const heading = make("h2", { id: "tour-step", tabindex: -1, text: `${at + 1}. ${title}` });
@@ -33,7 +33,7 @@ export function tour(app) {
     holder.hidden = false;
     heading.focus({ preventScroll: true });
     app.restore(merged(state, initial()));
-    // What a step speaks of may be far down, and in one column the sheet covers all but the top.
+    // The element of a step may be far down; in one column the tour covers all but the top.
     place(look).scrollIntoView({ block: matchMedia("(max-width: 759px)").matches ? "start" : "nearest" });
   };
   const close = () => {

@@ -1,5 +1,5 @@
 /**
- * Time by buttons, keys and the line they move along.
+ * Playback: buttons, keys, slider and timeline.
  *
  * @typedef {import("../app.js").App} App
  */
@@ -27,7 +27,7 @@ export function transport(app) {
   for (const [id, action] of Object.entries(actions)) {
     button(id).addEventListener("click", (event) => {
       action();
-      if (event.detail > 0) button(id).blur(); // by mouse or finger: space is for the clock again
+      if (event.detail > 0) button(id).blur(); // after a click, space plays again
     });
   }
 
@@ -56,7 +56,7 @@ export function transport(app) {
     const slides = event.target instanceof HTMLInputElement && event.target.type === "range";
     const own = event.target instanceof HTMLInputElement && (event.target.type === "radio" || (slides && event.target !== scrub));
     if (event.key === " " && !(onControl && !slides)) actions.play();
-    else if (own) return; // which has a use for arrows itself
+    else if (own) return; // these use arrows themselves
     else if (event.key === "ArrowRight") actions[event.shiftKey ? "pass-forth" : "forth"]();
     else if (event.key === "ArrowLeft") actions[event.shiftKey ? "pass-back" : "back"]();
     else if (event.key === "Home") actions.first();
@@ -78,11 +78,11 @@ export function transport(app) {
     const recording = app.focused?.recording ?? null;
     place("timeline").classList.toggle("empty", !recording);
     if (recording) timeline.draw({ recording, t: player.t, length: player.length, palette: app.palette });
-    get("now", HTMLParagraphElement).textContent = recording ? told(app) : "";
+    get("now", HTMLParagraphElement).textContent = recording ? description(app) : "";
   });
   app.on("state", () => {
     speed.value = String(Math.max(0, SPEEDS.findIndex((each) => each >= app.state.speed)));
-    get("speed-told", HTMLOutputElement).textContent = `${app.state.speed} a second`;
+    get("speed-value", HTMLOutputElement).textContent = `${app.state.speed} per second`;
   });
   app.on("runs", () => {
     for (const id of Object.keys(actions)) button(id).disabled = player.length === 0;
@@ -90,30 +90,30 @@ export function transport(app) {
   });
 }
 
-/** What happened in the update that led here, in words. @param {App} app */
-function told(app) {
+/** The last update in words. @param {App} app */
+function description(app) {
   const played = app.focused;
   if (!played) return "";
   const { recording } = played;
   const t = app.time(app.focus);
   const errors = recording.errorsAt(t);
-  const wrong = `${errors.toLocaleString("en")} of ${recording.count.toLocaleString("en")} points on the wrong side${width(recording, t)}`;
+  const wrong = `${errors.toLocaleString("en")} of ${recording.count.toLocaleString("en")} points on the wrong side${marginText(recording, t)}`;
   if (recording.run.frames) return `${recording.run.frames.titles[t] ?? ""} (${t + 1} of ${recording.length + 1}): ${wrong}.`;
   if (t === 0) return `Before the first of ${recording.length.toLocaleString("en")} updates: ${wrong}.`;
   const causes = recording.causes(t);
-  const many = recording.edges[t] - recording.edges[t - 1];
-  const who = many === 1 ? `Point ${causes[0]} (${app.nameOf(app.data.labels[causes[0]])}) moved the plane` : `${many} points moved the plane`;
-  return `Update ${t} of ${recording.length}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${who}. Now ${wrong}.`;
+  const count = recording.edges[t] - recording.edges[t - 1];
+  const cause = count === 1 ? `Point ${causes[0] + 1} (${app.nameOf(app.data.labels[causes[0]])}) moved the line` : `${count} points moved the line`;
+  return `Update ${t} of ${recording.length}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${cause}. Now ${wrong}.`;
 }
 
-/** How much room the plane leaves: the street of a margin machine, else the nearest point's distance where none is wrong. */
+/** The margin: of an SVM, or the distance of the nearest point if none is wrong. */
 /** @param {import("../model/recording.js").Recording} recording @param {number} t */
-function width(recording, t) {
+function marginText(recording, t) {
   if (recording.heads !== 1) return "";
   const long = Math.hypot(...recording.at(t).subarray(1));
-  if (recording.run.margin_machine && long > 0) return `, a street of ${brief(1 / long)} to each side`;
+  if (recording.run.margin_machine && long > 0) return `, a margin of ${brief(1 / long)} on each side`;
   const margin = recording.errorsAt(t) === 0 ? recording.marginAt(t) : null;
-  return margin === null || !(margin > 0) ? "" : `, the nearest at ${brief(margin)}`;
+  return margin === null || !(margin > 0) ? "" : `, the nearest one at a distance of ${brief(margin)}`;
 }
 
 /** The pass that update t was made in, from 1. @param {number[]} passes @param {number} t */

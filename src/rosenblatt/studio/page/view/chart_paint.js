@@ -1,15 +1,15 @@
 /**
- * A small line chart in two parts: what stands still during play, and what moves.
+ * A small line chart in two parts: static ones, and those that move during playback.
  *
  * @typedef {import("./paper.js").Palette} Palette
  * @typedef {import("./pen.js").Pen} Pen
  * @typedef {"ink" | "quiet" | "pocket" | "alarm" | "widest"} Tint
  * @typedef {{name: string, at: ArrayLike<number>, values: ArrayLike<number>, tint: Tint, stepped?: boolean, calm?: boolean,
- *   dash?: number[], width?: number}} Line calm: not to be drawn as a band, however many values there are
+ *   dash?: number[], width?: number}} Line calm: never drawn as a band
  * @typedef {Line & {forbids: "above" | "below"}} Bound
  * @typedef {{title: string, unit: string, length: number, lines: Line[], bound: Bound | null, whole: boolean, log: boolean,
  *   low: number, high: number, of: number | null, ends: [string, string] | null}} Still
- *   of: what the values are counted among; ends: words at the ends of the time axis in place of numbers
+ *   of: total of which the values are parts; ends: texts at the ends of the time axis instead of numbers
  * @typedef {{t: number, value: number, text: string, tint: Tint}} Marker
  * @typedef {{still: Still, t: number, markers: Marker[]}} Chart
  * @typedef {{left: number, right: number, top: number, bottom: number, x: (t: number) => number,
@@ -21,8 +21,8 @@ import { measured, shortened } from "./measure.js";
 import { brief } from "./paper.js";
 import { multiples, powers, tickStep, tickText } from "./ticks.js";
 
-/** Values a pixel from which on a curve is drawn as a band. */
-const RESTLESS = 0.4;
+/** From this density on, a curve is drawn as a band. */
+const BAND_VALUES_PER_PIXEL = 0.4;
 
 /** @param {Still} still @param {number} width @param {number} height @returns {Plot} */
 export function plotOf(still, width, height) {
@@ -56,11 +56,11 @@ function paintLine(pen, line, { right, x, y }, palette) {
   const stroke = palette[tint];
   const style = { stroke, width, dash, round: dash === undefined };
   const last = x(at[at.length - 1]);
-  const restless = !line.calm && values.length > RESTLESS * (last - x(0));
+  const restless = !line.calm && values.length > BAND_VALUES_PER_PIXEL * (last - x(0));
   const { band, means } = restless ? banded(at, values, x, y, 4) : { band: [], means: [] };
   if (restless) pen.polygon(band, { fill: stroke, alpha: 0.2 });
   const points = restless ? means : decimated(at, values, x, y, line.stepped);
-  // Beyond its end a run stays what it was: the other one may be longer.
+  // After its end a run keeps its last value, since the other run may be longer.
   if (points.length > 0 && last < right - 0.5) points.push(right, points[points.length - 1]);
   pen.line(points, style);
 }
@@ -90,18 +90,18 @@ function paintAxes(pen, still, { left, right, top, bottom, x, y }, palette) {
   }
 }
 
-/** What the proof forbids, shaded, and its edge. */
+/** The area that the proof excludes, and its edge. */
 /** @param {Pen} pen @param {Bound} bound @param {Plot} plot @param {Palette} palette */
 function paintBound(pen, bound, { left, right, top, bottom, x, y }, palette) {
   const edge = decimated(bound.at, bound.values, x, y).map((v, n) => (n % 2 ? Math.max(top - 9, Math.min(bottom + 9, v)) : v));
   if (edge.length < 2) return;
   const beyond = bound.forbids === "above" ? top - 9 : bottom + 9;
-  const colour = palette[bound.tint];
-  pen.polygon([left, beyond, ...edge, right, edge[edge.length - 1], right, beyond], { fill: colour, alpha: 0.1 });
-  pen.line(edge, { stroke: colour, width: 1.5, dash: bound.dash, alpha: 0.9 });
+  const color = palette[bound.tint];
+  pen.polygon([left, beyond, ...edge, right, edge[edge.length - 1], right, beyond], { fill: color, alpha: 0.1 });
+  pen.line(edge, { stroke: color, width: 1.5, dash: bound.dash, alpha: 0.9 });
 }
 
-/** Swatches with the lines' names in one row; a marker says more than the name of its line. */
+/** Swatches with the names of the lines in one row; the text of a marker replaces the name of its line. */
 /** @param {Pen} pen @param {Chart} chart @param {Plot} plot @param {Palette} palette */
 function paintLegend(pen, { still: { lines, bound }, markers }, { left, right, top }, palette) {
   const all = bound ? [...lines, bound] : lines;
@@ -109,7 +109,7 @@ function paintLegend(pen, { still: { lines, bound }, markers }, { left, right, t
   const names = all.map(({ name, tint }) => markers.find((each) => each.tint === tint)?.text ?? name);
   const start = left - 34;
   const spare = () => right - start - names.reduce((sum, name) => sum + measured(name) + 21 + 13, -13);
-  // The longest word gives way first.
+  // The longest name is shortened first.
   for (let tries = 0; tries < 20 && spare() < 0; tries++) {
     const longest = names.reduce((best, name, n) => (measured(name) > measured(names[best]) ? n : best), 0);
     names[longest] = shortened(names[longest], Math.max(20, measured(names[longest]) - 16));
@@ -123,7 +123,7 @@ function paintLegend(pen, { still: { lines, bound }, markers }, { left, right, t
 }
 
 /**
- * The cursor, what was reached there, and the markers; what is still to come fades.
+ * The cursor, the values there, and the markers; later values are faded.
  * @param {Pen} pen @param {number} width @param {number} height @param {Chart} chart @param {Palette} palette
  */
 export function paintMoving(pen, width, height, { still, t, markers }, palette) {
@@ -149,17 +149,17 @@ export function paintMoving(pen, width, height, { still, t, markers }, palette) 
   paintHead(pen, still, t, width, palette);
 }
 
-/** The title, and what it is now. */
+/** The title and the current value. */
 /** @param {Pen} pen @param {Still} still @param {number} t @param {number} width @param {Palette} palette */
 function paintHead(pen, still, t, width, palette) {
-  const said = still.lines.length > 0 ? amount(valueOf(still.lines[0], t), still) : "";
+  const value = still.lines.length > 0 ? amount(valueOf(still.lines[0], t), still) : "";
   const style = { size: 12.5, weight: 600, fill: palette.ink };
-  const room = width - 30 - measured(said, style.size, style.weight);
+  const room = width - 30 - measured(value, style.size, style.weight);
   pen.text(6, 15, shortened(still.title, room, style.size, style.weight), style);
-  pen.text(width - 12, 15, said, { ...style, anchor: "end" });
+  pen.text(width - 12, 15, value, { ...style, anchor: "end" });
 }
 
-/** A value as it is said. @param {number} value @param {Still} still */
+/** A value as text. @param {number} value @param {Still} still */
 export function amount(value, { of }) {
   return of === null ? brief(value) : `${brief(value)} of ${of}`;
 }

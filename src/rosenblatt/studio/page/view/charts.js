@@ -1,5 +1,5 @@
 /**
- * The curves of a run beside what is proved about it.
+ * Charts of a run: errors, loss, and both sides of the inequalities of the proof.
  *
  * @typedef {import("../model/recording.js").Recording} Recording
  * @typedef {import("../model/recording.js").Proof} Proof
@@ -16,7 +16,7 @@ import { amount, paintMoving, paintStill, plotOf, valueOf } from "./chart_paint.
 import { Layer } from "./layer.js";
 import { brief, Paper } from "./paper.js";
 
-/** What else a chart of a recording is made of decides whether the one that was made still holds. */
+/** Static parts of charts by recording and name; `of` decides whether one is still valid. */
 /** @type {WeakMap<Recording, Map<string, {of: unknown, still: Still | null}>>} */
 const stills = new WeakMap();
 
@@ -35,9 +35,9 @@ function keptStill(recording, name, of, make) {
 }
 
 /**
- * A chart's unmoving part with its range found.
+ * The static part of a chart, with its range.
  * @param {Recording[]} recordings @param {Partial<Still> & {title: string, lines: Line[]}} given
- * @param {{log?: boolean, most?: number}} [range] log: where values span so much; most: the top, however high a bound is
+ * @param {{log?: boolean, most?: number}} [range] log: allow a logarithmic axis; most: upper limit of the axis
  * @returns {Still}
  */
 function stillOf(recordings, given, { log = false, most = Infinity } = {}) {
@@ -65,13 +65,13 @@ function stillOf(recordings, given, { log = false, most = Infinity } = {}) {
   };
 }
 
-/** 0, 1, ..., as far as there are values. @param {ArrayLike<number>} values */
+/** 0, 1, ..., one for each value. @param {ArrayLike<number>} values */
 function counted(values) {
   return Float64Array.from({ length: values.length }, (_, n) => n);
 }
 
 /**
- * Training errors, with the least so far beneath them.
+ * Training errors, and the least so far.
  * @param {Recording} recording @param {number} t @param {{pocket?: boolean}} [show] @param {Recording | null} [second]
  * @returns {Chart}
  */
@@ -83,7 +83,7 @@ export function errorsChart(recording, t, show = {}, second = null) {
       const line = { name: "pocket", at: pocket.t, values: pocket.errors, tint: /** @type {const} */ ("pocket") };
       lines.splice(1, 0, { ...line, stepped: true, calm: true, width: 2 });
     }
-    // From w = 0 every row is a tie and counts: that one moment would press all the rest to the ground.
+    // With w = 0 every row is misclassified; that one value must not set the scale.
     const most = Math.max(1, ...allOf(recording, second).map(({ curve }) => 1.1 * highest(curve.errors.subarray(1))));
     return stillOf(allOf(recording, second), { title: "Training errors", lines, whole: true, of: recording.count }, { most });
   }));
@@ -98,7 +98,7 @@ export function errorsChart(recording, t, show = {}, second = null) {
 }
 
 /**
- * The loss that the algorithm makes small.
+ * The loss that the algorithm minimizes.
  * @param {Recording} recording @param {number} t @param {Recording | null} [second]
  * @returns {Chart}
  */
@@ -111,7 +111,7 @@ export function lossChart(recording, t, second = null) {
   return { still, t, markers: [] };
 }
 
-/** Whether two runs make the same loss small: else one axis would not fit both. */
+/** Whether two runs minimize the same loss, so that one axis fits both. */
 /** @param {Recording} recording @param {Recording | null} second */
 function comparable(recording, second) {
   return second?.run.curves.loss_title === recording.run.curves.loss_title;
@@ -122,7 +122,7 @@ function allOf(recording, second) {
   return second ? [recording, second] : [recording];
 }
 
-/** One curve of one run or of two; what was solved in few steps is spread over the time of the other. */
+/** One curve of one or two runs; the few frames of a solver are spread over the whole time. */
 /** @param {Recording} recording @param {Recording | null} second @param {"errors" | "loss"} curve @param {string} name */
 function both(recording, second, curve, name) {
   const length = Math.max(recording.length, second?.length ?? 0);
@@ -134,7 +134,7 @@ function both(recording, second, curve, name) {
 }
 
 /**
- * The squared norm, and the bound it stays under: t R². Several classes have |W|²/2 in its place. Null where nothing is proved.
+ * The squared norm and its upper bound, t R²; |W|²/2 for several classes. Null without a proof.
  * @param {Recording} recording @param {Proof | null} proof @param {number} t
  * @returns {Chart | null}
  */
@@ -144,7 +144,7 @@ export function normsChart(recording, proof, t) {
     const ceiling = unpacked(proof.convergence.norm_bound);
     const norms = unpacked(proof.convergence.norms);
     const what = recording.heads === 1 ? "|w|²" : "|W|²/2";
-    const name = grows(ceiling, (proof.radius ?? NaN) ** 2) ? "t R², its bound" : "its bound";
+    const name = grows(ceiling, (proof.radius ?? NaN) ** 2) ? "at most t R²" : "at most";
     const title = recording.heads === 1 ? `Squared norm ${what}` : `Squared norm of all classes, ${what}`;
     const lines = [curveOf(what, norms)];
     return stillOf([recording], { title, lines, bound: boundOf(name, ceiling, "above") }, { most: 2.5 * highest(norms) });
@@ -153,7 +153,7 @@ export function normsChart(recording, proof, t) {
 }
 
 /**
- * Whether a bound is t times a number: it is so only from zero, with steps of 1 and without a margin.
+ * Whether a bound is t times a number, as it is for a start at zero, steps of 1 and no margin.
  * @param {ArrayLike<number>} bound @param {number} by
  */
 function grows(bound, by) {
@@ -161,7 +161,7 @@ function grows(bound, by) {
 }
 
 /**
- * How far w went along w*, and what it must have gone at least: t γ. Null where there is no w*.
+ * The progress of w along w*, and its lower bound, t γ. Null without w*.
  * @param {Recording} recording @param {Proof | null} proof @param {number} t
  * @returns {Chart | null}
  */
@@ -172,8 +172,8 @@ export function alignmentChart(recording, proof, t) {
     const [what, along] = recording.heads === 1 ? ["w·w*", "w*"] : ["W·W*/√2", "W*"];
     const lines = [curveOf(what, unpacked(alignments))];
     const floor = unpacked(least);
-    const name = grows(floor, proof?.margin ?? NaN) ? "t γ, at least" : "at least";
-    return stillOf([recording], { title: `Way along ${along}`, lines, bound: boundOf(name, floor, "below") });
+    const name = grows(floor, proof?.margin ?? NaN) ? "at least t γ" : "at least";
+    return stillOf([recording], { title: `Progress toward a perfect ${along}`, lines, bound: boundOf(name, floor, "below") });
   });
   return still && { still, t, markers: [] };
 }
@@ -198,20 +198,15 @@ function highest(values) {
   return most;
 }
 
-/** A chart in a sentence, for those who do not see it. @param {Chart} chart */
+/** A chart in a sentence, for screen readers. @param {Chart} chart */
 export function described({ still, t, markers }) {
   const [first, ...others] = still.lines;
   const moment = `${still.unit} ${Math.max(0, Math.min(still.length, t))}`;
   const parts = [`${still.title}: ${amount(valueOf(first, t), still)} at ${moment}`];
   for (const { value, t: when } of markers) parts.push(`at best ${brief(value)} at ${still.unit} ${when}`);
   for (const line of others) if (line.tint !== "pocket") parts.push(`${line.name}: ${amount(valueOf(line, t), still)}`);
-  if (still.bound) parts.push(`${still.bound.name.replace(/,.*/, "")} allows ${boundWords(still.bound, t)}`);
+  if (still.bound) parts.push(`bound: ${still.bound.name} = ${brief(valueOf(still.bound, t))}`);
   return parts.join("; ");
-}
-
-/** @param {Bound} bound @param {number} t */
-function boundWords(bound, t) {
-  return `${bound.forbids === "above" ? "at most" : "at least"} ${brief(valueOf(bound, t))}`;
 }
 
 /** @param {Pen} pen @param {number} width @param {number} height @param {Chart} chart @param {Palette} palette */
@@ -242,7 +237,7 @@ export class ChartView {
     paintMoving(paper.pen, paper.width, height, chart, palette);
   }
 
-  /** The moment at a pixel. @param {number} px */
+  /** The update at a pixel. @param {number} px */
   valueAt(px) {
     if (!this.chart) return 0;
     const { still } = this.chart;

@@ -1,8 +1,8 @@
-/** Curves with more values than the paper has pixels. Imports nothing. */
+/** Curves with more values than the picture has pixels. Imports nothing. */
 
 /**
  * A curve as pixels, flat. Where several values fall on one column of pixels, it keeps the first, the lowest, the highest and
- * the last, so that no peak is lost and no more is drawn than can be seen. What is not a number is left out.
+ * the last, so that no peak is lost and no more is drawn than can be seen. Values that are not finite are left out.
  * @param {ArrayLike<number>} at rising @param {ArrayLike<number>} values
  * @param {(t: number) => number} x @param {(value: number) => number} y
  * @param {boolean} [stepped] the value stays until the next one
@@ -24,10 +24,10 @@ export function decimated(at, values, x, y, stepped = false) {
 }
 
 /**
- * A restless curve as the band between its lowest and highest values, and the line of its means, by columns some pixels wide.
+ * A dense curve as the band between its lowest and highest values, and the line of its means, by columns of some pixels.
  * @param {ArrayLike<number>} at rising @param {ArrayLike<number>} values
  * @param {(t: number) => number} x @param {(value: number) => number} y @param {number} wide
- * @returns {{band: number[], means: number[]}} flat pixels: the band all the way round
+ * @returns {{band: number[], means: number[]}} flat pixels; the band as a closed polygon
  */
 export function banded(at, values, x, y, wide) {
   const columns = columnsOf(at, values, x, y, wide);

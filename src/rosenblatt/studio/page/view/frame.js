@@ -1,9 +1,9 @@
-/** From the data's coordinates to pixels and back: y grows upwards in data, downwards on paper. */
+/** Maps coordinates of the data to pixels and back; y points up in the data and down in the picture. */
 export class Frame {
   /**
-   * @param {number[]} box what must be seen, [x0, x1, y0, y1]
+   * @param {number[]} box the visible box, at least, [x0, x1, y0, y1]
    * @param {number} width @param {number} height pixels
-   * @param {boolean} square whether both axes have one scale, so that right angles look it
+   * @param {boolean} square whether both axes have the same scale, so that angles are right
    */
   constructor(box, width, height, square = true) {
     let [x0, x1, y0, y1] = box;
@@ -15,7 +15,7 @@ export class Frame {
       [x0, x1, y0, y1] = [cx - width / scale / 2, cx + width / scale / 2, cy - height / scale / 2, cy + height / scale / 2];
       this.sx = this.sy = scale;
     }
-    /** What is seen, at least the box that was asked for. */
+    /** The visible box, which contains the given one. */
     this.box = [x0, x1, y0, y1];
     this.width = width;
     this.height = height;
@@ -47,9 +47,9 @@ export class Frame {
   }
 }
 
-/** Whether a box is better drawn with one scale for both axes: not where one side is over three times the other. */
+/** Whether both axes of a box can have the same scale: neither side is over three times the other. */
 /** @param {number[]} box */
-export function squareish([x0, x1, y0, y1]) {
+export function isNearlySquare([x0, x1, y0, y1]) {
   const ratio = (x1 - x0) / (y1 - y0);
   return ratio > 1 / 3 && ratio < 3;
 }

@@ -1,13 +1,13 @@
 /**
- * Moving pictures as GIF89a: the commonest colours of each picture, what did not change left through, LZW codes of at most 12
+ * Animated GIF89a files: the most frequent colors of each picture, transparent where nothing changed, LZW codes of at most 12
  * bits. Imports nothing.
  *
  * Reference: CompuServe, "Graphics Interchange Format, version 89a" (1990); T. Welch, IEEE Computer 17 (1984).
  */
-const COLOURS = 256;
-const CLEAR = COLOURS - 1; // shows what was there before
+const COLORS = 256;
+const CLEAR = COLORS - 1; // transparent: shows the previous picture
 const BITS = 8;
-const MOST_CODES = 4096;
+const MAX_CODES = 4096;
 
 export class Gif {
   /** @param {number} width @param {number} height */
@@ -18,16 +18,16 @@ export class Gif {
     this.out.letters("GIF89a");
     this.out.word(width);
     this.out.word(height);
-    this.out.put(0x70, 0, 0); // no table of colours for all pictures: each has its own
+    this.out.put(0x70, 0, 0); // no global color table: each picture has its own
     this.out.put(0x21, 0xff, 11);
     this.out.letters("NETSCAPE2.0");
-    this.out.put(3, 1, 0, 0, 0); // for ever
-    this.children = new Int16Array(MOST_CODES * COLOURS);
+    this.out.put(3, 1, 0, 0, 0); // repeat forever
+    this.children = new Int16Array(MAX_CODES * COLORS);
     /** @type {Uint8ClampedArray | Uint8Array | null} */
     this.before = null;
   }
 
-  /** One more picture. @param {Uint8ClampedArray | Uint8Array} rgba @param {number} milliseconds */
+  /** Add a picture. @param {Uint8ClampedArray | Uint8Array} rgba @param {number} milliseconds */
   add(rgba, milliseconds) {
     const { left, top, width, height } = changed(this.before, rgba, this.width, this.height);
     const { table, pixels } = indexed(cropped(rgba, this.width, left, top, width, height));
@@ -38,7 +38,7 @@ export class Gif {
     }
     this.before = rgba.slice();
     const { out } = this;
-    out.put(0x21, 0xf9, 4, 0x05); // the picture stays under the next one; CLEAR is clear
+    out.put(0x21, 0xf9, 4, 0x05); // the picture stays under the next one; CLEAR is transparent
     out.word(Math.round(milliseconds / 10));
     out.put(CLEAR, 0, 0x2c);
     out.word(left);
@@ -56,20 +56,20 @@ export class Gif {
   compress(pixels) {
     const { children } = this;
     const blocks = new Blocks(this.out);
-    const [clear, end] = [COLOURS, COLOURS + 1];
+    const [clear, end] = [COLORS, COLORS + 1];
     let size = BITS + 1;
     let next = end + 1;
     children.fill(-1);
     blocks.code(clear, size);
     let prefix = pixels[0];
     for (let n = 1; n < pixels.length; n++) {
-      const at = prefix * COLOURS + pixels[n];
+      const at = prefix * COLORS + pixels[n];
       if (children[at] >= 0) {
         prefix = children[at];
         continue;
       }
       blocks.code(prefix, size);
-      if (next < MOST_CODES) {
+      if (next < MAX_CODES) {
         children[at] = next;
         if (next === 1 << size) size++;
         next++;
@@ -94,7 +94,7 @@ export class Gif {
 }
 
 /**
- * The smallest box with all that is new; one pixel where nothing is.
+ * The smallest box around all changes; one pixel if there are none.
  * @param {Uint8ClampedArray | Uint8Array | null} before @param {Uint8ClampedArray | Uint8Array} now
  * @param {number} width @param {number} height
  */
@@ -127,7 +127,7 @@ function cropped(rgba, stride, left, top, width, height) {
   return part;
 }
 
-/** Colours of a picture, and which of them each pixel has. @param {Uint32Array} picture */
+/** Colors of a picture, and which of them each pixel has. @param {Uint32Array} picture */
 export function indexed(picture) {
   const rgba = new Uint8Array(picture.buffer);
   const bins = new Uint16Array(picture.length);
@@ -144,7 +144,7 @@ export function indexed(picture) {
   }
   const used = Array.from(tally.keys()).filter((bin) => tally[bin] > 0).sort((a, b) => tally[b] - tally[a]);
   const known = Math.min(used.length, CLEAR);
-  const table = new Uint8Array(3 * COLOURS);
+  const table = new Uint8Array(3 * COLORS);
   const place = new Uint8Array(1 << 15);
   used.forEach((bin, at) => {
     if (at < known) for (let c = 0; c < 3; c++) table[3 * at + c] = Math.round(sums[3 * bin + c] / tally[bin]);

@@ -1,5 +1,5 @@
 /**
- * A picture kept aside: what does not change is drawn here once and copied onto the paper of each frame.
+ * An offscreen canvas: static parts are drawn here once and copied into each frame.
  *
  * @typedef {{canvas: HTMLCanvasElement, context: CanvasRenderingContext2D}} Sheet a paper or a layer
  */
@@ -9,7 +9,7 @@ export class Layer {
   constructor() {
     this.canvas = document.createElement("canvas");
     const context = this.canvas.getContext("2d");
-    if (!context) throw new Error("this browser has no canvas");
+    if (!context) throw new Error("This browser does not support canvas.");
     this.context = context;
     this.pen = new CanvasPen(context);
     /** @type {unknown[]} */
@@ -17,7 +17,7 @@ export class Layer {
   }
 
   /**
-   * Empty and as large as the paper, where any of the things it was made of is another; gives whether it must be drawn.
+   * Clear the layer and give it the size of the paper if any of its inputs changed; returns whether it must be drawn.
    * @param {Sheet} paper @param {unknown[]} of
    */
   renew(paper, of) {
@@ -25,7 +25,7 @@ export class Layer {
     const all = [width, height, ...of];
     if (all.length === this.made.length && all.every((each, n) => each === this.made[n])) return false;
     this.made = all;
-    // Setting the size, even to the same, empties a canvas.
+    // Setting the size clears a canvas, even if it is the same.
     [this.canvas.width, this.canvas.height] = [width, height];
     this.context.setTransform(paper.context.getTransform());
     return true;
@@ -39,7 +39,7 @@ export class Layer {
     context.restore();
   }
 
-  /** It, or a part of it, [x0, x1, y0, y1], pixel for pixel onto another. */
+  /** Copy the layer, or a part [x0, x1, y0, y1], to another canvas. */
   /** @param {Sheet} onto @param {number} [alpha] @param {number[]} [part] */
   copy({ context }, alpha = 1, part) {
     const { width, height } = this.canvas;

@@ -1,4 +1,4 @@
-/** How much room words take, and words that take less. */
+/** Widths of texts, and shortened texts. */
 import { FONT } from "./pen.js";
 
 /** @type {CanvasRenderingContext2D | null | undefined} */
@@ -6,7 +6,7 @@ let ruler;
 /** @type {Map<string, number>} */
 const lengths = new Map();
 
-/** Pixels that words take; a guess where there is no canvas to ask. */
+/** The width of a text in pixels; estimated if there is no canvas. */
 /** @param {string} words @param {number} [size] @param {number} [weight] */
 export function measured(words, size = 12, weight = 400) {
   if (typeof document === "undefined") return 0.6 * size * words.length;
@@ -17,7 +17,7 @@ export function measured(words, size = 12, weight = 400) {
   if (length === undefined) {
     ruler.font = `${weight} ${size}px ${FONT}`;
     length = ruler.measureText(words).width;
-    if (lengths.size > 2000) lengths.clear(); // readouts change with every update
+    if (lengths.size > 2000) lengths.clear(); // texts change with every update
     lengths.set(name, length);
   }
   return length;

@@ -1,5 +1,5 @@
 /**
- * Weight vectors as arrows in the plane, and how the last update made them: old w, plus y x, is new w.
+ * Weight vectors as arrows in the plane, and the last update: old w, plus y x, is new w.
  *
  * @typedef {import("./plane_view.js").Scene} Scene
  * @typedef {import("./frame.js").Frame} Frame
@@ -19,7 +19,7 @@ export function drawNormals(pen, frame, scene, surface) {
 }
 
 /**
- * w as an arrow from the line, and how the last update made it: old w, plus y x, is new w.
+ * w as an arrow from the line, and the last update: old w, plus y x, is new w.
  * @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface
  */
 function drawNormal(pen, frame, { recording, t, palette, data }, surface) {
@@ -39,11 +39,11 @@ function drawNormal(pen, frame, { recording, t, palette, data }, surface) {
     const [ou, ov] = tip(recording.at(t - 1));
     arrow(pen, px, py, ou, ov, palette.ink, { width: 1.5, alpha: 0.4, head: 8 });
     if (causes.length === 1) {
-      const colour = palette.classes[data.labels[causes[0]]];
-      arrow(pen, ou, ov, u, v, colour, { width: 2, head: 8 });
+      const color = palette.classes[data.labels[causes[0]]];
+      arrow(pen, ou, ov, u, v, color, { width: 2, head: 8 });
       const sign = recording.codes[causes[0]] === 1 ? "+" : "−";
-      const words = { size: 12, fill: colour, weight: 650, halo: palette.card, anchor: /** @type {const} */ ("middle") };
-      // Beside the arrow, on the side that is farther from the foot, where w itself is named.
+      const words = { size: 12, fill: color, weight: 650, halo: palette.card, anchor: /** @type {const} */ ("middle") };
+      // Beside the arrow, on the side away from the name of w.
       const [dx, dy, length] = [u - ou, v - ov, Math.hypot(u - ou, v - ov) || 1];
       const side = dx * (ov - py) - dy * (ou - px) > 0 ? 1 : -1;
       pen.text((ou + u) / 2 + (side * dy * 14) / length, (ov + v) / 2 - (side * dx * 14) / length + 4, `${sign}x`, words);
@@ -58,7 +58,7 @@ function drawNormal(pen, frame, { recording, t, palette, data }, surface) {
 }
 
 /**
- * The weights of every class, from one foot; those that the last update moved with what they were.
+ * The weights of every class as arrows from one point; those that the last update moved, with their old values.
  * @param {Pen} pen @param {Frame} frame @param {Scene} scene
  */
 function drawOneOfEach(pen, frame, { recording, t, palette }) {
@@ -71,16 +71,16 @@ function drawOneOfEach(pen, frame, { recording, t, palette }) {
     return [px + a * scale, py - b * scale * squeeze(frame)];
   };
   for (let head = 0; head < recording.heads; head++) {
-    const colour = palette.classes[recording.run.classes[head]];
+    const color = palette.classes[recording.run.classes[head]];
     const [u, v] = tip(recording.at(t), head);
     if (t > 0 && recording.run.log) {
       const [ou, ov] = tip(recording.at(t - 1), head);
       if (ou !== u || ov !== v) {
-        arrow(pen, px, py, ou, ov, colour, { width: 1.5, alpha: 0.45, head: 8 });
+        arrow(pen, px, py, ou, ov, color, { width: 1.5, alpha: 0.45, head: 8 });
         arrow(pen, ou, ov, u, v, palette.ink, { width: 2, head: 8 });
       }
     }
-    arrow(pen, px, py, u, v, colour, { width: 3, head: 10 });
+    arrow(pen, px, py, u, v, color, { width: 3, head: 10 });
   }
 }
 
@@ -89,19 +89,19 @@ function middle([x0, x1, y0, y1]) {
   return [(x0 + x1) / 2, (y0 + y1) / 2];
 }
 
-/** What makes arrows stand upright on their lines where the axes have scales of their own. @param {Frame} frame */
+/** The ratio of the scales, which keeps arrows perpendicular to their lines. @param {Frame} frame */
 function squeeze(frame) {
   return frame.sx / frame.sy;
 }
 
-/** @type {WeakMap<Recording, {upwards: number, length: number}>} the longest normal of a run, drawn with such a scale */
-const LONGEST = new WeakMap();
+/** @type {WeakMap<Recording, {upwards: number, length: number}>} the longest normal of a run, by ratio of the scales */
+const longestNormals = new WeakMap();
 
-/** Pixels for a unit of weight: the longest w of the run takes a fifth of the frame. */
+/** Pixels per unit of weight: the longest w of the run takes a fifth of the frame. */
 /** @param {Recording} recording @param {Frame} frame */
 function arrowScale(recording, frame) {
   const upwards = squeeze(frame);
-  const known = LONGEST.get(recording);
+  const known = longestNormals.get(recording);
   let longest = known?.upwards === upwards ? known.length : 0;
   if (!longest) {
     for (let n = 0; n <= recording.length; n++) {
@@ -111,7 +111,7 @@ function arrowScale(recording, frame) {
       }
     }
     longest ||= 1;
-    LONGEST.set(recording, { upwards, length: longest });
+    longestNormals.set(recording, { upwards, length: longest });
   }
   return (0.22 * Math.min(frame.width, frame.height)) / longest;
 }

@@ -1,27 +1,27 @@
-/** Where the votes of pairs decide for which class, exactly: the lines of all pairs cut the box into cells that are of one mind. */
+/** Exact regions of the votes of pairs: the lines of all pairs cut the box into cells with one class each. */
 import { clipped, corners } from "../model/geometry.js";
 
 /**
  * @param {number[]} box
  * @param {[number, number, number][]} lines each pair's score as a x + b y + c
- * @param {(x: number, y: number) => number} judge the class at a point
+ * @param {(x: number, y: number) => number} classify the class at a point
  * @returns {{part: number[], label: number}[]}
  */
-export function pairCells(box, lines, judge) {
+export function pairCells(box, lines, classify) {
   let parts = [corners(box)];
   for (const [a, b, c] of lines) {
     if (a === 0 && b === 0) continue; // the same everywhere
     parts = parts.flatMap((part) => [clipped(part, a, b, c), clipped(part, -a, -b, -c)]).filter((part) => part.length > 4);
   }
-  return parts.map((part) => ({ part, label: judge(...middleOf(part)) }));
+  return parts.map((part) => ({ part, label: classify(...middleOf(part)) }));
 }
 
 /**
- * Between which cells the class changes, as segments.
- * @param {number[]} box @param {{part: number[], label: number}[]} cells @param {(x: number, y: number) => number} judge
+ * The boundaries between cells of different classes, as segments.
+ * @param {number[]} box @param {{part: number[], label: number}[]} cells @param {(x: number, y: number) => number} classify
  * @returns {number[]}
  */
-export function pairBoundary(box, cells, judge) {
+export function pairBoundary(box, cells, classify) {
   const [x0, x1, y0, y1] = box;
   const step = 1e-7 * (x1 - x0 + y1 - y0);
   /** @type {number[]} */
@@ -31,10 +31,10 @@ export function pairBoundary(box, cells, judge) {
       const [x, y, u, v] = [part[n], part[n + 1], part[(n + 2) % part.length], part[(n + 3) % part.length]];
       const length = Math.hypot(u - x, v - y);
       if (length < step) continue;
-      // Corners go around against the clock, so this is a step outwards.
+      // Corners are in counterclockwise order, so this is a step outward.
       const [px, py] = [(x + u) / 2 + (step * (v - y)) / length, (y + v) / 2 - (step * (u - x)) / length];
       if (px < x0 || px > x1 || py < y0 || py > y1) continue;
-      if (judge(px, py) > label) segments.push(x, y, u, v);
+      if (classify(px, py) > label) segments.push(x, y, u, v);
     }
   }
   return segments;

@@ -1,20 +1,20 @@
 /**
- * Canvases that are as sharp as the screen and as large as their place, and the colours of the theme.
+ * Canvases with the resolution of the screen and the size of their element, and the colors of the theme.
  *
  * @typedef {{ink: string, quiet: string, line: string, rule: string, card: string, page: string, classes: string[],
  *   pocket: string, average: string, vote: string, widest: string, alarm: string, dark: boolean}} Palette
  */
 import { CanvasPen } from "./pen.js";
 
-/** The colours that the style sheet has now. @returns {Palette} */
+/** The current colors of the style sheet. @returns {Palette} */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
-  const colour = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+  const color = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
   return {
-    ink: colour("ink"), quiet: colour("quiet"), line: colour("line"), rule: colour("rule"), card: colour("card"),
-    page: colour("page"), classes: [0, 1, 2, 3, 4, 5].map((n) => colour(`t${n}`)), pocket: colour("pocket"),
-    average: colour("average"), vote: colour("vote"), widest: colour("widest"), alarm: colour("alarm"),
-    dark: colour("theme") === "dark",
+    ink: color("ink"), quiet: color("quiet"), line: color("line"), rule: color("rule"), card: color("card"),
+    page: color("page"), classes: [0, 1, 2, 3, 4, 5].map((n) => color(`t${n}`)), pocket: color("pocket"),
+    average: color("average"), vote: color("vote"), widest: color("widest"), alarm: color("alarm"),
+    dark: color("theme") === "dark",
   };
 }
 
@@ -27,13 +27,13 @@ export class Paper {
     this.canvas.setAttribute("aria-hidden", "true");
     holder.append(this.canvas);
     const context = this.canvas.getContext("2d");
-    if (!context) throw new Error("this browser has no canvas");
+    if (!context) throw new Error("This browser does not support canvas.");
     this.context = context;
     this.pen = new CanvasPen(context);
     this.width = this.height = 0;
   }
 
-  /** Fit the holder; gives whether anything changed. @param {number} width @param {number} height */
+  /** Set the size; returns whether anything changed. @param {number} width @param {number} height */
   fit(width, height) {
     const ratio = Math.min(3, window.devicePixelRatio || 1);
     const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];

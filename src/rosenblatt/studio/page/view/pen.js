@@ -1,5 +1,5 @@
 /**
- * One pen, two papers: what is drawn on a canvas can be drawn as SVG by the same code. Coordinates are pixels of the picture.
+ * Pens with one interface for canvas and SVG. Coordinates are pixels of the picture.
  *
  * @typedef {{fill?: string, stroke?: string, width?: number, dash?: number[], alpha?: number, round?: boolean}} Style
  * @typedef {{size?: number, anchor?: "start" | "middle" | "end", fill: string, weight?: number, halo?: string,
@@ -261,7 +261,7 @@ export class SvgPen {
   }
 }
 
-/** Whether a segment begins where the one before ends. @param {ArrayLike<number>} points @param {number} n */
+/** Whether a segment starts where the previous one ends. @param {ArrayLike<number>} points @param {number} n */
 function follows(points, n) {
   return n >= 4 && points[n] === points[n - 2] && points[n + 1] === points[n - 1];
 }
@@ -280,16 +280,16 @@ function short(value) {
 
 /**
  * An arrow: a line with a filled head.
- * @param {Pen} pen @param {number} x @param {number} y @param {number} u @param {number} v @param {string} colour
+ * @param {Pen} pen @param {number} x @param {number} y @param {number} u @param {number} v @param {string} color
  * @param {{width?: number, head?: number, alpha?: number, dash?: number[]}} [style]
  */
-export function arrow(pen, x, y, u, v, colour, { width = 2, head = 9, alpha = 1, dash } = {}) {
+export function arrow(pen, x, y, u, v, color, { width = 2, head = 9, alpha = 1, dash } = {}) {
   const length = Math.hypot(u - x, v - y);
   if (!(length > 0.5)) return;
   const size = Math.min(head, length);
   const [dx, dy] = [(u - x) / length, (v - y) / length];
   const [bx, by] = [u - dx * size, v - dy * size];
-  pen.line([x, y, bx, by], { stroke: colour, width, alpha, dash });
+  pen.line([x, y, bx, by], { stroke: color, width, alpha, dash });
   const half = size * 0.45;
-  pen.polygon([u, v, bx - dy * half, by + dx * half, bx + dy * half, by - dx * half], { fill: colour, alpha });
+  pen.polygon([u, v, bx - dy * half, by + dx * half, bx + dy * half, by - dx * half], { fill: color, alpha });
 }

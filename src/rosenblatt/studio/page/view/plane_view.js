@@ -1,6 +1,6 @@
 /**
- * The plane: points, regions, the line, its normal, and what the last update did. Three layers, since the points, which are
- * many, change seldom, and the line, which is one, in every frame.
+ * The plane: points, regions, the line, its normal, and the last update. It has three canvases, since the many points rarely
+ * change, while the line changes in every frame.
  *
  * @typedef {import("../model/state.js").Points} Points
  * @typedef {import("../model/state.js").Shown} Shown
@@ -11,8 +11,8 @@
  * @typedef {{data: Points, recording: Recording | null, proof: Proof | null, t: number, show: Shown, palette: Palette,
  *   hover: number | null, margin: number, cursor: [number, number] | null}} Scene
  */
-import { Ballot, voters } from "./ballot.js";
-import { Frame, squareish } from "./frame.js";
+import { VoteCount, voters } from "./votes.js";
+import { Frame, isNearlySquare } from "./frame.js";
 import { shortened } from "./measure.js";
 import { Paper } from "./paper.js";
 import { drawNormals } from "./normals.js";
@@ -20,7 +20,7 @@ import { drawProof } from "./proof_marks.js";
 import { Surface } from "./surface.js";
 import { multiples, tickStep, tickText } from "./ticks.js";
 
-const REACH = 12; // pixels within which a point is meant
+const HIT_RADIUS_PX = 12; // within which the pointer selects a point
 
 export class PlaneView {
   /** @param {HTMLElement} holder */
@@ -32,9 +32,9 @@ export class PlaneView {
     this.frame = new Frame([-1, 1, -1, 1], 300, 300);
     /** @type {Surface | null} */
     this.surface = null;
-    /** @type {Ballot | null} */
-    this.ballot = null;
-    /** @type {unknown[]} what the cloud shows */
+    /** @type {VoteCount | null} */
+    this.votes = null;
+    /** @type {unknown[]} the inputs of the current cloud */
     this.clouded = [];
     this.pending = false; // whether votes are still being counted
   }
@@ -56,7 +56,7 @@ export class PlaneView {
     this.ground.clear();
     drawGround(this.ground.pen, this.frame, scene, this.surface);
     this.over.clear();
-    drawOver(this.over.pen, this.frame, scene, this.surface, this.ballot, wrong);
+    drawOver(this.over.pen, this.frame, scene, this.surface, this.votes, wrong);
   }
 
   /** @param {Scene} scene */
@@ -66,18 +66,18 @@ export class PlaneView {
     if (!recording) this.surface = null;
     else if (!old || old.recording !== recording || old.box.some((edge, n) => edge !== box[n])) {
       this.surface = new Surface(recording, box);
-      this.ballot = null;
+      this.votes = null;
     }
     this.pending = false;
-    if (recording && show.vote && recording.ballots.length) {
-      this.ballot ??= new Ballot(recording, box);
-      this.pending = !this.ballot.count(t, 8);
+    if (recording && show.vote && recording.votes.length) {
+      this.votes ??= new VoteCount(recording, box);
+      this.pending = !this.votes.count(t, 8);
     }
   }
 
   /** The row of the point at a pixel, or null. @param {Points} data @param {number} px @param {number} py */
   hit(data, px, py) {
-    let best = REACH * REACH;
+    let best = HIT_RADIUS_PX * HIT_RADIUS_PX;
     let found = null;
     data.points.forEach(([x, y], n) => {
       const distance = (this.frame.x(x) - px) ** 2 + (this.frame.y(y) - py) ** 2;
@@ -89,19 +89,19 @@ export class PlaneView {
 
 /** @param {Points} data @param {number} width @param {number} height */
 export function frameOf(data, width, height) {
-  return new Frame(data.box, width, height, squareish(data.box));
+  return new Frame(data.box, width, height, isNearlySquare(data.box));
 }
 
 /** The whole picture with one pen, for files. @param {Pen} pen @param {number} width @param {number} height @param {Scene} scene */
 export function drawPlane(pen, width, height, scene) {
   const frame = frameOf(scene.data, width, height);
   const surface = scene.recording ? new Surface(scene.recording, frame.box) : null;
-  const ballot = scene.recording && scene.show.vote ? new Ballot(scene.recording, frame.box) : null;
-  ballot?.count(scene.t, 20_000);
+  const voteCount = scene.recording && scene.show.vote ? new VoteCount(scene.recording, frame.box) : null;
+  voteCount?.count(scene.t, 20_000);
   pen.inside(0, 0, width, height, () => {
     drawGround(pen, frame, scene, surface);
     drawCloud(pen, frame, scene);
-    drawOver(pen, frame, scene, surface, ballot, wrongRows(scene));
+    drawOver(pen, frame, scene, surface, voteCount, wrongRows(scene));
   });
 }
 
@@ -180,7 +180,7 @@ function wrongRows({ recording, t, data }) {
     if (binary) {
       const score = recording.score(w, 0, recording.rows, n);
       if (!((own === 1 ? score : -score) > 0)) wrong.push(n); // a row on the plane is a mistake
-    } else if (recording.judge(w, recording.rows, n) !== own) wrong.push(n);
+    } else if (recording.classify(w, recording.rows, n) !== own) wrong.push(n);
   }
   return wrong;
 }
@@ -188,10 +188,10 @@ function wrongRows({ recording, t, data }) {
 // --- over it: lines, arrows, rings --------------------------------------------------------------------------------------------
 
 /**
- * @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface | null} surface @param {Ballot | null} ballot
+ * @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface | null} surface @param {VoteCount | null} voteCount
  * @param {number[]} wrong
  */
-function drawOver(pen, frame, scene, surface, ballot, wrong) {
+function drawOver(pen, frame, scene, surface, voteCount, wrong) {
   const { data, palette, recording, t } = scene;
   const size = markSize(data.points.length, frame);
   /** @type {number[][]} */
@@ -202,8 +202,8 @@ function drawOver(pen, frame, scene, surface, ballot, wrong) {
     if (points.length) pen.marks(c, points, size * 0.9, style);
   });
   if (recording && surface && recording.count === data.points.length) {
-    drawStreet(pen, frame, scene, surface);
-    drawReadings(pen, frame, scene, surface, ballot);
+    drawMargin(pen, frame, scene, surface);
+    drawReadings(pen, frame, scene, surface, voteCount);
     if (t > 0 && recording.run.log) {
       const before = surface.boundaryAt(t - 1);
       pen.segments(frame.all(before), { stroke: palette.ink, width: 1.5, dash: [5, 5], alpha: 0.45 });
@@ -224,9 +224,9 @@ function drawOver(pen, frame, scene, surface, ballot, wrong) {
   }
 }
 
-/** The margin: a band beside the line, and the points that hold it. */
+/** The margin: a band along the line, and the support vectors. */
 /** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface */
-function drawStreet(pen, frame, { recording, show, t, palette, data, margin }, surface) {
+function drawMargin(pen, frame, { recording, show, t, palette, data, margin }, surface) {
   if (!recording || !show.street || !(margin > 0)) return;
   const w = recording.at(t);
   if (recording.run.scheme === "binary") {
@@ -243,16 +243,16 @@ function drawStreet(pen, frame, { recording, show, t, palette, data, margin }, s
   }
 }
 
-/** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface @param {Ballot | null} ballot */
-function drawReadings(pen, frame, { recording, show, t, palette }, surface, ballot) {
+/** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface @param {VoteCount | null} voteCount */
+function drawReadings(pen, frame, { recording, show, t, palette }, surface, voteCount) {
   if (!recording) return;
-  if (show.vote && recording.ballots.length) {
+  if (show.vote && recording.votes.length) {
     for (const { n, head, share } of voters(recording, t)) {
       const alpha = 0.06 + 0.5 * share;
       const line = head === null ? surface.boundaryAt(n) : surface.level(recording.at(n), 0, head);
       pen.segments(frame.all(line), { stroke: palette.vote, width: 1 + 2 * share, alpha });
     }
-    if (ballot) pen.segments(frame.all(ballot.boundary()), { stroke: palette.vote, width: 3 });
+    if (voteCount) pen.segments(frame.all(voteCount.boundary()), { stroke: palette.vote, width: 3 });
   }
   const average = show.average && recording.averageAt(t);
   if (average) pen.segments(frame.all(surface.boundary(average)), { stroke: palette.average, width: 2.5, dash: [10, 4] });
@@ -263,15 +263,15 @@ function drawReadings(pen, frame, { recording, show, t, palette }, surface, ball
   }
 }
 
-/** Rings around the rows that made the last update. */
+/** Rings around the points of the last update. */
 /** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {number} size */
 function drawCauses(pen, frame, { recording, t, data, palette }, size) {
   if (!recording) return;
   const causes = recording.causes(t);
   for (const n of causes) {
     const [x, y] = [frame.x(data.points[n][0]), frame.y(data.points[n][1])];
-    const colour = palette.classes[data.labels[n]];
-    pen.circle(x, y, size + 5, { stroke: colour, width: causes.length > 1 ? 1.5 : 2.5 });
-    if (causes.length === 1) pen.circle(x, y, size + 9, { stroke: colour, width: 1.2, alpha: 0.5 });
+    const color = palette.classes[data.labels[n]];
+    pen.circle(x, y, size + 5, { stroke: color, width: causes.length > 1 ? 1.5 : 2.5 });
+    if (causes.length === 1) pen.circle(x, y, size + 9, { stroke: color, width: 1.2, alpha: 0.5 });
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What is proved about the points, drawn: the plane of the widest margin, or the clash that no plane survives.
+ * The proof, drawn: the line of the widest margin, or the points that no line can separate (the clash).
  *
  * @typedef {import("./plane_view.js").Scene} Scene
  * @typedef {import("./frame.js").Frame} Frame
@@ -20,25 +20,25 @@ export function drawProof(pen, frame, scene, surface) {
 }
 
 /**
- * Each class's rows of the clash as a hull, and the point that both hulls share: a convex combination of either side. In
- * features of a higher degree the hulls are elsewhere, and only the rows are marked.
+ * The clash: the convex hull of its points in each class; the hulls overlap. For curves, the hulls overlap only among the
+ * features, so just the points are marked.
  * @param {Pen} pen @param {Frame} frame @param {Scene} scene
  */
 function drawClash(pen, frame, { proof, palette, data, recording }) {
   const clash = proof?.clash;
   if (!clash) return;
-  const colour = palette.alarm;
+  const color = palette.alarm;
   if (!recording || recording.linear) {
     for (const label of new Set(clash.rows.map((row) => data.labels[row]))) {
       const mine = clash.rows.filter((row) => data.labels[row] === label).map((row) => data.points[row]);
       const around = frame.all(hull(mine).flat());
-      if (around.length > 4) pen.polygon(around, { fill: colour, alpha: 0.12 });
-      if (around.length > 2) pen.polygon(around, { stroke: colour, width: 2, dash: [6, 4] });
+      if (around.length > 4) pen.polygon(around, { fill: color, alpha: 0.12 });
+      if (around.length > 2) pen.polygon(around, { stroke: color, width: 2, dash: [6, 4] });
     }
   }
   for (const row of clash.rows) {
     const [x, y] = data.points[row];
-    pen.circle(frame.x(x), frame.y(y), 11, { stroke: colour, width: 2.2 });
+    pen.circle(frame.x(x), frame.y(y), 11, { stroke: color, width: 2.2 });
   }
 }
 

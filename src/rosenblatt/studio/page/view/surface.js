@@ -1,6 +1,5 @@
 /**
- * Where hypotheses say which class: regions and boundaries inside a frame. Planes of the points themselves are cut exactly;
- * curved ones, and votes, are followed on a grid.
+ * Regions and boundaries of a hypothesis inside a frame. Lines are exact; curves are approximated on a grid.
  *
  * @typedef {import("../model/recording.js").Recording} Recording
  * @typedef {import("../model/geometry.js").Grid} Grid
@@ -10,7 +9,7 @@ import { expand } from "../model/recording.js";
 import { pairBoundary, pairCells } from "./pair_cells.js";
 
 export const CELLS = 96; // across
-const MOST_KNOWN = 200; // boundaries that are kept
+const MAX_CACHED_BOUNDARIES = 200; // boundaries that are kept
 
 export class Surface {
   /** @param {Recording} recording @param {number[]} box */
@@ -31,11 +30,11 @@ export class Surface {
   }
 
   /** The class that pairs of straight lines vote for, at a point. @param {Float64Array} w */
-  judgeOf(w) {
+  classifierOf(w) {
     const row = new Float64Array(this.recording.width);
     return (/** @type {number} */ x, /** @type {number} */ y) => {
       expand(this.recording.features, x, y, row);
-      return this.recording.judge(w, row, 0);
+      return this.recording.classify(w, row, 0);
     };
   }
 
@@ -48,7 +47,7 @@ export class Surface {
       return [[clipped(whole, -a, -b, -c)], [a || b || c > 0 ? clipped(whole, a, b, c) : []]];
     }
     if (this.recording.run.scheme === "pairs") {
-      const cells = pairCells(this.box, this.lines(w), this.judgeOf(w));
+      const cells = pairCells(this.box, this.lines(w), this.classifierOf(w));
       return Array.from({ length: this.k }, (_, position) => cells.filter(({ label }) => label === position).map(({ part }) => part));
     }
     const lines = this.lines(w);
@@ -68,8 +67,8 @@ export class Surface {
     if (this.recording.run.scheme === "binary") return this.level(w, 0);
     if (!this.exact) return this.fields(w).flatMap((field) => zeroLines(this.knots().grid, field));
     if (this.recording.run.scheme === "pairs") {
-      const judge = this.judgeOf(w);
-      return pairBoundary(this.box, pairCells(this.box, this.lines(w), judge), judge);
+      const classify = this.classifierOf(w);
+      return pairBoundary(this.box, pairCells(this.box, this.lines(w), classify), classify);
     }
     /** @type {number[]} */
     const segments = [];
@@ -82,12 +81,12 @@ export class Surface {
     return segments;
   }
 
-  /** The boundary of hypothesis t, kept: those that vote are drawn in every frame, and few of them are new. @param {number} t */
+  /** The boundary of hypothesis t, cached: voting hypotheses are drawn in every frame. @param {number} t */
   boundaryAt(t) {
     const known = this.known.get(t);
     if (known) return known;
     const found = this.boundary(this.recording.at(t));
-    if (this.known.size >= MOST_KNOWN) this.known.delete(/** @type {number} */ (this.known.keys().next().value));
+    if (this.known.size >= MAX_CACHED_BOUNDARIES) this.known.delete(/** @type {number} */ (this.known.keys().next().value));
     this.known.set(t, found);
     return found;
   }
@@ -134,7 +133,7 @@ export class Surface {
       if (recording.run.scheme === "binary") {
         claims[1][n] = recording.score(w, 0, rows, n);
       } else if (recording.run.scheme === "pairs") {
-        claims[recording.judgePairs(w, rows, n)][n] = 1;
+        claims[recording.classifyPairs(w, rows, n)][n] = 1;
       } else {
         for (let h = 0; h < this.k; h++) claims[h][n] = recording.score(w, h, rows, n);
       }

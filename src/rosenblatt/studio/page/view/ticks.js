@@ -1,9 +1,9 @@
-/** Where the numbers of an axis go, and how they are written. Imports nothing. */
+/** Ticks of an axis and their texts. Imports nothing. */
 
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 
-/** The step of 1, 2 or 5 times a power of ten that gives at most so many ticks. */
-/** @param {number} low @param {number} high @param {number} most @param {boolean} [whole] no parts of one */
+/** The step of 1, 2 or 5 times a power of ten that gives at most `most` ticks. */
+/** @param {number} low @param {number} high @param {number} most @param {boolean} [whole] integers only */
 export function tickStep(low, high, most, whole = false) {
   const least = (high - low) / Math.max(1, most);
   if (!(least > 0) || !Number.isFinite(least)) return 1;
@@ -18,7 +18,7 @@ export function multiples(low, high, step) {
   /** @type {number[]} */
   const found = [];
   const last = Math.floor((high + slack) / step);
-  // The count, not the sum: a sum of tenths drifts. Adding 0 makes 0 of -0.
+  // Multiples, since sums of tenths drift; adding 0 turns -0 into 0.
   for (let n = Math.ceil((low - slack) / step); n <= last && found.length < 100; n++) found.push(n * step + 0);
   return found;
 }
@@ -38,7 +38,7 @@ export function tickText(value, step) {
   const size = Math.abs(value);
   if (size === 0) return "0";
   if (size >= 1e4 && size < 1e6 && step % 1000 === 0) return `${value / 1000}k`.replace("-", "−");
-  const digits = Math.min(8, Math.floor(Math.log10(size) + 1e-9) - Math.floor(Math.log10(step) + 1e-9)); // behind the first
+  const digits = Math.min(8, Math.floor(Math.log10(size) + 1e-9) - Math.floor(Math.log10(step) + 1e-9)); // after the first
   if ((size >= 1e5 && digits < 4) || step < 1e-4 || size >= 1e9) {
     return value.toExponential(Math.max(0, digits)).replace(/\.?0*e\+?/, "e").replaceAll("-", "−");
   }

@@ -1,27 +1,26 @@
 /**
- * A strip under the slider that shows where the mistakes were: whose row made each update, where passes end, and where the
- * pocket got better.
+ * The timeline above the slider: the class of each update's point, the ends of passes, and improvements of the pocket.
  *
  * @typedef {import("../model/recording.js").Recording} Recording
  * @typedef {import("./paper.js").Palette} Palette
  * @typedef {import("./pen.js").Pen} Pen
  * @typedef {{recording: Recording, t: number, length: number, palette: Palette}} TimelineScene length: of the slider, at least
  *   the recording's
- * @typedef {{counts: Int32Array, updates: Int32Array, kinds: number, most: number}} Bins counts: rows that moved the weights,
- *   by column and position of their class; updates: by column; most: rows an update, in the column with most
+ * @typedef {{counts: Int32Array, updates: Int32Array, kinds: number, most: number}} Bins counts: points that moved the
+ *   weights, by column and position of their class; updates: by column; most: largest number of points per update
  */
 import { Layer } from "./layer.js";
 import { measured, shortened } from "./measure.js";
 import { Paper } from "./paper.js";
 import { tickStep } from "./ticks.js";
 
-/** Half of a slider's thumb: its middle does not reach the ends. */
+/** Half of a slider's thumb, whose center does not reach the ends. */
 export const INSET = 8;
 const HEIGHT = 44;
 const [TOP, BOTTOM] = [9, 27];
 
 /**
- * Updates by column: update t of `length` falls where the slider's t is.
+ * Updates by column; update t of `length` is at the slider's position t.
  * @param {Recording} recording @param {number} length @param {number} columns
  * @returns {Bins}
  */
@@ -50,7 +49,7 @@ export function columnOf(t, length, columns) {
 }
 
 /**
- * Passes as [from, to] in updates; those without an update are none.
+ * Passes as [from, to] in updates, without passes that made no update.
  * @param {Recording} recording @returns {{number: number, from: number, to: number}[]}
  */
 export function passesOf(recording) {
@@ -87,7 +86,7 @@ function drawPasses(pen, x, recording, palette) {
   let clear = -Infinity;
   passes.forEach(({ number, from, to }, n) => {
     const [left, right] = [x(from), x(to)];
-    // Stripes finer than this only flicker.
+    // Narrower stripes would only flicker.
     if (n % 2 === 0 && usual >= 4) {
       pen.polygon([left, TOP, right, TOP, right, HEIGHT, left, HEIGHT], { fill: palette.rule, alpha: 0.22 });
     }
@@ -108,7 +107,7 @@ function drawPasses(pen, x, recording, palette) {
 function drawUpdates(pen, width, x, recording, length, palette) {
   const wide = width - 2 * INSET;
   const apart = wide / Math.max(1, length);
-  // Ticks while there is a gap between them, then columns that show the classes' shares.
+  // Ticks if there is a gap between them, otherwise columns with the shares of the classes.
   const columns = apart >= 3 ? length + 1 : Math.max(1, Math.floor(wide / 4));
   const { counts, updates, kinds, most } = binned(recording, length, columns);
   const thick = apart >= 3 ? Math.min(3, apart * 0.6) : wide / columns;
@@ -146,7 +145,7 @@ function drawFrames(pen, width, x, recording, palette) {
   pen.text(width - INSET + 2, HEIGHT - 5, shortened(titles[titles.length - 1], room, 11), { ...lettering, anchor: "end" });
 }
 
-/** The moment at a pixel. @param {number} px @param {number} width @param {number} length */
+/** The update at a pixel. @param {number} px @param {number} width @param {number} length */
 export function momentAt(px, width, length) {
   return Math.max(0, Math.min(length, Math.round(((px - INSET) / Math.max(1, width - 2 * INSET)) * length)));
 }
@@ -167,7 +166,7 @@ export class Timeline {
     if (layer.renew(paper, [recording, length, palette.ink])) drawTimelineStill(layer.pen, paper.width, scene);
     const x = placeOn(paper.width, length)(Math.max(0, Math.min(length, t)));
     paper.clear();
-    // The tick of the update that was just made belongs to what was.
+    // The tick of the last update belongs to the past.
     const now = Math.min(paper.width, x + 2);
     layer.copy(paper, 1, [0, now, 0, HEIGHT]);
     layer.copy(paper, 0.4, [now, paper.width, 0, BOTTOM]);

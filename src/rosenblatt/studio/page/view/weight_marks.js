@@ -1,5 +1,5 @@
 /**
- * Axes of a slice of weight space, the path through it and the marks on the path.
+ * Axes of a slice of weight space, the path in it, and the marks on the path.
  *
  * @typedef {import("./weight_scene.js").WeightLook} WeightLook
  * @typedef {import("./pen.js").Pen} Pen
@@ -7,18 +7,18 @@
 import { measured } from "./measure.js";
 import { arrow } from "./pen.js";
 import { multiples, subscript, tickStep, tickText } from "./ticks.js";
-import { rowColour } from "./weight_scene.js";
+import { rowColor } from "./weight_scene.js";
 
-/** Moves that are drawn in full, the older the fainter. */
-const TAIL = 48;
-/** Where the axes' numbers are. @param {WeightLook} look */
+/** Last moves that are drawn strongly, older ones fainter. */
+const TAIL_MOVES = 48;
+/** Positions of the ticks. @param {WeightLook} look */
 function ticksOf({ frame: { box: [x0, x1, y0, y1], width, height } }) {
   const across = tickStep(x0, x1, Math.max(2, width / 80));
   const up = tickStep(y0, y1, Math.max(2, height / 70));
   return { across, up, columns: multiples(x0, x1, across), rows: multiples(y0, y1, up) };
 }
 
-/** A grid, and lines where a weight is 0. @param {Pen} pen @param {WeightLook} look */
+/** A grid, and the axes. @param {Pen} pen @param {WeightLook} look */
 export function drawWeightGrid(pen, look) {
   const { scene: { palette }, frame } = look;
   const { width, height } = frame;
@@ -67,7 +67,7 @@ export function pathPixels({ frame, path }, from, to) {
   let [px, py] = [NaN, NaN];
   for (let t = from; t <= to; t++) {
     const [x, y] = [frame.x(path[2 * t]), frame.y(path[2 * t + 1])];
-    // A move of less than a third of a pixel is not seen, and there may be thousands.
+    // Moves of less than a third of a pixel are not visible, and there may be thousands.
     if (t !== to && Math.abs(x - px) < 0.33 && Math.abs(y - py) < 0.33) continue;
     out.push(x, y);
     [px, py] = [x, y];
@@ -75,7 +75,7 @@ export function pathPixels({ frame, path }, from, to) {
   return out;
 }
 
-/** How strongly all but the last moves are drawn: thousands lie upon one another. @param {WeightLook} look */
+/** Opacity of all but the last moves; thousands overlap. @param {WeightLook} look */
 export function pathAlpha({ scene: { recording } }) {
   return recording.length > 2000 ? 0.24 : 0.42;
 }
@@ -89,7 +89,7 @@ export function pathStyle({ scene: { palette, recording } }) {
 export function drawTail(pen, look) {
   const { scene, frame, path } = look;
   const { t, palette, recording } = scene;
-  const stride = TAIL / 6;
+  const stride = TAIL_MOVES / 6;
   for (let n = 5; n >= 0; n--) {
     const [from, to] = [Math.max(0, t - 1 - (n + 1) * stride), Math.max(0, t - 1 - n * stride)];
     if (from >= to) continue;
@@ -100,14 +100,14 @@ export function drawTail(pen, look) {
   }
   if (t > 0) {
     const causes = recording.causes(t, 2);
-    const colour = causes.length === 1 ? rowColour(scene, causes[0]) : palette.ink;
+    const color = causes.length === 1 ? rowColor(scene, causes[0]) : palette.ink;
     const [x, y, u, v] = frame.all(path.subarray(2 * t - 2, 2 * t + 2));
     arrow(pen, x, y, u, v, palette.card, { width: 6, head: 13 });
-    arrow(pen, x, y, u, v, colour, { width: 2.5, head: 11 });
+    arrow(pen, x, y, u, v, color, { width: 2.5, head: 11 });
   }
 }
 
-/** Where it began, pocket, average and where it is. @param {Pen} pen @param {WeightLook} look */
+/** Marks for the start, the pocket, the average and the current weights. @param {Pen} pen @param {WeightLook} look */
 export function drawWeightMarks(pen, look) {
   const { scene, slice, frame, path } = look;
   const { t, palette, recording, show } = scene;
@@ -133,7 +133,7 @@ export function drawWeightMarks(pen, look) {
   pen.circle(x, y, 5, { fill: palette.ink, stroke: palette.card, width: 2 });
   names.push({ place: [x, y], name: kept ? "w = pocket" : "w", fill: kept ? palette.pocket : palette.ink });
   const marks = names.map(({ place: [u, v] }) => [u - 7, u + 7, v - 7, v + 7]);
-  // The way of the last move is taken, too: its end is where the arrow's head is.
+  // Names must not cover the arrow of the last move.
   if (t > 0) marks.push(arrowEnd(x, y, ...at(t - 1)));
   for (const { place, name, fill } of names.reverse()) {
     const [px, py] = freePlace(place, measured(name, 12, 600), marks, frame);
@@ -150,7 +150,7 @@ function arrowEnd(x, y, u, v) {
 }
 
 /**
- * Where a mark's name begins: the first place around it where nothing else is; the name's own is then taken.
+ * The position of a mark's name: the first free place around it, which is then marked as taken.
  * @param {[number, number]} place @param {number} long @param {number[][]} taken boxes
  * @param {{width: number, height: number}} paper
  * @returns {[number, number]}
@@ -167,15 +167,15 @@ function freePlace([x, y], long, taken, { width, height }) {
   return [free[0], free[3] - 3];
 }
 
-/** What the solution is, in words. @param {Pen} pen @param {WeightLook} look */
+/** A text about the solution, if it is not visible. @param {Pen} pen @param {WeightLook} look */
 export function drawVerdict(pen, { scene: { palette, margin = 0 }, frame, solution: { polygon, away }, stuck }) {
   const { width, height } = frame;
   /** @type {{words: string, fill: string}[]} */
   const lines = [];
   if (polygon.length === 0) {
     const right = margin > 0 ? "keeps the margin" : "gets all points right";
-    lines.push(away ? { words: `what ${right} is outside this view`, fill: palette.vote }
-      : { words: `empty: no w in this slice ${right}`, fill: palette.alarm });
+    lines.push(away ? { words: `w that ${right} is outside this view`, fill: palette.vote }
+      : { words: `no w in this slice ${right}`, fill: palette.alarm });
   }
   const rows = stuck === 1 ? "1 point is" : `${stuck} points are`;
   if (stuck > 0) lines.push({ words: `${rows} wrong between other classes`, fill: palette.quiet });

@@ -7,27 +7,27 @@
  * @typedef {import("./paper.js").Palette} Palette
  * @typedef {import("./pen.js").Pen} Pen
  * @typedef {{recording: Recording, t: number, slice: Slice, palette: Palette, hover?: number | null, labels?: number[],
- *   margin?: number, show?: {pocket?: boolean, average?: boolean}}} WeightScene labels: the rows' classes, where they are not
- *   to be taken from the recording; margin: what a score must exceed
+ *   margin?: number, show?: {pocket?: boolean, average?: boolean}}} WeightScene labels: classes of the
+ *   rows, if not those of the recording; margin: what y · score must exceed
  * @typedef {{row: number, a: number, b: number, c: number, ends: number[], wrong: boolean}} Boundary in pixels
  * @typedef {{scene: WeightScene, slice: Slice, frame: Frame, path: Float64Array, boundaries: Boundary[],
  *   lit: Boundary | null, solution: import("../model/half_planes.js").Solution, stuck: number}} WeightLook
  */
-import { boxOfPath, halfPlanes, pathIn, solution, soundSlice } from "../model/half_planes.js";
+import { boxOfPath, halfPlanes, pathIn, solution, validSlice } from "../model/half_planes.js";
 import { clipped, corners, lineInBox } from "../model/geometry.js";
-import { Frame, squareish } from "./frame.js";
+import { Frame, isNearlySquare } from "./frame.js";
 
-/** Up to so many rows all have their line; of more, the nearest do. */
-const ALL_LINES = 250;
+/** Up to this many rows, all lines are drawn; of more rows, the nearest lines. */
+const MAX_ALL_LINES = 250;
 const NEAREST_LINES = 60;
 
 /** @type {WeakMap<Recording, Map<string, {path: Float64Array, box: number[]}>>} */
-const walks = new WeakMap();
+const paths = new WeakMap();
 
-/** The path in a slice and the box around it, found once. @param {Recording} recording @param {Slice} slice */
-function walked(recording, slice) {
-  const known = walks.get(recording) ?? new Map();
-  walks.set(recording, known);
+/** The path in a slice and the box around it, cached. @param {Recording} recording @param {Slice} slice */
+function pathAndBox(recording, slice) {
+  const known = paths.get(recording) ?? new Map();
+  paths.set(recording, known);
   const name = `${slice.x} ${slice.y} ${slice.head}`;
   let walk = known.get(name);
   if (!walk) {
@@ -41,9 +41,9 @@ function walked(recording, slice) {
 /** @param {WeightScene} scene @param {number} width @param {number} height @returns {WeightLook} */
 export function weightLook(scene, width, height) {
   const { recording } = scene;
-  const slice = soundSlice(recording, scene.slice);
-  const { path, box } = walked(recording, slice);
-  const frame = new Frame(box, width, height, squareish(box));
+  const slice = validSlice(recording, scene.slice);
+  const { path, box } = pathAndBox(recording, slice);
+  const frame = new Frame(box, width, height, isNearlySquare(box));
   const t = Math.max(0, Math.min(recording.length, scene.t));
   const { planes, stuck } = halfPlanes(recording, t, slice, scene.margin ?? 0);
   const all = boundariesOf(planes, frame, path[2 * t], path[2 * t + 1], scene.hover ?? -1);
@@ -56,7 +56,7 @@ export function weightLook(scene, width, height) {
 }
 
 /**
- * The lines of rows in pixels: of all, or of those nearest to where the weights are.
+ * The lines of the rows in pixels: all, or those nearest to the weights.
  * @param {Float64Array} planes @param {Frame} frame @param {number} u @param {number} v @param {number} hover
  * @returns {Boundary[]}
  */
@@ -72,26 +72,26 @@ function boundariesOf(planes, frame, u, v, hover) {
     const c = planes[3 * n] * box[0] + planes[3 * n + 1] * top + planes[3 * n + 2];
     far[n] = a === 0 && b === 0 ? Infinity : Math.abs(a * px + b * py + c) / Math.hypot(a, b);
   }
-  const most = count <= ALL_LINES ? Infinity : far.slice().sort()[NEAREST_LINES];
+  const most = count <= MAX_ALL_LINES ? Infinity : far.slice().sort()[NEAREST_LINES];
   /** @type {Boundary[]} */
   const found = [];
   for (let row = 0; row < count; row++) {
     if (row !== hover && !(far[row] < most)) continue;
     const [a, b] = [planes[3 * row] / sx, -planes[3 * row + 1] / sy];
     const c = planes[3 * row] * box[0] + planes[3 * row + 1] * top + planes[3 * row + 2];
-    // Not in pixels: there, rounding would decide of rows that the weights lie on the line of.
+    // Not in pixels, where rounding would decide for weights on the line of a row.
     const wrong = !(planes[3 * row] * u + planes[3 * row + 1] * v + planes[3 * row + 2] > 0);
     found.push({ row, a, b, c, ends: lineInBox(a, b, c, view), wrong });
   }
   return found;
 }
 
-/** The colour of a row's class. @param {WeightScene} scene @param {number} row */
-export function rowColour({ recording, palette, labels }, row) {
+/** The color of a row's class. @param {WeightScene} scene @param {number} row */
+export function rowColor({ recording, palette, labels }, row) {
   return palette.classes[labels?.[row] ?? recording.run.classes[recording.codes[row]]] ?? palette.ink;
 }
 
-/** Boundaries, the half-plane in the light, the solution. @param {Pen} pen @param {WeightLook} look */
+/** Lines, the highlighted half-plane, and the solution. @param {Pen} pen @param {WeightLook} look */
 export function drawHalfPlanes(pen, { scene, frame, boundaries, lit, solution: { polygon } }) {
   const { palette } = scene;
   const { width, height } = frame;
@@ -99,19 +99,19 @@ export function drawHalfPlanes(pen, { scene, frame, boundaries, lit, solution: {
   if (cone.length > 0) pen.polygon(cone, { fill: palette.vote, alpha: palette.dark ? 0.2 : 0.15 });
   if (lit) {
     const allowed = clipped(corners([0, width, 0, height]), lit.a, lit.b, lit.c);
-    if (allowed.length > 0) pen.polygon(allowed, { fill: rowColour(scene, lit.row), alpha: palette.dark ? 0.15 : 0.13 });
+    if (allowed.length > 0) pen.polygon(allowed, { fill: rowColor(scene, lit.row), alpha: palette.dark ? 0.15 : 0.13 });
   }
   const crowd = Math.min(1, 45 / Math.max(1, boundaries.length));
   /** @type {Map<string, {right: number[], wrong: number[], ticks: number[]}>} */
-  const byColour = new Map();
+  const byColor = new Map();
   for (const boundary of boundaries) {
-    const colour = rowColour(scene, boundary.row);
-    const group = byColour.get(colour) ?? { right: [], wrong: [], ticks: [] };
-    byColour.set(colour, group);
+    const color = rowColor(scene, boundary.row);
+    const group = byColor.get(color) ?? { right: [], wrong: [], ticks: [] };
+    byColor.set(color, group);
     (boundary.wrong ? group.wrong : group.right).push(...boundary.ends);
     inward(boundary, group.ticks);
   }
-  for (const [stroke, { right, wrong, ticks }] of byColour) {
+  for (const [stroke, { right, wrong, ticks }] of byColor) {
     pen.segments(right, { stroke, width: 1, alpha: 0.16 + 0.24 * crowd });
     pen.segments(wrong, { stroke, width: 1.25, alpha: 0.4 + 0.45 * crowd });
     pen.segments(ticks, { stroke, width: 1, alpha: 0.25 + 0.35 * crowd });
@@ -119,11 +119,11 @@ export function drawHalfPlanes(pen, { scene, frame, boundaries, lit, solution: {
   pen.segments(edgesWithin(cone, width, height), { stroke: palette.vote, width: 1.75, alpha: 0.9, round: true });
   const causes = scene.recording.causes(scene.t, 2);
   const cause = causes.length === 1 ? boundaries.find((each) => each.row === causes[0]) : undefined;
-  if (cause) pen.line(cause.ends, { stroke: rowColour(scene, cause.row), width: 2 });
-  if (lit && lit.ends.length > 0) pen.line(lit.ends, { stroke: rowColour(scene, lit.row), width: 3 });
+  if (cause) pen.line(cause.ends, { stroke: rowColor(scene, cause.row), width: 2 });
+  if (lit && lit.ends.length > 0) pen.line(lit.ends, { stroke: rowColor(scene, lit.row), width: 3 });
 }
 
-/** Sides of a polygon that are its own and not the paper's. */
+/** Sides of a polygon that are not on the edge of the picture. */
 /** @param {number[]} polygon @param {number} width @param {number} height */
 function edgesWithin(polygon, width, height) {
   const on = (/** @type {number} */ a, /** @type {number} */ b, /** @type {number} */ edge) =>
@@ -138,7 +138,7 @@ function edgesWithin(polygon, width, height) {
   return sides;
 }
 
-/** Short ticks near both ends of a line, towards the side where the row is right. */
+/** Short ticks near both ends of a line, on the side where the row is right. */
 /** @param {Boundary} line @param {number[]} out */
 function inward({ a, b, ends: [x, y, u, v] }, out) {
   const [size, long] = [Math.hypot(a, b), Math.hypot(u - x, v - y)];

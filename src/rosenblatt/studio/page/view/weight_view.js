@@ -1,5 +1,5 @@
 /**
- * Weight space, linked to the plane: each point is a half-plane, and the path of w walks towards what they share.
+ * The view of weight space: each point is a half-plane, and the path of w leads toward their intersection.
  *
  * @typedef {import("./weight_scene.js").WeightScene} WeightScene
  * @typedef {import("./weight_scene.js").WeightLook} WeightLook
@@ -11,15 +11,15 @@ import { drawTail, drawVerdict, drawWeightGrid, drawWeightMarks, drawWeightNames
 import { pathAlpha, pathPixels, pathStyle } from "./weight_marks.js";
 import { drawHalfPlanes, weightLook } from "./weight_scene.js";
 
-/** Pixels from a line at which it is still meant. */
-const NEAR = 6;
+/** Distance from a line at which the pointer selects it. */
+const HIT_DISTANCE_PX = 6;
 /**
- * Moves that are put on the path's layer at once, whole stretches only: so the picture depends on t and not on how one came
- * there. The renderers of browsers take long for one very long line, too.
+ * Moves that are added to the layer of the path at a time, only in whole chunks, so that the picture depends on t alone.
+ * Browsers are also slow at drawing one very long line.
  */
-const STRETCH = 64;
+const MOVES_PER_CHUNK = 64;
 
-/** The whole picture at once, for any paper. */
+/** Draw the whole picture with any pen. */
 /** @param {Pen} pen @param {number} width @param {number} height @param {WeightScene} scene */
 export function drawWeights(pen, width, height, scene) {
   const look = weightLook(scene, width, height);
@@ -49,12 +49,12 @@ export class WeightView {
   constructor(holder) {
     this.holder = holder;
     this.paper = new Paper(holder, "weights");
-    /** The path so far, as far as there are whole stretches. */
-    this.walk = new Layer();
-    this.walkedTo = 0;
-    /** Pictures of the path a quarter, a half, ... of the way, so that a step back need not start over. */
+    /** The path so far, in whole chunks. */
+    this.pathLayer = new Layer();
+    this.drawnTo = 0;
+    /** Snapshots of the path at a quarter, a half, ..., so that a step back does not start over. */
     /** @type {{t: number, layer: Layer}[]} */
-    this.rests = [];
+    this.snapshots = [];
     /** @type {WeightLook | null} */
     this.look = null;
   }
@@ -67,48 +67,48 @@ export class WeightView {
     this.look = look;
     paper.clear();
     drawUnder(paper.pen, look);
-    this.walkTo(look);
-    this.walk.copy(paper, pathAlpha(look));
-    paper.pen.line(pathPixels(look, this.walkedTo, look.scene.t), { ...pathStyle(look), alpha: pathAlpha(look) });
+    this.drawPathTo(look);
+    this.pathLayer.copy(paper, pathAlpha(look));
+    paper.pen.line(pathPixels(look, this.drawnTo, look.scene.t), { ...pathStyle(look), alpha: pathAlpha(look) });
     drawOver(paper.pen, look);
   }
 
-  /** Bring the path's layer to the last whole stretch before t. @param {WeightLook} look */
-  walkTo(look) {
-    const { paper, walk } = this;
+  /** Draw the path up to the last whole chunk before t. @param {WeightLook} look */
+  drawPathTo(look) {
+    const { paper, pathLayer } = this;
     const { recording, t, palette } = look.scene;
     const { x, y, head } = look.slice;
-    if (walk.renew(paper, [recording, x, y, head, palette.ink])) {
-      this.walkedTo = 0;
-      this.rests = [];
-    } else if (t < this.walkedTo) {
-      walk.wipe();
-      const rest = this.rests.findLast((each) => each.t <= t);
-      this.walkedTo = rest?.t ?? 0;
-      if (rest) rest.layer.copy(walk);
+    if (pathLayer.renew(paper, [recording, x, y, head, palette.ink])) {
+      this.drawnTo = 0;
+      this.snapshots = [];
+    } else if (t < this.drawnTo) {
+      pathLayer.wipe();
+      const snapshot = this.snapshots.findLast((each) => each.t <= t);
+      this.drawnTo = snapshot?.t ?? 0;
+      if (snapshot) snapshot.layer.copy(pathLayer);
     }
-    const quarter = STRETCH * Math.max(8, Math.ceil(recording.length / 4 / STRETCH));
-    while (this.walkedTo + STRETCH <= t) {
-      const next = this.walkedTo + STRETCH;
-      walk.pen.line(pathPixels(look, this.walkedTo, next), pathStyle(look));
-      this.walkedTo = next;
-      if (next % quarter === 0 && !this.rests.some((each) => each.t === next)) this.rest(next);
+    const quarter = MOVES_PER_CHUNK * Math.max(8, Math.ceil(recording.length / 4 / MOVES_PER_CHUNK));
+    while (this.drawnTo + MOVES_PER_CHUNK <= t) {
+      const next = this.drawnTo + MOVES_PER_CHUNK;
+      pathLayer.pen.line(pathPixels(look, this.drawnTo, next), pathStyle(look));
+      this.drawnTo = next;
+      if (next % quarter === 0 && !this.snapshots.some((each) => each.t === next)) this.takeSnapshot(next);
     }
   }
 
   /** @param {number} t */
-  rest(t) {
+  takeSnapshot(t) {
     const layer = new Layer();
     layer.renew(this.paper, []);
-    this.walk.copy(layer);
-    this.rests.push({ t, layer });
-    this.rests.sort((a, b) => a.t - b.t);
+    this.pathLayer.copy(layer);
+    this.snapshots.push({ t, layer });
+    this.snapshots.sort((a, b) => a.t - b.t);
   }
 
-  /** The row whose line is nearest to a pixel, if one is near. */
+  /** The row whose line is nearest to a pixel, or null. */
   /** @param {number} px @param {number} py @returns {number | null} */
   hit(px, py) {
-    let [found, least] = [-1, NEAR];
+    let [found, least] = [-1, HIT_DISTANCE_PX];
     for (const { row, a, b, c } of this.look?.boundaries ?? []) {
       const far = Math.abs(a * px + b * py + c) / Math.hypot(a, b);
       if (far < least) [found, least] = [row, far];
@@ -116,7 +116,7 @@ export class WeightView {
     return found < 0 ? null : found;
   }
 
-  /** The head's weights with those of the slice taken from a pixel. */
+  /** The weights of the head, with those of the slice taken from a pixel. */
   /** @param {number} px @param {number} py @returns {number[]} */
   at(px, py) {
     if (!this.look) return [];

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 from notebooks import X, Y
 
+from rosenblatt.studio.projection import to_plane
 from rosenblatt.studio.request import RequestError
-from rosenblatt.studio.table import to_plane
 
 # --- rows as points ----------------------------------------------------------------------------------------------------------
 
@@ -21,7 +21,7 @@ def test_columns_have_names_where_the_rows_have() -> None:
     found = to_plane(frame, Y, columns=("high", "wide"))
     assert found.points.tolist() == frame[["high", "wide"]].to_numpy().tolist()
     assert found.note == "Shown here: the columns high and wide of 3."
-    with pytest.raises(RequestError, match="no column 'deep'; it has wide, long, high"):
+    with pytest.raises(RequestError, match="no column 'deep'; its columns: wide, long, high"):
         to_plane(frame, Y, columns=("high", "deep"))
 
 

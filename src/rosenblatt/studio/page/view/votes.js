@@ -1,69 +1,69 @@
 /**
- * How all hypotheses so far vote: on a grid of the plane, where each is added or taken back as time goes by, and who has the
- * most votes.
+ * The votes of all hypotheses so far: counted on a grid of the plane, where each hypothesis is added or removed as time moves,
+ * and the hypotheses with the most votes.
  *
- * A straight plane says yes in one stretch of each row of knots, so that its votes are two numbers a row: what they add at the
- * stretch's ends, summed along the row when somebody looks. Curved ones are asked at every knot of a coarser grid.
+ * A line votes yes in one interval of each row of the grid, so its votes are stored as two numbers per row, at the ends of the
+ * interval; sums along the rows give the counts. Curves are evaluated at every knot of a coarser grid.
  *
  * @typedef {import("../model/recording.js").Recording} Recording
  */
 import { zeroLines } from "../model/geometry.js";
 import { CELLS, gridOver, leads, lineOf, rowsOver } from "./surface.js";
 
-const FINE = 256; // cells across, where planes are straight
+const VOTE_CELLS = 256; // across, for lines
 
-export class Ballot {
+export class VoteCount {
   /** @param {Recording} recording @param {number[]} box */
   constructor(recording, box) {
     this.recording = recording;
     this.straight = recording.linear;
-    this.apart = recording.run.scheme === "rest"; // each class has hypotheses, and votes, of its own
-    this.alone = this.apart || recording.heads === 1; // yes is a score over 0, else one over all rivals'
-    this.grid = gridOver(box, this.straight ? FINE : CELLS);
+    this.separate = recording.run.scheme === "rest"; // each class has its own hypotheses and votes
+    this.alone = this.separate || recording.heads === 1; // yes is a score over 0, otherwise over all rivals
+    this.grid = gridOver(box, this.straight ? VOTE_CELLS : CELLS);
     this.rows = this.straight ? new Float64Array(0) : rowsOver(recording, this.grid);
     this.wide = this.grid.nx + 1;
-    /** Of each head the votes that say yes: at every knot, or what they add from there on. */
+    /** Votes for yes of each head: at every knot, or (for lines) the change at each knot of a row. */
     this.yes = Array.from({ length: recording.heads }, () => new Float64Array((this.wide + 1) * (this.grid.ny + 1)));
-    this.cast = new Float64Array(recording.heads); // votes so far, of each head
-    this.counted = 0; // hypotheses 0 .. counted-1 have voted
+    this.cast = new Float64Array(recording.heads); // votes so far of each head
+    this.counted = 0; // hypotheses 0 .. counted-1 are counted
   }
 
   /**
-   * Count the votes of hypotheses 0..t, for so many milliseconds at most.
-   * @param {number} t @param {number} patience
+   * Count the votes of hypotheses 0..t, within a time limit.
+   * @param {number} t @param {number} limit milliseconds
    * @returns {boolean} whether all of them are counted
    */
-  count(t, patience) {
-    const until = performance.now() + patience;
+  count(t, limit) {
+    const until = performance.now() + limit;
     while (this.counted !== t + 1) {
       const adds = this.counted <= t;
-      this.hear(adds ? this.counted : this.counted - 1, adds ? 1 : -1);
+      this.add(adds ? this.counted : this.counted - 1, adds ? 1 : -1);
       this.counted += adds ? 1 : -1;
       if (performance.now() > until) return this.counted === t + 1;
     }
     return true;
   }
 
-  /** @param {number} n @param {1 | -1} sign */
-  hear(n, sign) {
-    const { ballots, heads } = this.recording;
+  /** Add or remove the votes of a hypothesis. @param {number} n @param {1 | -1} sign */
+  add(n, sign) {
+    const { votes: all, heads } = this.recording;
     const w = this.recording.at(n);
     for (let h = 0; h < heads; h++) {
-      const votes = sign * (ballots[this.apart ? n * heads + h : n] ?? 0);
+      const votes = sign * (all[this.separate ? n * heads + h : n] ?? 0);
       if (votes === 0) continue;
       this.cast[h] += votes;
-      if (this.straight) this.hearStraight(w, h, votes);
-      else if (this.alone) this.hearCurved(votes, (m) => (this.recording.score(w, h, this.rows, m) > 0 ? h : -1));
-      else if (h === 0) this.hearCurved(votes, (m) => this.recording.judge(w, this.rows, m)); // all heads at once
+      if (this.straight) this.addLine(w, h, votes);
+      else if (this.alone) this.addCurve(votes, (m) => (this.recording.score(w, h, this.rows, m) > 0 ? h : -1));
+      else if (h === 0) this.addCurve(votes, (m) => this.recording.classify(w, this.rows, m)); // all heads in one pass
     }
   }
 
   /** @param {Float64Array} w @param {number} h @param {number} votes */
-  hearStraight(w, h, votes) {
+  addLine(w, h, votes) {
     const { grid, wide, recording } = this;
     const [x0, x1, y0, y1] = grid.box;
     const own = lineOf(recording, w, h);
-    // Over every rival: where equal, the smaller label wins.
+    // The score must exceed every rival; the smaller label wins ties.
     const others = this.alone ? [] : Array.from({ length: recording.heads }, (_, z) => z).filter((z) => z !== h);
     const tests = this.alone ? [{ line: own, not: false }] : others.map((z) => {
       const rival = lineOf(recording, w, z);
@@ -88,8 +88,8 @@ export class Ballot {
     }
   }
 
-  /** @param {number} votes @param {(knot: number) => number} chosen the head that says yes at a knot, or -1 */
-  hearCurved(votes, chosen) {
+  /** @param {number} votes @param {(knot: number) => number} chosen the head that votes yes at a knot, or -1 */
+  addCurve(votes, chosen) {
     const { grid, wide } = this;
     for (let j = 0, m = 0; j <= grid.ny; j++) {
       for (let i = 0; i < wide; i++, m++) {
@@ -99,7 +99,7 @@ export class Ballot {
     }
   }
 
-  /** The share of each head's votes that say yes, at every knot. */
+  /** The share of yes among the votes of each head, at every knot. */
   shares() {
     const { wide, grid } = this;
     return this.yes.map((yes, h) => {
@@ -124,22 +124,22 @@ export class Ballot {
 }
 
 /**
- * The hypotheses up to t with the most votes, with their share of the largest; head: whose it is, where classes vote apart.
+ * The hypotheses up to t with the most votes; share: relative to the first; head: its class, if classes vote separately.
  * @param {Recording} recording @param {number} t @param {number} [most]
  */
-export function voters({ ballots, run, heads }, t, most = 40) {
+export function voters({ votes, run, heads }, t, most = 40) {
   const each = run.scheme === "rest" ? heads : 1;
   /** @type {number[]} */
   const best = [];
-  // Thousands are looked at in every frame, and hardly any is among the first: no need to sort them all.
-  for (let n = 0; n < each * (t + 1) && n < ballots.length; n++) {
-    if (!(ballots[n] > 0) || (best.length === most && ballots[n] <= ballots[best[most - 1]])) continue;
+  // There are thousands in every frame and few of them rank high, so they are not sorted.
+  for (let n = 0; n < each * (t + 1) && n < votes.length; n++) {
+    if (!(votes[n] > 0) || (best.length === most && votes[n] <= votes[best[most - 1]])) continue;
     let at = best.length;
-    while (at > 0 && ballots[best[at - 1]] < ballots[n]) at--;
+    while (at > 0 && votes[best[at - 1]] < votes[n]) at--;
     best.splice(at, 0, n);
     if (best.length > most) best.pop();
   }
   return best.map((n) => ({
-    n: Math.floor(n / each), head: each > 1 ? n % each : null, votes: ballots[n], share: ballots[n] / ballots[best[0]],
+    n: Math.floor(n / each), head: each > 1 ? n % each : null, votes: votes[n], share: votes[n] / votes[best[0]],
   }));
 }
