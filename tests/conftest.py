@@ -5,7 +5,7 @@
 Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
 worker. Tests in the browser are one group: it keeps more than a core busy. Groups that take long start first.
 
-Tests marked `slow` run without coverage. So does Numba's compiler, which would take half as long again.
+Tests marked `slow` or `thorough` run without coverage. So does Numba's compiler, which would take half as long again.
 """
 
 from __future__ import annotations
@@ -61,16 +61,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        group = "browser" if uses_browser(item) else str(item.path.relative_to(config.rootpath))
-        item.add_marker(pytest.mark.xdist_group(group))
-        if item.get_closest_marker("slow"):
+        if item.get_closest_marker("slow") or item.get_closest_marker("thorough"):
             item.add_marker(pytest.mark.no_cover)
     if not effort.THOROUGH:
         long = [item for item in items if item.get_closest_marker("thorough")]
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=long)
-    if config.getoption("dist", "no") != "no":
+    if hasattr(config, "workerinput"):  # shared by several workers
         items.sort(key=rank)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`: tests in the browser are one file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return "browser" if "/test_page_" in path or path.endswith("_browser.py") else path
+
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def rank(item: pytest.Item) -> int:

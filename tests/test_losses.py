@@ -11,7 +11,7 @@ import pytest
 import rosenblatt as rb
 from rosenblatt.kernels.linear.rules import loss as cost
 from rosenblatt.kernels.linear.rules import step
-from rosenblatt.online.rules.nonlinear_mse import BEND, LONGEST, nonlinear_mse_rule
+from rosenblatt.online.rules.nonlinear_mse import MAX_CURVATURE, MAX_STEP, nonlinear_mse_rule
 
 matplotlib.use("Agg")
 
@@ -76,11 +76,11 @@ def test_the_rule_descends_on_half_the_loss(activation, loss):
     taus = np.array([step(rule, m, 1.0, 2.0) for m in margins])
     np.testing.assert_allclose(taus, -loss.derivative(margins), rtol=1e-12)
     np.testing.assert_allclose([cost(rule, m) for m in margins], loss.value(margins) / 2, rtol=1e-12)
-    assert taus.max() / 2 == pytest.approx(LONGEST[activation], rel=1e-3)
-    assert taus.max() / 2 <= LONGEST[activation]
+    assert taus.max() / 2 == pytest.approx(MAX_STEP[activation], rel=1e-3)
+    assert taus.max() / 2 <= MAX_STEP[activation]
     bends = np.diff(loss.derivative(margins) / 2) / np.diff(margins)
-    assert abs(bends).max() <= BEND[activation]
-    assert abs(bends).max() == pytest.approx(BEND[activation], rel=1e-2)
+    assert abs(bends).max() <= MAX_CURVATURE[activation]
+    assert abs(bends).max() == pytest.approx(MAX_CURVATURE[activation], rel=1e-2)
     assert [step(rule, m, 1.0, 1.0) for m in (-1e308, 1e308)] == [0.0, 0.0]
 
 

@@ -17,9 +17,10 @@ from rosenblatt.cli import main
 def test_the_public_names_are_these_and_sorted() -> None:
     names = "AROW Diagnosis Finding Inseparable LinearMSE MaxMargin MinimumErrors Model ModelError NonlinearMSE NotSeparable "
     names += (
-        "PassiveAggressive Perceptron Separable SoftMargin Stop TextHasher Undecided UpdateLog Vocabulary certify doctor load "
+        "PassiveAggressive Perceptron Progress Separable SoftMargin Stop TextHasher Undecided UpdateLog Vocabulary certify "
     )
-    names += "load_certificate losses margin minimum_errors mistake_bound radius save save_certificate studio verify "
+    names += "doctor load load_certificate losses margin minimum_errors mistake_bound progress_callback radius save "
+    names += "save_certificate studio verify "
     assert rb.__all__ == names.split()
     assert rb.__all__ == sorted(rb.__all__)
 

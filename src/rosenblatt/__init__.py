@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .online.update_log import UpdateLog
     from .preprocessing.text.hasher import TextHasher
     from .preprocessing.text.vocabulary import Vocabulary
+    from .progress import Progress, progress_callback
     from .proofs.certify import certify
     from .proofs.doctor.doctor import doctor
     from .proofs.doctor.findings import Diagnosis, Finding
@@ -50,6 +51,7 @@ __all__ = [
     "NotSeparable",
     "PassiveAggressive",
     "Perceptron",
+    "Progress",
     "Separable",
     "SoftMargin",
     "Stop",
@@ -65,6 +67,7 @@ __all__ = [
     "margin",
     "minimum_errors",
     "mistake_bound",
+    "progress_callback",
     "radius",
     "save",
     "save_certificate",
@@ -82,6 +85,7 @@ _MODULES = {
     "Model": "models.model",
     "ModelError": "models.container",
     "NotSeparable": "svm.not_separable",
+    "Progress": "progress",
     "Separable": "certificates.statements",
     "Stop": "online.stopping",
     "TextHasher": "preprocessing.text.hasher",
@@ -96,6 +100,7 @@ _MODULES = {
     "margin": "proofs.margins",
     "minimum_errors": "proofs.minimum_errors.minimum_errors",
     "mistake_bound": "proofs.margins",
+    "progress_callback": "progress",
     "radius": "proofs.margins",
     "save": "models.files",
     "save_certificate": "certificates.files",

@@ -1,15 +1,15 @@
-"""The losses of a margin m = t a side by side: what a row at m costs, and how steeply.
+"""Losses as functions of the margin m = t a, with their derivatives.
 
-    0-1             1 where m <= 0, else 0           what counts in the end
+    0-1             1 where m <= 0, else 0           the training errors
     perceptron      max(0, -m)
-    hinge           max(0, 1 - m)                    support vectors
+    hinge           max(0, 1 - m)                    `SoftMargin`
     squared hinge   max(0, 1 - m)^2
-    linear MSE      (1 - m)^2 = (t - a)^2            `LinearMSE`: being right by far costs, too
-    nonlinear MSE   (1 - tanh m)^2 = (t - tanh a)^2  `NonlinearMSE`, which minimises half of it; no row costs over 4
-    logistic MSE    (1 - s(m))^2, s(m) = 1/(1 + exp(-m)); no row costs over 1
+    linear MSE      (1 - m)^2 = (t - a)^2            `LinearMSE`; large positive margins have a loss, too
+    nonlinear MSE   (1 - tanh m)^2 = (t - tanh a)^2  `NonlinearMSE`, which minimizes half of it; at most 4
+    logistic MSE    (1 - s(m))^2, s(m) = 1/(1 + exp(-m)); at most 1
 
-At a kink the derivative is the one from the left: training ties are mistakes, so that a row at the kink still asks for a step.
-The 0-1 loss jumps at 0, where a row counts as wrong; its derivative is 0 everywhere, and no help.
+At a kink the derivative is that from the left: training ties are mistakes, so a row at the kink still triggers an update. The
+0-1 loss jumps at 0, where a row is misclassified; its derivative is 0 everywhere.
 
 >>> import rosenblatt as rb
 >>> [f"{loss.name}: {float(loss.value(0.0)):g}" for loss in rb.losses.ALL]
@@ -22,26 +22,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LossFunction: TypeAlias = Callable[[npt.ArrayLike], Any]
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the margin: `value` and `derivative` take numbers or arrays; `kinks`: the margins where it has no slope."""
+    """A loss as a function of the margin.
+
+    Parameters
+    ----------
+    name : str
+        The name in tables and figures.
+    formula : str
+        The loss as a formula in m, the margin.
+    value : callable
+        The loss of a margin or of an array of margins.
+    derivative : callable
+        The derivative at a margin or at an array of margins.
+    kinks : tuple of float, default=()
+        The margins without a derivative; `derivative` is that from the left.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> rb.losses.HINGE.formula, rb.losses.HINGE.value([-1.0, 0.0, 1.0]).tolist()
+    ('max(0, 1 - m)', [2.0, 1.0, 0.0])
+    """
 
     name: str
     formula: str
-    value: Callable[[Any], Any]
-    derivative: Callable[[Any], Any]
+    value: LossFunction
+    derivative: LossFunction
     kinks: tuple[float, ...] = ()
 
 
 def _loss(name: str, formula: str, value: Callable[[Any], Any], derivative: Callable[[Any], Any], *kinks: float) -> Loss:
-    def of_floats(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def call(margin: Any) -> Any:
-            with np.errstate(over="ignore", under="ignore"):  # too large a loss is infinite
+    def of_floats(function: Callable[[Any], Any]) -> LossFunction:
+        def call(margin: npt.ArrayLike) -> Any:
+            with np.errstate(over="ignore", under="ignore"):  # a loss that overflows is infinite
                 return function(np.asarray(margin, np.float64))
 
         return call
@@ -50,12 +77,12 @@ def _loss(name: str, formula: str, value: Callable[[Any], Any], derivative: Call
 
 
 def _rest(z: Any) -> Any:
-    """1 - s(z) to the last digit, however large z is."""
+    """1 - s(z), accurate for any z."""
     q = np.exp(-abs(z))
     return np.where(z >= 0.0, q, 1.0) / (1.0 + q)
 
 
-def _hill(z: Any) -> Any:
+def _slope(z: Any) -> Any:
     """s(z) (1 - s(z))."""
     q = np.exp(-abs(z))
     return q / np.square(1.0 + q)
@@ -67,10 +94,10 @@ NONLINEAR_MSE = _loss(
     "nonlinear MSE",
     "(1 - tanh m)^2",
     lambda m: np.square(2.0 * _rest(2.0 * m)),
-    lambda m: -16.0 * _rest(2.0 * m) * _hill(2.0 * m),
+    lambda m: -16.0 * _rest(2.0 * m) * _slope(2.0 * m),
 )
 LOGISTIC_MSE = _loss(
-    "logistic MSE", "(1 - 1/(1 + exp(-m)))^2", lambda m: np.square(_rest(m)), lambda m: -2.0 * _rest(m) * _hill(m)
+    "logistic MSE", "(1 - 1/(1 + exp(-m)))^2", lambda m: np.square(_rest(m)), lambda m: -2.0 * _rest(m) * _slope(m)
 )
 PERCEPTRON = _loss(
     "perceptron", "max(0, -m)", lambda m: np.maximum(-m, 0.0) + 0.0, lambda m: np.where(m <= 0.0, -1.0, 0.0), 0.0
@@ -85,22 +112,39 @@ SQUARED_HINGE = _loss(
 
 ALL = (ZERO_ONE, LINEAR_MSE, NONLINEAR_MSE, PERCEPTRON, HINGE)
 
-# Okabe and Ito's colours, which the colour-blind tell apart; they stand out on white and on black. With each, where the name
-# goes: the margin, the height, and whether it leans with its curve.
-_LOOKS = {
+# Okabe and Ito's colors, which color-blind people can distinguish, readable on white and on black. With each the position of
+# its label: margin, height, and whether the label follows the slope of the curve.
+_STYLES = {
     "0-1": ("#8C8C8C", (-2.9, 1.11, False)),
     "linear MSE": ("#0072B2", (1.98, 1.36, True)),
     "nonlinear MSE": ("#D55E00", (-2.25, 4.02, False)),
     "perceptron": ("#009E73", (-2.23, 2.39, True)),
     "hinge": ("#E69F00", (-1.57, 2.73, True)),
 }
-_OTHERS = ("#CC79A7", "#56B4E9", "#8C8C8C")
+_OTHER_COLORS = ("#CC79A7", "#56B4E9", "#8C8C8C")
 
 
-def plot(ax: Any = None, losses: Sequence[Loss] = ALL, path: Any = None) -> Any:
-    """Draw losses over the margin t a from -3 to 3, each with its name at the curve; give back the axes.
+def plot(ax: Axes | None = None, losses: Sequence[Loss] = ALL, path: str | PathLike[str] | None = None) -> Axes:
+    """Plot losses over the margin from -3 to 3, with their names at the curves.
 
-    ax : matplotlib axes to draw on; None: a new figure. path : also write the picture there, its kind by its ending.
+    Parameters
+    ----------
+    ax : matplotlib Axes or None, default=None
+        The axes to draw on; None creates a figure.
+    losses : sequence of Loss, default=ALL
+        The losses to plot.
+    path : str, path-like or None, default=None
+        A file to write the figure to; its suffix determines the format.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed; the extra `rosenblatt[plot]` installs it.
     """
     try:
         from matplotlib import pyplot
@@ -113,33 +157,41 @@ def plot(ax: Any = None, losses: Sequence[Loss] = ALL, path: Any = None) -> Any:
     ax.axvline(0.0, color="#8C8C8C", linewidth=0.8, linestyle=(0, (2, 3)), zorder=0)
     ax.text(-0.06, 4.97, "wrong", ha="right", va="top", color="#8C8C8C")
     ax.text(0.06, 4.97, "right", ha="left", va="top", color="#8C8C8C")
-    others = [loss for loss in losses if loss.name not in _LOOKS]
+    others = [loss for loss in losses if loss.name not in _STYLES]
     for loss in losses:
-        color = _LOOKS[loss.name][0] if loss.name in _LOOKS else _OTHERS[others.index(loss) % len(_OTHERS)]
+        color = _STYLES[loss.name][0] if loss.name in _STYLES else _OTHER_COLORS[others.index(loss) % len(_OTHER_COLORS)]
         _draw(ax, loss, color)
     if others:
         ax.legend(frameon=False, loc="upper right")
-    if path is not None:
-        ax.figure.savefig(path)
+    figure = ax.get_figure(root=True)
+    if path is not None and figure is not None:
+        figure.savefig(path)
     return ax
 
 
-def _draw(ax: Any, loss: Loss, color: str) -> None:
-    """One curve, dots at its kinks, and its name beside it (in a legend, where no place is known)."""
+def _draw(ax: Axes, loss: Loss, color: str) -> None:
+    """Draw a curve, dots at its kinks, and its name: at the curve if its position is known, else in the legend."""
     places = np.union1d(np.linspace(-3.0, 3.0, 601), [k + shift for k in loss.kinks for shift in (0.0, 1e-9)])
     heights = loss.value(places)
     jumps = np.flatnonzero(abs(np.diff(heights)) > 0.5) + 1
-    known = loss.name in _LOOKS
+    known = loss.name in _STYLES
     label = None if known else f"{loss.name}: {loss.formula}"
-    # What jumps lies broad under the others, with which it is zero.
+    # A curve with jumps is drawn wide below the others, with which it coincides at zero.
     width, under = (6.0, 1) if len(jumps) else (2.2, 2)
     broken = np.insert(places, jumps, np.nan), np.insert(heights, jumps, np.nan)
     ax.plot(*broken, color=color, linewidth=width, label=label, zorder=under, solid_capstyle="butt")
     for kink in loss.kinks:
         ax.plot(kink, loss.value(kink), "o", color=color, markersize=6, zorder=3)
     if known:
-        m, height, leans = _LOOKS[loss.name][1]
-        angle = float(np.degrees(np.arctan(loss.derivative(m)))) if leans else 0.0
+        m, height, follows = _STYLES[loss.name][1]
+        angle = float(np.degrees(np.arctan(loss.derivative(m)))) if follows else 0.0
         ax.text(
-            m, height, loss.name, color=color, rotation=angle, rotation_mode="anchor", transform_rotates_text=leans, fontsize=11
+            m,
+            height,
+            loss.name,
+            color=color,
+            rotation=angle,
+            rotation_mode="anchor",
+            transform_rotates_text=follows,
+            fontsize=11,
         )

@@ -1,4 +1,4 @@
-"""Work on several threads with results in order: what is computed does not depend on how many there are."""
+"""Threads: results in the order of the items, so that they do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Found = TypeVar("Found")
 def in_order(
     function: Callable[[Item], Found], items: Iterable[Item], n_jobs: int, cancel: Event | None = None
 ) -> Iterator[Found]:
-    """`function` of every item, in the order of the items; where one fails or the user interrupts, `cancel` is set."""
+    """Yield `function` of every item, in the order of the items; an error or an interrupt sets `cancel`."""
     if n_jobs == 1:
         yield from map(function, items)
         return
-    context = copy_context()  # so that threads know who watches
+    context = copy_context()  # so that threads use the same progress callback
 
     def work(item: Item) -> Found:
         return context.copy().run(function, item)
@@ -42,5 +42,5 @@ def _libraries() -> ThreadpoolController:
 
 
 def one_blas_thread() -> Any:
-    """A context where matrix products run on one thread, so that their bits do not depend on how many there are."""
+    """A context in which BLAS uses one thread, so that its results do not depend on the number of threads."""
     return _libraries().limit(limits=1, user_api="blas")

@@ -1,77 +1,148 @@
-"""Whoever waits for a fit hears how far it is: `with watching(tell): estimator.fit(X, y)`.
+"""Progress callbacks for long fits.
 
-No estimator has a parameter for it: a progress bar is a matter of whoever waits, not of what is learnt. Online runs tell after
-every pass and, in passes that take long, after every stretch of rows; iterative solvers after every step they report on.
-Threads that work for a fit tell through the same callback, one at a time.
+Every iterative fit reports to one channel: a callback that `progress_callback` installs for a block of code. Online learners
+report after each pass and, during long passes, after each call of the kernel; solvers report after each iteration.
+`verbose=1` of an estimator uses the same channel: it adds a callback that writes a line to standard error.
+
+Estimators have no parameter for a callback, because progress does not affect the result and is not part of a model. The
+callback applies to all fits in the block, also to those inside a pipeline or a search that runs in the same process.
+scikit-learn's own callbacks (`sklearn.callback`, scikit-learn 1.9) are set on one estimator and receive a context, the data
+and a fitted copy of the estimator for each task. They are not called here: several binary problems share one pass in
+compiled code, and no fitted copy exists between passes. A `Progress` holds numbers only, so it is cheap to create.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypeAlias
+
+from .reporting.text import plural
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a fit is."""
+    """The progress of a fit, as passed to a callback.
 
-    passes: int  # that are over; of a solver, its steps or passes
-    updates: int = 0  # in all
-    last: int = 0  # updates of the last pass, or of this one so far
-    heads: tuple[int, ...] = ()  # which one-vs-rest heads, where they do not all run together
-    visited: int = 0  # rows of the pass underway; 0 where a pass has just ended
-    rows: int = 0  # in a pass; 0 where nobody counts them
-    max_iter: int | None = None  # where there is such a limit
-    gap: float | None = None  # of a solver that works towards one: what is left of it
-    text: str = ""  # what else there is to say, in a few words
+    Attributes
+    ----------
+    passes : int
+        Completed passes of an online learner; completed passes or iterations of a solver.
+    updates : int, default=0
+        Updates made so far, over all binary problems.
+    last : int, default=0
+        Updates of the last pass, or of the current pass so far.
+    heads : tuple of int, default=()
+        Positions of the one-vs-rest problems that are reported, when they do not all run in the same thread.
+    visited : int, default=0
+        Rows visited in the current pass; 0 when a pass has just ended.
+    rows : int, default=0
+        Rows in a pass; 0 if unknown.
+    max_iter : int or None, default=None
+        The limit on passes or iterations, if there is one.
+    gap : float or None, default=None
+        What a solver reduces to its tolerance: a relative duality gap, or the largest partial derivative.
+    text : str, default=""
+        A short description, where the numbers do not say enough.
+
+    See Also
+    --------
+    progress_callback : Install a callback that receives these.
+    """
+
+    passes: int
+    updates: int = 0
+    last: int = 0
+    heads: tuple[int, ...] = ()
+    visited: int = 0
+    rows: int = 0
+    max_iter: int | None = None
+    gap: float | None = None
+    text: str = ""
 
     @property
     def ended_pass(self) -> bool:
+        """Whether a pass or an iteration has just ended."""
         return self.visited == 0
 
+    def __str__(self) -> str:
+        if self.gap is not None:
+            return f"iteration {self.passes}: gap {self.gap:.3g}" + (f", {self.text}" if self.text else "")
+        if self.text:
+            return self.text
+        heads = f"problems {self.heads[0]} to {self.heads[-1]}, " if self.heads else ""
+        return f"{heads}pass {self.passes}: {plural(self.last, 'update')}, {self.updates:,} in total"
 
-Watch = Callable[[Progress], None]
-_watch: ContextVar[Watch | None] = ContextVar("rosenblatt_watch", default=None)
+
+ProgressCallback: TypeAlias = Callable[[Progress], None]
+_callback: ContextVar[ProgressCallback | None] = ContextVar("rosenblatt_progress_callback", default=None)
 
 
 @contextmanager
-def watching(callback: Watch) -> Iterator[None]:
-    """Inside, `callback` is called with a `Progress` whenever a fit has something to tell; what it raises ends the fit."""
+def progress_callback(callback: ProgressCallback) -> Iterator[None]:
+    """Call `callback` with the progress of every fit in a `with` block.
+
+    Worker threads of a fit use the same callback, one thread at a time. An exception raised by the callback ends the fit
+    and is raised by `fit`; the estimator stays as it was before.
+
+    Parameters
+    ----------
+    callback : callable
+        Called with one argument, a `Progress`. Its return value is ignored.
+
+    Yields
+    ------
+    None
+        The `with` statement binds nothing.
+
+    See Also
+    --------
+    Progress : The argument of the callback.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> def show(progress):
+    ...     print(progress)
+    >>> with rb.progress_callback(show):
+    ...     model = rb.Perceptron(order="cyclic", max_iter=2).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
+    pass 1: 2 updates, 2 in total
+    pass 2: 3 updates, 5 in total
+    """
     lock = Lock()
 
-    def tell(progress: Progress) -> None:
+    def call(progress: Progress) -> None:
         with lock:
             callback(progress)
 
-    token = _watch.set(tell)
+    token = _callback.set(call)
     try:
         yield
     finally:
-        _watch.reset(token)
+        _callback.reset(token)
 
 
-def watcher() -> Watch | None:
-    """Who watches here."""
-    return _watch.get()
+def current_callback(verbose: bool = False) -> ProgressCallback | None:
+    """The installed callback, or None; with `verbose`, one that also writes a line per pass to standard error."""
+    installed = _callback.get()
+    if not verbose:
+        return installed
+
+    def write(progress: Progress) -> None:
+        if progress.ended_pass:
+            sys.stderr.write(f"{progress}\n")
+        if installed is not None:
+            installed(progress)
+
+    return write
 
 
-def told(steps: int, gap: float | None = None, text: str = "") -> None:
-    """A solver made so many passes or steps, and so much is left."""
-    tell = _watch.get()
-    if tell is not None:
-        tell(Progress(steps, gap=gap, text=text))
-
-
-def together(first: Watch | None, second: Watch | None) -> Watch | None:
-    """One callback for two, each of which may be nobody."""
-    if first is None or second is None:
-        return first or second
-
-    def both(progress: Progress) -> None:
-        first(progress)
-        second(progress)
-
-    return both
+def report_progress(iterations: int, gap: float | None = None, text: str = "") -> None:
+    """Report the progress of a solver to the installed callback, if there is one."""
+    callback = _callback.get()
+    if callback is not None:
+        callback(Progress(iterations, gap=gap, text=text))

@@ -1,15 +1,14 @@
-"""Checks of parameters: one sentence that names the parameter and the value."""
+"""Checks of parameters. Error messages name the parameter and the value."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
 
 
-def one_of(name: str, value: Any, options: Iterable[str], also: str = "") -> str:
-    """One of some words; `also` says what other kinds of values the caller takes."""
+def one_of(name: str, value: object, options: Iterable[str], also: str = "") -> str:
+    """Check that `value` is one of the options; `also` names other values that the caller accepts, for the message."""
     allowed = tuple(options)
     if not isinstance(value, str) or value not in allowed:
         words = f"{'' if len(allowed) == 1 else 'one of '}{', '.join(map(repr, allowed))}"
@@ -17,14 +16,14 @@ def one_of(name: str, value: Any, options: Iterable[str], also: str = "") -> str
     return value
 
 
-def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, most: float = sys.float_info.max) -> float:
-    """A real number greater than `over`, and `most` at most."""
+def number(name: str, value: object, *, over: float = 0.0, or_equal: bool = False, most: float = sys.float_info.max) -> float:
+    """Check for a real number greater than `over` (or equal, with `or_equal`) and at most `most`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         real = float(value)
-    except OverflowError:  # whole numbers may be of any size
-        raise ValueError(f"{name} must be a number that a float can hold, got one beyond {sys.float_info.max:.3g}") from None
+    except OverflowError:  # from an int
+        raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, got a larger number") from None
     inside = real >= over if or_equal else real > over
     if not (inside and real <= most):
         high = " and finite" if most == sys.float_info.max else ""
@@ -32,8 +31,8 @@ def number(name: str, value: Any, *, over: float = 0.0, or_equal: bool = False, 
     return real
 
 
-def count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least 1, or `least`."""
+def count(name: str, value: object, least: int = 1) -> int:
+    """Check for an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
     if value < least:
@@ -41,7 +40,8 @@ def count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
+    """Check for True or False."""
     if not isinstance(value, bool | int) and type(value).__name__ not in ("bool", "bool_"):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)

@@ -21,7 +21,7 @@ class Result(NamedTuple):
 
 
 def rosenblatt(*arguments: Any, input: bytes | str | None = None) -> Result:  # noqa: A002
-    """What `rosenblatt ARGUMENTS` prints and returns; a fault of ours fails the test."""
+    """What `rosenblatt ARGUMENTS` prints and returns; an internal error fails the test."""
     found = CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception

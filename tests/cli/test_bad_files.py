@@ -1,4 +1,4 @@
-"""A file that cannot be used is one line on standard error: its name, the line, the column; exit code 2, nothing written."""
+"""A bad file is one line on standard error with its name, line and column; exit code 2; no file is written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BAD = {
     "cut.svm.bz2": (bz2.compress(GOOD * 100)[:-20], ["truncated"]),
     "cut.svm.xz": (lzma.compress(GOOD * 100)[:-20], ["truncated"]),
     "broken.jsonl": (b'{"a": 1, "label": 0}\n{"a": 1, "lab\n', ["line 2"]),
-    "one_class.svm": (b"1 1:1\n1 1:2\n", ["nothing to tell apart"]),
+    "one_class.svm": (b"1 1:1\n1 1:2\n", ["at least two classes are needed"]),
     "only_names.csv": (b"a,b,label\n", []),
 }  # fmt: skip
 
@@ -83,16 +83,18 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", list(ODD))
-def test_what_looks_odd_but_is_not_wrong(tmp_path, name):
+def test_unusual_but_valid_files(tmp_path, name):
     plain = tmp_path / ("plain.svm" if ".svm" in name else "plain.csv")
     plain.write_bytes(GOOD if ".svm" in name else TABLE)
     (tmp_path / name).write_bytes(ODD[name])
-    told = [rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json for path in (plain, tmp_path / name)]
-    assert told[0]["training"] == told[1]["training"]
-    assert told[0]["updates"] == told[1]["updates"]
+    result = [
+        rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json for path in (plain, tmp_path / name)
+    ]
+    assert result[0]["training"] == result[1]["training"]
+    assert result[0]["updates"] == result[1]["updates"]
 
 
-def test_what_is_no_file(tmp_path, monkeypatch):
+def test_missing_files_and_folders(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for path, word in (("absent.svm", "file not found"), (".", "folder")):
         found = rosenblatt("train", path)
@@ -104,9 +106,9 @@ def test_what_is_no_file(tmp_path, monkeypatch):
 def test_label_column_that_does_not_exist(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(TABLE)
-    found = rosenblatt("train", "t.csv", "--label", "colour")
+    found = rosenblatt("train", "t.csv", "--label", "color")
     assert found.code == 2
-    assert "'colour'" in found.err
+    assert "'color'" in found.err
     assert "a, b, label" in found.err
 
 

@@ -1,4 +1,4 @@
-"""The bar says the pass, the updates, the mistakes and the time left, on standard error, where somebody is looking."""
+"""The progress bar shows pass, updates and mistakes on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_tells_where_the_run_is(monkeypatch):
+def test_the_bar_shows_pass_updates_and_mistakes(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    monkeypatch.setattr(console, "BAR_DELAY_S", 0.0)
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with console.bar("learning") as tell:
-        tell(Progress(2, 1234, 56, visited=10, rows=20, max_iter=5))
-    said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
-    assert "pass 3, 1,234 updates, 56 mistakes in this pass" in said
+    with console.bar("learning") as update:
+        update(Progress(2, 1234, 56, visited=10, rows=20, max_iter=5))
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+    assert "pass 3, 1,234 updates, 56 mistakes in this pass" in text
 
 
-@pytest.mark.parametrize("patience", [0.0, 1e9])
-def test_nobody_looking_or_nothing_to_wait_for_is_no_bar(monkeypatch, patience):
-    monkeypatch.setattr(console, "PATIENCE", patience)
-    terminal = Terminal() if patience else io.StringIO()
+@pytest.mark.parametrize("delay", [0.0, 1e9])
+def test_no_bar_without_a_terminal_or_for_fast_work(monkeypatch, delay):
+    monkeypatch.setattr(console, "BAR_DELAY_S", delay)
+    terminal = Terminal() if delay else io.StringIO()
     monkeypatch.setattr("sys.stderr", terminal)
-    with console.bar("learning") as tell:
-        if tell is not None:
-            tell(Progress(1))
+    with console.bar("learning") as update:
+        if update is not None:
+            update(Progress(1))
     assert terminal.getvalue() == ""

@@ -1,4 +1,4 @@
-"""Files in other formats read back the same; exported models score as ours do."""
+"""Converted files read back the same; exported models have the same scores."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rosenblatt.data.readers.read import read
 from rosenblatt.data.table import typed_labels
 from rosenblatt.preprocessing.recipe import Recipe
 
-SAID = ('"say, hello there world"', "nothing to say here")
-TABLE = 'size,colour,"the ""text""",label\n' + "".join(
-    f"{i / 7!r},{('red', 'green')[i % 2]},{SAID[i % 3 > 0]},{'ab'[i > 9]}\n" for i in range(20)
+TEXTS = ('"say, hello there world"', "nothing to say here")
+TABLE = 'size,color,"the ""text""",label\n' + "".join(
+    f"{i / 7!r},{('red', 'green')[i % 2]},{TEXTS[i % 3 > 0]},{'ab'[i > 9]}\n" for i in range(20)
 )
 
 
@@ -31,7 +31,7 @@ def numbers(path):
     "ending", ["csv", "tsv", "jsonl", "parquet", "arrow", "svm", "npz", "csv.gz", "svm.zst", "jsonl.xz", "tsv.bz2"]
 )
 @pytest.mark.parametrize("source", ["rows.csv", "rows.svm"])
-def test_numbers_go_round(tmp_path, source, ending):
+def test_numeric_files_read_back_the_same(tmp_path, source, ending):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((30, 4)) < 0.4, 0.0, rng.standard_normal((30, 4)) * 10.0 ** rng.integers(-8, 8, (30, 4)))
     X[0] = [1.0, -2.5, 1e-300, 123456789.0]
@@ -51,20 +51,20 @@ def test_tables_keep_their_names_and_texts(tmp_path, ending):
     (tmp_path / "t.csv").write_text(TABLE)
     assert rosenblatt("convert", tmp_path / "t.csv", tmp_path / f"out.{ending}").code == 0
     before, after = read(str(tmp_path / "t.csv")), read(str(tmp_path / f"out.{ending}"))
-    assert after.features.names == before.features.names == ("size", "colour", 'the "text"')
+    assert after.features.names == before.features.names == ("size", "color", 'the "text"')
     for mine, other in zip(before.features.columns, after.features.columns, strict=True):
         assert mine.tolist() == other.tolist()
     assert before.labels.tolist() == after.labels.tolist()
 
 
-def test_words_become_numbers_in_svmlight(tmp_path):
+def test_text_labels_become_numbers_in_svmlight(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     found = rosenblatt("convert", tmp_path / "t.csv", "-", "--to", "svmlight")
-    assert "labels as numbers: 0 is a, 1 is b" in found.err
+    assert "labels are written as numbers: 0 = a, 1 = b" in found.err
     assert found.out.splitlines()[0].startswith("0 ")
 
 
-def test_formats_that_are_not_written(tmp_path):
+def test_unsupported_output_formats(tmp_path):
     found = rosenblatt("convert", "example:iris", tmp_path / "x.idx")
     assert found.code == 2
     assert "--to" in found.err
@@ -105,13 +105,13 @@ def test_sql_scores_as_ours(model):
 
 
 def test_json_and_c(model, tmp_path):
-    told = json.loads(rosenblatt("export", model / "m.safetensors", "--json").out)
-    assert told["classes"] == ["benign", "malignant"]
+    exported = json.loads(rosenblatt("export", model / "m.safetensors", "--json").out)
+    assert exported["classes"] == ["benign", "malignant"]
     assert rosenblatt("export", model / "m.safetensors", "--c", "-o", tmp_path / "m.c").code == 0
     assert "rosenblatt_scores" in (tmp_path / "m.c").read_text()
 
 
-def test_kind_must_be_said(model):
+def test_the_language_is_required(model):
     found = rosenblatt("export", model / "m.safetensors")
     assert found.code == 2
     assert "--onnx, --json, --c or --sql" in found.err

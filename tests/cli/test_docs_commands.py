@@ -1,4 +1,4 @@
-"""Every command that the documentation shows is run, in order, in an empty folder."""
+"""Every command in docs/command-line.md is run, in order, in an empty folder, and prints what the page shows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def test_commands_of_the_page_and_what_they_print(tmp_path, monkeypatch):
             found = rosenblatt(*shlex.split(command))
             assert found.code == 0, (command, found.err)
             if printed:
-                assert _timeless(found.out) == _timeless(printed)
+                assert _without_times(found.out) == _without_times(printed)
             count += 1
     assert count > 12
 
 
-def _timeless(text: str) -> list[str]:
+def _without_times(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if not line.startswith("time ")]

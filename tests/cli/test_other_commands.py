@@ -43,15 +43,29 @@ def test_help_and_small_predictions_import_nothing_heavy(tmp_path):
         assert done.stderr.splitlines()[-1] == "[]", (arguments, done.stderr)
 
 
+def test_help_of_every_command_imports_nothing_heavy():
+    heavy = ("numpy", "sklearn", "scipy", "numba", "pyarrow", "rich", "pandas", "matplotlib")
+    code = (
+        "import sys; from rosenblatt.cli import COMMANDS, main\n"
+        "for name in COMMANDS:\n"
+        "    try: main([name, '--help'])\n"
+        "    except SystemExit as end: assert not end.code, (name, end.code)\n"
+        f"    found = [module for module in {heavy} if module in sys.modules]\n"
+        "    assert not found, (name, found)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_show(tmp_path):
     target = tmp_path / "m.safetensors"
     rosenblatt("train", "example:breast-cancer", "-o", target)
-    told = rosenblatt("show", target, "--json", "--features", 3).json
+    result = rosenblatt("show", target, "--json", "--features", 3).json
     model = rb.load(target)
     heavy = np.argsort(-abs(model.coef[0]))[:3]
-    assert [each["feature"] for each in told["heaviest"]] == [model.feature_names[j] for j in heavy]
-    assert told["provenance"]["data"] == "example:breast-cancer"
-    assert told["parameters"]["keep"] == "average"
+    assert [each["feature"] for each in result["heaviest"]] == [model.feature_names[j] for j in heavy]
+    assert result["provenance"]["data"] == "example:breast-cancer"
+    assert result["parameters"]["keep"] == "average"
     text = rosenblatt("show", target).out
     assert "Perceptron, 30 features, 2 classes: benign, malignant" in text
 
@@ -77,7 +91,7 @@ def test_certificates_go_to_a_file_and_back(tmp_path):
 
 def test_names_are_one_hot_in_certificates(tmp_path):
     data, cert = tmp_path / "rows.csv", tmp_path / "c.json"
-    data.write_text("colour,size,label\n" + "".join(f"{c},{s},{c == 'red'}\n" for c in ("red", "blue") for s in range(4)))
+    data.write_text("color,size,label\n" + "".join(f"{c},{s},{c == 'red'}\n" for c in ("red", "blue") for s in range(4)))
     assert rosenblatt("certify", data, "-o", cert).code == 0
     assert rosenblatt("verify", cert, data).code == 0
 
@@ -85,10 +99,10 @@ def test_names_are_one_hot_in_certificates(tmp_path):
 def test_doctor_and_compare():
     assert "No plane separates" in rosenblatt("doctor", "example:xor?rows=40").out
     assert rosenblatt("doctor", "example:xor?rows=40", "--json").json["verdict"] == "inseparable"
-    told = rosenblatt("compare", "example:xor?rows=60", "--algorithms", "average,pocket,max-margin", "--json").json
-    assert [entry["algorithm"] for entry in told["entries"]] == ["average", "pocket", "max-margin"]
-    assert told["entries"][2]["failed"] == "no plane separates the rows"
-    assert told["winner"] in ("average", "pocket")
+    result = rosenblatt("compare", "example:xor?rows=60", "--algorithms", "average,pocket,max-margin", "--json").json
+    assert [entry["algorithm"] for entry in result["entries"]] == ["average", "pocket", "max-margin"]
+    assert result["entries"][2]["failed"] == "no plane separates the rows"
+    assert result["winner"] in ("average", "pocket")
     text = rosenblatt("compare", "example:xor?rows=60", "--algorithms", "average,max-margin").out
     assert "best: average, " in text
     assert "max-margin: no plane separates the rows" in text

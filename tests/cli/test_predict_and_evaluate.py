@@ -1,4 +1,4 @@
-"""Labels and scores of files are those of the library; what is measured is right."""
+"""Predicted labels and scores equal the library's; measures match their definitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def test_labels_scores_and_share(flowers):
     model = rb.load(folder / "m.safetensors")
     found = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv")
     labels = found.out.splitlines()
-    assert f"({sum(np.array(labels) == y)} of 150)" in found.err
+    correct = sum(np.array(labels) == y)
+    assert f"accuracy {correct / 1.5:.2f} % on {folder / 'iris.csv'} ({correct} of 150)" in found.err
     with_scores = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv", "--scores").out.splitlines()
     from rosenblatt.data.readers.read import read
 
@@ -52,23 +53,23 @@ def test_output_file_and_standard_input(flowers, tmp_path):
 
 def test_evaluation_against_its_definition(flowers):
     folder, _, y = flowers
-    told = rosenblatt("evaluate", folder / "m.safetensors", folder / "iris.csv", "--json").json
+    result = rosenblatt("evaluate", folder / "m.safetensors", folder / "iris.csv", "--json").json
     labels = np.array(rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv").out.split())
-    assert told["errors"] == int((labels != y).sum())
+    assert result["errors"] == int((labels != y).sum())
     for k, name in enumerate(NAMES):
-        assert told["confusion"][k] == [int(((y == name) & (labels == other)).sum()) for other in NAMES]
-        assert told["classes"][k]["recall"] == pytest.approx(np.mean(labels[y == name] == name))
+        assert result["confusion"][k] == [int(((y == name) & (labels == other)).sum()) for other in NAMES]
+        assert result["classes"][k]["recall"] == pytest.approx(np.mean(labels[y == name] == name))
     from rosenblatt.data.readers.read import read
 
     scores = rb.load(folder / "m.safetensors").scores(read(str(folder / "iris.csv")))
     areas = [roc_auc_score(y == name, scores[:, k]) for k, name in enumerate(NAMES)]
-    assert told["auc"] == pytest.approx(np.mean(areas))
+    assert result["auc"] == pytest.approx(np.mean(areas))
     text = rosenblatt("evaluate", folder / "m.safetensors", folder / "iris.csv").out
     assert "as setosa" in text
     assert "recall" in text
 
 
-def test_labels_that_the_model_does_not_know(flowers, tmp_path):
+def test_labels_unknown_to_the_model(flowers, tmp_path):
     folder, *_ = flowers
     lines = (folder / "iris.csv").read_text().replace("virginica", "tulip")
     (tmp_path / "other.csv").write_text(lines)
@@ -78,7 +79,7 @@ def test_labels_that_the_model_does_not_know(flowers, tmp_path):
     assert rosenblatt("predict", folder / "m.safetensors", tmp_path / "other.csv").code == 0  # labels are not needed there
 
 
-def test_columns_that_are_not_there(flowers, tmp_path):
+def test_missing_columns(flowers, tmp_path):
     folder, *_ = flowers
     (tmp_path / "few.csv").write_text("sepal length (cm),sepal width (cm)\n1,2\n")
     refused = rosenblatt("predict", folder / "m.safetensors", tmp_path / "few.csv")

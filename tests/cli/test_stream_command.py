@@ -25,7 +25,7 @@ def files(tmp_path_factory):
         values = rng.standard_normal(6) * 100 + 80 * (columns % 3 == kind)
         lines.append(f"{kind} " + " ".join(f"{c}:{v!r}" for c, v in zip(columns, values.tolist(), strict=True)))
     (folder / "rows.svm.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    cells = ["size,weight,colour,words,label"]
+    cells = ["size,weight,color,words,label"]
     for _ in range(300):
         good = bool(rng.integers(2))
         weight = "" if rng.random() < 0.1 else f"{rng.normal(1000 * good, 500):.3f}"
@@ -42,12 +42,12 @@ def files(tmp_path_factory):
 def test_same_bits_as_in_memory(files, tmp_path, monkeypatch, name, options, algorithm):
     monkeypatch.setattr("rosenblatt.training.stream.CHUNK_BYTES", 5000)  # several chunks
     passes = () if algorithm == "linear-mse" else CYCLIC if algorithm != "batch" else CYCLIC[2:]
-    told = {}
+    result = {}
     for way in ("memory", "stream"):
         more = ("--stream",) if way == "stream" else ()
         found = rosenblatt("train", files / name, "-a", algorithm, *passes, *options, *more, "-o", tmp_path / way, "--json")
         assert found.code == 0, found.err
-        told[way] = found.json
+        result[way] = found.json
     mine, streamed = rb.load(tmp_path / "memory"), rb.load(tmp_path / "stream")
     assert mine.recipe == streamed.recipe
     if algorithm == "linear-mse":
@@ -56,7 +56,7 @@ def test_same_bits_as_in_memory(files, tmp_path, monkeypatch, name, options, alg
         np.testing.assert_array_equal(mine.coef, streamed.coef)
         np.testing.assert_array_equal(mine.intercept, streamed.intercept)
     for part in ("training", "test", "updates", "stop"):
-        assert told["memory"][part] == told["stream"][part]
+        assert result["memory"][part] == result["stream"][part]
     left = {path.name for path in files.iterdir()}
     assert left == {"rows.svm.gz", "table.csv"}
 

@@ -1,4 +1,4 @@
-"""`rosenblatt train`: what it says is what the library says, and where it writes."""
+"""`rosenblatt train`: its results equal the library's, and its files are written where they should be."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from commands import rosenblatt
 from rosenblatt.catalog import ALGORITHMS
 
 
-def test_summary_names_all_that_a_person_wants_to_know(tmp_path):
+def test_summary_fields(tmp_path):
     found = rosenblatt("train", "example:iris", "-o", tmp_path / "m.safetensors")
     assert found.code == 0
-    said = [line.split("  ")[0] for line in found.out.splitlines() if not line.startswith(" ")]
-    assert said == ["data", "algorithm", "stopped", "work", "training", "test", "margin", "proof", "time", "model"]
+    names = [line.split("  ")[0] for line in found.out.splitlines() if not line.startswith(" ")]
+    assert names == ["data", "algorithm", "stopped", "work", "training", "test", "margin", "proof", "time", "model"]
     assert "95 % interval" in found.out
     assert "m.safetensors" in found.out
 
 
 def test_numbers_are_those_of_the_library(tmp_path):
     target = tmp_path / "m.safetensors"
-    told = rosenblatt("train", "example:iris", "--holdout", 0, "--scale", "none", "-o", target, "--json").json
+    result = rosenblatt("train", "example:iris", "--holdout", 0, "--scale", "none", "-o", target, "--json").json
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     model = rb.Perceptron(keep="average", random_state=0).fit(X, names[y])
-    assert told["updates"] == model.n_updates_
-    assert told["training"]["errors"] == int((model.predict(X) != names[y]).sum())
-    assert told["test"] is None
-    assert told["verdict"] == "inseparable"
+    assert result["updates"] == model.n_updates_
+    assert result["training"]["errors"] == int((model.predict(X) != names[y]).sum())
+    assert result["test"] is None
+    assert result["verdict"] == "inseparable"
     loaded = rb.load(target)
     np.testing.assert_array_equal(loaded.coef, model.coef_)
     assert loaded.feature_names[0] == "sepal length (cm)"
-    assert told["written"] == {"model": str(target)}
+    assert result["written"] == {"model": str(target)}
 
 
 @pytest.mark.parametrize("algorithm", list(ALGORITHMS))
-def test_every_algorithm_of_the_registry(tmp_path, algorithm):
+def test_every_algorithm_of_the_catalog(tmp_path, algorithm):
     target = tmp_path / "m.safetensors"
     source = "example:separable?rows=60&columns=3&margin=0.2"
-    told = rosenblatt("train", source, "-a", algorithm, "-o", target, "--json").json
-    assert told["algorithm"] == algorithm
-    assert told["training"]["error"] <= 0.2
+    result = rosenblatt("train", source, "-a", algorithm, "-o", target, "--json").json
+    assert result["algorithm"] == algorithm
+    assert result["training"]["error"] <= 0.2
     assert rb.load(target).kind == ALGORITHMS[algorithm].name
 
 
 def test_updates_stand_beside_what_the_theorem_allows(tmp_path):
     source = "example:separable?rows=60&columns=3&margin=0.2"
-    told = rosenblatt("train", source, "-a", "perceptron", "--max-iter", "none", "-o", tmp_path / "m", "--json").json
-    assert told["stop"]["reason"] == "separated"
-    assert 0 < told["updates"] <= told["updates_possible"] <= 2 / 0.2**2  # rows in the unit ball, and x_0 = 1
-    assert told["margin"] > 0
+    result = rosenblatt("train", source, "-a", "perceptron", "--max-iter", "none", "-o", tmp_path / "m", "--json").json
+    assert result["stop"]["reason"] == "separated"
+    assert 0 < result["updates"] <= result["updates_possible"] <= 2 / 0.2**2  # rows in the unit ball, and x_0 = 1
+    assert result["margin"] > 0
 
 
 def test_hold_out_folds_and_test_file_are_three_ways_to_test(tmp_path):
@@ -70,21 +70,21 @@ def test_hold_out_folds_and_test_file_are_three_ways_to_test(tmp_path):
     assert (twice.code, twice.err) == (2, "rosenblatt: --test and --cv exclude each other: give one of them\n")
 
 
-def test_model_goes_where_the_data_is_named_after(tmp_path, monkeypatch):
+def test_default_model_path_is_named_after_the_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert rosenblatt("train", "example:xor?rows=40").code == 0
     assert (tmp_path / "xor.safetensors").is_file()
     assert rosenblatt("train", "example:xor?rows=40").code == 0  # ours may be replaced
-    (tmp_path / "xor.safetensors").write_text("somebody's")
+    (tmp_path / "xor.safetensors").write_text("not a model")
     refused = rosenblatt("train", "example:xor?rows=40")
     assert refused.code == 2
-    assert "no model of ours" in refused.err
-    assert (tmp_path / "xor.safetensors").read_text() == "somebody's"
+    assert "is not a Rosenblatt model" in refused.err
+    assert (tmp_path / "xor.safetensors").read_text() == "not a model"
     assert rosenblatt("train", "example:xor?rows=40", "m.safetensors").code == 0  # as LIBLINEAR has it
     assert (tmp_path / "m.safetensors").is_file()
 
 
-def test_scaling_is_said_stored_and_used(tmp_path):
+def test_scaling_is_reported_stored_and_applied(tmp_path):
     data = tmp_path / "rows.csv"
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((80, 2)) * [1.0, 1e6]
@@ -92,10 +92,10 @@ def test_scaling_is_said_stored_and_used(tmp_path):
     lines = [f"{a!r},{b!r},{y}\n" for (a, b), y in zip(rows.tolist(), labels, strict=True)]
     data.write_text("small,large,label\n" + "".join(lines))
     target = tmp_path / "m.safetensors"
-    told = rosenblatt("train", data, "-o", target, "--json").json
-    assert any("largest absolute values" in note for note in told["notes"])
-    assert told["training"]["error"] < 0.1
-    plain = tmp_path / "unlabelled.csv"
+    result = rosenblatt("train", data, "-o", target, "--json").json
+    assert any("largest absolute values" in note for note in result["notes"])
+    assert result["training"]["error"] < 0.1
+    plain = tmp_path / "unlabeled.csv"
     plain.write_text("large,small\n" + "".join(f"{b!r},{a!r}\n" for a, b in rows.tolist()))
     found = rosenblatt("predict", target, plain).out.split()
     assert np.mean(np.array(found) == labels) > 0.9
@@ -126,12 +126,12 @@ def test_report_and_plots(tmp_path):
         (["example:nothing"], "nothing"),
         (["absent.csv"], "absent.csv"),
         (["example:iris", "-o", "no/such/folder/m"], "no folder"),
-        (["example:iris", "--plot", "nonsense:x.png"], "no figure is called 'nonsense'"),
+        (["example:iris", "--plot", "nonsense:x.png"], "unknown figure 'nonsense'"),
         (["example:iris", "--plot", "margins:x.bmp"], "x.bmp"),
         (["example:iris", "--stream"], "leave out --stream"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(tmp_path, monkeypatch, arguments, sentence):
+def test_an_invalid_request_is_one_line(tmp_path, monkeypatch, arguments, sentence):
     monkeypatch.chdir(tmp_path)
     found = rosenblatt("train", *arguments)
     assert found.code == 2
@@ -142,7 +142,7 @@ def test_what_cannot_be_done_is_one_line(tmp_path, monkeypatch, arguments, sente
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_that_is_read_is_overwritten(tmp_path):
+def test_no_command_overwrites_its_input(tmp_path):
     data = tmp_path / "rows.csv"
     data.write_text("a,label\n" + "".join(f"{i},{'yes' if i > 9 else 'no'}\n" for i in range(20)))
     before = data.read_bytes()
@@ -165,16 +165,16 @@ def test_proofs_name_the_rows_of_the_file(tmp_path):
     rows[90] = (7, "yes")  # the point of row 7
     data.write_text("a,label\n" + "".join(f"{a},{label}\n" for a, label in rows))
     for seed in range(4):
-        told = rosenblatt("train", data, "--seed", seed, "-o", tmp_path / "m", "--json").json
-        if told["verdict"] == "inseparable" and "the same point" in told["proof"]:
-            assert "rows 7 and 90" in told["proof"]
+        result = rosenblatt("train", data, "--seed", seed, "-o", tmp_path / "m", "--json").json
+        if result["verdict"] == "inseparable" and "the same point" in result["proof"]:
+            assert "rows 8 and 91" in result["proof"]  # counted from 1
 
 
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
         (["x,label"] + [f"{i},{i * 0.37!r}" for i in range(80)], "80 distinct values: these are quantities"),
-        (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column 'b' has no value in any row"),
+        (["a,b,label"] + [f"{i},?,{'xy'[i % 2]}" for i in range(8)], "column b: all values are missing"),
     ],
 )
 def test_files_that_are_not_for_classes(tmp_path, lines, sentence):
@@ -209,12 +209,15 @@ def test_many_folds_and_few_rows(tmp_path):
     assert "No row was held out" in rosenblatt("train", data, "-o", tmp_path / "m").out
 
 
-def test_outputs_of_one_name_and_figures_that_cannot_be_are_told_before_anything_is_written(tmp_path):
+def test_equal_output_names_and_unavailable_figures_are_refused_before_writing(tmp_path):
     both = tmp_path / "same.html"
     assert "the same name" in rosenblatt("train", "example:iris", "-o", both, "--report", both).err
     plot = f"learning:{tmp_path / 'l.svg'}"
     found = rosenblatt("train", "example:iris", "-a", "linear-mse", "-o", tmp_path / "m", "--plot", plot)
-    assert (found.code, found.err) == (2, "rosenblatt: linear-mse has nothing to draw as 'learning': choose another figure\n")
+    assert (found.code, found.err) == (
+        2,
+        "rosenblatt: the figure 'learning' is not available for linear-mse: choose another figure\n",
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -244,5 +247,5 @@ def test_large_whole_numbers_and_truth_values_stay_apart(tmp_path, ending):
         form = '{{"a": {}, "b": {}, "label": {}}}' if ending == "jsonl" else "{},{},{}"
         lines = [form.format(a, b, y) for (a, b), y in zip(rows, labels, strict=True)]
         path.write_text("\n".join(([] if ending == "jsonl" else ["a,b,label"]) + lines) + "\n")
-    told = rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json
-    assert sorted(told["classes"]) == sorted([str(2**53), str(2**53 + 1), "5"])
+    result = rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json
+    assert sorted(result["classes"]) == sorted([str(2**53), str(2**53 + 1), "5"])

@@ -15,7 +15,7 @@ from oracles import argmax_perceptron, augment, average, cyclic, one_vs_rest, pe
 from rosenblatt.data.problem import Problem, make_problem, read_only, zero_state
 from rosenblatt.kernels.linear.schemes import Joint
 from rosenblatt.online.rules.perceptron import PerceptronRule
-from rosenblatt.online.solver import Plan, solve
+from rosenblatt.online.solver import RunConfig, solve
 
 modest = settings(
     deadline=None, max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -179,7 +179,7 @@ def test_two_classes_by_argmax_are_the_binary_run(rows, pack, order, update, b, 
     codes = (codes > 0).astype(np.int32)
     binary = make_problem(pack(X), codes, 2)
     joint = Problem(binary.rows, Joint(read_only(codes), read_only(np.zeros(0))), 1.0)
-    plan = Plan(order=order, update=update, seed=seed, max_iter=3)
+    plan = RunConfig(order=order, update=update, seed=seed, max_iter=3)
     two = solve(joint, PerceptronRule(2.0 * b), plan, zero_state(joint, 2))
     one = solve(binary, PerceptronRule(float(b)), plan, zero_state(binary, 2))
     assert two.log.rows.tolist() == one.log.rows.tolist()

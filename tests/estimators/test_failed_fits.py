@@ -53,7 +53,7 @@ def test_a_fit_that_overflowed_leaves_the_model_as_it_was() -> None:
     X, y = good()
     model = perceptron(order="cyclic").fit(X, y)
     scores = model.decision_function(X)
-    with pytest.raises(ValueError, match="left the range"):
+    with pytest.raises(ValueError, match="exceed the range"):
         model.fit(np.full((4, 5), 1.7e308), [0, 1, 0, 1])
     np.testing.assert_array_equal(model.decision_function(X), scores)
 

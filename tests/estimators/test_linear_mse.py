@@ -166,8 +166,8 @@ def test_a_far_mean_costs_no_digits():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 2.0])
 def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monkeypatch, weighted, alpha):
-    monkeypatch.setattr(ways, "LARGE", 10)
-    monkeypatch.setattr(ways, "HARD", 10)
+    monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
+    monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
     X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     _, y, c = rows(60, 30, 3)
     c = c + 0.5 if weighted else None
@@ -181,9 +181,9 @@ def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monke
 
 
 def test_an_iteration_that_does_not_arrive_says_so(monkeypatch):
-    monkeypatch.setattr(ways, "LARGE", 10)
-    monkeypatch.setattr(ways, "HARD", 10)
-    monkeypatch.setattr(wide, "MOST", 2)
+    monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
+    monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
+    monkeypatch.setattr(wide, "MAX_ITERATIONS", 2)
     X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     with pytest.warns(ConvergenceWarning, match="2 iterations"):
         model = rb.LinearMSE().fit(X, np.arange(60) % 2)
@@ -286,7 +286,7 @@ def test_a_stream_goes_on_from_a_fit(far, twins):
 def test_a_stream_without_weight_waits():
     X, y, _ = rows(20, 3)
     model = rb.LinearMSE().partial_fit(X, y, sample_weight=np.zeros(20))
-    assert "no row weighs" in model.stop_.sentence
+    assert "weight 0" in model.stop_.sentence
     model.partial_fit(X, y)
     np.testing.assert_allclose(planes(model), oracle(X, y), rtol=1e-9, atol=1e-12)
 

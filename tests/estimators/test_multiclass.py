@@ -243,8 +243,8 @@ def test_one_vs_rest_is_separated_only_when_every_head_is():
 def test_a_cut_pass_and_a_full_tape_change_no_head(monkeypatch):
     X, codes = clusters(200, seed=1)
     whole = rb.Perceptron(keep="average", multiclass="ovr", order="cyclic", max_iter=8).fit(X, codes)
-    monkeypatch.setattr("rosenblatt.online.solver.TAPE", 4)
-    monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.TAPE_ENTRIES", 4)
+    monkeypatch.setattr("rosenblatt.online.solver.WORK_PER_CALL", 1)
     cut = rb.Perceptron(keep="average", multiclass="ovr", order="cyclic", max_iter=8).fit(X, codes)
     assert np.array_equal(cut.coef_, whole.coef_)
     assert cut.log_.times.tolist() == whole.log_.times.tolist()

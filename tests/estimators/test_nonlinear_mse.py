@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import rosenblatt as rb
 from oracles import augment, noisy
 from rosenblatt.least_squares import nonlinear as ways
-from rosenblatt.online.rules.nonlinear_mse import BEND
+from rosenblatt.online.rules.nonlinear_mse import MAX_CURVATURE
 
 activations = pytest.mark.parametrize("activation", ["tanh", "logistic"])
 minima = pytest.mark.parametrize("few", [400, 0], ids=["newton", "lbfgs"])
@@ -123,7 +123,7 @@ def test_batch_steps_of_their_own_choice_only_go_down(activation, solver):
     P = augment(X)
     assert losses[0] < energy(np.zeros(5), P, targets(codes == 1, activation), activation, c)
     model = rb.NonlinearMSE(activation=activation, solver=solver).fit(X, codes, sample_weight=c)
-    over = BEND[activation] * (c @ np.square(P).sum(axis=1)) / (1.0 if solver == "batch" else c.sum())
+    over = MAX_CURVATURE[activation] * (c @ np.square(P).sum(axis=1)) / (1.0 if solver == "batch" else c.sum())
     assert model._auto == pytest.approx(1 / over)
 
 
@@ -189,7 +189,7 @@ def test_one_class_so_far_is_predicted():
 @minima
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_gradient_vanishes_at_the_minimum(activation, container, few, k, monkeypatch):
-    monkeypatch.setattr(ways, "FEW", few)
+    monkeypatch.setattr(ways, "MAX_NEWTON_COLUMNS", few)
     X, codes = noisy(80, 4, k, seed=6)
     c = np.random.default_rng(0).uniform(0.0, 3.0, 80)
     tol = 1e-9 if few else 1e-7  # the line search of L-BFGS sees no further than the digits of E
@@ -218,7 +218,7 @@ def test_newton_and_lbfgs_agree_and_a_weight_of_two_is_a_row_given_twice(activat
     again = np.repeat(np.arange(60), c)
     found = [planes(rb.NonlinearMSE(activation=activation, tol=1e-10).fit(container(X), codes, sample_weight=c.astype(float)))]
     found.append(planes(rb.NonlinearMSE(activation=activation, tol=1e-10).fit(container(X[again]), codes[again])))
-    monkeypatch.setattr(ways, "FEW", 0)
+    monkeypatch.setattr(ways, "MAX_NEWTON_COLUMNS", 0)
     found.append(
         planes(rb.NonlinearMSE(activation=activation, tol=1e-10).fit(container(X), codes, sample_weight=c.astype(float)))
     )
@@ -228,7 +228,7 @@ def test_newton_and_lbfgs_agree_and_a_weight_of_two_is_a_row_given_twice(activat
 
 @minima
 def test_the_units_of_the_columns_do_not_matter(few, monkeypatch):
-    monkeypatch.setattr(ways, "FEW", few)
+    monkeypatch.setattr(ways, "MAX_NEWTON_COLUMNS", few)
     X, codes = noisy(60, 3, 2, seed=7)
     units = np.exp2([300.0, -300.0, 5.0])
     one, other = rb.NonlinearMSE().fit(X, codes), rb.NonlinearMSE().fit(X * units, codes)
@@ -237,9 +237,9 @@ def test_the_units_of_the_columns_do_not_matter(few, monkeypatch):
 
 @minima
 def test_too_few_iterations_are_admitted(few, monkeypatch):
-    monkeypatch.setattr(ways, "FEW", few)
+    monkeypatch.setattr(ways, "MAX_NEWTON_COLUMNS", few)
     X, codes = noisy(60, 3, 3, seed=7)
-    with pytest.warns(ConvergenceWarning, match="over tol=1e-06"):
+    with pytest.warns(ConvergenceWarning, match="above tol=1e-06"):
         model = rb.NonlinearMSE(max_iter=1).fit(X, codes)
     assert model.stop_.reason == "passes"
     assert model.gradient_norm_ > 1e-6
@@ -271,7 +271,7 @@ def test_float32_rows_are_used_as_they_are_and_weights_are_float64():
 
 @minima
 def test_threads_do_not_change_a_bit(few, monkeypatch):
-    monkeypatch.setattr(ways, "FEW", few)
+    monkeypatch.setattr(ways, "MAX_NEWTON_COLUMNS", few)
     X, codes = noisy(200, 6, 4, seed=9)
     alone, shared = (rb.NonlinearMSE(n_jobs=n).fit(X, codes) for n in (1, 3))
     assert np.array_equal(planes(alone), planes(shared))

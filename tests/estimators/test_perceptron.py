@@ -98,8 +98,8 @@ def test_a_long_run_with_its_own_steps_is_the_textbook():
 def test_a_full_tape_and_a_cut_pass_change_nothing(container, monkeypatch):
     X, codes = noisy(300, 3, 2, seed=2)
     whole = rb.Perceptron(max_iter=3, random_state=0, order="cyclic").fit(CONTAINERS[container](X), codes)
-    monkeypatch.setattr("rosenblatt.online.solver.TAPE", 5)
-    monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.TAPE_ENTRIES", 5)
+    monkeypatch.setattr("rosenblatt.online.solver.WORK_PER_CALL", 1)
     cut = rb.Perceptron(max_iter=3, random_state=0, order="cyclic").fit(CONTAINERS[container](X), codes)
     assert np.array_equal(cut.coef_, whole.coef_)
     assert cut.log_.rows.tolist() == whole.log_.rows.tolist()

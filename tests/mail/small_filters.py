@@ -48,27 +48,27 @@ def mails(numbers: Any) -> list[tuple[bytes, bool]]:
     return [(mail(number), is_spam(number)) for number in numbers]
 
 
-def fresh(home: Path, learnt: list[tuple[bytes, bool]], **settings: Any) -> Filter:
+def fresh(home: Path, learned: list[tuple[bytes, bool]], **settings: Any) -> Filter:
     found = Filter.open(home, create=True, settings={"bits": BITS} | settings)
-    found.learn(learnt)
+    found.learn(learned)
     return found
 
 
 def arrays_of(state: State) -> dict[str, Any]:
     """All that a state is."""
-    (scores, labels), (told, lengths, columns) = state.recent_scores(), state.rehearsal.to_parts()
+    (scores, labels), (reported, lengths, columns) = state.recent_scores(), state.rehearsal.to_parts()
     return {
         "weights": state.learner.weights, "variances": state.learner.variances, "scores": scores, "labels": labels,
-        "rehearsed": np.array([int(number) for number in told.values()]), "lengths": lengths, "columns": columns,
+        "rehearsed": np.array([int(number) for number in reported.values()]), "lengths": lengths, "columns": columns,
     }  # fmt: skip
 
 
-def assert_equal(one: Filter, other: Filter, asked: Any = range(900, 910)) -> None:
+def assert_equal(one: Filter, other: Filter, queries: Any = range(900, 910)) -> None:
     """Weights, variances, scores, what is rehearsed, calibration and verdicts, bit for bit."""
     mine, theirs = (arrays_of(each.store.state) for each in (one, other))
     for name, array in mine.items():
         assert np.array_equal(array, theirs[name]), name
     a, b = one.store.state, other.store.state
     assert (a.count, a.spam, a.n_warmup, a.calibration()) == (b.count, b.spam, b.n_warmup, b.calibration())
-    for number in asked:
+    for number in queries:
         assert one.classify(mail(number)) == other.classify(mail(number))

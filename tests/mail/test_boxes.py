@@ -1,4 +1,4 @@
-"""Every mail of a mailbox is read once, in constant memory, and what cannot be read is told."""
+"""Every mail of a mailbox is read once, in constant memory, and unreadable files are reported."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_mail_may_have_no_headers_after_a_complete_postmark(tmp_path, rest):
 
 
 @pytest.mark.parametrize("after", [b"To: you", b">From b", b">From b\nTo: you", b"\n>From b", b""])
-def test_a_mail_that_is_alone_says_the_same_with_its_postmark(tmp_path, after):
+def test_a_single_mail_gets_the_same_verdict_with_its_postmark(tmp_path, after):
     """A server that is given it, quotes of a mailbox and all, must come to the same verdict."""
     raw = POSTMARK + after + b"\n\nHi\n>From now on\n\n"
     (mail,) = mails([put(tmp_path / "mail", raw)])
@@ -217,7 +217,7 @@ def test_stdin_is_an_mbox_or_a_mail(monkeypatch):
         assert list(mails(["-"])) == expected
 
 
-def test_compressed_files_are_unpacked_and_damaged_ones_told(tmp_path):
+def test_compressed_files_are_unpacked_and_damaged_ones_reported(tmp_path):
     good = gzip.compress(b"Subject: x\n\n" + random.Random(0).randbytes(1000))
     put(tmp_path / "a:2,S", good)
     put(tmp_path / "b.gz", good[:500])
@@ -225,7 +225,7 @@ def test_compressed_files_are_unpacked_and_damaged_ones_told(tmp_path):
     found = mails([tmp_path])
     assert [mail.raw[:12] for mail in found] == [b"Subject: x\n\n"]
     assert [os.path.basename(source) for source, _ in found.skipped] == ["b.gz", "c.gz"]
-    assert "cut off" in found.skipped[0][1]
+    assert "truncated" in found.skipped[0][1]
 
 
 def test_what_is_no_file_is_not_opened(tmp_path):
@@ -269,7 +269,7 @@ def test_a_pipe_that_was_named_is_read(wait):
         writer.join()
 
 
-def test_a_pipe_that_nobody_writes_into_is_not_waited_for(tmp_path):
+def test_a_pipe_without_a_writer_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     found = mails([tmp_path / "pipe"])
     assert list(found) == []
@@ -301,7 +301,7 @@ def test_of_a_folder_only_mails_are_read(tmp_path):
     reasons = {os.path.basename(source): reason for source, reason in found.skipped}
     assert reasons == dict.fromkeys(others, "is not a mail") | {"x6.TXT": "is empty"}
     found = mails([tmp_path / name for name in others])
-    assert [mail.raw for mail in found] == list(others.values())  # whoever names a file wants it
+    assert [mail.raw for mail in found] == list(others.values())  # an explicitly named file is read
     assert found.skipped == []
 
 
@@ -336,7 +336,7 @@ def test_a_file_may_vanish_change_or_be_forbidden(tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
-def test_an_empty_folder_is_told(tmp_path):
+def test_an_empty_folder_is_reported(tmp_path):
     (tmp_path / "Maildir/cur").mkdir(parents=True)
     (tmp_path / "Maildir/new").mkdir()
     found = mails([tmp_path, tmp_path / "Maildir"])

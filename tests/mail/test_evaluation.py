@@ -31,7 +31,7 @@ def test_taught_its_errors_only_a_filter_still_gives_verdicts() -> None:
     assert table["ham"]["ham"] > 0.4 * ham
 
 
-def test_what_is_learnt_makes_a_difference() -> None:
+def test_the_choice_of_learned_messages_matters() -> None:
     ways: list[dict[str, Any]] = [{"train": "all"}, {"train": "near"}, {"train": "near", "band": 0.1}, {"train": "error"}]
     scores = [evaluate(mail(400), settings=Settings(bits=12), **way).scores.tobytes() for way in ways]
     assert len(set(scores)) == len(ways)

@@ -1,4 +1,4 @@
-"""What a mail's words added: all features have their place in it, none is told twice."""
+"""Contributions of words: every feature counts once."""
 
 # ruff: noqa: RUF001 - letters that look like others are what it is about
 
@@ -35,11 +35,11 @@ def weights_of(columns):
 def test_all_words_add_up_to_the_score(message):
     columns = columns_of(message, BITS)
     weights = weights_of(columns)
-    told = words_of(message, columns, weights, BITS, None)
+    reported = words_of(message, columns, weights, BITS, None)
     score = float(weights.astype(float).sum()) / sqrt(max(1, len(columns)))
-    assert sum(reason.weight for reason in told) == pytest.approx(score, abs=1e-6)
-    assert len({reason.name for reason in told}) <= len(told)
-    assert [abs(reason.weight) for reason in told] == sorted((abs(reason.weight) for reason in told), reverse=True)
+    assert sum(reason.weight for reason in reported) == pytest.approx(score, abs=1e-6)
+    assert len({reason.name for reason in reported}) <= len(reported)
+    assert [abs(reason.weight) for reason in reported] == sorted((abs(reason.weight) for reason in reported), reverse=True)
 
 
 def test_a_word_has_its_own_weight_and_its_part_of_what_touches_it():
@@ -52,8 +52,8 @@ def test_a_word_has_its_own_weight_and_its_part_of_what_touches_it():
     ab, cd = (of[int(h) & (1 << BITS) - 1] for h in words.hashes)
     both = [of[int(h) & (1 << BITS) - 1] for h in (*pairs.hashes, *grams.hashes)]  # " ab c", "ab cd", "b cd " touch both
     assert len(columns) == 2 + len(both) == 6
-    told = {reason.name: reason.weight * sqrt(6) for reason in words_of(message, columns, weights, BITS, None)}
-    assert told == pytest.approx({'subject: "ab"': ab + sum(both) / 2, 'subject: "cd"': cd + sum(both) / 2})
+    reported = {reason.name: reason.weight * sqrt(6) for reason in words_of(message, columns, weights, BITS, None)}
+    assert reported == pytest.approx({'subject: "ab"': ab + sum(both) / 2, 'subject: "cd"': cd + sum(both) / 2})
 
 
 def test_what_touches_no_word_stands_for_itself():

@@ -1,4 +1,4 @@
-"""What a filter is taught, taken back and asked; the state is the replay of the log, bit for bit."""
+"""Learning, unlearning and classifying; the state is the replay of the log, bit for bit."""
 
 from __future__ import annotations
 
@@ -89,25 +89,25 @@ def test_many_at_once_are_as_one_after_the_other(
         assert len(replays) <= 2
         once = dict(zip(gone, taken, strict=True))
         assert taken == [once[number] for number in gone]
-        for number, told in once.items():
+        for number, reported in once.items():
             try:
-                assert plain.unlearn(mail(number)) == told
+                assert plain.unlearn(mail(number)) == reported
             except FoldedError:
-                assert told == Unlearned(known=True, exact=False)
+                assert reported == Unlearned(known=True, exact=False)
         sides = {number: plain.label_of(mail(number)) for number in moved}
-        for number, told in zip(moved, relearnt, strict=True):
+        for number, reported in zip(moved, relearnt, strict=True):
             was, before = plain.label_of(mail(number)), sides[number]
             to = side if side is not None else None if before is None else not before
             try:
                 if to is not None:
                     plain.relearn(mail(number), to)
-                assert told == Relearned(was, to)
+                assert reported == Relearned(was, to)
             except FoldedError:
-                assert told == Relearned(was, was, folded=True)
+                assert reported == Relearned(was, was, folded=True)
         assert_equal(found, plain)
 
 
-def test_the_calibration_is_the_logs_and_not_that_of_who_asked_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_calibration_depends_on_the_log_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def measured(scores: Any, spam: Any, ham_loss: float, ham_weight: float) -> Calibration:
         return Calibration(float((scores * np.arange(1, 1 + len(scores))).sum()), float(spam.sum()), len(scores), ham_loss)
 
@@ -127,12 +127,12 @@ def test_the_calibration_is_the_logs_and_not_that_of_who_asked_when(tmp_path: Pa
         512,
         520,
     ]
-    draw, learnt = random.Random(3), 0
+    draw, learned = random.Random(3), 0
     found = fresh(tmp_path / "a", [])
     with fresh(tmp_path / "b", []) as other:
         for _ in range(12):
-            more = mails(range(learnt, learnt + draw.randrange(1, 16)))
-            learnt += len(more)
+            more = mails(range(learned, learned + draw.randrange(1, 16)))
+            learned += len(more)
             for each in more:
                 found.learn([each])
                 if draw.random() < 0.3:
@@ -157,8 +157,8 @@ def test_learning_twice_changes_nothing_and_another_label_moves(tmp_path: Path) 
         left = [pair for number, pair in enumerate(mails(range(12))) if number not in (3, 4)]
         with fresh(tmp_path / "b", [*left, (mail(3), False)]) as other:
             assert_equal(found, other)
-        told = found.stats()
-        assert (told["messages"], told["spam"], told["ham"], told["folded"]) == (11, 3, 8, 0)
+        reported = found.stats()
+        assert (reported["messages"], reported["spam"], reported["ham"], reported["folded"]) == (11, 3, 8, 0)
 
 
 def test_a_batch_may_hold_a_mail_twice(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_snapshot_is_there_from_the_first_and_never_far_behind(tmp_path: Path)
             assert_equal(found, other)
 
 
-def test_what_was_learnt_lately_is_taken_back_without_a_replay_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recent_messages_are_unlearned_without_a_full_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MESSAGES_PER_CHECKPOINT", 10)
     with fresh(tmp_path / "a", mails(range(10))) as found:
         for number in range(10, 45):
@@ -280,7 +280,7 @@ def test_settings_hold_from_the_beginning(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("queries", "sentence"),
     [
         ({"bits": 7}, "bits must be from 8 to 26, got 7"),
         ({"bits": "22"}, "bits must be a number of type int, got '22'"),
@@ -292,12 +292,12 @@ def test_settings_hold_from_the_beginning(tmp_path: Path) -> None:
         ({"features": 1}, "a filter has no setting 'features'; the settings are bits, "),
     ],
 )
-def test_settings_that_cannot_be(tmp_path: Path, asked: dict[str, Any], sentence: str) -> None:
+def test_settings_that_cannot_be(tmp_path: Path, queries: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^{sentence}"):
-        Filter.open(tmp_path / "a", create=True, settings=asked)
+        Filter.open(tmp_path / "a", create=True, settings=queries)
     assert not (tmp_path / "a").exists()
     with fresh(tmp_path / "a", []) as found, pytest.raises(ValueError, match=f"^{sentence}"):
-        found.change(**asked)
+        found.change(**queries)
 
 
 def test_newer_features_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,8 +318,8 @@ def test_newer_features_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_is_acknowledged_is_on_disk(tmp_path: Path) -> None:
     with fresh(tmp_path / "a", []) as found, Filter.open(tmp_path / "a") as other:
         for each in (found, other):
-            told = [each.store.log.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
-            assert told == ["wal", 2]  # 2: FULL, so that every commit is synced
+            reported = [each.store.log.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+            assert reported == ["wal", 2]  # 2: FULL, so that every commit is synced
         assert found.learn([(mail(1), True)]).new == 1
         rows = other.store.log.db.execute("SELECT spam, typeof(digest), length(fields) > 0 FROM messages").fetchall()
         assert rows == [(1, "blob", 1)]
@@ -356,11 +356,11 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
 
     with fresh(tmp_path / "a", mails(range(100))) as found:
         model = rb.load(tmp_path / "a" / "filter.safetensors")
-        asked = [mail(number) for number in range(900, 930)]
-        scores = [found.classify(raw).score for raw in asked]
-        assert model.scores(asked)[:, 0] == pytest.approx(scores, rel=1e-12)
-        assert model.predict(asked).tolist() == ["spam" if score > 0 else "ham" for score in scores]
-        assert model.predict([asked[0].decode()]).tolist() == model.predict(asked[0]).tolist()
+        queries = [mail(number) for number in range(900, 930)]
+        scores = [found.classify(raw).score for raw in queries]
+        assert model.scores(queries)[:, 0] == pytest.approx(scores, rel=1e-12)
+        assert model.predict(queries).tolist() == ["spam" if score > 0 else "ham" for score in scores]
+        assert model.predict([queries[0].decode()]).tolist() == model.predict(queries[0]).tolist()
         with pytest.raises(ValueError, match="X must be raw mails, as bytes or text, got int"):
             model.predict([3])
         with pytest.raises(ValueError, match="saved for prediction only"):
@@ -374,7 +374,7 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
 
         assert all(named.get(each["feature"]) == each["weight"] for each in heaviest(model, 3))
         rb.save(model, tmp_path / "again.safetensors")
-        assert rb.load(tmp_path / "again.safetensors").predict(asked).tolist() == model.predict(asked).tolist()
+        assert rb.load(tmp_path / "again.safetensors").predict(queries).tolist() == model.predict(queries).tolist()
 
 
 def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

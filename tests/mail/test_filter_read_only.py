@@ -1,4 +1,4 @@
-"""A home where nobody may write, a disk that is read-only or a filter of somebody else: it answers, and learns nothing."""
+"""A read-only filter classifies, and learns nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 
 @contextlib.contextmanager
 def unprivileged() -> Iterator[None]:
-    """Root may write everywhere: it is nobody for a while."""
+    """Root may write everywhere, so the test drops its privileges."""
     if not ROOT:
         yield
         return
@@ -50,7 +50,7 @@ def home() -> Iterator[Path]:
 
 
 def shut(home: Path, owner: bool) -> None:
-    """For its owner, who may not write into the folder; or for others, who may read all of it."""
+    """Read-only for its owner, or readable for other users."""
     for path in home.iterdir():
         path.chmod(0o600 if owner else 0o644)
     home.chmod(0o500 if owner else 0o755)
@@ -60,7 +60,7 @@ def shut(home: Path, owner: bool) -> None:
 
 
 class Other:
-    """Somebody else, in a process of its own, who has opened a filter."""
+    """Another process that has opened a filter."""
 
     def __init__(self, home: Path) -> None:
         lines = [
@@ -115,8 +115,8 @@ def test_who_may_only_read_changes_nothing(home: Path, tmp_path: Path, count: in
     assert {path.name: path.stat().st_mtime_ns for path in home.iterdir()} == before
 
 
-def asked(found: Filter, other: Filter) -> None:
-    """What somebody else has learnt is heard of, once."""
+def queries(found: Filter, other: Filter) -> None:
+    """Lessons of another process are taken in once."""
     with unprivileged():
         assert found.label_of(mail(other.store.state.count - 1)) is not None
         assert found.refresh()
@@ -136,14 +136,14 @@ def test_what_somebody_else_teaches_is_heard(home: Path, tmp_path: Path) -> None
                 for first in (60, 70):
                     taught.does(f"found.learn(mails(range({first}, {first + 10})))")
                     other.learn(mails(range(first, first + 10)))
-                    asked(found, other)
+                    queries(found, other)
                 taught.does(
                     "found.learn(mails(range(80, 90))); found.unlearn(mail(65)); found.learn(mails([65])); found.close()"
                 )
                 other.learn(mails(range(80, 90)))
                 other.unlearn(mail(65))
                 other.learn(mails([65]))
-                asked(found, other)
+                queries(found, other)
             with unprivileged(), Filter.open(home) as again:
                 assert_equal(again, other)
         fresh(home, mails(range(90, 100))).close()
@@ -153,7 +153,7 @@ def test_what_somebody_else_teaches_is_heard(home: Path, tmp_path: Path) -> None
 
 
 @by_root
-def test_what_was_taught_by_somebody_who_was_killed(home: Path, tmp_path: Path) -> None:
+def test_lessons_of_a_killed_process(home: Path, tmp_path: Path) -> None:
     fresh(home, mails(range(60))).close()
     shut(home, owner=False)
     with Other(home) as taught:

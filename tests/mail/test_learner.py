@@ -70,7 +70,7 @@ def test_what_a_message_taught_is_that_it_scores_nearer_to_its_side_and_is_surer
 
 @pytest.mark.once
 def test_the_heavier_ham_is_the_less_of_it_is_lost():
-    """Mails that share most of their columns, of two kinds that overlap, each scored before it was learnt."""
+    """Mails that share most of their columns, of two kinds that overlap, each scored before it was learned."""
     rng, bits, n = np.random.default_rng(0), 8, 1500
     spam = rng.random(n) < 0.4
     tilt = np.linspace(-0.12, 0.12, 1 << bits)

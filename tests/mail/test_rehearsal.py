@@ -73,12 +73,12 @@ def test_what_is_rehearsed_is_in_the_file():
 @pytest.mark.parametrize(
     "wrong", [{"hams": 46}, {"hams": -1}, {"run": 1.5}, {"turn": True}, {"side": 1}, {"more": 0}, {"hams": KEPT_PER_CLASS + 1}]
 )
-def test_a_file_that_tells_otherwise_is_not_believed(wrong):
-    told, lengths, columns = Rehearsal().to_parts()
+def test_an_inconsistent_file_is_rejected(wrong):
+    reported, lengths, columns = Rehearsal().to_parts()
     with pytest.raises(ValueError, match=r"rehearsed|last label"):
-        Rehearsal.from_parts(told | wrong, lengths, columns)
+        Rehearsal.from_parts(reported | wrong, lengths, columns)
     with pytest.raises(ValueError, match="sets"):
-        Rehearsal.from_parts(told, np.array([2]), columns)
+        Rehearsal.from_parts(reported, np.array([2]), columns)
 
 
 def like(draw: random.Random, number: int, spam: bool) -> bytes:
@@ -101,7 +101,7 @@ def test_taught_one_side_after_the_other_a_filter_still_knows_the_first(tmp_path
             assert right >= 95
 
 
-def test_in_how_many_commands_mail_is_learnt_does_not_matter(tmp_path: Path):
+def test_the_number_of_commands_does_not_matter(tmp_path: Path):
     every = mails(range(300))
     spam, ham = [m for m in every if m[1]], [m for m in every if not m[1]]
     with Filter.open(tmp_path / "one", create=True, settings={"bits": BITS}) as one:
@@ -136,7 +136,7 @@ def test_few_mails_come_after_the_heap_in_their_order(tmp_path: Path):
 
 @given(st.lists(st.tuples(st.sampled_from(["heap", "few", "back", "fold"]), st.integers(0, 5)), max_size=8))
 def test_the_filter_is_the_replay_of_heaps_in_one_order_and_then_of_the_others(tmp_path_factory, steps):
-    """Whatever was learnt in between and taken back leaves no trace; so "exactly" is exact."""
+    """Lessons that were unlearned leave no trace."""
     home = tmp_path_factory.mktemp("heaps")
     heap: dict[bytes, tuple[bytes, bool]] = {}
     order: list[tuple[bytes, bool]] = []
@@ -154,7 +154,7 @@ def test_the_filter_is_the_replay_of_heaps_in_one_order_and_then_of_the_others(t
                 there = [*(heap[name] for name in sorted(heap)), *order]
                 gone = there[:: which + 2] if step == "back" else there[: which + 1]
                 if step == "back":
-                    assert all(told.exact for told in found.unlearn_many([raw for raw, _ in gone]))
+                    assert all(reported.exact for reported in found.unlearn_many([raw for raw, _ in gone]))
                 else:
                     found.compact(len(there) - len(gone))
                     folded += gone
@@ -164,7 +164,7 @@ def test_the_filter_is_the_replay_of_heaps_in_one_order_and_then_of_the_others(t
             assert_equal(found, other)
 
 
-def test_what_cannot_be_mixed_is_learnt_and_told(tmp_path: Path, monkeypatch):
+def test_mail_that_cannot_be_mixed_is_learned_and_reported(tmp_path: Path, monkeypatch):
     spam, ham = ([m for m in mails(range(120)) if m[1] == side] for side in (True, False))
     with Filter.open(tmp_path / "a", create=True, settings={"bits": BITS}) as found:
         found.learn(spam, mix=True)
@@ -174,8 +174,8 @@ def test_what_cannot_be_mixed_is_learnt_and_told(tmp_path: Path, monkeypatch):
 
         with monkeypatch.context() as patched:
             patched.setattr(Store, "mix", full)
-            told = found.learn(ham, mix=True)
-        assert (told.new, told.unmixed) == (len(ham), "log.sqlite cannot be written: the disk is full")
+            reported = found.learn(ham, mix=True)
+        assert (reported.new, reported.unmixed) == (len(ham), "log.sqlite cannot be written: the disk is full")
         assert found.stats()["messages"] == 120
         found.learn(mails(range(200, 220)), mix=True)
         with Filter.open(tmp_path / "b", create=True, settings={"bits": BITS}) as other:

@@ -1,4 +1,4 @@
-"""The figures against their definitions, and the protocol against a learner that writes down what it is asked."""
+"""The figures against their definitions, and the protocol against a learner that records its calls."""
 
 from __future__ import annotations
 
@@ -105,39 +105,39 @@ def test_same_seed_same_intervals() -> None:
 
 
 class Diary:
-    """Scores 0.4 for anything it has not been told, 2 for spam and -2 for ham that it has."""
+    """Scores 0.4 for unknown messages, 2 for learned spam and -2 for learned ham."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
-        self.told: list[Any] = []
+        self.queries: list[Any] = []
+        self.reported: list[Any] = []
 
     def score(self, message: Any) -> float:
-        self.asked.append((message, len(self.told)))
+        self.queries.append((message, len(self.reported)))
         return 0.4
 
     def learn(self, message: Any, spam: bool) -> None:
-        self.told.append((message, spam))
+        self.reported.append((message, spam))
 
 
 @given(st.lists(st.booleans(), max_size=12), st.integers(0, 14))
-def test_every_message_is_classified_before_it_is_learnt(truth: list[bool], delay: int) -> None:
+def test_every_message_is_classified_before_it_is_learned(truth: list[bool], delay: int) -> None:
     diary = Diary()
     scores, spam = run(enumerate(truth), diary, delay=delay)
     assert spam.tolist() == truth
     assert len(scores) == len(truth)
-    assert diary.asked == [(i, max(0, i - delay)) for i in range(len(truth))]
-    assert diary.told == list(enumerate(truth))
+    assert diary.queries == [(i, max(0, i - delay)) for i in range(len(truth))]
+    assert diary.reported == list(enumerate(truth))
 
 
 def test_training_on_errors_and_near_errors_only() -> None:
     truth = [True, False, True]  # all have the score 0.4: ham is wrong, spam is right by 0.4
-    for train, band, learnt in (("error", 1.0, [1]), ("near", 0.3, [1]), ("near", 0.5, [0, 1, 2]), ("all", 0.0, [0, 1, 2])):
+    for train, band, learned in (("error", 1.0, [1]), ("near", 0.3, [1]), ("near", 0.5, [0, 1, 2]), ("all", 0.0, [0, 1, 2])):
         diary = Diary()
         run(enumerate(truth), diary, train=train, band=band)
-        assert [message for message, _ in diary.told] == learnt
+        assert [message for message, _ in diary.reported] == learned
     diary = Diary()
     run(enumerate(truth), diary, train="error", threshold=0.5)
-    assert [message for message, _ in diary.told] == [0, 2]
+    assert [message for message, _ in diary.reported] == [0, 2]
 
 
 def test_what_cannot_be_run_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Probabilities that can be believed, and thresholds that lose no more ham than they were told."""
+"""Calibrated probabilities, and thresholds that lose no more ham than allowed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_any_scores_are_borne_and_probabilities_rise_with_scores(scored: list[tu
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.001, 0.01, 0.1, 0.5]))
-def test_no_more_ham_is_lost_than_asked(seed: int, ham_loss: float) -> None:
+def test_no_more_ham_is_lost_than_allowed(seed: int, ham_loss: float) -> None:
     scores, spam = drawn(60 + seed % 2000, seed)
     scores = scores.round(1)  # with ties
     found = calibrate(scores, spam, ham_loss, spam_loss=ham_loss)
@@ -66,12 +66,12 @@ def test_probabilities_come_true() -> None:
     """Of held-out messages that were given about 10 %, about 10 % are spam; and no constant guess is near as good."""
     found = calibrate(*drawn(2000, 1))
     scores, spam = drawn(20_000, 2)
-    said = np.array([found.probability(s) for s in scores])
+    response = np.array([found.probability(s) for s in scores])
     for low in np.arange(0.0, 1.0, 0.1):
-        here = (said >= low) & (said < low + 0.1)
+        here = (response >= low) & (response < low + 0.1)
         if here.sum() > 100:
-            assert abs(said[here].mean() - spam[here].mean()) < 0.05
-    assert np.mean((said - spam) ** 2) < 0.45 * np.mean((spam.mean() - spam) ** 2)
+            assert abs(response[here].mean() - spam[here].mean()) < 0.05
+    assert np.mean((response - spam) ** 2) < 0.45 * np.mean((spam.mean() - spam) ** 2)
 
 
 def test_the_sigmoid_is_the_best_one() -> None:
@@ -98,7 +98,7 @@ def test_what_is_called_spam_is_likely_spam() -> None:
 
 
 def errors_of(n: int, seed: int) -> tuple[Any, Any, Any, Any]:
-    """All messages, and those on the wrong side of 0: what somebody teaches who corrects the filter and does nothing else."""
+    """All messages, and those on the wrong side of 0, which a user teaches who only corrects errors."""
     random = np.random.default_rng(seed)
     spam = random.random(n) < 0.3
     scores = random.normal(np.where(spam, 0.2, -0.24), 0.11)

@@ -66,9 +66,9 @@ def main() -> None:
         rb.save(model, path, data=(X, y) if name in ("average", "plain-model") else None)
         rows = (X if name != "vote" else X2)[:12]
         found = load_model(path)
-        told = {"rows": rows.tolist(), "scores": found.scores(rows).tolist(), "labels": found.predict(rows).tolist()}
-        told |= {"type": type(model).__name__, "classes": found.classes.tolist(), "dtype": found.classes.dtype.str}
-        path.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n")
+        expected = {"rows": rows.tolist(), "scores": found.scores(rows).tolist(), "labels": found.predict(rows).tolist()}
+        expected |= {"type": type(model).__name__, "classes": found.classes.tolist(), "dtype": found.classes.dtype.str}
+        path.with_suffix(".json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Model files taken apart and sealed again, as someone could who means harm."""
+"""Model files that are taken apart and repacked with a correct digest, as an attacker could."""
 
 from __future__ import annotations
 

@@ -63,13 +63,13 @@ def with_edited_header(raw: bytes, rng: np.random.Generator) -> bytes:
     length = int.from_bytes(raw[:8], "little")
     try:
         header = json.loads(raw[8 : 8 + length])
-        told = json.loads(header["__metadata__"]["rosenblatt"])
+        meta = json.loads(header["__metadata__"]["rosenblatt"])
         names = [name for name in header if name != "__metadata__"]
         name = str(rng.choice(names))
         how = int(rng.integers(0, 6))
         if how == 0:
-            told[str(rng.choice(sorted(told)))] = None
-            header["__metadata__"]["rosenblatt"] = json.dumps(told, separators=(",", ":"))
+            meta[str(rng.choice(sorted(meta)))] = None
+            header["__metadata__"]["rosenblatt"] = json.dumps(meta, separators=(",", ":"))
         elif how == 1:
             header[name]["dtype"] = str(rng.choice(["F64", "F32", "I64", "F16", "U8", "X"]))
         elif how == 2:

@@ -86,7 +86,7 @@ def test_sparse_rows_are_scored_as_scipy_scores_them(name, dtype, k, path, monke
 
 
 def test_sparse_rows_may_be_narrower_than_the_model(path):
-    """A file of sparse rows does not say how many columns there are."""
+    """A file of sparse rows does not state its number of columns."""
     model = model_of(trained("average", 4))
     narrow = CSRMatrix(np.array([2.0, -1.0]), np.array([0, 2], np.int32), np.array([0, 1, 2]), 3)
     wide = np.array([[2.0, 0, 0, 0, 0], [0, 0, -1.0, 0, 0]])

@@ -24,9 +24,9 @@ recipes: Any = pytest.importorskip("rosenblatt.preprocessing.recipe")
 def table(n: int = 120) -> tuple[Table, Any]:
     rng = np.random.default_rng(1)
     size, age = rng.normal(size=n) * 1000 + 5000, rng.normal(size=n)
-    colour = np.array(["red", "blue", "gr'een"], object)[rng.integers(0, 3, n)]
-    columns = Table(("size", "age", "colour"), (size, age, colour))
-    return columns, np.where((size > 5000) ^ (colour == "red"), "yes", "no")
+    color = np.array(["red", "blue", "gr'een"], object)[rng.integers(0, 3, n)]
+    columns = Table(("size", "age", "color"), (size, age, color))
+    return columns, np.where((size > 5000) ^ (color == "red"), "yes", "no")
 
 
 def only_numbers(columns: Table) -> Table:
@@ -56,16 +56,16 @@ def test_its_query_scores_the_columns_of_the_file(degree):
     columns, y = table()
     model = learned(columns, y, degree)
     base = sqlite3.connect(":memory:")
-    base.execute('CREATE TABLE rows ("size" REAL, "age" REAL, "colour" TEXT)')
+    base.execute('CREATE TABLE rows ("size" REAL, "age" REAL, "color" TEXT)')
     base.executemany(
         "INSERT INTO rows VALUES (?, ?, ?)", [list(row) for row in zip(*(c.tolist() for c in columns.columns), strict=True)]
     )
     found = base.execute(to_sql(model)).fetchall()
     np.testing.assert_allclose([row[3] for row in found], model.scores(columns)[:, 0], rtol=1e-12, atol=1e-12)
     assert [row[-1] for row in found] == model.predict(columns).tolist()
-    told = json.loads(to_json(model))
-    assert told["recipe"]["blocks"] == [{"column": "colour", "values": ["blue", "gr'een", "red"]}]
-    with pytest.raises(ExportError, match=r"C export does not support categorical columns \('colour'\)"):
+    exported = json.loads(to_json(model))
+    assert exported["recipe"]["blocks"] == [{"column": "color", "values": ["blue", "gr'een", "red"]}]
+    with pytest.raises(ExportError, match=r"C export does not support categorical columns \('color'\)"):
         to_c(model)
 
 

@@ -17,17 +17,17 @@ FILES = sorted((Path(__file__).parent / "files").glob("*.safetensors"))
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_of_an_earlier_version_predicts_what_it_did(path):
-    told = json.loads(path.with_suffix(".json").read_text())
-    X, scores = np.array(told["rows"]), np.array(told["scores"])
+    expected = json.loads(path.with_suffix(".json").read_text())
+    X, scores = np.array(expected["rows"]), np.array(expected["scores"])
     model = load_model(path)
-    assert model.classes.tolist() == told["classes"]
-    assert model.classes.dtype.str == told["dtype"]
+    assert model.classes.tolist() == expected["classes"]
+    assert model.classes.dtype.str == expected["dtype"]
     np.testing.assert_allclose(model.scores(X), scores, rtol=1e-12, atol=1e-12)
-    assert model.predict(X).tolist() == told["labels"]
+    assert model.predict(X).tolist() == expected["labels"]
     loaded = rb.load(path)
-    assert type(loaded).__name__ == told["type"]
+    assert type(loaded).__name__ == expected["type"]
     vars(loaded).pop("feature_names_in_", None)  # scikit-learn would warn of rows without names
-    assert loaded.predict(X).tolist() == told["labels"]
+    assert loaded.predict(X).tolist() == expected["labels"]
 
 
 def test_this_version_is_among_them():

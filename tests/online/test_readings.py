@@ -141,8 +141,8 @@ def test_the_pocket_does_not_depend_on_how_hypotheses_and_rows_are_cut_into_bloc
     model, (X, y, _), *_ = case
     model.set_params(keep="pocket").fit(pack(X), y)
     for hypotheses, rows in [(1, 17), (5, 10**6), (64, 9)]:
-        monkeypatch.setattr("rosenblatt.online.pocket.HYPOTHESES", hypotheses)
-        monkeypatch.setattr("rosenblatt.online.pocket.ROWS", rows)
+        monkeypatch.setattr("rosenblatt.online.pocket.HYPOTHESES_PER_BLOCK", hypotheses)
+        monkeypatch.setattr("rosenblatt.online.pocket.ROWS_PER_BLOCK", rows)
         again = model.reading("pocket")
         assert np.array_equal(planes(again), planes(model))
         assert np.array_equal(again.pocket_errors_, model.pocket_errors_)
@@ -164,7 +164,7 @@ def test_votes_do_not_depend_on_how_rows_are_cut_into_blocks(case, monkeypatch):
     model.set_params(keep="vote").fit(X, y)
     many = np.vstack([X] * 3)
     whole = model.decision_function(many)
-    monkeypatch.setattr("rosenblatt.online.readings.PRODUCTS", 1)
+    monkeypatch.setattr("rosenblatt.online.readings.PRODUCTS_PER_BLOCK", 1)
     assert np.array_equal(model.decision_function(many), whole)
 
 
@@ -262,8 +262,8 @@ def test_a_pocket_counts_rows_by_their_weight():
 @pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_the_pocket_of_rounded_scores_and_weights_does_not_depend_on_threads(multiclass, monkeypatch):
     """Tenths are not exact in binary, so rows on a plane and sums of weights round one way or another: always the same one."""
-    monkeypatch.setattr("rosenblatt.online.pocket.HYPOTHESES", 8)
-    monkeypatch.setattr("rosenblatt.online.pocket.ROWS", 3)
+    monkeypatch.setattr("rosenblatt.online.pocket.HYPOTHESES_PER_BLOCK", 8)
+    monkeypatch.setattr("rosenblatt.online.pocket.ROWS_PER_BLOCK", 3)
     for seed in range(4, 8):
         X, codes = noisy(60, 3, 3, seed)
         c = np.random.default_rng(seed).integers(1, 10, 60) / 10

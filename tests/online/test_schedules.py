@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 import rosenblatt as rb
-from rosenblatt.online.schedules import BLOCK, ORDERS, WINDOW, Steps, cyclic, permuted, random
+from rosenblatt.online.schedules import ORDERS, ROWS_PER_BLOCK, ROWS_PER_WINDOW, Steps, cyclic, permuted, random
 
 # The default number of passes grows on sets as small as these.
 perceptron = partial(rb.Perceptron, max_iter=10)
@@ -82,8 +82,10 @@ def test_numpy_numbers_are_steps() -> None:
 # --- orders ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 40, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW + 5])
-@pytest.mark.parametrize("size", [64, WINDOW, 2 * WINDOW, BIG])
+@pytest.mark.parametrize(
+    "n", [1, 2, 15, 16, 17, 40, ROWS_PER_WINDOW - 1, ROWS_PER_WINDOW, ROWS_PER_WINDOW + 1, 3 * ROWS_PER_WINDOW + 5]
+)
+@pytest.mark.parametrize("size", [64, ROWS_PER_WINDOW, 2 * ROWS_PER_WINDOW, BIG])
 def test_a_permuted_pass_visits_every_row_once(n: int, size: int) -> None:
     assert sorted(whole(permuted, n, size)) == list(range(n))
 
@@ -104,11 +106,11 @@ def test_a_random_pass_draws_as_many_rows_as_there_are_with_replacement() -> Non
 
 
 @pytest.mark.parametrize("name", ORDERS)
-@pytest.mark.parametrize("n", [50, 2 * WINDOW + 37, 4 * WINDOW + 1])
+@pytest.mark.parametrize("n", [50, 2 * ROWS_PER_WINDOW + 37, 4 * ROWS_PER_WINDOW + 1])
 def test_the_order_does_not_depend_on_the_size_of_its_parts(name: str, n: int) -> None:
     """The size depends on how many heads a thread has, and the number of threads must not change a bit."""
     for seed in range(5):
-        parts = [whole(ORDERS[name], n, size, seed) for size in (WINDOW, 2 * WINDOW, BIG)]
+        parts = [whole(ORDERS[name], n, size, seed) for size in (ROWS_PER_WINDOW, 2 * ROWS_PER_WINDOW, BIG)]
         np.testing.assert_array_equal(parts[0], parts[2])
         np.testing.assert_array_equal(parts[1], parts[2])
 
@@ -131,7 +133,7 @@ def test_small_permutations_are_uniform() -> None:
 
 def test_every_row_comes_to_every_place_equally_often() -> None:
     """Three blocks and a bit: beyond one block, within one window."""
-    n, rng = 3 * BLOCK + 2, np.random.default_rng(0)
+    n, rng = 3 * ROWS_PER_BLOCK + 2, np.random.default_rng(0)
     counts = np.zeros((n, n))
     for _ in range(1500):
         counts[np.arange(n), np.concatenate(list(permuted(n, BIG, rng)))] += 1
@@ -145,13 +147,13 @@ def test_draws_with_replacement_are_uniform() -> None:
 
 
 def test_a_window_mixes_rows_from_all_over_the_data() -> None:
-    n = 20 * WINDOW
+    n = 20 * ROWS_PER_WINDOW
     order = whole(permuted, n, BIG)
-    for start in range(0, n, WINDOW):
-        window = order[start : start + WINDOW]
-        assert len(np.unique(window // WINDOW)) > 15
+    for start in range(0, n, ROWS_PER_WINDOW):
+        window = order[start : start + ROWS_PER_WINDOW]
+        assert len(np.unique(window // ROWS_PER_WINDOW)) > 15
         # Neighbours in the data are no neighbours in the order.
-        assert (np.abs(np.diff(window)) < BLOCK).mean() < 0.1
+        assert (np.abs(np.diff(window)) < ROWS_PER_BLOCK).mean() < 0.1
 
 
 def test_the_order_of_a_fit_is_the_permuted_order_of_its_seed() -> None:

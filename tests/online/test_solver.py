@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
 from rosenblatt.data.problem import make_problem, zero_state, zero_sums
-from rosenblatt.online.config import Plan
+from rosenblatt.online.config import RunConfig
 from rosenblatt.online.rules.perceptron import PerceptronRule
 from rosenblatt.online.solver import solve
 from rosenblatt.progress import Progress
@@ -78,7 +78,7 @@ def test_the_clean_pass_is_counted_and_is_the_last() -> None:
     assert model.log_.durations.tolist() == [model.n_iter_ * len(y)]
     assert model.log_.times.max() < (model.n_iter_ - 1) * len(y)
     assert model.log_.times.max() >= (model.n_iter_ - 2) * len(y)
-    assert f"pass {model.n_iter_} " in model.stop_.sentence
+    assert f"in pass {model.n_iter_}:" in model.stop_.sentence
 
 
 @pytest.mark.parametrize("passes", [1, 4])
@@ -88,8 +88,9 @@ def test_passes_run_out(passes: int) -> None:
     last = int((model.log_.times >= (passes - 1) * len(y)).sum())
     assert model.stop_.reason == "passes"
     assert model.n_iter_ == passes
-    assert f"max_iter={passes}" in model.stop_.sentence
-    assert f"{last} updates" in model.stop_.sentence
+    assert (model.stop_.limit, model.stop_.last_updates) == (passes, last)
+    assert str(model.stop_).startswith(f"stopped after {passes} pass")
+    assert f"(the limit); the last one made {last} updates" in model.stop_.sentence
 
 
 def test_one_pass_that_separates_does_not_claim_it_before_a_clean_pass() -> None:
@@ -104,7 +105,8 @@ def test_updates_run_out(order: str) -> None:
     model = perceptron(max_updates=7, order=order, random_state=0).fit(X, y)
     assert model.stop_.reason == "updates"
     assert model.n_updates_ == len(model.log_) == 7
-    assert "max_updates=7" in model.stop_.sentence
+    assert str(model.stop_) == "stopped after 7 updates (the limit)"
+    assert model.stop_.limit == 7
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
@@ -149,7 +151,7 @@ def test_a_start_beyond_the_bound_does_not_move() -> None:
 def test_a_short_step_is_a_stop_of_its_own() -> None:
     X, y = noise()
     model = perceptron(update="batch-mean", step=lambda k: 1.0 / k**2, tol=0.01, max_iter=None)
-    with pytest.warns(ConvergenceWarning, match="tolerance"):
+    with pytest.warns(ConvergenceWarning, match="below tol=0.01"):
         model.fit(X, y)
     assert model.stop_.reason == "tolerance"
     assert "tol=0.01" in model.stop_.sentence
@@ -163,10 +165,10 @@ def test_a_short_step_is_a_stop_of_its_own() -> None:
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_a_step_of_exactly_zero_proves_that_no_plane_separates(container: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="impossible"):
+    with pytest.warns(ConvergenceWarning, match="no plane separates"):
         model = perceptron(update="batch", max_iter=None).fit(container(SQUARE), XOR)
     assert model.stop_.reason == "impossible"
-    assert "4 signed rows" in model.stop_.sentence
+    assert "4 rows that violate the margin" in model.stop_.sentence
     assert "no plane" in model.stop_.sentence
 
 
@@ -180,7 +182,7 @@ def test_a_step_of_zero_by_weights_or_rounding_claims_no_proof() -> None:
 
 def test_a_warning_comes_only_where_separation_was_asked_for() -> None:
     X, y = noise()
-    with pytest.warns(ConvergenceWarning, match=r"not separated: updates"):
+    with pytest.warns(ConvergenceWarning, match=r"not separated: stopped after \d+ updates"):
         perceptron(max_iter=None, max_updates=50).fit(X, y)
     perceptron(max_iter=2).fit(X, y)
     perceptron(max_iter=None).fit(*separable())
@@ -192,7 +194,7 @@ def test_mistakes_passes_are_as_many_updates_as_rows(k: int) -> None:
     model = perceptron(order="mistakes", max_iter=2, random_state=0).fit(X, y)
     assert (model.n_updates_, model.n_iter_) == (60, 2)
     assert model.stop_.reason == "passes"
-    assert "max_iter=2" in model.stop_.sentence
+    assert "stopped after 2 passes (the limit)" in model.stop_.sentence
     assert "30 updates" in model.stop_.sentence
 
 
@@ -294,31 +296,31 @@ def test_solve_does_not_touch_where_it_starts() -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     start = zero_state(problem, 2)
-    result = solve(problem, PerceptronRule(0.0), Plan(), start)
+    result = solve(problem, PerceptronRule(0.0), RunConfig(), start)
     assert not start.w.any()
     assert not start.counts.any()
     assert result.updates == result.log.n_updates > 0
-    assert not result.log.start.w.any()
+    assert not result.log._start.w.any()
 
 
 def test_without_a_log_the_sums_of_an_average_are_carried_along() -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     start = zero_state(problem, 2)
-    result = solve(problem, PerceptronRule(0.0), Plan(keep_log=False), start, zero_sums(start))
-    logged = solve(problem, PerceptronRule(0.0), Plan(), start)
+    result = solve(problem, PerceptronRule(0.0), RunConfig(keep_log=False), start, zero_sums(start))
+    logged = solve(problem, PerceptronRule(0.0), RunConfig(), start)
     assert result.log is None
     log = logged.log
     expected = sum(t * tau * (1 if y[i] == 1 else -1) * X[i] for i, tau, t in zip(log.rows, log.steps, log.times, strict=True))
     np.testing.assert_allclose(result.sums.w, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("plan", [Plan(), Plan(order="mistakes"), Plan(update="batch")])
-def test_a_watcher_hears_of_every_pass(plan: Plan) -> None:
+@pytest.mark.parametrize("plan", [RunConfig(), RunConfig(order="mistakes"), RunConfig(update="batch")])
+def test_a_callback_receives_every_pass(plan: RunConfig) -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
     heard: list[Progress] = []
-    watched = Plan(update=plan.update, order=plan.order, max_iter=4, watch=heard.append)
+    watched = RunConfig(update=plan.update, order=plan.order, max_iter=4, progress=heard.append)
     result = solve(problem, PerceptronRule(0.0), watched, zero_state(problem, 2))
     assert [progress.passes for progress in heard] == [1, 2, 3, 4]
     assert heard[-1].updates == result.updates
@@ -335,7 +337,7 @@ def test_verbose_writes_a_line_per_pass(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("options", [{"n_jobs": 2}, {"update": "batch"}])
-def test_verbose_also_speaks_for_heads_that_run_apart(options: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_also_reports_heads_in_threads(options: Any, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = noise(k=3)
     perceptron(verbose=1, max_iter=2, multiclass="ovr", **options).fit(X, y)
     assert "pass 2" in capsys.readouterr().err
@@ -344,7 +346,7 @@ def test_verbose_also_speaks_for_heads_that_run_apart(options: Any, capsys: pyte
 def test_more_updates_than_the_tape_holds_are_all_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noise(k=3)
     whole = perceptron(max_iter=3, random_state=0).fit(X, y)
-    monkeypatch.setattr("rosenblatt.online.solver.TAPE", 4)
+    monkeypatch.setattr("rosenblatt.online.solver.TAPE_ENTRIES", 4)
     for multiclass in ("joint", "ovr"):
         expected = whole if multiclass == "joint" else None
         short = perceptron(max_iter=3, random_state=0, multiclass=multiclass).fit(X, y)
@@ -364,8 +366,8 @@ def test_rows_in_many_segments_are_the_same_run(monkeypatch: pytest.MonkeyPatch)
         {"order": "mistakes"},
     ]
     expected = [perceptron(max_iter=2, random_state=0, **options).fit(X, y).coef_ for options in parameters]
-    monkeypatch.setattr("rosenblatt.online.solver.WORK", 1)
-    monkeypatch.setattr("rosenblatt.online.solver.SHARE", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.WORK_PER_CALL", 1)
+    monkeypatch.setattr("rosenblatt.online.solver.SCAN_WORK_PER_TASK", 1)
     for options, coef in zip(parameters, expected, strict=True):
         for n_jobs in (1, 2):
             model = perceptron(max_iter=2, random_state=0, n_jobs=n_jobs, **options).fit(X, y)

@@ -7,12 +7,13 @@ import dataclasses
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.online.stopping import Stop, together
+from rosenblatt.online.stopping import Stop, StopReason, merge_stops
 
 
-def test_a_stop_reads_as_a_word_and_a_sentence() -> None:
-    stop = Stop("passes", "max_iter=3 used up.")
-    assert str(stop) == "passes: max_iter=3 used up."
+def test_a_stop_reads_as_a_sentence() -> None:
+    stop = Stop("passes", "stopped after 3 passes (the limit)", limit=3)
+    assert str(stop) == "stopped after 3 passes (the limit)"
+    assert stop == Stop("passes", "stopped after 3 passes (the limit)")  # as loaded from a file
     assert not stop.separated
     assert Stop("separated", "done.").separated
     assert rb.Stop is Stop
@@ -25,28 +26,38 @@ def test_a_stop_cannot_be_changed() -> None:
 
 def test_one_run_stops_for_its_own_reason() -> None:
     stop = Stop("norm", "too long.")
-    assert together([stop]) is stop
+    assert merge_stops([stop]) is stop
 
 
 def test_all_separated_is_separated() -> None:
-    stop = together([Stop("separated", "a."), Stop("separated", "b."), Stop("separated", "c.")])
+    stop = merge_stops([Stop("separated", "a."), Stop("separated", "b."), Stop("separated", "c.")])
     assert stop.separated
     assert "3" in stop.sentence
     assert stop.heads == ("separated",) * 3
 
 
 def test_one_that_is_not_separated_is_enough_not_to_be() -> None:
-    stop = together([Stop("separated", "a."), Stop("updates", "enough.")])
+    stop = merge_stops([Stop("separated", "a."), Stop("updates", "enough.")])
     assert stop.reason == "updates"
-    assert "1 of 2" in stop.sentence
+    assert "1 separated and 1 reached the update limit" in stop.sentence
     assert "enough." in stop.sentence
     assert stop.heads == ("separated", "updates")
 
 
+def test_the_worst_reason_of_solvers_counts() -> None:
+    reasons: list[StopReason] = ["tolerance", "rounding", "rounding", "steps", "inseparable"]
+    stops = [Stop(reason, f"because of {reason}", gap=0.1 * k) for k, reason in enumerate(reasons)]
+    stop = merge_stops(stops)
+    assert (stop.reason, stop.gap) == ("steps", stops[3].gap)
+    assert "problem 3: because of steps" in stop.sentence
+    assert merge_stops([stops[0], stops[4]]).reason == "inseparable"
+    assert merge_stops([stops[0], stops[0]]).reason == "tolerance"
+
+
 def test_the_commonest_reason_among_the_others_counts() -> None:
-    reasons = ["separated", "norm", "separated", "passes", "separated", "passes"]
-    stop = together([Stop(reason, f"because of {reason}.") for reason in reasons])
+    reasons: list[StopReason] = ["separated", "norm", "separated", "passes", "separated", "passes"]
+    stop = merge_stops([Stop(reason, f"because of {reason}.") for reason in reasons])
     assert stop.reason == "passes"
     assert "because of passes." in stop.sentence
-    assert "3 of 6" in stop.sentence
+    assert "3 separated" in stop.sentence
     assert stop.heads == tuple(reasons)

@@ -11,11 +11,11 @@ from rosenblatt.reporting.story import Story
 
 
 def rows(n: int = 60, d: int = 4, k: int = 2, seed: int = 0, spread: float = 1.6) -> tuple[Any, Any]:
-    """Clouds around k centres, which overlap."""
+    """Clouds around k centers, which overlap."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % k
-    centres = rng.normal(size=(k, d)) * 2.0
-    return centres[y] + spread * rng.normal(size=(n, d)), y
+    centers = rng.normal(size=(k, d)) * 2.0
+    return centers[y] + spread * rng.normal(size=(n, d)), y
 
 
 def story(estimator: Any = None, n: int = 60, d: int = 4, k: int = 2, **more: Any) -> Story:

@@ -1,4 +1,4 @@
-"""The picture of how a mail filter learnt."""
+"""The learning curve of a mail filter."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def points() -> list[Point]:
 
 
 def test_lines_are_the_figures_and_none_leaves_the_plot() -> None:
-    found, told = mail_curve(points()), points()
+    found, given = mail_curve(points()), points()
     lines = {mark.label: mark for mark in found.marks if isinstance(mark, Line)}
     assert set(lines) == {"spam called ham", "ham called spam", "1 − AUC"}  # noqa: RUF001
-    assert lines["ham called spam"].y[-1] == pytest.approx(told[-1].hm)
+    assert lines["ham called spam"].y[-1] == pytest.approx(given[-1].hm)
     for line in lines.values():
         assert all(
             0.0 <= found.x.share(x) <= 1.0 + 1e-9 and 0.0 <= found.y.share(y) <= 1.0 + 1e-9

@@ -24,8 +24,8 @@ def pages(tmp_path_factory):
         "many": story(n=140, k=14, class_names=classes, summary=summary, command="rosenblatt train " + "x" * 200),
         "flat": story(d=2, k=4, class_names=classes[:4], notes=["y" * 200]),
     }
-    for name, told in stories.items():
-        (folder / f"{name}.html").write_text(write_report(told), encoding="utf-8")
+    for name, report in stories.items():
+        (folder / f"{name}.html").write_text(write_report(report), encoding="utf-8")
     return folder
 
 
@@ -34,10 +34,10 @@ def pages(tmp_path_factory):
 @pytest.mark.parametrize("name", ["two", "many", "flat"])
 def test_a_page_fits_and_can_be_read(browser, pages, name, width, theme):
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: said.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: messages.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
     page.goto((pages / f"{name}.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     worst = page.evaluate(CONTRASTS)
@@ -45,11 +45,11 @@ def test_a_page_fits_and_can_be_read(browser, pages, name, width, theme):
     page.click("#theme")
     assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if theme == "light" else "light")
     assert page.evaluate(CONTRASTS)[0][0] >= 4.5
-    assert said == []
+    assert messages == []
     page.close()
 
 
-def test_a_page_is_whole_without_scripts(browser, pages):
+def test_a_page_is_complete_without_scripts(browser, pages):
     context = browser.new_context(java_script_enabled=False, viewport={"width": 360, "height": 800})
     page = context.new_page()
     page.goto((pages / "two.html").as_uri())

@@ -21,7 +21,7 @@ def short_run(**parameters):
     return rb.Perceptron(random_state=0, max_iter=3, **parameters)
 
 
-def told(X, y, model=None, **more):
+def report(X, y, model=None, **more):
     return Story("edge", (short_run() if model is None else model).fit(X, y), X=X, y=y, **more)
 
 
@@ -49,7 +49,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("keep", ["last", "average"])
 def test_a_page_is_made_of_finite_numbers(name, keep):
-    page = write_report(told(*CASES[name], short_run(keep=keep)))
+    page = write_report(report(*CASES[name], short_run(keep=keep)))
     for found in numbers(page):
         assert not re.search("nan|inf", found)
     assert page.count("<figure") >= 2
@@ -60,7 +60,7 @@ def test_a_page_is_made_of_finite_numbers(name, keep):
 )
 def test_other_models_make_a_page(model):
     A, b = rows(30, k=3, spread=0.1)
-    assert write_report(told(A, b, model)).count("<figure") >= 4
+    assert write_report(report(A, b, model)).count("<figure") >= 4
 
 
 def test_a_run_without_an_update_has_no_curve():

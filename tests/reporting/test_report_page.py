@@ -1,4 +1,4 @@
-"""The page: whole, harmless, and with nothing to load."""
+"""The HTML report: well-formed, safe against markup in names, and self-contained."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ def test_figures_without_data_leave_no_gap():
 
 def test_names_from_files_stay_text():
     k = len(EVIL)
-    told = story(
+    report = story(
         k=k, d=k, n=120, title=EVIL[0], feature_names=EVIL, class_names=EVIL, summary=[(EVIL[0], EVIL[1])], notes=EVIL,
         command=EVIL[1], version=EVIL[0],
     )  # fmt: skip
-    page = write_report(told)
+    page = write_report(report)
     found = read(page)
     assert "<script>alert" not in page
     assert found.tags.count("script") == 1
@@ -123,19 +123,19 @@ def test_names_from_files_stay_text():
     assert not re.search(r"[\x00\x1b]", page)
     page.encode("utf-8")
     for which in FIGURES:
-        ElementTree.fromstring(standalone(draw(told, which)).encode("utf-8"))
+        ElementTree.fromstring(standalone(draw(report, which)).encode("utf-8"))
 
 
 def test_the_same_story_gives_the_same_page():
     assert write_report(STORIES["average"]()) == write_report(STORIES["average"]())
 
 
-def test_the_certificate_is_told_with_the_bound_of_the_run():
-    told = certified()
-    page = write_report(told)
+def test_the_certificate_is_shown_with_the_bound_of_the_run():
+    report = certified()
+    page = write_report(report)
     assert "Proved: separable" in page
-    assert run_bound(told) == pytest.approx(51.0)
-    assert bound_sentence(told.estimator.n_updates_, 51.0) in page
+    assert run_bound(report) == pytest.approx(51.0)
+    assert bound_sentence(report.estimator.n_updates_, 51.0) in page
     X, y = rows(40)
     clash = Story("clash", rb.Perceptron().fit(X, y), X=X, y=y, certificate=rb.certify(X, y))
     assert "Proved: not separable" in write_report(clash)
@@ -145,17 +145,17 @@ def test_the_certificate_is_told_with_the_bound_of_the_run():
 @pytest.mark.parametrize(
     "changed", [{"init": "sum"}, {"update": "batch"}, {"intercept_scaling": 2.0}, {"step": lambda k: 1 / k}]
 )
-def test_no_bound_is_told_of_a_run_it_does_not_hold_for(changed):
-    told = certified()
-    model = rb.Perceptron(max_iter=50, random_state=0, **changed).fit(told.X, told.y)
-    assert run_bound(Story("and", model, X=told.X, y=told.y, certificate=told.certificate)) is None
+def test_no_bound_is_shown_for_runs_it_does_not_apply_to(changed):
+    report = certified()
+    model = rb.Perceptron(max_iter=50, random_state=0, **changed).fit(report.X, report.y)
+    assert run_bound(Story("and", model, X=report.X, y=report.y, certificate=report.certificate)) is None
 
 
 def test_an_update_margin_widens_the_bound():
-    told = certified()
-    model = rb.Perceptron(max_iter=None, random_state=0, margin=1.0).fit(told.X, told.y)
-    with_margin = Story("and", model, X=told.X, y=told.y, certificate=told.certificate)
-    bound = rb.mistake_bound(told.X, told.y, update_margin=1.0)
+    report = certified()
+    model = rb.Perceptron(max_iter=None, random_state=0, margin=1.0).fit(report.X, report.y)
+    with_margin = Story("and", model, X=report.X, y=report.y, certificate=report.certificate)
+    bound = rb.mistake_bound(report.X, report.y, update_margin=1.0)
     assert bound.lower <= run_bound(with_margin) <= bound.upper
 
 
@@ -179,8 +179,8 @@ def test_text_stays_inside_its_picture(which, width):
 def test_every_plot_can_be_a_picture(which, tmp_path):
     pytest.importorskip("matplotlib")
     names = ["$a$ b", "c_{", "x", "y"]  # which matplotlib would read as formulas
-    told = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=5), k=3, feature_names=names, class_names=names[:3])
-    save_chart(draw(told, which), tmp_path / "plot.png")
+    report = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=5), k=3, feature_names=names, class_names=names[:3])
+    save_chart(draw(report, which), tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -199,11 +199,11 @@ def test_without_matplotlib_there_are_still_pages_and_svgs(tmp_path, monkeypatch
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
-    told = story()
-    assert write_report(told)
-    save_chart(draw(told, "margins"), tmp_path / "m.svg")
+    report = story()
+    assert write_report(report)
+    save_chart(draw(report, "margins"), tmp_path / "m.svg")
     with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'rosenblatt\[plot\]'"):
-        save_chart(draw(told, "margins"), tmp_path / "m.png")
+        save_chart(draw(report, "margins"), tmp_path / "m.png")
 
 
 @pytest.mark.slow
@@ -213,8 +213,8 @@ def test_drawing_loads_no_matplotlib():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def luminance(colour):
-    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+def luminance(color):
+    parts = [int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

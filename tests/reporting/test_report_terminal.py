@@ -1,4 +1,4 @@
-"""Small pictures for the terminal."""
+"""Terminal graphics."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def test_a_sparkline_keeps_the_order_of_its_values(values, width):
 
 
 @given(st.floats(-1.0, 2.0), st.integers(1, 40))
-def test_a_bar_is_as_wide_as_asked(share, width):
+def test_a_bar_has_the_given_width(share, width):
     assert len(bar(share, width)) == width
 
 
-def test_confusion_lines_tell_the_three_commonest_mistakes():
+def test_confusion_lines_list_the_three_most_frequent_mistakes():
     lines = confusion_lines(["a", "b", "c", "d", "e"], [[5, 1, 2, 3, 4], *[[0, 1, 0, 0, 0]] * 4])
     assert lines[0].endswith("4 as e, 3 as d, 2 as c")

@@ -12,7 +12,7 @@ from test_runs import request
 
 import rosenblatt as rb
 import rosenblatt.studio.curves as curves_module
-from rosenblatt.online.pocket import every_error, pocket
+from rosenblatt.online.pocket import errors_of_every_hypothesis, pocket
 from rosenblatt.studio.curves import Data, Objective, curves_of_log, evaluate, weights_per_update
 from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.recording import _pack_small, run
@@ -162,7 +162,7 @@ def test_curves_of_long_runs_are_thinned_but_the_pocket_is_exact(monkeypatch: py
     asking = request("perceptron", "moons")
     told = run(asking)
     at, errors = numbers(told["curves"]["at"]), numbers(told["curves"]["errors"])
-    every = every_error(fit_request(parse_request(asking)).model.log_)
+    every = errors_of_every_hypothesis(fit_request(parse_request(asking)).model.log_)
     assert 10 <= len(at) <= 10 + len(told["curves"]["pocket"]["t"]) < len(every)
     np.testing.assert_array_equal(errors, every[at])
     assert min(told["curves"]["pocket"]["errors"]) == every.min()

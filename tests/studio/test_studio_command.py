@@ -71,7 +71,7 @@ def test_an_export_of_a_file_begins_with_its_rows(tmp_path: Path, small: None) -
     [
         (["no-such-file.csv", "--export", "page.html"], "no-such-file.csv"),
         (["no-such-file.csv"], "no-such-file.csv"),
-        (["--export", "page.txt"], "ends with .html"),
+        (["--export", "page.txt"], "must end with .html"),
         (["--export", "none/page.html"], "there is no folder none"),
         (["--algorithm", "perceptrom"], "'perceptrom'"),
         (["--set", "margin", "--export", "page.html"], "--set needs KNOB=VALUE"),

@@ -16,7 +16,7 @@ PRESETS = ["separable", "nearly", "xor", "rings", "moons", "outlier", "three", "
 LINK = "async () => { await rosenblatt.writeLink(); return location.href; }"
 REST = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
-  const until = performance.now() + 15000;
+  const until = performance.now() + 60000;
   await frame();
   do await frame(); while (!rosenblatt.atRest && performance.now() < until);
   return rosenblatt.atRest;
@@ -78,7 +78,7 @@ class Visit:
         self.address = address
         self.browser = browser
         self.context = browser.new_context(**{"viewport": WIDE} | context)
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(60_000)  # against hanging only: the first run compiles
         self.page = self.context.new_page()
         self.faults: list[str] = []
         self.asked: list[Any] = []  # what Python was asked, with what it answered
@@ -129,7 +129,7 @@ class Visit:
 
     def soon(self, what: Callable[[], Any], wanted: Any = True) -> None:
         """What is so in a moment, or the test fails."""
-        until = time.monotonic() + 5
+        until = time.monotonic() + 30
         while (found := what()) != wanted:
             assert time.monotonic() < until, found
             self.page.wait_for_timeout(20)

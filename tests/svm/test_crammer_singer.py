@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from rosenblatt.data.problem import make_rows
+from rosenblatt.progress import Progress
 from rosenblatt.svm.crammer_singer import CrammerSinger, solve_crammer_singer
 
 biases = pytest.mark.parametrize(("x0", "free"), [(0.0, False), (1.0, False), (3.0, False), (1.0, True)])
@@ -241,18 +242,13 @@ def test_out_of_passes_says_so() -> None:
         check(found, X, codes, 1.0, 1.0, free)
 
 
-def test_a_watch_sees_every_pass_and_may_end_the_run() -> None:
+def test_a_callback_receives_every_pass() -> None:
     X, codes = clouds()
-    seen: list[Any] = []
-
-    def watch(passes: int, W: Any, bias: Any) -> bool:
-        seen.append((passes, W.shape, bias.shape))
-        return passes == 4
-
     for container in (np.asarray, sp.csr_array):
-        seen.clear()
-        assert solve(container(X), codes, tol=1e-9, watch=watch).n_iter == 4
-        assert seen == [(p, (3, 4), (3,)) for p in (1, 2, 3, 4)]
+        seen: list[Progress] = []
+        found = solve(container(X), codes, tol=1e-9, progress=seen.append)
+        assert [progress.passes for progress in seen] == list(range(1, found.n_iter + 1))
+        assert all(progress.gap is not None for progress in seen)
 
 
 # --- odd data -----------------------------------------------------------------------------------------------------------
@@ -317,7 +313,7 @@ def test_any_scale_ends(factor: float, x0: float, free: bool) -> None:
 @biases
 def test_rows_out_of_range_are_refused(x0: float, free: bool) -> None:
     X = np.array([[1e200, 1.0], [1.0, -1e200], [3.0, 4.0]])
-    with pytest.raises(ValueError, match="leave the range of float64: scale the features"):
+    with pytest.raises(ValueError, match="exceed the range of float64: scale the features"):
         solve(X, np.arange(3), x0=x0, free=free)
 
 

@@ -17,7 +17,7 @@ from rosenblatt.svm.signed_rows import SignedRows
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: Any) -> None:
-    monkeypatch.setattr("rosenblatt.svm.hard_margin.MANY", 5)
+    monkeypatch.setattr("rosenblatt.svm.hard_margin.MIN_SPARSE_SIZE", 5)
 
 
 def texts(n: int = 60, d: int = 90, seed: int = 0) -> tuple[Any, Any]:

@@ -264,7 +264,7 @@ def test_rows_with_many_columns_work_by_their_products(free: bool, dtype: Any, m
     weights = np.repeat([1.0, 0.0], [30, 10])
     fewer = nearest_points(make_problem(X, y, 2, x0=float(free), weights=weights), tol=1e-12)
     np.testing.assert_allclose(fewer.coef, solve(X[:30], y[:30], free=free, tol=1e-12).coef, rtol=1e-9, atol=1e-12)
-    monkeypatch.setattr("rosenblatt.svm.nearest_points.MANY", 0)
+    monkeypatch.setattr("rosenblatt.svm.nearest_points.MAX_GRAM_ROWS", 0)
     plain = solve(X, y, free=free, tol=1e-12)
     np.testing.assert_allclose(plain.coef, narrow.coef, rtol=1e-8, atol=1e-10)
 

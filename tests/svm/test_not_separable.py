@@ -75,7 +75,7 @@ def test_a_row_of_zeros_is_on_no_side_of_a_plane_through_the_origin() -> None:
     assert proof.check(X, y)
     opposite = proof_of(np.array([[1.0, 2.0], [-2.0, -4.0]]), np.array([1, 1]), free=False)
     assert opposite.weights == [Fraction(2, 3), Fraction(1, 3)]
-    assert "meet the origin" in str(opposite)
+    assert "contains the origin" in str(opposite)
 
 
 def test_a_segment_through_a_triangle() -> None:
@@ -164,8 +164,8 @@ def test_one_rounding_decides() -> None:
 def test_where_fractions_would_take_too_long_a_bound_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 6)), rng.integers(0, 2, 200)
-    monkeypatch.setattr(exact_separation, "MOST_ROWS", 0)
-    monkeypatch.setattr(exact_separation, "MOST_WORK", 0)
+    monkeypatch.setattr(exact_separation, "MAX_SYSTEM_ROWS", 0)
+    monkeypatch.setattr(exact_separation, "MAX_WORK", 0)
     proof = proof_of(X, y)
     assert not proof.exact
     assert 0 < proof.bound < 1e-12
@@ -178,7 +178,7 @@ def test_too_many_steps_end_with_what_they_prove() -> None:
     X, y = rng.normal(size=(50, 4)), rng.integers(0, 2, 50)
     places = [int(np.flatnonzero(y == 0)[0]), int(np.flatnonzero(y == 1)[0])]
     rows = SignedRows(make_problem(X, y, 2))
-    decision = exact_separation._wolfe(rows, places, [Fraction(1), Fraction(1)], exact_separation.Patience(200))
+    decision = exact_separation._wolfe(rows, places, [Fraction(1), Fraction(1)], exact_separation.WorkBudget(200))
     assert decision.bound_squared > 0
     assert not decision.apart
     assert meets(decision, X, y)

@@ -11,12 +11,13 @@ from scipy.optimize import LinearConstraint, minimize
 
 from rosenblatt.data.problem import make_rows
 from rosenblatt.parallel import one_blas_thread
+from rosenblatt.progress import Progress
 from rosenblatt.svm.dual_coordinates import dual_coordinates
 from rosenblatt.svm.interior_point import cross_over, interior, interior_point, start_of
 from rosenblatt.svm.newton import newton
-from rosenblatt.svm.problem import Effort, Machine, Solution
-from rosenblatt.svm.row_blocks import blocks_of, penalty_of
-from rosenblatt.svm.solver_choice import choose, solve_machine, turn
+from rosenblatt.svm.problem import BinarySVM, Solution, SolverLimits
+from rosenblatt.svm.row_blocks import penalty_diagonal, signed_blocks
+from rosenblatt.svm.solver_choice import choose_solver, rotate_rows, solve_binary_svm
 
 INTERCEPTS = [(True, 1.0), (False, 1.0), (False, 2.0), (False, 0.0)]
 
@@ -30,17 +31,17 @@ def _as_in_fit() -> Any:
 def machine(
     n: int, d: int, *, squared: bool = False, free: bool = True, x0: float = 1.0, noise: float = 1.0, pack: Any = np.asarray,
     dtype: Any = np.float64, C: float = 1.0, seed: int = 0,
-) -> Machine:  # fmt: skip
+) -> BinarySVM:  # fmt: skip
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     y = np.where(X @ np.linspace(1, 2, d) / np.sqrt(d) + noise * rng.normal(size=n) > 0.2, 1, -1).astype(np.int8)
     y[:2] = 1, -1
     costs = C * rng.choice([0.5, 1.0, 2.0], n)
     costs[3::11] = 0.0
-    return Machine(make_rows(pack(X.astype(dtype))), y, costs, squared, x0, free)
+    return BinarySVM(make_rows(pack(X.astype(dtype))), y, costs, squared, x0, free)
 
 
-def oracle(m: Machine) -> float:
+def oracle(m: BinarySVM) -> float:
     """The minimum of the dual by a general-purpose optimiser: slow, and good to about 1e-7."""
     seen = m.visited
     A = m.signs[seen, None] * np.column_stack([m.rows.values[seen], np.full(len(seen), 0.0 if m.free else m.x0)])
@@ -54,7 +55,7 @@ def oracle(m: Machine) -> float:
     return -float(found.fun)
 
 
-def kkt(m: Machine, found: Solution, tolerance: float) -> None:
+def kkt(m: BinarySVM, found: Solution, tolerance: float) -> None:
     """0 < a < C: on the margin. a = 0: at or beyond it. a = C: at or inside it."""
     seen = m.visited
     a, margins, C = found.multipliers[seen], found.margins[seen], m.costs[seen]
@@ -75,7 +76,7 @@ def test_each_solver_reaches_the_optimum_and_its_conditions(solver: str, squared
     m = machine(60, 3, squared=squared, free=free, x0=x0)
     exact = "newton" if squared else "interior-point"
     tol = 1e-12 if solver == "exact" else 1e-6
-    found, steps, used = solve_machine(m, exact if solver == "exact" else solver, Effort(tol, 100_000))
+    found, steps, used = solve_binary_svm(m, exact if solver == "exact" else solver, SolverLimits(tol, 100_000))
     assert used == (exact if solver == "exact" else solver)
     assert 0 < steps < 100_000
     assert 0.0 <= found.gap <= tol
@@ -89,7 +90,7 @@ def test_each_solver_reaches_the_optimum_and_its_conditions(solver: str, squared
 @pytest.mark.parametrize("squared", [False, True])
 def test_large_and_small_c_on_separable_and_noisy_rows(squared: bool, noise: float, C: float) -> None:
     m = machine(300, 5, squared=squared, noise=noise, C=C)
-    found, _, _ = solve_machine(m, "auto", Effort(1e-10))
+    found, _, _ = solve_binary_svm(m, "auto", SolverLimits(1e-10))
     assert found.gap <= 1e-10
     kkt(m, found, 1e-5)
 
@@ -100,7 +101,7 @@ def test_large_and_small_c_on_separable_and_noisy_rows(squared: bool, noise: flo
 def test_containers_and_number_types_give_the_same_plane(squared: bool, pack: Any, dtype: Any) -> None:
     plain = machine(200, 4, squared=squared, dtype=dtype)
     packed = machine(200, 4, squared=squared, dtype=dtype, pack=pack)
-    one, other = (solve_machine(m, "auto", Effort(1e-12))[0] for m in (plain, packed))
+    one, other = (solve_binary_svm(m, "auto", SolverLimits(1e-12))[0] for m in (plain, packed))
     assert other.w.dtype == np.float64
     assert other.w == pytest.approx(one.w, rel=1e-8)
     assert other.intercept == pytest.approx(one.intercept, rel=1e-8, abs=1e-9)
@@ -122,9 +123,11 @@ def eager(monkeypatch: Any) -> None:
 @pytest.mark.parametrize("free", [True, False])
 def test_sifting_gives_the_optimum_of_all_rows(noise: float, free: bool, eager: None) -> None:
     m = machine(1200, 4, noise=noise, free=free)
-    assert len(blocks_of(m, m.visited).wanted) > 1000
-    sifted, _ = interior(m, Effort(1e-10))
-    whole, _ = interior_point(start_of(m.costs[m.visited], 5), blocks_of(m, m.visited), penalty_of(m), np.zeros(5), 1e-9, False)
+    assert len(signed_blocks(m, m.visited).wanted) > 1000
+    sifted, _ = interior(m, SolverLimits(1e-10))
+    whole, _ = interior_point(
+        start_of(m.costs[m.visited], 5), signed_blocks(m, m.visited), penalty_diagonal(m), np.zeros(5), 1e-9, False
+    )
     assert sifted.gap <= 1e-10
     assert sifted.primal == pytest.approx(m.norm(whole.v[:-1], float(whole.v[-1])) / 2 + m.losses(whole.Av), rel=1e-8)
     kkt(m, sifted, 1e-6)
@@ -135,22 +138,24 @@ def test_rows_fixed_on_the_wrong_side_come_back(eager: None, monkeypatch: Any) -
     monkeypatch.setattr("rosenblatt.svm.interior_point.BAND", 0.0)
     monkeypatch.setattr("rosenblatt.svm.interior_point.LEAST", 500)
     m = machine(1200, 4, noise=1.0)
-    found, _ = interior(m, Effort(1e-10))
+    found, _ = interior(m, SolverLimits(1e-10))
     assert found.gap <= 1e-10
     kkt(m, found, 1e-6)
 
 
 def test_a_start_is_gone_on_from(eager: None) -> None:
     m = machine(1200, 4, noise=1.0)
-    first, steps = interior(m, Effort(1e-10))
-    again, fewer = interior(m, Effort(1e-10), first)
+    first, steps = interior(m, SolverLimits(1e-10))
+    again, fewer = interior(m, SolverLimits(1e-10), first)
     assert fewer < steps
     assert again.primal == pytest.approx(first.primal, rel=1e-10)
 
 
 def test_crossing_over_gives_exact_zeros_and_does_no_harm() -> None:
     m = machine(200, 4)
-    here, _ = interior_point(start_of(m.costs[m.visited], 5), blocks_of(m, m.visited), penalty_of(m), np.zeros(5), 1e-4, False)
+    here, _ = interior_point(
+        start_of(m.costs[m.visited], 5), signed_blocks(m, m.visited), penalty_diagonal(m), np.zeros(5), 1e-4, False
+    )
     a = np.zeros(200)
     a[m.visited] = here.a
     before = m.solution(a)
@@ -174,14 +179,14 @@ def test_crossing_over_gives_exact_zeros_and_does_no_harm() -> None:
 @pytest.mark.parametrize("free", [True, False])
 def test_fewer_rows_than_columns_are_turned_and_lose_nothing(squared: bool, pack: Any, free: bool) -> None:
     m = machine(30, 80, squared=squared, pack=pack, free=free, noise=3.0)
-    small = turn(m)
+    small = rotate_rows(m)
     X = (
         m.rows.values
         if pack is np.asarray
         else sp.csr_array((m.rows.values, m.rows.indices, m.rows.indptr), shape=(30, 80)).toarray()
     )
     assert small.rows.values @ small.rows.values.T == pytest.approx(X[m.visited] @ X[m.visited].T, abs=1e-11)
-    found, _, _ = solve_machine(m, "auto", Effort(1e-9))
+    found, _, _ = solve_binary_svm(m, "auto", SolverLimits(1e-9))
     assert found.gap <= 1e-9
     assert found.w.shape == (80,)
     kkt(m, found, 1e-5)
@@ -191,7 +196,7 @@ def test_the_shape_chooses_the_solver() -> None:
     def shaped(n: int, d: int, squared: bool, sparse: bool) -> str:
         X = sp.csr_array((n, d)) if sparse else np.zeros((n, d))
         y = np.resize(np.array([1, -1], np.int8), n)
-        return choose(Machine(make_rows(X), y, np.ones(n), squared, 1.0, True))
+        return choose_solver(BinarySVM(make_rows(X), y, np.ones(n), squared, 1.0, True))
 
     assert shaped(3000, 50, False, False) == "interior-point"
     assert shaped(3000, 50, True, False) == "newton"
@@ -204,8 +209,8 @@ def test_the_shape_chooses_the_solver() -> None:
 def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
     monkeypatch.setattr("rosenblatt.svm.solver_choice.SMALL", 100)
     m = machine(400, 4, pack=sp.csr_array)
-    assert solve_machine(m, "auto", Effort(1e-2))[2] == "dual-coordinates"
-    found, _, used = solve_machine(m, "auto", Effort(1e-9))
+    assert solve_binary_svm(m, "auto", SolverLimits(1e-2))[2] == "dual-coordinates"
+    found, _, used = solve_binary_svm(m, "auto", SolverLimits(1e-9))
     assert used == "interior-point"
     assert found.gap <= 1e-9
 
@@ -217,39 +222,39 @@ def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
 @pytest.mark.parametrize("free", [True, False])
 def test_every_pass_makes_the_dual_of_a_penalised_intercept_no_worse(squared: bool, free: bool) -> None:
     m = machine(120, 4, squared=squared, free=free)
-    values = [dual_coordinates(m, Effort(1e-30, passes))[0].dual for passes in range(1, 40)]
+    values = [dual_coordinates(m, SolverLimits(1e-30, passes))[0].dual for passes in range(1, 40)]
     if not free:
         assert (np.diff(values) >= -1e-12 * abs(values[-1])).all()
-    assert values[-1] == pytest.approx(solve_machine(m, "auto", Effort(1e-12))[0].dual, rel=2e-2)
+    assert values[-1] == pytest.approx(solve_binary_svm(m, "auto", SolverLimits(1e-12))[0].dual, rel=2e-2)
 
 
 def test_shrinking_changes_how_fast_not_where_to() -> None:
     m = machine(400, 4, noise=0.2)
-    found, _ = dual_coordinates(m, Effort(1e-8, 100_000))
+    found, _ = dual_coordinates(m, SolverLimits(1e-8, 100_000))
     assert found.gap <= 1e-8
     kkt(m, found, 1e-2)
 
 
 def test_passes_that_run_out_say_how_far_they_came() -> None:
     m = machine(400, 4)
-    found, passes = dual_coordinates(m, Effort(1e-9, 3))
+    found, passes = dual_coordinates(m, SolverLimits(1e-9, 3))
     assert passes == 3
     assert found.gap > 1e-9
     assert found.gap == pytest.approx((found.primal - found.dual) / found.primal)
 
 
-def test_the_watch_sees_the_gap_fall() -> None:
-    told: list[tuple[int, float]] = []
-    dual_coordinates(machine(200, 3), Effort(1e-4, 10_000, watch=lambda steps, gap: told.append((steps, gap))))
-    assert told[0][0] == 3
-    assert told[-1][1] <= 1e-4 < told[0][1]
+def test_the_callback_sees_the_gap_fall() -> None:
+    seen: list[Progress] = []
+    dual_coordinates(machine(200, 3), SolverLimits(1e-4, 10_000, progress=seen.append))
+    assert seen[0].passes == 3
+    assert seen[-1].gap <= 1e-4 < seen[0].gap
 
 
 def test_a_row_of_zeros_pays_its_slack_and_bothers_nobody() -> None:
     X = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
-    m = Machine(make_rows(X), np.array([1, 1, -1], np.int8), np.ones(3), False, 0.0, False)
+    m = BinarySVM(make_rows(X), np.array([1, 1, -1], np.int8), np.ones(3), False, 0.0, False)
     for solver in ("dual-coordinates", "interior-point"):
-        found, _, _ = solve_machine(m, solver, Effort(1e-9))
+        found, _, _ = solve_binary_svm(m, solver, SolverLimits(1e-9))
         assert found.multipliers[0] == 1.0
         assert found.w == pytest.approx([1.0, 0.0])
         assert found.primal == pytest.approx(1.5)
@@ -257,7 +262,7 @@ def test_a_row_of_zeros_pays_its_slack_and_bothers_nobody() -> None:
 
 def test_seeds_change_the_order_and_nothing_else() -> None:
     m = machine(300, 4)
-    one, other, again = (dual_coordinates(m, Effort(1e-6, 100_000, seed=seed)) for seed in (1, 2, 1))
+    one, other, again = (dual_coordinates(m, SolverLimits(1e-6, 100_000, seed=seed)) for seed in (1, 2, 1))
     assert np.array_equal(one[0].w, again[0].w)
     assert not np.array_equal(one[0].w, other[0].w)
     assert one[0].primal == pytest.approx(other[0].primal, rel=2e-6)
@@ -268,16 +273,16 @@ def test_seeds_change_the_order_and_nothing_else() -> None:
 
 def test_newton_ends_exactly_in_a_handful_of_steps() -> None:
     for free in (True, False):
-        found, steps = newton(machine(1000, 6, squared=True, free=free), Effort(1e-14))
+        found, steps = newton(machine(1000, 6, squared=True, free=free), SolverLimits(1e-14))
         assert found.gap <= 1e-14
         assert steps <= 15
 
 
 def test_newton_on_rows_it_can_take_a_sample_of(eager: None) -> None:
     m = machine(1200, 4, squared=True, noise=0.3)
-    found, _ = newton(m, Effort(1e-12))
+    found, _ = newton(m, SolverLimits(1e-12))
     assert found.gap <= 1e-12
     kkt(m, found, 1e-6)
-    again, steps = newton(m, Effort(1e-12), found)
+    again, steps = newton(m, SolverLimits(1e-12), found)
     assert steps <= 2
     assert again.primal == pytest.approx(found.primal, rel=1e-12)

@@ -12,24 +12,24 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data.problem import make_rows
-from rosenblatt.svm.problem import Machine, best_intercept
-from rosenblatt.svm.row_blocks import Blocks, blocks_of, factored, penalty_of, sample_of
+from rosenblatt.svm.problem import BinarySVM, best_intercept
+from rosenblatt.svm.row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
 SHAPES = [(free, x0) for free, x0 in ((True, 1.0), (False, 1.0), (False, 3.0), (False, 0.0))]
 
 
 def machine(
     n: int = 40, d: int = 3, *, squared: bool = False, free: bool = True, x0: float = 1.0, pack: Any = np.asarray
-) -> Machine:
+) -> BinarySVM:
     rng = np.random.default_rng(n + d)
     X = rng.normal(size=(n, d))
     y = np.where(X[:, 0] + rng.normal(size=n) > 0.3, 1, -1).astype(np.int8)
     costs = rng.uniform(0.1, 2.0, n)
     costs[::7] = 0.0
-    return Machine(make_rows(X), y, costs, squared, x0, free)
+    return BinarySVM(make_rows(X), y, costs, squared, x0, free)
 
 
-def primal(m: Machine, w: Any, b: float) -> float:
+def primal(m: BinarySVM, w: Any, b: float) -> float:
     """The objective as the textbook writes it."""
     X = m.rows.values
     slack = np.maximum(0.0, 1.0 - m.signs * (X @ w + b))
@@ -84,7 +84,7 @@ def test_the_best_intercept_is_no_worse_than_any_on_a_grid(rows: Any, squared: b
         slack = np.maximum(0.0, 1.0 - y * (scores + b))
         return float(stiffness * b * b / 2 + costs @ (slack**2 if squared else slack))
 
-    with patch("rosenblatt.svm.problem.MANY", 1 if many else 100):
+    with patch("rosenblatt.svm.problem.MAX_SORTED_ROWS", 1 if many else 100):
         found = best_intercept(scores, y, costs, squared, stiffness)
     assert cost(found) <= min(cost(b) for b in np.linspace(-8, 8, 641)) + 1e-9
 
@@ -121,31 +121,31 @@ def test_sums_products_and_squares_are_those_of_the_signed_rows(pack: Any, dtype
 
 def test_a_sample_weighs_as_much_as_the_whole_class_by_class() -> None:
     m = machine(9000, 2)
-    wanted, costs = sample_of(m, 0)  # type: ignore[misc]
+    wanted, costs = draw_sample(m, 0)  # type: ignore[misc]
     assert len(wanted) == len(np.unique(wanted)) == len(m.visited) // 16
     assert (m.costs[wanted] > 0).all()
     for side in (1, -1):
         assert costs[m.signs[wanted] == side].sum() == pytest.approx(m.costs[m.signs == side].sum())
-    assert sample_of(machine(500, 2), 0) is None
+    assert draw_sample(machine(500, 2), 0) is None
 
 
 def test_no_sample_where_it_missed_a_class() -> None:
     m = machine(9000, 2)
     m.signs[:] = -1
     m.signs[m.visited[0]] = 1
-    assert sample_of(m, 0) is None
+    assert draw_sample(m, 0) is None
 
 
 def test_a_singular_matrix_is_factored_all_the_same_but_not_nonsense() -> None:
     from scipy.linalg import cho_solve
 
-    x = cho_solve(factored(np.array([[1.0, 1.0], [1.0, 1.0]])), np.array([1.0, 1.0]))
+    x = cho_solve(cholesky_factor(np.array([[1.0, 1.0], [1.0, 1.0]])), np.array([1.0, 1.0]))
     assert x.sum() == pytest.approx(1.0, abs=1e-6)
-    with pytest.raises(ValueError, match="scaled too differently"):
-        factored(np.array([[1.0, 0.0], [0.0, -1.0]]))
+    with pytest.raises(ValueError, match="differ too much for float64"):
+        cholesky_factor(np.array([[1.0, 0.0], [0.0, -1.0]]))
 
 
 def test_a_free_intercept_costs_nothing_and_an_absent_one_stays_away() -> None:
-    assert penalty_of(machine()).tolist() == [1.0, 1.0, 1.0, 0.0]
-    assert penalty_of(machine(free=False)).tolist() == [1.0, 1.0, 1.0, 1.0]
-    assert len(blocks_of(machine(), machine().visited).wanted) == len(machine().visited)
+    assert penalty_diagonal(machine()).tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert penalty_diagonal(machine(free=False)).tolist() == [1.0, 1.0, 1.0, 1.0]
+    assert len(signed_blocks(machine(), machine().visited).wanted) == len(machine().visited)

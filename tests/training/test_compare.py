@@ -140,7 +140,7 @@ def test_failures_are_entries(request_and_rows: Any) -> None:
     assert found.rank_key == (np.inf, np.inf, np.inf)
 
 
-def test_the_callback_is_asked_for_before_each_fit(request_and_rows: Any) -> None:
+def test_the_callback_is_requested_before_each_fit(request_and_rows: Any) -> None:
     request, prepared = request_and_rows
     names: list[str] = []
     seen: list[Any] = []

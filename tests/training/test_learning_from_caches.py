@@ -1,4 +1,4 @@
-"""What is learnt from a cache has the bits of what is learnt in memory."""
+"""Fits from a cache give the same bits as fits in memory."""
 
 from __future__ import annotations
 
@@ -171,12 +171,12 @@ def test_one_class_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
-def test_weights_out_of_range_are_told_as_in_memory(tmp_path: Path, kind: str) -> None:
+def test_weights_out_of_range_raise_the_error_of_a_fit_in_memory(tmp_path: Path, kind: str) -> None:
     X, y = noisy()
     X = contained(X * 1e300, kind, "float64")
-    told = []
+    errors = []
     for fit in (lambda model: model.fit(X, y), lambda model: fit_from_cache(model, cached(tmp_path / "cache", X, y))):
-        with pytest.raises(ValueError, match="left the range") as error:
+        with pytest.raises(ValueError, match="exceed the range") as error:
             fit(rb.Perceptron(order="cyclic", step=1e10, max_iter=2))
-        told.append(str(error.value))
-    assert told[0] == told[1]
+        errors.append(str(error.value))
+    assert errors[0] == errors[1]

@@ -1,4 +1,4 @@
-"""What takes a process of its own: memory that does not grow with the rows, and writers that are killed."""
+"""Streams in separate processes: memory does not grow with the rows, and killed writers leave no damage."""
 
 from __future__ import annotations
 

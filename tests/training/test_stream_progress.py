@@ -1,4 +1,4 @@
-"""Whoever watches hears of every pass, and within long ones."""
+"""Progress callbacks are called after every pass, and within long passes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from caches import cached, noisy
 
 import rosenblatt as rb
 from rosenblatt.data import cache as caches_module
-from rosenblatt.progress import Progress, told, watching
+from rosenblatt.progress import Progress, progress_callback, report_progress
 from rosenblatt.training.out_of_core import fit_from_cache
 
 
 @pytest.mark.parametrize("update", ["online", "batch"])
-def test_a_pass_is_told_in_stretches_and_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:
+def test_progress_is_reported_within_and_after_each_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:
     monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 3000)
     X, y = noisy()
-    cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
-    with watching(heard.append):
+    cache, seen = cached(tmp_path / "cache", X, y), list[Progress]()
+    with progress_callback(seen.append):
         model = fit_from_cache(rb.Perceptron(order="cyclic", update=update, max_iter=3), cache)
-    ends = [progress for progress in heard if progress.ended_pass]
+    ends = [progress for progress in seen if progress.ended_pass]
     assert [progress.passes for progress in ends] == [1, 2, 3]
     assert ends[-1].updates == model.n_updates_ == sum(progress.last for progress in ends)
-    assert {(progress.rows, progress.max_iter) for progress in heard} == {(len(y), 3)}
-    within = [progress for progress in heard if progress.passes == 1 and not progress.ended_pass]
+    assert {(progress.rows, progress.max_iter) for progress in seen} == {(len(y), 3)}
+    within = [progress for progress in seen if progress.passes == 1 and not progress.ended_pass]
     assert len(within) >= 2
     assert sorted({progress.visited for progress in within}) == [progress.visited for progress in within]
     assert all(0 < progress.visited < len(y) for progress in within)
@@ -36,12 +36,12 @@ def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y = noisy(3)
     X[y == 0, 0] = 50.0
-    cache, heard = cached(tmp_path / "cache", X, y), list[Progress]()
-    with watching(heard.append):
+    cache, seen = cached(tmp_path / "cache", X, y), list[Progress]()
+    with progress_callback(seen.append):
         model = fit_from_cache(rb.Perceptron(order="cyclic", multiclass="ovr", max_iter=20), cache)
     assert "separated" in model.stop_.heads
-    assert heard[-1].updates == model.n_updates_
-    assert [progress.updates for progress in heard] == sorted(progress.updates for progress in heard)
+    assert seen[-1].updates == model.n_updates_
+    assert [progress.updates for progress in seen] == sorted(progress.updates for progress in seen)
 
 
 @pytest.mark.parametrize(
@@ -54,15 +54,15 @@ def test_heads_that_are_done_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
         rb.NonlinearMSE(),
     ],
 )
-def test_every_iterative_fit_is_heard_of_and_no_longer_than_asked(model: Any) -> None:
+def test_every_iterative_fit_reports_progress_while_a_callback_is_set(model: Any) -> None:
     X, y = noisy(3, n=60)
-    heard: list[Progress] = []
-    with watching(heard.append):
+    seen: list[Progress] = []
+    with progress_callback(seen.append):
         model.fit(X, y)
-    assert heard
-    count = len(heard)
+    assert seen
+    count = len(seen)
     model.fit(X, y)
-    assert len(heard) == count
+    assert len(seen) == count
 
 
 def test_verbose_still_writes_one_line_per_pass(
@@ -70,11 +70,11 @@ def test_verbose_still_writes_one_line_per_pass(
 ) -> None:
     monkeypatch.setattr(caches_module, "BYTES_IN_MEMORY", 1000)
     X, y = noisy()
-    heard: list[Progress] = []
-    with watching(heard.append):
+    seen: list[Progress] = []
+    with progress_callback(seen.append):
         fit_from_cache(rb.Perceptron(order="cyclic", max_iter=3, verbose=1), cached(tmp_path / "cache", X, y))
     assert capsys.readouterr().err.count("\n") == 3
-    assert len(heard) > 3
+    assert len(seen) > 3
 
 
 def test_what_a_watcher_raises_ends_the_fit_and_leaves_nothing() -> None:
@@ -84,11 +84,11 @@ def test_what_a_watcher_raises_ends_the_fit_and_leaves_nothing() -> None:
     def enough(progress: Progress) -> None:
         raise KeyboardInterrupt
 
-    with watching(enough), pytest.raises(KeyboardInterrupt):
+    with progress_callback(enough), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert not hasattr(model, "coef_")
     model.fit(X, y)
 
 
-def test_nobody_needs_to_watch() -> None:
-    told(1, 0.5)
+def test_progress_without_a_callback_is_ignored() -> None:
+    report_progress(1, 0.5)

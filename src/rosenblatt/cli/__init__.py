@@ -1,8 +1,8 @@
-"""The command line: one file per command, imported when it is called.
+"""The command line: one module per command, imported when the command is called.
 
-Exit codes: 0 done, and the answer is yes where one was asked for; 1 the answer is no (`verify`: rejected, `certify`: not
-separable); 2 the command line or a file is wrong; 3 `certify`: undecided in the time allowed; 70 a fault of ours; 130
-interrupted.
+Exit codes: 0 success, and a positive answer from `certify` and `verify`; 1 a negative answer (`certify`: not separable,
+`verify`: rejected); 2 invalid command line or file; 3 `certify`: undecided within the time limit; 70 internal error;
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -12,43 +12,44 @@ from typing import Any
 import click
 
 from .. import __version__
-from .options import Lazy
+from .lazy_group import LazyGroup
 
-# With their help, so that listing the commands imports none of them.
 COMMANDS = {
-    "train": "Learn a model from a file, and say how good it is.",
-    "predict": "Label the rows of a file.",
-    "evaluate": "Say how well a model labels the rows of a file.",
-    "compare": "Try all algorithms on a file.",
-    "show": "Show what is in a model file.",
-    "certify": "Prove that a file's classes can be separated, or that they cannot.",
+    "train": "Train a model on a file and report its accuracy.",
+    "predict": "Predict the labels of the rows of a file.",
+    "evaluate": "Measure the accuracy of a model on a labeled file.",
+    "compare": "Compare all algorithms on a file.",
+    "show": "Show the contents of a model file.",
+    "certify": "Prove that the classes of a file are linearly separable, or that they are not.",
     "verify": "Check a certificate against a file.",
-    "doctor": "Say why a perceptron does not converge on a file.",
-    "studio": "Watch an algorithm find its plane, in the browser.",
-    "convert": "Turn a file into another format.",
-    "export": "Turn a model into ONNX, JSON, C or SQL.",
+    "doctor": "Explain why a perceptron does not converge on a file.",
+    "studio": "Watch an algorithm learn, in the browser.",
+    "convert": "Convert a file to another format.",
+    "export": "Export a model to ONNX, JSON, C or SQL.",
     "mail": "A spam filter: learn, classify, explain, serve.",
-    "demo": "See it train, prove, compare and report, on data that is at hand.",
-    "completion": "Print what makes a shell complete this command.",
+    "demo": "Show training, proofs, comparison and reports on example data.",
+    "completion": "Print the shell completion script.",
 }
 
 
-class Commands(Lazy):
+class Commands(LazyGroup):
+    """The commands of `rosenblatt`; every exception becomes one line on standard error and an exit code."""
+
     listed, package = COMMANDS, __name__
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except click.UsageError as wrong:
+        except click.UsageError as error:
             from .console import usage
 
-            raise usage(wrong, ctx) from None
+            raise usage(error, ctx) from None
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
-        except (Exception, KeyboardInterrupt) as wrong:
+        except (Exception, KeyboardInterrupt) as error:
             from .console import failure
 
-            raise failure(wrong) from None
+            raise failure(error) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -56,8 +57,9 @@ class Commands(Lazy):
 def main() -> None:
     """Linear classifiers that show their work.
 
-    DATA is a file - svmlight, CSV, TSV, JSON lines, Parquet, Arrow, npz, idx; .gz, .bz2, .xz and .zst are unpacked - or "-" for
-    standard input, or a set that is at hand: example:iris, wine, breast-cancer, digits, blobs, spirals, xor, separable.
+    DATA is a file, "-" for standard input, or an example. Formats: svmlight, CSV, TSV, JSON lines, Parquet, Arrow, npz, idx;
+    .gz, .bz2, .xz and .zst are decompressed. Examples: example:iris, wine, breast-cancer, digits, blobs, spirals, xor,
+    separable.
 
     \b
     Examples:
@@ -65,6 +67,6 @@ def main() -> None:
       rosenblatt predict adult.safetensors new.csv > labels.txt
       rosenblatt certify example:iris
 
-    Results go to standard output, everything else to standard error. Exit codes: 0 done (and yes), 1 no, 2 something given is
-    wrong, 3 undecided, 70 a fault of ours, 130 interrupted.
+    Results are printed to standard output, progress and notes to standard error. Exit codes: 0 success (or yes), 1 no,
+    2 invalid command line or file, 3 undecided, 70 internal error, 130 interrupted.
     """

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..catalog import ALGORITHMS
-from .console import bar, note, out, print_json
 from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
 
 if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
     from ..training.compare import Entry
-    from ..training.request import Request
+
+# Terminal width from which on the table shows intervals.
+WIDE_COLUMNS = 100
 
 
-def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
+def _parse_algorithms(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
     if value is None:
         return None
     names = list(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
@@ -23,121 +27,106 @@ def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
         raise click.BadParameter("name at least one algorithm")
     for name in names:
         if name not in ALGORITHMS:
-            raise click.BadParameter(f"no algorithm is called {name!r}; there are {', '.join(ALGORITHMS)}")
+            raise click.BadParameter(f"unknown algorithm {name!r}; choose from {', '.join(ALGORITHMS)}")
     return names
 
 
 @click.command("compare")
 @data_argument
-@click.option("--algorithms", callback=_names, metavar="NAME,NAME", help="Only these.  [default: all that the data allows]")
-@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Polynomials of the features.")
+@click.option("--algorithms", callback=_parse_algorithms, metavar="NAME,NAME", help="Algorithms to compare.  [default: all]")
+@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
-              help="Scale features; auto: where their ranges differ wildly.")  # fmt: skip
+              help="Scaling of features; auto: if their ranges differ widely.")  # fmt: skip
 @test_file
 @holdout
 @about_data
 @seed
 @as_json
 def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any) -> None:
-    """Try all algorithms on the same rows, in one table: training error, test error, margin, updates, time.
+    """Compare all algorithms on the same rows: training error, test error, margin, updates, time.
 
-    The winner has the smallest test error; among equals the smaller training error, then the shorter time, decides. Whether
-    the second best is really worse is said with the test of McNemar on the rows that only one of them gets right.
+    The best algorithm has the smallest test error; ties are broken by training error, then by time. McNemar's test on the rows
+    that only one of the two best algorithms classifies correctly tells whether their difference may be due to chance.
 
     \b
     Examples:
       rosenblatt compare spambase.data
       rosenblatt compare a9a --test a9a.t --algorithms average,pa-1,soft-margin
     """
-    from ..training.request import Request
-
-    options = options_of(given)
-    run(Request(data=data, options=options, **given), algorithms, as_json)
-
-
-# --- What `compare` prints.
-
-# Columns of a terminal from which on intervals have room.
-WIDE = 100
-
-
-def run(request: Request, names: list[str] | None, as_json: bool) -> None:
     from ..training.compare import choose_algorithms, choose_winner, compare, prepare_comparison
+    from ..training.request import Request
+    from .console import bar, note, out, print_json
 
+    request = Request(data=data, options=options_of(given), **given)
     prepared = prepare_comparison(request)
-    names, late = choose_algorithms(prepared, names)
+    names, skipped = choose_algorithms(prepared, algorithms)
     if not as_json:
         for sentence in prepared.notes:
             note(sentence)
-        if late:
-            note(f"left out, as they look at all rows before every update: {', '.join(late)}; --algorithms asks for them")
+        if skipped:
+            note(f"skipped, because every update takes a full scan: {', '.join(skipped)} (include with --algorithms)")
     with bar("comparing") as watch:
         entries = list(compare(request, prepared, names, lambda name: watch))
     verdict = choose_winner(entries)
-    winner, why = verdict.winner, verdict.sentence
+    winner = verdict.winner
     if as_json:
-        told = {"entries": [entry.to_dict() for entry in entries], "winner": winner and winner.algorithm, "why": why}
-        print_json(told)
+        listed = [entry.to_dict() for entry in entries]
+        print_json({"entries": listed, "winner": winner and winner.algorithm, "why": verdict.sentence})
         return
     console = out()
-    console.print(table_of(entries, winner, console.width))
-    for sentence in failures(entries):
-        console.print(f"   {sentence}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"\n{why}", markup=False, soft_wrap=True)
+    console.print(comparison_table(entries, winner, console.width))
+    for entry in entries:
+        if entry.failed:
+            console.print(f"   {entry.algorithm}: {entry.failed}", style="dim", markup=False, soft_wrap=True)
+    console.print(f"\n{verdict.sentence}", markup=False, soft_wrap=True)
 
 
-def table_of(entries: list[Entry], winner: Entry | None, width: int = 120) -> Any:
-    """The best first; those that failed are not in it. Narrow terminals get no intervals."""
-
+def comparison_table(entries: list[Entry], winner: Entry | None, width: int = 120) -> Table:
+    """Return the table of a comparison, best first, without failed algorithms; narrow terminals get no intervals."""
     from rich.table import Table
-    from rich.text import Text
 
     from ..training.compare import best_marks
 
-    wide = width >= WIDE
-    columns = [
-        "",
-        "algorithm",
-        "training",
-        "test",
-        *(["95 % interval"] if wide else []),
-        "margin",
-        "updates",
-        "time",
-        "stopped",
-    ]
+    wide = width >= WIDE_COLUMNS
+    interval = ["95 % interval"] if wide else []
+    columns = ["", "algorithm", "training", "test", *interval, "margin", "updates", "time", "stopped"]
     table = Table(*columns, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in table.columns:
         column.no_wrap = True
     for column in table.columns[2:-1]:
         column.justify = "right"
     marks = best_marks(entries)
-
-    def cell(text: str, best: bool = False) -> Text:
-        return Text(text, style="bold green" if best else "")
-
     for entry in sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.rank_key):
-        assert entry.train is not None
-        margin = "" if entry.margin is None else f"{entry.margin:.3g}" if entry.margin > 0.0 else "none"
-        cells = [
-            cell("*" if entry is winner else "", True),
-            cell(entry.algorithm, entry is winner),
-            cell(f"{entry.train.error:.2%}", entry.train.errors == marks["train"]),
-            cell(""),
-            cell(margin, entry.margin is not None and 0.0 < entry.margin == marks["margin"]),
-            cell(f"{entry.updates:,}" if entry.updates else ""),
-            cell(f"{entry.seconds:.3f} s"),
-            cell(entry.stop),
-        ]
-        if entry.test is not None:
-            low, high = entry.test.interval
-            cells[3] = cell(f"{entry.test.error:.2%}", entry.test.errors == marks["test"])
-            cells[4:4] = [cell(f"{low:.1%} - {high:.1%}")] if wide else []
-        elif wide:
-            cells[4:4] = [cell("")]
-        table.add_row(*cells)
+        table.add_row(*_cells(entry, entry is winner, marks, wide))
     return table
 
 
-def failures(entries: list[Entry]) -> list[str]:
-    return [f"{entry.algorithm}: {entry.failed}" for entry in entries if entry.failed]
+def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[Text]:
+    """The cells of one algorithm; the best value of each column is emphasized."""
+    from rich.text import Text
+
+    from ..reporting.text import count, percent, short
+
+    def cell(text: str, emphasized: bool = False) -> Text:
+        return Text(text, style="bold green" if emphasized else "")
+
+    train, test, margin = entry.train, entry.test, entry.margin
+    assert train is not None
+    cells = [
+        cell("*" if best else "", True),
+        cell(entry.algorithm, best),
+        cell(percent(train.error, decimals=2), train.errors == marks["train"]),
+        cell("") if test is None else cell(percent(test.error, decimals=2), test.errors == marks["test"]),
+    ]
+    if wide:
+        cells.append(cell("" if test is None else " - ".join(percent(end, decimals=1) for end in test.interval)))
+    return [
+        *cells,
+        cell(
+            "" if margin is None else short(margin) if margin > 0.0 else "none",
+            margin is not None and 0.0 < margin == marks["margin"],
+        ),
+        cell(count(entry.updates) if entry.updates else ""),
+        cell(f"{entry.seconds:.3f} s"),
+        cell(entry.stop),
+    ]

@@ -1,4 +1,4 @@
-"""`rosenblatt completion`: what makes a shell complete commands, options and algorithms."""
+"""`rosenblatt completion`: the script with which a shell completes commands, options and algorithms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import main
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print what makes a shell complete this command.
+    """Print the shell completion script.
 
     \b
     Examples:

@@ -1,4 +1,7 @@
-"""Where things are printed: results on standard output, everything else on standard error."""
+"""Output of the commands: results, progress bars, error lines, and checks of files that will be written.
+
+Results are printed to standard output, notes and progress to standard error.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import sys
 import textwrap
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,95 +26,110 @@ if TYPE_CHECKING:
 
     from ..progress import Progress
 
+# A progress bar appears after this delay; faster work shows none.
+BAR_DELAY_S = 1.0
+# Line width if standard output is not a terminal.
+PIPE_COLUMNS = 120
+MIN_TEXT_COLUMNS = 20
 
-# A bar appears after so many seconds: what is quicker needs none.
-PATIENCE = 1.0
-# Columns where standard output is not a terminal.
-PIPED = 120
+# Exit codes, beside those of single commands.
+INVALID_INPUT, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
+
+
+# --- results and notes -----------------------------------------------------------------------------------------------------
 
 
 def out() -> Console:
+    """Return a rich console on standard output."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
 
 
-def print_json(told: Any) -> None:
-    click.echo(json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False, default=_plain))
+def print_json(result: Any) -> None:
+    click.echo(json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False, default=_as_json))
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
+    """Convert arrays and NumPy scalars; any other object becomes text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def note(sentence: str) -> None:
+    """Print a note to standard error."""
     click.echo(sentence, err=True)
 
 
-def say(lines: list[tuple[str, str]]) -> None:
-    """Names on the left, what is said under them on the right, wrapped to the terminal."""
-    left = max(len(name) for name, _ in lines) + 2
-    room = max(20, (shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED) - left)
-    for name, value in lines:
-        first, *more = textwrap.wrap(value, room, break_on_hyphens=False) or [""]
+def print_fields(fields: list[tuple[str, str]]) -> None:
+    """Print names on the left and their values on the right, wrapped to the terminal."""
+    left = max(len(name) for name, _ in fields) + 2
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_COLUMNS
+    for name, value in fields:
+        first, *more = textwrap.wrap(value, max(MIN_TEXT_COLUMNS, columns - left), break_on_hyphens=False) or [""]
         click.echo(click.style(name, bold=True) + " " * (left - len(name)) + first)
         for line in more:
             click.echo(" " * left + line)
 
 
+# --- progress --------------------------------------------------------------------------------------------------------------
+
+
 @contextmanager
-def bar(what: str, moved: str = "mistakes") -> Iterator[Any]:
-    """A callback for `watching` that draws a bar on standard error, where that is a terminal."""
+def bar(title: str, noun: str = "mistakes") -> Iterator[Callable[[Progress], None] | None]:
+    """Show a progress bar on standard error while a fit runs.
+
+    Yields a progress callback, or None if standard error is not a terminal. `noun` names the updates of one pass.
+    """
     if not sys.stderr.isatty():
         yield None
         return
-    shown = _Bar(what, moved)
+    shown = _Bar(title, noun)
     try:
-        yield shown.tell
+        yield shown.update
     finally:
-        shown.end()
+        shown.close()
 
 
 class _Bar:
-    def __init__(self, what: str, moved: str) -> None:
-        self.what, self.moved, self.started = what, moved, time.monotonic()
+    def __init__(self, title: str, noun: str) -> None:
+        self.title, self.noun, self.started = title, noun, time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
-    def tell(self, progress: Progress) -> None:
+    def update(self, progress: Progress) -> None:
         if self._bar is None:
-            if time.monotonic() - self.started < PATIENCE:
+            if time.monotonic() - self.started < BAR_DELAY_S:
                 return
             self._open()
         done = progress.passes + (progress.visited / progress.rows if progress.rows else 0.0)
-        words = f"pass {progress.passes + (progress.visited > 0)}"
+        text = f"pass {progress.passes + (progress.visited > 0)}"
         if progress.updates:
-            words += f", {progress.updates:,} updates, {progress.last:,} {self.moved} in this pass"
+            text += f", {progress.updates:,} updates, {progress.last:,} {self.noun} in this pass"
         if progress.gap is not None:
-            words = f"step {progress.passes}, gap {progress.gap:.2g}"
-        self._bar.update(self._task, completed=done, total=progress.max_iter, words=progress.text or words)
+            text = f"step {progress.passes}, gap {progress.gap:.2g}"
+        self._bar.update(self._task, completed=done, total=progress.max_iter, text=progress.text or text)
 
     def _open(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
         self._bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
         self._bar.start()
-        self._task = self._bar.add_task(self.what, total=None, words="")
+        self._task = self._bar.add_task(self.title, total=None, text="")
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
 
 
-# --- Whatever goes wrong is one line on standard error and an exit code, never a traceback (ROSENBLATT_DEBUG=1 shows it).
-
-WRONG, OURS, INTERRUPTED = 2, 70, 130
+# --- errors: one line on standard error and an exit code; ROSENBLATT_DEBUG=1 also shows the traceback -------------------------
 
 
 class Failure(click.ClickException):
-    def __init__(self, sentence: str, exit_code: int = WRONG) -> None:
+    """An error that is printed as one line, with its exit code."""
+
+    def __init__(self, sentence: str, exit_code: int = INVALID_INPUT) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code  # type: ignore[misc]
 
@@ -119,73 +137,72 @@ class Failure(click.ClickException):
         click.echo(f"rosenblatt: {self.message}", file=file, err=file is None)
 
 
-def usage(wrong: click.UsageError, ctx: click.Context) -> click.ClickException:
-    """A wrong command line, in one line."""
-    if isinstance(wrong, click.exceptions.NoArgsIsHelpError):
-        return wrong
-    about = (wrong.ctx or ctx).command_path
-    return Failure(f"{one_line(click.ClickException(wrong.format_message())).rstrip('.')} ({about} --help has examples)")
+def usage(error: click.UsageError, ctx: click.Context) -> click.ClickException:
+    """Turn an invalid command line into a `Failure`."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error
+    command = (error.ctx or ctx).command_path
+    return Failure(f"{one_line(click.ClickException(error.format_message())).rstrip('.')} (see {command} --help)")
 
 
-def failure(wrong: BaseException) -> click.ClickException | click.exceptions.Exit:
+def failure(error: BaseException) -> click.ClickException | click.exceptions.Exit:
+    """Turn any exception into a `Failure` or an exit code."""
     if os.environ.get("ROSENBLATT_DEBUG"):
-        traceback.print_exception(wrong)
-    if isinstance(wrong, click.ClickException):  # said already
-        return wrong
-    if isinstance(wrong, KeyboardInterrupt):
-        return Failure("interrupted; what was being written is not there, and what was there before still is", INTERRUPTED)
-    if isinstance(wrong, BrokenPipeError) or (isinstance(wrong, OSError) and wrong.errno == errno.EPIPE):
-        # Whoever reads our output has enough; closing it would complain once more.
+        traceback.print_exception(error)
+    if isinstance(error, click.ClickException):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Failure("interrupted; no files were changed", INTERRUPTED)
+    if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and error.errno == errno.EPIPE):
+        # The reader of our output has closed it; flushing at exit would raise the same error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return click.exceptions.Exit(141)
-    if isinstance(wrong, MemoryError):
-        return Failure(f"there is not enough memory{_detail(wrong)}; `train --stream` learns from files of any size")
-    if isinstance(wrong, FileNotFoundError) and wrong.filename:
-        return Failure(f"{wrong.filename}: there is no such file")
-    if isinstance(wrong, OSError) and wrong.strerror:
-        named = f"{wrong.filename}: " if wrong.filename else ""
-        return Failure(f"{named}{wrong.strerror.lower()}")
-    if isinstance(wrong, ValueError | TypeError | OSError | ImportError):
-        return Failure(one_line(wrong))
-    return Failure(f"a fault of ours, please report it: {type(wrong).__name__}: {one_line(wrong)}", OURS)
+        return click.exceptions.Exit(BROKEN_PIPE)
+    if isinstance(error, MemoryError):
+        detail = f" ({one_line(error)})" if str(error) else ""
+        return Failure(f"not enough memory{detail}; `rosenblatt train --stream` trains on files larger than memory")
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return Failure(f"{error.filename}: no such file")
+    if isinstance(error, OSError) and error.strerror:
+        named = f"{error.filename}: " if error.filename else ""
+        return Failure(f"{named}{error.strerror.lower()}")
+    if isinstance(error, ValueError | TypeError | OSError | ImportError):
+        return Failure(one_line(error))
+    return Failure(f"internal error, please report it: {type(error).__name__}: {one_line(error)}", INTERNAL_ERROR)
 
 
-def _detail(wrong: BaseException) -> str:
-    return f" ({one_line(wrong)})" if str(wrong) else ""
-
-
-def one_line(wrong: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """The message of an exception as one line."""
-    return " ".join(str(wrong).split()) or type(wrong).__name__
+    return " ".join(str(error).split()) or type(error).__name__
 
 
-# --- Whether what a command will leave can be written: said before the work, not after it.
+# --- checks of output files, made before the work starts --------------------------------------------------------------------
 
 
 def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> None:
-    """Nor may it replace what it is made from."""
+    """Raise a `Failure` if `path` cannot be written, or would overwrite an input."""
     if path is None:
         return
     if path == "-":
-        raise Failure("- is standard output, where the summary goes: name a file")
+        raise Failure("standard output (-) is used for the summary: name a file instead")
     if ending and not path.lower().endswith(ending):
-        raise Failure(f"{path}: the name of such a file ends with {ending}")
+        raise Failure(f"{path}: the file name must end with {ending}")
     for given in inputs:
         if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
-            raise Failure(f"{path}: this is what is read; name another file to write")
+            raise Failure(f"{path}: the output would overwrite the input")
     folder = Path(path).parent
     if not folder.is_dir():
         raise Failure(f"{path}: there is no folder {folder}")
     if Path(path).is_dir():
-        raise Failure(f"{path}: this is a folder")
+        raise Failure(f"{path}: is a folder, not a file")
     if not os.access(folder, os.W_OK):
-        raise Failure(f"{path}: the folder {folder} cannot be written to")
+        raise Failure(f"{path}: no permission to write to folder {folder}")
 
 
 def check_picture(path: str) -> None:
+    """Raise a `Failure` if figures cannot be written in the format of `path`."""
     from ..reporting.page import EXTENSIONS
 
     if Path(path).suffix.lower() not in EXTENSIONS:
-        raise Failure(f"{path}: a figure is written as {', '.join(EXTENSIONS)}, by the ending of its name")
+        raise Failure(f"{path}: a figure is written as {', '.join(EXTENSIONS)}, according to its file name")
     if not path.lower().endswith(".svg") and find_spec("matplotlib") is None:
-        raise Failure(f"{path}: pictures need matplotlib: pip install 'rosenblatt[plot]'; .svg does not")
+        raise Failure(f"{path}: PNG and PDF need matplotlib: pip install 'rosenblatt[plot]'; .svg works without it")

@@ -1,130 +1,145 @@
-"""`rosenblatt demo`: what a person does with Rosenblatt, start to end, on data that is at hand."""
+"""`rosenblatt demo`: training, readings, a proof, a comparison and a report on example data."""
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.panel import Panel
-from rich.rule import Rule
-from rich.table import Table
 
-from .compare import table_of
-from .console import bar, out, say
 from .options import seed
-from .train import model_of, write_report_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from ..training.train import Outcome
+
+DATA = "example:breast-cancer"
+READINGS = {
+    "last": "the weights after the last update",
+    "pocket": "the hypothesis with the fewest training errors",
+    "average": "the mean over all rows visited",
+    "vote": "all hypotheses, by majority",
+}
+COMPARED_ALGORITHMS = (
+    "perceptron",
+    "pocket",
+    "average",
+    "vote",
+    "margin",
+    "batch",
+    "pa-1",
+    "soft-margin",
+    "linear-mse",
+    "nonlinear-mse",
+)
 
 
 @click.command("demo")
 @seed
-@click.option("-o", "--output", metavar="FOLDER", help="Where report and model go.  [default: a new temporary folder]")
+@click.option("-o", "--output", metavar="FOLDER", help="Folder of the report and the model.  [default: a temporary folder]")
 def command(seed: int, output: str | None) -> None:
-    """See it train, prove, compare and report, on scikit-learn's breast-cancer data.
+    """Show training, proofs, comparison and reports on scikit-learn's breast-cancer data.
 
     \b
     Example:
       rosenblatt demo --seed 3
     """
+    from rich.panel import Panel
 
-    show_all(seed, output)
-
-
-# --- What the demo shows: train, four readings of one run, a proof, all algorithms, the report.
-
-DATA = "example:breast-cancer"
-READINGS = {
-    "last": "the weights after the last update",
-    "pocket": "the fewest training errors of all",
-    "average": "the mean over every row visited",
-    "vote": "all hypotheses, by majority",
-}
-SHOWN = ("perceptron", "pocket", "average", "vote", "margin", "batch", "pa-1", "soft-margin", "linear-mse", "nonlinear-mse")
-
-
-def show_all(seed: int, output: str | None) -> None:
-    from ..models.files import save
-    from ..training.compare import choose_winner, compare
     from ..training.request import Request
     from ..training.summary import summarize
     from ..training.train import train
+    from .console import bar, out, print_fields
 
     console = out()
     console.print(Panel.fit("[bold]Rosenblatt[/]: linear classifiers that show their work"))
-    _step(console, "1. Train", f"rosenblatt train {DATA}")
-    with bar("learning") as watch:
-        outcome = train(Request(data=DATA, seed=seed), watch)
-    say(summarize(outcome))
+    _heading(console, "1. Train", f"rosenblatt train {DATA}")
+    request = Request(data=DATA, seed=seed)
+    with bar("training") as watch:
+        outcome = train(request, watch)
+    print_fields(summarize(outcome))
 
-    _step(console, "2. One run, four readings", "model.reading('pocket')")
-    console.print(_readings(outcome))
+    _heading(console, "2. One run, four readings", "model.reading('pocket')")
+    console.print(_readings_table(outcome))
 
-    _step(console, "3. Prove", f"rosenblatt certify {DATA}")
+    _heading(console, "3. Prove", f"rosenblatt certify {DATA}")
     _prove(console)
 
-    _step(console, "4. Compare", f"rosenblatt compare {DATA}")
-    assert outcome.prepared is not None
-    with bar("comparing") as watch:
-        entries = list(compare(Request(data=DATA, seed=seed), outcome.prepared, list(SHOWN), lambda name: watch))
-    verdict = choose_winner(entries)
-    console.print(table_of(entries, verdict.winner, console.width))
-    console.print(verdict.sentence, markup=False, soft_wrap=True)
+    _heading(console, "4. Compare", f"rosenblatt compare {DATA}")
+    _compare(console, outcome)
 
-    _step(console, "5. Report", f"rosenblatt train {DATA} --report report.html")
-    folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="rosenblatt-demo-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    report, model = folder / "report.html", folder / "breast-cancer.safetensors"
-    write_report_of(outcome, str(report), f"rosenblatt train {DATA} --seed {seed}")
-    save(model_of(outcome), model)
-    console.print(f"The report, one file for any browser: [bold]{report}[/]", soft_wrap=True)
-    console.print(f"The model:                            [bold]{model}[/]", soft_wrap=True)
-    console.print(f"\nNext: rosenblatt show {model}\n      rosenblatt --help", soft_wrap=True)
+    _heading(console, "5. Report", f"rosenblatt train {DATA} --report report.html")
+    _report(console, outcome, output)
 
 
-def _step(console: Console, title: str, command: str) -> None:
+def _heading(console: Console, title: str, command: str) -> None:
+    from rich.rule import Rule
+
     console.print()
     console.print(Rule(f"[bold]{title}[/]", align="left"))
     console.print(f"[dim]$ {command}[/]\n")
 
 
-def _readings(outcome: Outcome) -> Any:
+def _readings_table(outcome: Outcome) -> Table:
+    """The errors of the four readings of one run."""
+    from rich.table import Table
+
     from ..training.train import predict_codes
 
     prepared, model = outcome.prepared, outcome.estimator
     assert prepared is not None
-    table = Table(
-        "reading", "which hypothesis", "training errors", "test errors", box=None, header_style="bold", padding=(0, 2, 0, 0)
-    )
+    columns = ("reading", "hypothesis", "training errors", "test errors")
+    table = Table(*columns, box=None, header_style="bold", padding=(0, 2, 0, 0))
     readings: dict[str, Any] = {keep: model.reading(keep) for keep in READINGS}
-    wrong = {
-        keep: [int((predict_codes(reading, X) != codes).sum()) for X, codes in _parts(prepared)]
-        for keep, reading in readings.items()
+    parts = [(prepared.X, prepared.codes), (prepared.X_test, prepared.codes_test)]
+    errors = {
+        keep: [int((predict_codes(reading, X) != codes).sum()) for X, codes in parts] for keep, reading in readings.items()
     }
-    least = min(test for _, test in wrong.values())
-    for keep, (training, test) in wrong.items():
-        table.add_row(keep, READINGS[keep], str(training), str(test), style="bold green" if test == least else "")
+    fewest = min(test for _, test in errors.values())
+    for keep, (training, test) in errors.items():
+        table.add_row(keep, READINGS[keep], str(training), str(test), style="bold green" if test == fewest else "")
     return table
-
-
-def _parts(prepared: Any) -> list[tuple[Any, Any]]:
-    return [(prepared.X, prepared.codes), (prepared.X_test, prepared.codes_test)]
 
 
 def _prove(console: Console) -> None:
     from ..certificates.verify import verify
     from ..data.read_options import Options
     from ..proofs.certify import certify
-    from .options import rows_and_labels
+    from .options import read_labeled_rows
 
-    whole = rows_and_labels(DATA, Options())
-    certificate = certify(whole.X, whole.y)
+    rows = read_labeled_rows(DATA, Options())
+    certificate = certify(rows.X, rows.y)
     console.print(str(certificate), markup=False, soft_wrap=True)
-    console.print(
-        f"Checked in exact arithmetic by code that shares nothing with the solver: {verify(certificate, whole.X, whole.y)}"
-    )
+    check = verify(certificate, rows.X, rows.y)
+    console.print(f"Checked in exact arithmetic by code that shares nothing with the solver: {check}")
+
+
+def _compare(console: Console, outcome: Outcome) -> None:
+    from ..training.compare import choose_winner, compare
+    from .compare import comparison_table
+    from .console import bar
+
+    assert outcome.prepared is not None
+    with bar("comparing") as watch:
+        entries = list(compare(outcome.request, outcome.prepared, list(COMPARED_ALGORITHMS), lambda name: watch))
+    verdict = choose_winner(entries)
+    console.print(comparison_table(entries, verdict.winner, console.width))
+    console.print(verdict.sentence, markup=False, soft_wrap=True)
+
+
+def _report(console: Console, outcome: Outcome, output: str | None) -> None:
+    import tempfile
+
+    from ..models.files import save
+    from .train import build_model, write_report_file
+
+    folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="rosenblatt-demo-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    report, model = folder / "report.html", folder / "breast-cancer.safetensors"
+    write_report_file(outcome, str(report), f"rosenblatt train {DATA} --seed {outcome.request.seed}")
+    save(build_model(outcome), model)
+    console.print(f"Report (one HTML file): [bold]{report}[/]", soft_wrap=True)
+    console.print(f"Model:                  [bold]{model}[/]", soft_wrap=True)
+    console.print(f"\nNext: rosenblatt show {model}\n      rosenblatt --help", soft_wrap=True)

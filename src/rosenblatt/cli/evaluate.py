@@ -1,13 +1,19 @@
-"""`rosenblatt evaluate`: how well a model labels the rows of a file."""
+"""`rosenblatt evaluate`: the accuracy of a model on a labeled file."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import about_data, as_json, data_argument, model_argument, options_for
+
+if TYPE_CHECKING:
+    from ..training.metrics import Confusion
+
+# Classes up to which the confusion matrix is printed in full.
+MAX_MATRIX_CLASSES = 12
 
 
 @click.command("evaluate")
@@ -16,10 +22,11 @@ from .options import about_data, as_json, data_argument, model_argument, options
 @about_data
 @as_json
 def command(model: str, data: str, as_json: bool, **given: Any) -> None:
-    """Say how well a model labels the rows of a file.
+    """Measure the accuracy of a model on a labeled file.
 
-    The error with its 95 % interval, the confusion matrix (true classes down, predicted across), precision, recall and F1 of
-    each class, and the area under the ROC curve (of more than two classes: the mean of each against the rest).
+    Prints the error with its 95 % interval, the confusion matrix (rows: true classes, columns: predicted classes), precision,
+    recall and F1 of each class, and the area under the ROC curve (for more than two classes: the mean of each class against
+    the rest).
 
     \b
     Examples:
@@ -31,45 +38,50 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
     from .console import print_json
     from .predict import codes_and_scores
 
-    found = load_model(model)
-    true, predicted, scores = codes_and_scores(found, data, options_for(found, given))
-    confusion = Confusion.of(true, predicted, len(found.classes))
-    area = mean_auc(scores, true) if scores.shape[1] in (1, len(found.classes)) else math.nan
-    names = [str(label) for label in found.classes.tolist()]
+    loaded = load_model(model)
+    true, predicted, scores = codes_and_scores(loaded, data, options_for(loaded, given))
+    confusion = Confusion.of(true, predicted, len(loaded.classes))
+    area = mean_auc(scores, true) if scores.shape[1] in (1, len(loaded.classes)) else math.nan
+    names = [str(label) for label in loaded.classes.tolist()]
     if as_json:
         columns = zip(names, confusion.precision, confusion.recall, confusion.f1, strict=True)
-        each = [{"label": n, "precision": p, "recall": r, "f1": f} for n, p, r, f in columns]
-        told = confusion.to_dict() | {"auc": None if math.isnan(area) else area, "classes": each}
-        print_json(told | {"confusion": confusion.counts.tolist()})
+        classes = [{"label": n, "precision": p, "recall": r, "f1": f} for n, p, r, f in columns]
+        auc = {"auc": None if math.isnan(area) else area}
+        print_json(confusion.to_dict() | auc | {"classes": classes, "confusion": confusion.counts.tolist()})
         return
-    _print(confusion, area, names)
+    _print_measures(confusion, area)
+    _print_classes(confusion, names)
 
 
-def _print(confusion: Any, area: float, names: list[str]) -> None:
+def _print_measures(confusion: Confusion, area: float) -> None:
+    from ..reporting.text import count, percent
+    from .console import print_fields
+
+    low, high = (percent(end, decimals=2) for end in confusion.interval)
+    error = f"{percent(confusion.error, decimals=2)} ({count(confusion.errors)} wrong), 95 % interval {low} to {high}"
+    fields = [("rows", count(confusion.rows)), ("error", error)]
+    if not math.isnan(area):
+        fields.append(("AUC", f"{area:.4f}"))
+    print_fields(fields)
+
+
+def _print_classes(confusion: Confusion, names: list[str]) -> None:
+    """Print precision, recall and F1 of each class, with the confusion matrix if it is small."""
     from rich.table import Table
     from rich.text import Text
 
-    from .console import out, say
+    from ..reporting.terminal import confusion_lines
+    from .console import out
 
-    low, high = confusion.interval
-    lines = [
-        ("rows", f"{confusion.rows:,}"),
-        ("error", f"{confusion.error:.2%} ({confusion.errors:,}), 95 % interval {low:.2%} to {high:.2%}"),
-    ]
-    if not math.isnan(area):
-        lines.append(("AUC", f"{area:.4f}"))
-    say(lines)
-    wide = len(names) <= 12
-    columns = [*(f"as {name}" for name in names if wide), "precision", "recall", "F1"]
+    matrix = len(names) <= MAX_MATRIX_CLASSES
+    columns = [*(f"as {name}" for name in names if matrix), "precision", "recall", "F1"]
     table = Table("true class", *columns, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in table.columns[1:]:
         column.justify = "right"
     for k, name in enumerate(names):
-        cells = [Text(f"{count:,}", style="bold" if j == k else "") for j, count in enumerate(confusion.counts[k]) if wide]
+        cells = [Text(f"{count:,}", style="bold" if j == k else "") for j, count in enumerate(confusion.counts[k]) if matrix]
         shares = (confusion.precision[k], confusion.recall[k], confusion.f1[k])
         table.add_row(Text(name), *cells, *(f"{share:.4f}" for share in shares))
     out().print(table)
-    if not wide:  # too many columns for a matrix: of each class, what it is taken for
-        from ..reporting.terminal import confusion_lines
-
+    if not matrix:
         click.echo("\n" + "\n".join(confusion_lines(names, confusion.counts.tolist())))

@@ -1,12 +1,17 @@
-"""`rosenblatt export`: a model for somebody else's program."""
+"""`rosenblatt export`: a model in another language."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .options import model_argument
+
+if TYPE_CHECKING:
+    from ..models.exports.export import Language
 
 
 @click.command("export")
@@ -15,10 +20,12 @@ from .options import model_argument
 @click.option("--json", is_flag=True, help="JSON: everything needed to score rows in any language.")
 @click.option("--c", is_flag=True, help="C99: one file without dependencies.")
 @click.option("--sql", is_flag=True, help="SQL: a SELECT over a table with the model's columns.")
-@click.option("--table", metavar="NAME", default="rows", show_default=True, help="SQL: the table's name.")
-@click.option("-o", "--output", metavar="FILE", help="Where it goes.  [default: standard output; its ending tells the kind]")
-def command(model: str, table: str, output: str | None, **asked: bool) -> None:
-    """Turn a model into ONNX, JSON, C or SQL, with scores equal to ours.
+@click.option("--table", metavar="NAME", default="rows", show_default=True, help="SQL: name of the table.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Output file; its extension selects the language.  [default: standard output]"
+)
+def command(model: str, table: str, output: str | None, **flags: bool) -> None:
+    """Export a model to ONNX, JSON, C or SQL, with the same scores.
 
     \b
     Examples:
@@ -26,26 +33,31 @@ def command(model: str, table: str, output: str | None, **asked: bool) -> None:
       rosenblatt export adult.safetensors --sql --table people
       rosenblatt export a9a.safetensors -o a9a.onnx
     """
-    from pathlib import Path
-
+    from ..models.atomic_file import write_atomically
     from ..models.exports.export import LANGUAGES, export
     from ..models.files import load_model
+    from ..reporting.text import plural
+    from .console import check_writable, note
 
-    kinds = [language for language in LANGUAGES if asked[language]]
-    ending = Path(output or "").suffix.lower()
-    kinds = kinds or [language for language, end in LANGUAGES.items() if end == ending]
-    if len(kinds) != 1:
-        raise click.UsageError("say which one: --onnx, --json, --c or --sql")
-    kind = kinds[0]
-    if kind == "onnx" and output is None and sys.stdout.isatty():
-        raise click.UsageError("ONNX is not text: give --output FILE")
-    written = export(load_model(model), kind, table=table)
+    language = _language(flags, output)
+    if language == "onnx" and output is None and sys.stdout.isatty():
+        raise click.UsageError("ONNX is a binary format: name a file with --output")
+    content = export(load_model(model), language, table=table)
     if output is None or output == "-":
-        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.write(content)
         return
-    from ..models.atomic_file import write_atomically
-    from .console import check_writable
+    check_writable(output, model, ending=LANGUAGES[language])
+    write_atomically(output, content)
+    note(f"{output}: {plural(len(content), 'byte')}")
 
-    check_writable(output, model, ending=LANGUAGES[kind])
-    write_atomically(output, lambda file: file.write(written))
-    click.echo(f"{output}: {len(written):,} bytes", err=True)
+
+def _language(flags: dict[str, bool], output: str | None) -> Language:
+    """The language that was selected by an option or by the extension of the output."""
+    from ..models.exports.export import LANGUAGES
+
+    extension = Path(output or "").suffix.lower()
+    languages = [language for language in LANGUAGES if flags[language]]
+    languages = languages or [language for language, own in LANGUAGES.items() if own == extension]
+    if len(languages) != 1:
+        raise click.UsageError("choose one of --onnx, --json, --c or --sql")
+    return languages[0]

@@ -1,9 +1,7 @@
-"""Options that several commands share: what a person says about a file, and --json."""
+"""Options that several commands share, and reading the files they describe."""
 
 from __future__ import annotations
 
-import difflib
-import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -12,7 +10,7 @@ import click
 from ..data.read_options import FORMATS, Options
 
 if TYPE_CHECKING:
-    from ..data.read_options import Options
+    from ..array_types import Array, Matrix
     from ..data.table import Data
     from ..models.model import Model
     from ..preprocessing.recipe import Recipe
@@ -21,49 +19,47 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _several(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Given more than once, or separated by commas."""
+def _split_columns(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Accept an option that is repeated, or whose values are separated by commas."""
     return tuple(name.strip() for each in value for name in each.split(",") if name.strip())
 
 
 _ABOUT_DATA = (
-    click.option("--format", type=click.Choice(FORMATS), help="The format of DATA, where its name does not tell."),
-    click.option("--label", metavar="COLUMN", help="The column of labels: a name, or a position from 0 (-1: the last)."),
-    click.option("--header/--no-header", default=None, help="Whether the first line of a table has names.  [default: found]"),
-    click.option("--ignore", multiple=True, callback=_several, metavar="COLUMN", help="Columns to leave out, such as ids."),
-    click.option("--text", multiple=True, callback=_several, metavar="COLUMN", help="Columns of text: bags of words."),
+    click.option("--format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not show it."),
+    click.option("--label", metavar="COLUMN", help="Label column: a name, or a position from 0 (-1: the last)."),
+    click.option("--header/--no-header", default=None, help="Whether the table has a header line.  [default: detected]"),
+    click.option("--ignore", multiple=True, callback=_split_columns, metavar="COLUMN", help="Columns to exclude, such as ids."),
+    click.option("--text", multiple=True, callback=_split_columns, metavar="COLUMN", help="Text columns (bags of words)."),
     click.option(
-        "--categorical", multiple=True, callback=_several, metavar="COLUMN", help="Columns of names that look like numbers."
+        "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN", help="Categorical columns that look numeric."
     ),
     click.option(
         "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
-        help="Cells that are missing: refuse the file, or take the mean of the column (of names: none of them).",
+        help="Missing cells: refuse the file, or use the column mean (categorical columns: no value).",
     ),
-    click.option("--zero-based", is_flag=True, help="svmlight: columns are counted from 0."),
+    click.option("--zero-based", is_flag=True, help="svmlight: column numbers start at 0."),
 )  # fmt: skip
 
 
 def about_data(command: Command) -> Command:
-    """The options that become `Options`."""
+    """Add the options that describe how a file is read; `options_of` collects them."""
     for option in reversed(_ABOUT_DATA):
         command = option(command)
     return command
 
 
 def options_of(given: dict[str, Any], **more: Any) -> Options:
-    """Take what `about_data` added out of a command's arguments."""
+    """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
     names = ("format", "label", "header", "ignore", "text", "categorical", "missing", "zero_based")
     return Options(**{name: given.pop(name) for name in names}, **more)
 
 
 def options_for(model: Model, given: dict[str, Any]) -> Options:
-    """How files are read for a model: as its training file was, unless something else is said here."""
+    """Return the options for reading a model's input: those of its training file, unless given on the command line."""
     context = click.get_current_context()
-    said = {name for name in given if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
-    remembered = model.provenance.get("reading", {})
-    given.update(
-        {name: remembered[name] for name in ("label", "missing", "zero_based") if name in remembered and name not in said}
-    )
+    explicit = {name for name in given if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
+    stored = model.provenance.get("reading", {})
+    given.update({name: stored[name] for name in ("label", "missing", "zero_based") if name in stored and name not in explicit})
     recipe = model.recipe
     if recipe is None:
         return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
@@ -75,52 +71,22 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the result
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
 seed = click.option("--seed", "--random-state", "seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
-                    help="Seed of everything that is drawn.")  # fmt: skip
-holdout = click.option("--holdout", type=float, metavar="SHARE", help="Rows of each class to test on.  [default: 0.2]")
-test_file = click.option("--test", metavar="FILE", help="Test on this file instead of rows held out.")
+                    help="Seed of the random numbers.")  # fmt: skip
+holdout = click.option("--holdout", type=float, metavar="SHARE", help="Share of rows held out for testing.  [default: 0.2]")
+test_file = click.option("--test", metavar="FILE", help="Test on this file instead of held-out rows.")
 
 
-# --- A group of commands that are imported when they are called: one file each.
+class LabeledRows(NamedTuple):
+    """A file as a matrix and labels, with the recipe that made the matrix."""
 
-
-class Lazy(click.Group):
-    """`listed` has the commands with their help, so that listing them imports none; `package` is where their files are."""
-
-    listed: dict[str, str]
-    package: str
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.listed)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.listed:
-            return None
-        command: click.Command = importlib.import_module(f".{name}", self.package).command
-        return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in self.listed and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], self.listed, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.listed)}."
-            raise click.UsageError(f"no command {args[0]!r}: {hint}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.listed.items()))
-
-
-# --- A whole file as rows and labels, its columns as they stand.
-
-
-class Whole(NamedTuple):
     data: Data
     recipe: Recipe
-    X: Any
-    y: Any
+    X: Matrix
+    y: Array
 
 
-def rows_and_labels(path: str, options: Options, degree: int = 1) -> Whole:
+def read_labeled_rows(path: str, options: Options, degree: int = 1) -> LabeledRows:
+    """Read a whole file; its columns are encoded but not scaled."""
     from ..data.readers.read import read
     from ..data.table import typed_labels
     from ..training.preparation import as_matrix, learn_recipe, require_labels
@@ -128,4 +94,4 @@ def rows_and_labels(path: str, options: Options, degree: int = 1) -> Whole:
 
     data = require_labels(read(path, options))
     recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
-    return Whole(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))
+    return LabeledRows(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))

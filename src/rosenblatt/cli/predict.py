@@ -1,10 +1,11 @@
-"""`rosenblatt predict`: label the rows of a file, chunk by chunk."""
+"""`rosenblatt predict`: the labels of the rows of a file, chunk by chunk."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -13,23 +14,29 @@ from .console import note
 from .options import about_data, as_json, data_argument, model_argument, options_for
 
 if TYPE_CHECKING:
+    from ..array_types import FloatArray, IntArray
     from ..data.read_options import Options
     from ..models.model import Model
+
+# Bytes read at a time.
+CHUNK_BYTES = 1 << 24
 
 
 @click.command("predict")
 @model_argument
 @data_argument
-@click.option("--scores", is_flag=True, help="After each label its score, or the scores of all classes, separated by tabs.")
-@click.option("-o", "--output", metavar="FILE", default="-", help="Where the labels go.  [default: standard output]")
+@click.option(
+    "--scores", is_flag=True, help="Add the score, or the scores of all classes, after each label, with tabs between."
+)
+@click.option("-o", "--output", metavar="FILE", default="-", help="Write the labels here.  [default: standard output]")
 @about_data
 @as_json
 def command(model: str, data: str, scores: bool, output: str, as_json: bool, **given: Any) -> None:
-    """Label the rows of a file: one label a line.
+    """Predict the labels of the rows of a file: one label per line.
 
-    Labels in the file are not needed; where they are there, what share of them was met is said on standard error. With two
-    classes the score is over 0 for the second; with more there is a score for each, in the order that `show` lists them.
-    --json prints an object a line.
+    The file needs no labels; if it has some, the accuracy is printed to standard error. With two classes, a score above 0
+    means the second class; with more, there is one score per class, in the order in which `show` lists the classes. --json
+    prints one object per line.
 
     \b
     Examples:
@@ -39,81 +46,84 @@ def command(model: str, data: str, scores: bool, output: str, as_json: bool, **g
     """
     from ..models.files import load_model
 
-    found = load_model(model)
-    options = options_for(found, given)
+    loaded = load_model(model)
+    prediction = Prediction(loaded, data, options_for(loaded, given), scores, as_json)
     if output == "-":
-        label_rows(found, data, options, _text(sys.stdout.buffer), scores, as_json)
+        prediction.write(sys.stdout.buffer)
         return
     from ..models.atomic_file import write_atomically
     from .console import check_writable
 
     check_writable(output, data, model)
-    write_atomically(output, lambda file: label_rows(found, data, options, _text(file), scores, as_json))
+    write_atomically(output, prediction.write)
 
 
-def _text(file: IO[bytes]) -> Any:
-    def write(lines: Iterator[str]) -> None:
-        file.write("".join(lines).encode())
-        file.flush()
+@dataclass(frozen=True)
+class Prediction:
+    """The labels of a file, as lines of text or JSON."""
 
-    return write
+    model: Model
+    data: str
+    options: Options
+    with_scores: bool = False
+    as_json: bool = False
 
+    def write(self, file: IO[bytes]) -> None:
+        """Write the labels, then report the accuracy and unused columns on standard error."""
+        from ..data.labels import codes_of
+        from ..data.readers.read import chunks
+        from ..data.readers.sources import display_name
+        from ..data.table import DataError
+        from ..reporting.text import count, percent, plural
 
-# --- Rows to labels, a chunk at a time.
-
-# Bytes that are read at a time.
-CHUNK = 1 << 24
-
-
-def label_rows(model: Model, data: str, options: Options, write: Any, with_scores: bool, as_json: bool) -> None:
-    from ..data.labels import codes_of
-    from ..data.readers.read import chunks
-    from ..data.readers.sources import display_name
-    from ..data.table import DataError
-
-    met = rows = strange = 0
-    comparable = True
-    for chunk in chunks(data, options, CHUNK):
-        scores = model.scores(chunk)
-        codes = model.winners(scores)
-        write(_lines(model.classes[codes].tolist(), scores if with_scores else None, model.classes.tolist(), as_json))
-        if chunk.labels is None:
-            comparable = False
-        elif comparable:
-            try:
-                met += int((codes_of(chunk, model.classes) == codes).sum())
-            except DataError:  # labels that are not the model's: nothing to compare
+        model, source = self.model, display_name(self.data)
+        correct = rows = unknown = 0
+        comparable = True
+        for chunk in chunks(self.data, self.options, CHUNK_BYTES):
+            scores = model.scores(chunk)
+            codes = model.winners(scores)
+            file.write("".join(self._lines(model.classes[codes].tolist(), scores)).encode())
+            file.flush()
+            if chunk.labels is None:
                 comparable = False
-        rows += chunk.n_rows
-        strange = max(strange, 0 if model.recipe is None else model.recipe.count_unknown_columns(chunk))
-    if strange:
-        note(f"left out: {strange:,} of the columns of {display_name(data)}, which the model does not know")
-    if comparable and rows:
-        note(f"{met / rows:.2%} of the labels in {display_name(data)} were met ({met:,} of {rows:,})")
+            elif comparable:
+                try:
+                    correct += int((codes_of(chunk, model.classes) == codes).sum())
+                except DataError:  # labels that the model does not have
+                    comparable = False
+            rows += chunk.n_rows
+            unknown = max(unknown, 0 if model.recipe is None else model.recipe.count_unknown_columns(chunk))
+        if unknown:
+            note(f"ignored {plural(unknown, 'column')} of {source} that the model does not use")
+        if comparable and rows:
+            note(f"accuracy {percent(correct / rows, decimals=2)} on {source} ({count(correct)} of {count(rows)})")
+
+    def _lines(self, labels: list[Any], scores: FloatArray) -> Iterator[str]:
+        each: list[Any] = scores.tolist() if self.with_scores else [None] * len(labels)
+        line = self._json_line if self.as_json else _text_line
+        return (line(label, row) for label, row in zip(labels, each, strict=True))
+
+    def _json_line(self, label: Any, scores: list[float] | None) -> str:
+        result = {"label": label}
+        if scores is not None:
+            names = map(str, self.model.classes.tolist())
+            result["scores"] = scores[0] if len(scores) == 1 else dict(zip(names, scores, strict=False))
+        return json.dumps(result, ensure_ascii=False) + "\n"
 
 
-def _lines(labels: list[Any], scores: Any, classes: list[Any], as_json: bool) -> Iterator[str]:
-    each: Any = [None] * len(labels) if scores is None else scores.tolist()
-    for label, row in zip(labels, each, strict=True):
-        if as_json:
-            told = {"label": label}
-            if row is not None:
-                told["scores"] = row[0] if len(row) == 1 else dict(zip(map(str, classes), row, strict=False))
-            yield json.dumps(told, ensure_ascii=False) + "\n"
-        else:
-            yield "\t".join([str(label), *map(repr, row or ())]) + "\n"
+def _text_line(label: Any, scores: list[float] | None) -> str:
+    return "\t".join([str(label), *map(repr, scores or ())]) + "\n"
 
 
-def codes_and_scores(model: Model, data: str, options: Options) -> tuple[Any, Any, Any]:
-    """(true codes, predicted codes, scores) of a whole file that has labels."""
-
+def codes_and_scores(model: Model, data: str, options: Options) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the true codes, the predicted codes and the scores of a labeled file."""
     import numpy as np
 
     from ..data.labels import codes_of
     from ..data.readers.read import chunks
 
     true, predicted, scores = [], [], []
-    for chunk in chunks(data, options, CHUNK):
+    for chunk in chunks(data, options, CHUNK_BYTES):
         true.append(codes_of(chunk, model.classes))
         scores.append(model.scores(chunk))
         predicted.append(model.winners(scores[-1]))

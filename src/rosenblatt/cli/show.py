@@ -1,55 +1,67 @@
-"""`rosenblatt show`: what is in a model file."""
+"""`rosenblatt show`: the contents of a model file."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import as_json, model_argument
 
-# Parameters that say nothing about what was learnt.
-UNTOLD = {"verbose", "warm_start", "log", "n_jobs"}
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..models.model import Model
+
+# Parameters that do not affect the learned weights.
+HIDDEN_PARAMETERS = {"verbose", "warm_start", "log", "n_jobs"}
+BAR_COLUMNS = 20
 
 
 @click.command("show")
 @model_argument
-@click.option("--features", type=click.IntRange(0), default=10, show_default=True, help="Heaviest features to list, per class.")
+@click.option("--features", type=click.IntRange(0), default=10, show_default=True, help="Largest weights to list, per class.")
 @as_json
 def command(model: str, features: int, as_json: bool) -> None:
-    """Show what is in a model file: parameters, the heaviest features by name, and where it comes from.
+    """Show the contents of a model file: parameters, the features with the largest weights, and provenance.
 
     \b
     Example:
       rosenblatt show a9a.safetensors --features 20
     """
     from ..models.files import load_model
-    from .console import out, print_json, say
+    from .console import out, print_fields, print_json
 
-    found = load_model(model)
-    heavy = heaviest(found, features)
+    loaded = load_model(model)
+    heavy = heaviest(loaded, features)
     if as_json:
-        print_json(described(found) | {"heaviest": heavy})
+        print_json(_as_dict(loaded) | {"heaviest": heavy})
         return
-    told = described(found)
-    lines = [
-        ("model", f"{told['kind']}, {told['features']:,} features, {len(told['classes'])} classes: {_listed(told['classes'])}")
-    ]
-    said = {name: value for name, value in told["parameters"].items() if value is not None and name not in UNTOLD}
-    lines.append(("parameters", ", ".join(f"{name}={value}" for name, value in said.items())))
-    if told["stop"]:
-        lines.append(("stopped", f"{told['stop']['reason']}: {told['stop']['sentence']}"))
-    counts = [(told[key], word) for key, word in (("passes", "passes"), ("updates", "updates")) if isinstance(told[key], int)]
-    if counts:
-        lines.append(("work", ", ".join(f"{count:,} {word}" for count, word in counts)))
-    lines += [("features", sentence) for sentence in told["preprocessing"]]
-    lines += [(name.replace("_", " "), _said(value)) for name, value in told["provenance"].items()]
-    say(lines)
+    print_fields(_fields(_as_dict(loaded)))
     if heavy:
-        out().print(_table(heavy))
+        out().print(_weights_table(heavy))
 
 
-def described(model: Any) -> dict[str, Any]:
+def heaviest(model: Model, count: int) -> list[dict[str, Any]]:
+    """The features with the largest weights of each plane, and the class that a positive weight favors."""
+    if model.coef is None or count == 0:
+        return []
+    import itertools
+
+    import numpy as np
+
+    names, classes, found = model.feature_names or range(1, model.n_features + 1), model.classes.tolist(), []
+    heads = [classes[1]] if len(model.coef) == 1 else classes
+    if model.pairs:  # one plane per pair; a positive score favors the second class
+        heads = [f"{other} (not {one})" for one, other in itertools.combinations(classes, 2)]
+    for head, weights in zip(heads, model.coef, strict=True):
+        for j in np.argsort(-abs(weights), kind="stable")[:count].tolist():
+            if weights[j] != 0.0:
+                found.append({"class": head, "feature": str(names[j]), "weight": float(weights[j])})
+    return found
+
+
+def _as_dict(model: Model) -> dict[str, Any]:
     return {
         "kind": model.kind,
         "parameters": model.parameters,
@@ -63,44 +75,41 @@ def described(model: Any) -> dict[str, Any]:
     }
 
 
-def heaviest(model: Any, count: int) -> list[dict[str, Any]]:
-    """The features of the largest weights of each plane, and the class that they speak for."""
-    if model.coef is None or count == 0:
-        return []
-    import itertools
+def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    """The contents of a model as names and text."""
+    from ..reporting.text import comma_list, count, plural
 
-    import numpy as np
-
-    names, classes, found = model.feature_names or range(1, model.n_features + 1), model.classes.tolist(), []
-    heads = [classes[1]] if len(model.coef) == 1 else classes
-    if model.pairs:  # a plane between each two, over 0 for the second
-        heads = [f"{other} (not {one})" for one, other in itertools.combinations(classes, 2)]
-    for head, weights in zip(heads, model.coef, strict=True):
-        for j in np.argsort(-abs(weights), kind="stable")[:count].tolist():
-            if weights[j] != 0.0:
-                found.append({"class": head, "feature": str(names[j]), "weight": float(weights[j])})
-    return found
-
-
-def _table(heavy: list[dict[str, Any]]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("for class", "feature", "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
-    table.columns[2].justify = "right"
-    largest = max(abs(each["weight"]) for each in heavy)
-    for each in heavy:
-        size, sign = round(20 * abs(each["weight"]) / largest), each["weight"] > 0
-        table.add_row(
-            Text(str(each["class"])), Text(each["feature"]), f"{each['weight']:+.4g}",
-            Text(("+" if sign else "-") * max(1, size), style="green" if sign else "red"),
-        )  # fmt: skip
-    return table
+    classes = f"{plural(len(contents['classes']), 'class', 'classes')}: {comma_list(contents['classes'])}"
+    fields = [("model", f"{contents['kind']}, {plural(contents['features'], 'feature')}, {classes}")]
+    shown = {
+        name: value for name, value in contents["parameters"].items() if value is not None and name not in HIDDEN_PARAMETERS
+    }
+    fields.append(("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())))
+    if contents["stop"]:
+        fields.append(("stopped", contents["stop"]["sentence"]))
+    work = [f"{count(contents[key])} {key}" for key in ("passes", "updates") if isinstance(contents[key], int)]
+    if work:
+        fields.append(("work", ", ".join(work)))
+    fields += [("preprocessing", sentence) for sentence in contents["preprocessing"]]
+    fields += [(name.replace("_", " "), _provenance_text(value)) for name, value in contents["provenance"].items()]
+    return fields
 
 
-def _said(value: Any) -> str:
+def _provenance_text(value: Any) -> str:
     return ", ".join(f"{name} {each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
 
 
-def _listed(classes: list[Any]) -> str:
-    return ", ".join(map(str, classes[:12])) + (", ..." if len(classes) > 12 else "")
+def _weights_table(heavy: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("class", "feature", "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.columns[2].justify = "right"
+    largest = max(abs(each["weight"]) for each in heavy)
+    for each in heavy:
+        size, positive = round(BAR_COLUMNS * abs(each["weight"]) / largest), each["weight"] > 0
+        table.add_row(
+            Text(str(each["class"])), Text(each["feature"]), f"{each['weight']:+.4g}",
+            Text(("+" if positive else "-") * max(1, size), style="green" if positive else "red"),
+        )  # fmt: skip
+    return table

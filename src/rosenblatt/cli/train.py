@@ -1,4 +1,4 @@
-"""`rosenblatt train`: from a file to a model, and what there is to say about it."""
+"""`rosenblatt train`: from a file to a model, a summary, a report and figures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import click
 
 from .. import __version__
 from ..catalog import ALGORITHMS
-from .console import Failure, bar, check_picture, check_writable, print_json, say
+from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
 from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
 from .parameters import parameters, pop_parameters
 
@@ -22,37 +23,50 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..reporting.charts import Chart
     from ..reporting.story import Story
+    from ..training.request import Request
     from ..training.train import Outcome
+
+COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 
 @click.command("train")
 @data_argument
 @click.argument("model", metavar="[MODEL]", required=False)
-@click.option("-o", "--output", metavar="MODEL", help="Where the model goes.  [default: DATA's name and .safetensors, here]")
+@click.option("-o", "--output", metavar="MODEL", help="Write the model here.  [default: name of DATA with .safetensors]")
 @click.option("-a", "--algorithm", type=click.Choice(list(ALGORITHMS)), default="average", show_default=True, metavar="NAME",
               help=f"One of {', '.join(ALGORITHMS)}.")  # fmt: skip
 @parameters
-@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Polynomials of the features.")
+@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
-              help="Scale features; auto: where their ranges differ wildly.")  # fmt: skip
+              help="Scaling of features; auto: if their ranges differ widely.")  # fmt: skip
 @test_file
 @holdout
 @click.option("--cv", type=click.IntRange(2), metavar="K", help="Test by K-fold cross-validation.")
-@click.option("--certify/--no-certify", default=None, help="Prove whether the rows can be separated.  [default: if quick]")
-@click.option("--stream", is_flag=True, help="Learn from a file larger than memory, through a cache on disk.")
-@click.option("--cache", metavar="FOLDER", help="Keep the cache of --stream here (and FOLDER.test), and use it again.")
-@click.option("--report", metavar="FILE.html", help="Write a report: one file with all figures.")
+@click.option("--certify/--no-certify", default=None, help="Prove whether the rows are separable.  [default: if it is fast]")
+@click.option("--stream", is_flag=True, help="Train on a file larger than memory, through a cache on disk.")
+@click.option("--cache", metavar="FOLDER", help="Keep the cache of --stream here (and in FOLDER.test) and reuse it.")
+@click.option("--report", metavar="FILE.html", help="Write a report: one HTML file with all figures.")
 @click.option(
     "--plot", multiple=True, metavar="[FIGURE:]FILE", help="Write a figure as PNG, SVG or PDF, for example margins:m.png."
 )
 @about_data
 @seed
 @as_json
-def command(data: str, model: str | None, output: str | None, report: str | None, plot: tuple[str, ...], **given: Any) -> None:
-    """Learn a model from a file, and say how good it is.
+def command(
+    data: str,
+    model: str | None,
+    output: str | None,
+    report: str | None,
+    plot: tuple[str, ...],
+    stream: bool,
+    cache: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Train a model on a file and report its accuracy.
 
-    Without options: the averaged perceptron, tested on a fifth of the rows, with features scaled where their ranges differ
-    wildly. --holdout 0 learns from all rows.
+    By default, the averaged perceptron is trained, features are scaled if their ranges differ widely, and a fifth of the rows
+    is held out for testing. --holdout 0 trains on all rows.
 
     \b
     Examples:
@@ -62,95 +76,103 @@ def command(data: str, model: str | None, output: str | None, report: str | None
       rosenblatt train example:iris --algorithm soft-margin --C 10 --cv 5
       rosenblatt train huge.svm.gz --stream --max-iter 3
     """
-
     if model is not None and output is not None:
-        raise click.UsageError("the model's name is given twice: as an argument and with --output")
-    stream, cache, wants_json = given.pop("stream"), given.pop("cache"), given.pop("as_json")
+        raise click.UsageError("the model file is given twice: as an argument and with --output")
     if cache == "":
         raise click.UsageError("--cache needs the name of a folder")
     if cache and not stream:
-        raise click.UsageError("--cache is where --stream keeps its rows: give --stream too")
-    options, said = options_of(given), pop_parameters(given)
-    run(
-        dict(data=data, options=options, parameters=said, **given),
-        output=model or output, stream=stream, cache=cache, report=report, plots=plot, as_json=wants_json,
-    )  # fmt: skip
-
-
-# --- What `train` does: check where things will go, learn, write, say.
-
-
-def run(
-    asked: dict[str, Any], *, output: str | None, stream: bool, cache: str | None, report: str | None, plots: tuple[str, ...],
-    as_json: bool,
-) -> None:  # fmt: skip
-    from ..models.files import save
+        raise click.UsageError("--cache is used by --stream only: add --stream")
+    _prepare_stream(stream, cache)
     from ..training.request import Request
-    from ..training.summary import as_dict, summarize
 
-    if stream:
-        with without_pandas():
-            from ..estimators import base, online  # noqa: F401  which load scikit-learn
-    if cache is not None:
-        from ..data.cache_writer import check_cache_path
-
-        check_cache_path(Path(cache))
-    request = Request(**asked)
-    target = _target(request.data, output)
-    figures = [_figure(plot) for plot in plots]
-    for path in (target, *(path for _, path in figures)):
-        check_writable(path, request.data, request.test)
-    check_writable(report, request.data, request.test, ending=".html")
-    outputs = [target, *([report] if report else []), *(path for _, path in figures)]
-    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
-        raise Failure("two of the files that would be written have the same name")
-    exact = request.choice.name == "Perceptron" and request.choice.options | dict(request.parameters)
-    with bar("learning", "mistakes" if exact and not exact["margin"] else "corrections") as watch:
+    options, chosen = options_of(given), pop_parameters(given)
+    request = Request(data=data, options=options, parameters=chosen, **given)
+    outputs = Outputs.plan(request, model or output, report, plot)
+    with bar("training", _update_noun(request)) as watch:
         if stream:
             from ..training.stream import train_stream
 
-            outcome = train_stream(request, cache, watch, target)
+            outcome = train_stream(request, cache, watch, outputs.model)
         else:
             from ..training.train import train
 
             outcome = train(request, watch)
-    charts = []
-    if figures:
-        charts = [(name, path, chart_of(outcome, name)) for name, path in figures]  # before anything is written
-    save(model_of(outcome), target)
-    written = {"model": target}
-    if report is not None:
-        write_report_of(outcome, report, command_line())
-        written["report"] = report
-    for name, path, chart in charts:
-        from ..reporting.page import save_chart
+    written = outputs.write(outcome)
+    from ..training.summary import as_dict, summarize
 
-        save_chart(chart, path)
-        written[f"plot of {name}"] = path
     if as_json:
         print_json(as_dict(outcome) | {"written": written})
     else:
-        say([*summarize(outcome), *written.items()])
+        print_fields([*summarize(outcome), *written.items()])
 
 
-def model_of(outcome: Outcome) -> Model:
-    from ..models.state import model_of as as_model
+def _prepare_stream(stream: bool, cache: str | None) -> None:
+    if stream:
+        with without_pandas():
+            from ..estimators import base, online  # noqa: F401  import scikit-learn
+    if cache is not None:
+        from ..data.cache_writer import check_cache_path
 
-    told = {name: value for name, value in outcome.provenance.items() if value is not None}
-    return as_model(outcome.estimator, recipe=outcome.recipe, provenance=told | {"command": command_line()})
+        check_cache_path(Path(cache))
 
 
-def command_line() -> str:
-    return shlex.join(["rosenblatt", *sys.argv[1:]])
+def _update_noun(request: Request) -> str:
+    """Every update of a perceptron without a margin is a mistake; other algorithms also update on correct rows."""
+    if request.choice.name != "Perceptron":
+        return "corrections"
+    settings = request.choice.options | dict(request.parameters)
+    return "corrections" if settings["margin"] else "mistakes"
 
 
-def _target(data: str, output: str | None) -> str:
-    """Where the model goes: as told, or a file here with the name of the data."""
+# --- output files ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that a run writes."""
+
+    model: str
+    report: str | None
+    figures: tuple[tuple[str, str], ...]  # name and path
+
+    @classmethod
+    def plan(cls, request: Request, model: str | None, report: str | None, plots: tuple[str, ...]) -> Outputs:
+        """Choose the files and check, before training, that they can be written."""
+        outputs = cls(_model_path(request.data, model), report, tuple(_parse_plot(plot) for plot in plots))
+        figure_paths = [path for _, path in outputs.figures]
+        for path in (outputs.model, *figure_paths):
+            check_writable(path, request.data, request.test)
+        check_writable(report, request.data, request.test, ending=".html")
+        paths = [outputs.model, *([report] if report else []), *figure_paths]
+        if len({os.path.realpath(path) for path in paths}) < len(paths):
+            raise Failure("two output files have the same name")
+        return outputs
+
+    def write(self, outcome: Outcome) -> dict[str, str]:
+        """Write the files; returns their paths by kind."""
+        from ..models.files import save
+
+        charts = [(name, path, _draw(outcome, name)) for name, path in self.figures]  # may fail: before any file is written
+        save(build_model(outcome), self.model)
+        written = {"model": self.model}
+        if self.report is not None:
+            write_report_file(outcome, self.report, command_line())
+            written["report"] = self.report
+        for name, path, chart in charts:
+            from ..reporting.page import save_chart
+
+            save_chart(chart, path)
+            written[f"plot of {name}"] = path
+        return written
+
+
+def _model_path(data: str, output: str | None) -> str:
+    """The given path, or a file in the current folder that is named after the data."""
     if output is not None:
         return output
     name = data.removeprefix("example:").split("?")[0] if data.startswith("example:") else Path(data).name
-    for ending in (".gz", ".bz2", ".xz", ".zst"):
-        name = name.removesuffix(ending)
+    for extension in COMPRESSED_EXTENSIONS:
+        name = name.removesuffix(extension)
     stem = "model" if data == "-" else name.rsplit(".", 1)[0] if name.count(".") else name
     path = f"{stem}.safetensors"
     if os.path.exists(path):
@@ -159,12 +181,12 @@ def _target(data: str, output: str | None) -> str:
         try:
             load(path)
         except ValueError:
-            raise Failure(f"{path} is there, and is no model of ours: name another with --output") from None
+            raise Failure(f"{path} exists and is not a Rosenblatt model: choose another name with --output") from None
     return path
 
 
-def _figure(plot: str) -> tuple[str, str]:
-    """FIGURE:FILE, or a file named after its figure."""
+def _parse_plot(plot: str) -> tuple[str, str]:
+    """Split FIGURE:FILE; a file without a figure is named after it, or shows the plane."""
     from ..reporting.page import FIGURES
 
     name, mark, path = plot.partition(":")
@@ -173,14 +195,45 @@ def _figure(plot: str) -> tuple[str, str]:
         name = name if name in FIGURES else "plane"
     check_picture(path)
     if name not in FIGURES:
-        raise Failure(f"no figure is called {name!r}; there are {', '.join(FIGURES)}")
+        raise Failure(f"unknown figure {name!r}; choose from {', '.join(FIGURES)}")
     return name, path
 
 
-# --- An outcome as a story, and the story as a page or a figure.
+def build_model(outcome: Outcome) -> Model:
+    """The trained model with its recipe and provenance."""
+    from ..models.state import model_of
+
+    provenance = {name: value for name, value in outcome.provenance.items() if value is not None}
+    return model_of(outcome.estimator, recipe=outcome.recipe, provenance=provenance | {"command": command_line()})
 
 
-def story_of(outcome: Outcome, command: str = "") -> Story:
+def command_line() -> str:
+    return shlex.join(["rosenblatt", *sys.argv[1:]])
+
+
+# --- reports and figures ---------------------------------------------------------------------------------------------------
+
+
+def write_report_file(outcome: Outcome, path: str, command: str) -> None:
+    """Write the HTML report of a run."""
+    from ..models.atomic_file import write_atomically
+    from ..reporting.page import write_report
+
+    write_atomically(path, write_report(_story(outcome, command)).encode())
+
+
+def _draw(outcome: Outcome, name: str) -> Chart:
+    from ..reporting.page import draw
+
+    try:
+        return draw(_story(outcome), name)
+    except ValueError:
+        message = f"the figure {name!r} is not available for {outcome.request.algorithm}: choose another figure"
+        raise ValueError(message) from None
+
+
+def _story(outcome: Outcome, command: str = "") -> Story:
+    """The input of a report."""
     from ..reporting.story import Story
     from ..training.summary import list_facts
 
@@ -193,7 +246,7 @@ def story_of(outcome: Outcome, command: str = "") -> Story:
             rows |= {"X_test": prepared.X_test, "y_test": prepared.classes[prepared.codes_test]}
     elif outcome.sample is not None:
         rows = {"X": outcome.sample[0], "y": outcome.sample[1]}
-        notes.append(f"The figures are drawn from {len(outcome.sample[1]):,} of the {outcome.rows:,} rows that were streamed.")
+        notes.append(f"The figures show {len(outcome.sample[1]):,} of the {outcome.rows:,} streamed rows.")
     return Story(
         title=Path(outcome.request.data.removeprefix("example:")).name,
         estimator=outcome.estimator,
@@ -208,29 +261,12 @@ def story_of(outcome: Outcome, command: str = "") -> Story:
     )
 
 
-def write_report_of(outcome: Outcome, path: str, command: str) -> None:
-    from ..models.atomic_file import write_atomically
-    from ..reporting.page import write_report
-
-    page = write_report(story_of(outcome, command)).encode()
-    write_atomically(path, lambda file: file.write(page))
-
-
-def chart_of(outcome: Outcome, name: str) -> Chart:
-    from ..reporting.page import draw
-
-    try:
-        return draw(story_of(outcome), name)
-    except ValueError:
-        raise ValueError(f"{outcome.request.algorithm} has nothing to draw as {name!r}: choose another figure") from None
-
-
-# --- Importing scikit-learn without pandas, which it loads where there is one: 60 MB that learning from a stream never uses.
+# --- imports ---------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """Inside, pandas cannot be imported unless it is loaded already; after that it can."""
+    """Prevent the import of pandas, which scikit-learn imports if installed: 60 MB that streamed training does not use."""
     hidden = [name for name in ("pandas",) if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:

@@ -43,12 +43,12 @@ def classes_of_chunk(y: Array, classes: Any, known: Array | None, fixed: bool) -
     if known is None:
         known, fixed = (here, False) if classes is None else (np.unique(classes), True)
     elif classes is not None and not np.array_equal(np.unique(classes), known):
-        raise ValueError(f"classes must be the same as in the first call, {known.tolist()}, got {classes!r}")
+        raise ValueError(f"classes={classes!r} must be the same as in the first call, {known.tolist()}")
     if (here.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
         raise ValueError(f"y mixes numbers and text: {here.tolist()} after {known.tolist()}")
     new = np.setdiff1d(here, known)
     if len(new) and fixed:
-        raise ValueError(f"y has labels that are not in classes={known.tolist()}: {new.tolist()}")
+        raise ValueError(f"y has labels {new.tolist()} that are not in classes {known.tolist()}")
     return (np.union1d(known, new) if len(new) else known), fixed
 
 

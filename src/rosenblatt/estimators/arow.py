@@ -10,15 +10,16 @@ from joblib import effective_n_jobs
 
 from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
-from ..online.config import Plan
+from ..online.config import RunConfig
 from ..online.rules.arow import arow_rule
 from ..online.run_state import OutOfRangeError
-from ..online.second_order import Belief, Believed, believe, no_belief
+from ..online.second_order import GaussianWeights, SecondOrderResult, fit_second_order, initial_gaussian
 from ..online.stopping import Stop
-from ..progress import together, watcher
+from ..progress import current_callback
+from ..reporting.text import plural
 from ..validation import count, flag, number, one_of
 from .base import ClassWeight, KnownClasses, LinearClassifier, RandomState, check_n_jobs_and_verbose, seed_of
-from .online import JointOrOvr, report
+from .online import JointOrOvr
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -107,7 +108,7 @@ class AROW(LinearClassifier):
     n_updates_: int
     stop_: Stop
     variances_: FloatArray
-    _belief: Belief
+    _belief: GaussianWeights
     _classes_fixed: bool
 
     def __init__(
@@ -143,12 +144,12 @@ class AROW(LinearClassifier):
         if problem.visited is not None or self.order == "random":
             check_finite()  # not every row is visited
         try:
-            found = self._believe(problem, self._start(problem, classes), self._plan(self.order, self._passes()))
+            found = self._fit_second_order(problem, self._start(problem, classes), self._plan(self.order, self._passes()))
         except OutOfRangeError:
             check_finite()
             raise
         self._classes_fixed = True
-        self._set(found.belief, classes, found.stop, found.passes)
+        self._set(found.weights, classes, found.stop, found.passes)
         return self
 
     def partial_fit(
@@ -190,16 +191,17 @@ class AROW(LinearClassifier):
         known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))
         problem, joint = data.problem(self.multiclass, self._x0), self._is_joint(data.classes)
-        belief = self._nothing(problem, data.classes) if first else self._belief.among(data.classes, self.classes_, joint)
+        belief = self._nothing(problem, data.classes) if first else self._belief.extended(data.classes, self.classes_, joint)
         if len(belief.counts) != (1 if joint else len(belief.bias)):
             raise ValueError(f"multiclass={self.multiclass!r} cannot change between calls of partial_fit")
         if len(data.classes) < 2:
-            stop = Stop("chunk", "only one class has come so far, and there is nothing to tell it from.")
+            stop = Stop("chunk", "only one class has been seen so far")
         elif problem.n_visited == 0:
-            stop = Stop("chunk", "no row of the chunk weighs anything.")
+            stop = Stop("chunk", "all rows of the chunk have weight 0")
         else:
-            made, belief = int(belief.counts.sum()), self._believe(problem, belief, self._plan("cyclic", 1)).belief
-            stop = Stop("chunk", f"the chunk's {problem.n_visited} rows made {int(belief.counts.sum()) - made} updates.")
+            made, belief = int(belief.counts.sum()), self._fit_second_order(problem, belief, self._plan("cyclic", 1)).weights
+            made = int(belief.counts.sum()) - made
+            stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
         self._classes_fixed = data.fixed
         self._set(belief, data.classes, stop, 1)
         return self
@@ -222,10 +224,10 @@ class AROW(LinearClassifier):
     def _is_joint(self, classes: Array) -> bool:
         return self.multiclass == "joint" and len(classes) > 2
 
-    def _nothing(self, problem: Problem, classes: Array) -> Belief:
-        return no_belief(len(classes), problem.n_features, self._is_joint(classes))
+    def _nothing(self, problem: Problem, classes: Array) -> GaussianWeights:
+        return initial_gaussian(len(classes), problem.n_features, self._is_joint(classes))
 
-    def _start(self, problem: Problem, classes: Array) -> Belief:
+    def _start(self, problem: Problem, classes: Array) -> GaussianWeights:
         start = self._nothing(problem, classes)
         if not (self.warm_start and "_belief" in self.__dict__):
             return start
@@ -235,21 +237,24 @@ class AROW(LinearClassifier):
                 f"warm_start continues a run on classes {self.classes_.tolist()} and {before.weights.shape[1]} features, "
                 f"got classes {classes.tolist()} and {start.weights.shape[1]} features"
             )
-        return Belief(before.weights, before.bias, before.variances, before.bias_variances, start.counts)
+        return GaussianWeights(before.weights, before.bias, before.variances, before.bias_variances, start.counts)
 
     def _passes(self) -> int:
         return AUTO_PASSES if isinstance(self.max_iter, str) else int(self.max_iter)
 
-    def _plan(self, order: str, passes: int) -> Plan:
-        watch = together(report if self.verbose else None, watcher())
-        return Plan(
-            order=order, max_iter=passes, seed=seed_of(self.random_state), n_jobs=effective_n_jobs(self.n_jobs), watch=watch
+    def _plan(self, order: str, passes: int) -> RunConfig:
+        return RunConfig(
+            order=order,
+            max_iter=passes,
+            seed=seed_of(self.random_state),
+            n_jobs=effective_n_jobs(self.n_jobs),
+            progress=current_callback(bool(self.verbose)),
         )
 
-    def _believe(self, problem: Problem, start: Belief, plan: Plan) -> Believed:
-        return believe(problem, arow_rule(float(self.r)), plan, start)
+    def _fit_second_order(self, problem: Problem, start: GaussianWeights, plan: RunConfig) -> SecondOrderResult:
+        return fit_second_order(problem, arow_rule(float(self.r)), plan, start)
 
-    def _set(self, belief: Belief, classes: Array, stop: Stop, passes: int) -> None:
+    def _set(self, belief: GaussianWeights, classes: Array, stop: Stop, passes: int) -> None:
         self._belief, self.classes_, self.stop_, self.n_iter_ = belief, classes, stop, passes
         self.coef_, self.intercept_, self.variances_ = belief.weights.copy(), belief.bias * self._x0, belief.variances.copy()
         self.n_updates_ = int(belief.counts.sum())

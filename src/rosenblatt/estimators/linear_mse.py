@@ -15,7 +15,7 @@ from ..data.problem import Problem
 from ..kernels.linear.schemes import Rest
 from ..least_squares.linear import SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..least_squares.moments import triangle, triangle_of
-from ..least_squares.solution import Fitted
+from ..least_squares.solution import LeastSquaresSolution
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..validation import flag, number
@@ -195,12 +195,12 @@ class LinearMSE(LinearClassifier):
             R = np.column_stack([R[:, :-1], -R[:, -1], R[:, -1]])
         return _Stream(R, rows, self.classes_, True)
 
-    def _solved(self, R: Any, problem: Problem, rows: int) -> Fitted:
+    def _solved(self, R: Any, problem: Problem, rows: int) -> LeastSquaresSolution:
         d, k = problem.n_features, R.shape[1] - 1 - problem.n_features
         if k < 2 or not R[0, 0]:
-            why = "only one class has come so far." if k < 2 else "no row weighs anything so far."
+            why = "only one class has been seen so far" if k < 2 else "all rows so far have weight 0"
             heads = 1 if k <= 2 else k
-            return Fitted(np.zeros((heads, d)), np.zeros(heads), 1.0, 0, "none", Stop("chunk", why))
+            return LeastSquaresSolution(np.zeros((heads, d)), np.zeros(heads), 1.0, 0, "none", Stop("chunk", why))
         R = np.delete(R, d + 1, axis=1) if k == 2 else R
         return checked(from_triangle(R, d, problem.x0, float(self.alpha), rows))
 
@@ -210,7 +210,7 @@ class LinearMSE(LinearClassifier):
         number("tol", self.tol)
         flag("fit_intercept", self.fit_intercept)
 
-    def _set(self, found: Fitted, classes: Any) -> None:
+    def _set(self, found: LeastSquaresSolution, classes: Any) -> None:
         self.coef_, self.intercept_, self.classes_ = found.heads, found.bias, classes
         self.mse_, self.rank_, self.solver_, self.stop_ = float(found.mse), found.rank, found.solver, found.stop
 

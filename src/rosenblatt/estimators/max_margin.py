@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, MatrixLike
-from ..online.stopping import Stop
+from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..svm.hard_margin import widest_margin
 from ..svm.nearest_points import Nearest, nearest_points
@@ -18,7 +18,7 @@ from ..svm.not_separable import NotSeparable
 from ..svm.reductions import Head, heads
 from ..validation import count, flag, number, one_of
 from .base import check_every_class_has_weight, check_n_jobs_and_verbose
-from .svm_base import MarginClassifier, worst_of
+from .svm_base import MarginClassifier
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -107,7 +107,7 @@ class MaxMargin(MarginClassifier):
     ...     rb.MaxMargin().fit([[0], [1], [2]], [0, 1, 0])
     ... except rb.NotSeparable as proof:
     ...     print(proof, [str(a) for a in proof.weights], proof.check([[0], [1], [2]], [0, 1, 0]))
-    no plane separates the rows: these 3 rows have convex combinations that meet: 0, 1, 2 ['1/2', '1', '1/2'] True
+    no plane separates the rows: the convex hulls overlap in these 3 rows: 0, 1, 2 ['1/2', '1', '1/2'] True
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class MaxMargin(MarginClassifier):
                 raise
             found, solver = nearest_points(head.problem, price=1.0, **options), "active set"
             if found.stop.reason == "tolerance":
-                return found, Stop("inseparable", f"{proof}; so rows may cross the plane at a price."), proof, solver
+                return found, Stop("inseparable", f"{proof}; they were separated with slack"), proof, solver
             return found, found.stop, proof, solver
         return found, found.stop, None, solver
 
@@ -210,4 +210,4 @@ class MaxMargin(MarginClassifier):
         }
         self._set_each(machines[0].problem.rows, each)
         self.solver_ = " and ".join(sorted({solver for *_, solver in found}))
-        self.stop_ = worst_of([stop for _, stop, *_ in found])
+        self.stop_ = merge_stops([stop for _, stop, *_ in found])

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..array_types import Array, IntArray
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
-from ..least_squares.nonlinear import NonlinearOutOfRangeError, judged, minimum, total_sqnorm
-from ..online.config import Plan, Result
-from ..online.rules.nonlinear_mse import ACTIVATIONS, BEND, LONGEST, NonlinearMSERule, nonlinear_mse_rule
+from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
+from ..online.config import RunConfig, RunResult
+from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run_state import OutOfRangeError
 from ..online.schedules import Step
 from ..validation import count, number, one_of
@@ -184,7 +184,7 @@ class NonlinearMSE(OnlineClassifier):
         tol = float(self.tol) if self.solver.startswith("batch") else None
         return {"update": self.solver, "order": self.order, "max_updates": self.max_updates, "tol": tol}
 
-    def _plan(self, problem: Problem, keep_log: bool) -> Plan:
+    def _plan(self, problem: Problem, keep_log: bool) -> RunConfig:
         plan = super()._plan(problem, keep_log)
         if self.max_iter == "auto" and self.solver != "online":
             plan = replace(plan, max_iter=AUTO_ITERATIONS)
@@ -198,7 +198,7 @@ class NonlinearMSE(OnlineClassifier):
         total = total_sqnorm(problem)
         if not total < np.inf:
             raise ValueError("step='auto' depends on the squared length of the rows, which overflowed: scale the features")
-        safe = 1.0 / (BEND[self.activation] * total) if total > 0.0 else 1.0
+        safe = 1.0 / (MAX_CURVATURE[self.activation] * total) if total > 0.0 else 1.0
         if self.solver == "batch":
             return safe
         # The heaviest row limits the step: one that overshoots leaves rows misclassified for good.
@@ -232,18 +232,20 @@ class NonlinearMSE(OnlineClassifier):
         if self.solver == "minimum" and self.keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={self.keep!r}: use solver='online'")
 
-    def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
+    def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
         if self.solver != "minimum":
             return super()._solve(problem, plan, start, sums)
         state, most = zero_state(problem, len(start.bias), np.float64), plan.max_iter or AUTO_ITERATIONS
         heads = as_heads(start.w, problem.rows).astype(np.float64)
         try:
-            found = minimum(problem, self._rule(problem), float(self.tol), most, heads, start.bias, plan.n_jobs)
+            found = minimize_nonlinear(
+                problem, self._rule(problem), float(self.tol), most, heads, start.bias, plan.n_jobs, plan.progress
+            )
         except NonlinearOutOfRangeError as error:
             raise OutOfRangeError(str(error)) from None
         as_heads(state.w, problem.rows)[...] = found.heads
         state.bias[...] = found.bias
-        result = Result(state, found.stops, found.iterations, np.full(len(state.counts), problem.n_rows), None, None)
+        result = RunResult(state, found.stops, found.iterations, np.full(len(state.counts), problem.n_rows), None, None)
         if result.stop.reason != "solved":
             warnings.warn(f"the minimum was not reached: {result.stop}", ConvergenceWarning, stacklevel=6)
         return result
@@ -258,4 +260,4 @@ class NonlinearMSE(OnlineClassifier):
         elif "coef_" in self.__dict__:
             heads = np.asarray(self.coef_, np.float64)
         rule = self._rule(problem)
-        self.loss_, self.gradient_norm_, self.saturated_ = judged(problem, rule, heads, bias, LONGEST[self.activation])
+        self.loss_, self.gradient_norm_, self.saturated_ = evaluate(problem, rule, heads, bias, MAX_STEP[self.activation])

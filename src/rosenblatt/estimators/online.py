@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
@@ -20,15 +19,16 @@ from ..array_types import Array, MatrixLike
 from ..data.problem import Problem, heads_of, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
-from ..online.config import Plan, Result
-from ..online.history import Run, run_after
+from ..online.config import RunConfig, RunResult
+from ..online.history import History, history_of_fit
 from ..online.initial_weights import initial_state
 from ..online.readings import Vote
 from ..online.run_state import OutOfRangeError
-from ..online.solver import looked_at_all, solve
+from ..online.solver import solve, visited_every_row
 from ..online.stopping import Stop
 from ..online.update_log import UpdateLog
-from ..progress import Progress, together, watcher
+from ..progress import current_callback
+from ..reporting.text import plural
 from ..validation import count, flag, number, one_of
 from .base import FLOATS, KnownClasses, LinearClassifier, RandomState, check_n_jobs_and_verbose, seed_of
 
@@ -74,7 +74,7 @@ class OnlineClassifier(LinearClassifier):
     n_updates_: int
     stop_: Stop
     log_: UpdateLog | None
-    _run: Run
+    _run: History
     _votes: list[Vote] | None
 
     # --- defined by subclasses ---------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class OnlineClassifier(LinearClassifier):
 
     @abstractmethod
     def _plan_options(self) -> dict[str, Any]:
-        """Return the fields of `Plan` that only this estimator has parameters for."""
+        """Return the fields of `RunConfig` that only this estimator has parameters for."""
 
     @abstractmethod
     def _check_own_parameters(self) -> None:
@@ -99,7 +99,7 @@ class OnlineClassifier(LinearClassifier):
         """Whether X must be checked before the first pass, because a parameter is computed from all rows."""
         return False
 
-    def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
+    def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
         return solve(problem, self._rule(problem), plan, start, sums)
 
     def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
@@ -126,13 +126,13 @@ class OnlineClassifier(LinearClassifier):
         plan = self._plan(problem, keep_log)
         if proofs is not None:
             check_finite()
-            plan = replace(plan, judge=proofs.judge)
+            plan = replace(plan, check=proofs.check)
         try:
             result = self._solve(problem, plan, start, sums)
         except OutOfRangeError:
             check_finite()
             raise
-        if not looked_at_all(problem, plan, result):
+        if not visited_every_row(problem, plan, result):
             check_finite()
         if proofs is not None:
             result.stops = proofs.attached(result.stops)
@@ -141,7 +141,7 @@ class OnlineClassifier(LinearClassifier):
         if endless and not (result.stop.separated or proved):
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=4)
         self._classes_fixed = True
-        self._set(run_after(problem, classes, result), result.stop, result.passes)
+        self._set(history_of_fit(problem, classes, result), result.stop, result.passes)
         self._forget_proofs()
         if proofs is not None:
             self.certificate_ = proofs.certificates if len(result.stops) > 1 else proofs.certificates[0]
@@ -186,7 +186,7 @@ class OnlineClassifier(LinearClassifier):
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         self._check_stream_parameters()
-        before: Run | None = self.__dict__.get("_run")
+        before: History | None = self.__dict__.get("_run")
         known, fixed = (None, False) if before is None else (before.classes, self._classes_fixed)
         dtype = FLOATS if before is None else before.state.w.dtype
         data = self._prepare(X, y, sample_weight, dtype=dtype, finite=True, stream=KnownClasses(classes, known, fixed))
@@ -195,13 +195,13 @@ class OnlineClassifier(LinearClassifier):
             before = self._empty_run(problem, data.classes)
         if len(data.classes) < 2:
             run = before.skip(problem.n_visited)
-            stop = Stop("chunk", "only one class has come so far, and there is nothing to tell it from.")
+            stop = Stop("chunk", "only one class has been seen so far")
         elif problem.n_visited == 0:
-            run, stop = before, Stop("chunk", "no row of the chunk weighs anything.")
+            run, stop = before, Stop("chunk", "all rows of the chunk have weight 0")
         else:
             run, result = before.learn(problem, self._rule(problem), self._plan(problem, True), data.classes, self.keep)
             made = int(result.state.counts.sum() - before.state.counts.sum())
-            stop = Stop("chunk", f"the chunk's {problem.n_visited} rows made {made} updates.")
+            stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
         self._classes_fixed = data.fixed
         self._set(run, stop, 1)
         self._forget_proofs()
@@ -209,12 +209,12 @@ class OnlineClassifier(LinearClassifier):
         self._finish(problem)
         return self
 
-    def _empty_run(self, problem: Problem, classes: Any) -> Run:
+    def _empty_run(self, problem: Problem, classes: Any) -> History:
         if len(classes) < 2 and not isinstance(self.init, str):
             raise ValueError("init is an array, which needs all classes: pass classes= in the first call of partial_fit")
         start = initial_state(problem, classes, self.init, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
-        return Run(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
+        return History(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
@@ -232,14 +232,14 @@ class OnlineClassifier(LinearClassifier):
         check_n_jobs_and_verbose(self)
         self._check_own_parameters()
 
-    def _plan(self, problem: Problem, keep_log: bool) -> Plan:
+    def _plan(self, problem: Problem, keep_log: bool) -> RunConfig:
         options = self._plan_options()
-        return Plan(
+        return RunConfig(
             max_iter=self._passes(problem, options) if self.max_iter == "auto" else self.max_iter,
             seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
-            watch=together(report if self.verbose else None, watcher()),
+            progress=current_callback(bool(self.verbose)),
             **options,
         )
 
@@ -250,7 +250,7 @@ class OnlineClassifier(LinearClassifier):
         least, visits = (1, AUTO_VISITS // 10) if expensive else (AUTO_PASSES, AUTO_VISITS)
         return min(max(least, -(-visits // max(1, problem.n_visited))), MAX_AUTO_PASSES)
 
-    def _set(self, run: Run, stop: Stop, passes: int) -> None:
+    def _set(self, run: History, stop: Stop, passes: int) -> None:
         """Set the fitted attributes."""
         fitted = self._read(run, self.keep)
         for name in ("coef_", "intercept_", "pocket_errors_", "_votes"):
@@ -305,7 +305,7 @@ class OnlineClassifier(LinearClassifier):
         other.log_ = self.log_
         return other
 
-    def _read(self, run: Run, keep: str) -> dict[str, Any]:
+    def _read(self, run: History, keep: str) -> dict[str, Any]:
         """Return the attributes that make up a reading."""
         x0 = run.state.x0
         if len(run.classes) < 2:
@@ -340,11 +340,3 @@ class OnlineClassifier(LinearClassifier):
                 f"a vote has no {name}, because it is a majority of many planes: use reading('average') for one plane"
             )
         return object.__getattribute__(self, name)  # raises what it would have raised
-
-
-def report(progress: Progress) -> None:
-    """Write a line to standard error after each pass: the callback of `verbose`."""
-    if not progress.ended_pass:
-        return
-    heads = f"classes {progress.heads[0]} to {progress.heads[-1]}, " if progress.heads else ""
-    sys.stderr.write(f"{heads}pass {progress.passes}: {progress.last} updates, {progress.updates} in total\n")

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..array_types import Array
 from ..data.problem import Problem, mean_sqnorm
 from ..kernels.linear.schemes import Joint, Rest, State
-from ..online.config import Plan, Result
+from ..online.config import RunConfig, RunResult
 from ..online.rules.perceptron import PerceptronRule
 from ..online.schedules import Step
 from ..online.solver import solve
@@ -209,7 +209,7 @@ class Perceptron(OnlineClassifier):
 
         certificates: Any = self.__dict__.get("certificate_", UNKNOWN)
         self._run.check_rows()
-        if not isinstance(log.problem.labels, Rest):
+        if not isinstance(log._problem.labels, Rest):
             return convergence(log, classes, self._margin_used, certificates)
         given = [UNKNOWN] * len(classes) if certificates is UNKNOWN else certificates
         of_two = np.array([False, True])
@@ -220,7 +220,7 @@ class Perceptron(OnlineClassifier):
         there = {"convergence_": "_convergence" in self.__dict__}
         return [name for name in object.__dir__(self) if (there[name] if name in there else hasattr(self, name))]
 
-    def _solve(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> Result:
+    def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
         rule = self._rule(problem)
         self._margin_used = rule.margin
         return solve(problem, rule, plan, start, sums)

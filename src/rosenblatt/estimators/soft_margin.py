@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any, Literal, Self, TypeAlias, get_args
 
@@ -13,13 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Rows, make_rows, rows_width
 from ..kernels.linear.blocks import lengths
-from ..online.stopping import Stop
+from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
+from ..progress import current_callback
 from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
-from ..svm.hard_margin import hard_margin, unless_hard
-from ..svm.problem import Effort, Machine, Solution
+from ..svm.hard_margin import hard_margin, prefer_hard_margin
+from ..svm.problem import BinarySVM, Solution, SolverLimits
 from ..svm.reductions import Head, heads
-from ..svm.solver_choice import SOLVERS, solve_machine
+from ..svm.solver_choice import SOLVERS, solve_binary_svm
 from ..validation import count, flag, number, one_of
 from .base import (
     ClassWeight,
@@ -29,7 +29,7 @@ from .base import (
     check_n_jobs_and_verbose,
     seed_of,
 )
-from .svm_base import MarginClassifier, margin_of, worst_of
+from .svm_base import MarginClassifier, margin_of
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]
 Multiclass: TypeAlias = Literal["ovr", "ovo", "crammer_singer"]
@@ -49,7 +49,7 @@ class SoftMargin(MarginClassifier):
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
                `tol`, or with a warning, and `stop_` says why.
-    Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
+    Reference  Cortes and Vapnik, BinarySVM Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
     is `SoftMargin(C=C, loss=loss, penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
@@ -211,16 +211,16 @@ class SoftMargin(MarginClassifier):
         before = self._before(classes, machines[0].width)
         threads = effective_n_jobs(self.n_jobs)
         inner = threads if len(machines) == 1 else 1
-        watch = _report if self.verbose else None
-        effort = Effort(float(self.tol), self._iteration_limit(len(codes)), seed_of(self.random_state), inner, watch)
+        progress = current_callback(bool(self.verbose))
+        effort = SolverLimits(float(self.tol), self._iteration_limit(len(codes)), seed_of(self.random_state), inner, progress)
 
         def solve(h: int) -> tuple[Solution, int, str]:
             if np.inf == self.C:
                 head = problems[h]
                 return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))
-            answer = solve_machine(machines[h], self.solver, effort, before[h] if before else None)
+            answer = solve_binary_svm(machines[h], self.solver, effort, before[h] if before else None)
             if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
-                return unless_hard(problems[h].problem, machines[h], effort, answer)
+                return prefer_hard_margin(problems[h].problem, machines[h], effort, answer)
             return answer
 
         results = list(in_order(solve, range(len(machines)), threads if inner == 1 else 1))
@@ -230,11 +230,10 @@ class SoftMargin(MarginClassifier):
     def _solve_jointly(self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray) -> None:
         """Solve one problem for all classes (Crammer and Singer)."""
         before = self._before(classes, rows_width(rows))
-        watch = _count if self.verbose else None
         found = solve_crammer_singer(
             rows, codes, len(classes), costs, x0=self._x0, free=self._free, tol=float(self.tol),
             max_iter=self._iteration_limit(len(codes)), seed=seed_of(self.random_state),
-            start=before[0] if before else None, watch=watch,
+            start=before[0] if before else None, progress=current_callback(bool(self.verbose)),
         )  # fmt: skip
         support = np.flatnonzero(found.multipliers.any(axis=1))
         each = {
@@ -274,7 +273,7 @@ class SoftMargin(MarginClassifier):
     def _penalized(self) -> bool:
         return bool(self.fit_intercept) and bool(self.penalize_intercept)
 
-    def _machine(self, head: Head, weights: Any) -> Machine:
+    def _machine(self, head: Head, weights: Any) -> BinarySVM:
         problem = head.problem
         # If all rows have the same C, one number is broadcast.
         costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
@@ -282,7 +281,7 @@ class SoftMargin(MarginClassifier):
             costs = np.zeros(len(weights))
             costs[problem.visited] = self.C * weights[problem.visited]
         squared = self.loss == "squared_hinge"
-        return Machine(problem.rows, problem.labels.signs, costs, squared, problem.x0, self._free)
+        return BinarySVM(problem.rows, problem.labels.signs, costs, squared, problem.x0, self._free)
 
     def _before(self, classes: Any, width: int) -> list[Any] | None:
         """Return the solutions that a warm start continues from."""
@@ -325,13 +324,15 @@ class SoftMargin(MarginClassifier):
         if not np.isfinite(gap):
             raise ValueError(f"C={self.C:g} overflowed: use a smaller C, or scale the features")
         if gap <= self.tol:
-            return Stop("tolerance", f"the relative gap is {gap:.2g}, at most tol={self.tol:g}.")
+            return Stop("tolerance", f"solved: the relative gap is {gap:.2g}, at most tol={self.tol:g}", gap=gap)
         if steps >= most:
-            return Stop("steps", f"max_iter={most} left a relative gap of {gap:.2g}, over tol={self.tol:g}.")
-        return Stop("rounding", f"the solver found no smaller gap in float64 than {gap:.2g}, over tol={self.tol:g}.")
+            sentence = f"stopped after {most:,} iterations (the limit) with a relative gap of {gap:.2g}, above tol={self.tol:g}"
+            return Stop("steps", sentence, limit=most, gap=gap)
+        sentence = f"stopped by rounding errors with a relative gap of {gap:.2g}, above tol={self.tol:g}"
+        return Stop("rounding", sentence, gap=gap)
 
     def _end(self, stops: list[Stop]) -> None:
-        self.stop_ = worst_of(stops)
+        self.stop_ = merge_stops(stops)
         if self.stop_.reason != "tolerance":
             warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
 
@@ -356,12 +357,3 @@ class SoftMargin(MarginClassifier):
             raise ValueError("C=inf is the hard margin, which needs penalize_intercept=False and multiclass='ovr' or 'ovo'")
         if self.multiclass == "crammer_singer" and self.loss != "hinge":
             raise ValueError(f"multiclass='crammer_singer' needs loss='hinge', got loss={self.loss!r}")
-
-
-def _report(steps: int, gap: float) -> None:
-    sys.stderr.write(f"{steps}: gap {gap:.2g}\n")
-
-
-def _count(passes: int, *_: Any) -> None:
-    if passes & (passes - 1) == 0:
-        sys.stderr.write(f"pass {passes}\n")

@@ -56,16 +56,6 @@ class MarginClassifier(LinearClassifier):
         return votes_of_pairs(scores, len(self.classes_)) if pairs else scores
 
 
-def worst_of(stops: list[Stop]) -> Stop:
-    """Return the worst stop of several binary problems."""
-    worst = max(stops, key=lambda stop: ("tolerance", "inseparable", "rounding", "steps").index(stop.reason))
-    if len(stops) == 1:
-        return worst
-    words = tuple(stop.reason for stop in stops)
-    done = f"{words.count('tolerance')} of {len(stops)} binary problems reached the tolerance"
-    return Stop(worst.reason, f"{done}; {worst.sentence}", words)
-
-
 def margin_of(w: FloatArray) -> float:
     """Return 1/|w|."""
     length = float(np.linalg.norm(w))

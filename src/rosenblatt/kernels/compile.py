@@ -1,9 +1,9 @@
-"""`@kernel`: compile with Numba, without the interpreter lock, cached on disk under a digest of every kernel source.
+"""Compilation of kernels with Numba, and operations that dispatch on the type of their first argument.
 
-Numba's own disk cache looks at the file of the decorated function only. Our kernels call operations that live in other
-files, so an edited rule would keep its old machine code. The stamp of our cache is a digest of all sources under `kernels/`
-and `rules/`: edit any of them and everything recompiles. Where no cache can be had, as for a service without a home, kernels
-are compiled in each process anew.
+Kernels run without the interpreter lock and are cached on disk. Numba's own cache checks only the file of the decorated
+function, but kernels call operations in other files, so an edited rule would keep its old machine code. The stamp of this
+cache is a digest of all sources in `kernels/` and `online/rules/`: an edit of any of them recompiles everything. If no cache
+directory is writable, each process compiles the kernels again.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ except ImportError:  # Windows
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
-# Kernels own no memory, so nothing needs counting: counting the references to every tuple's arrays took half the time.
+# Kernels allocate no memory. Without reference counts for the arrays of each tuple they take half the time.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 SOURCES = tuple(Path(__file__).parent.parent / folder for folder in ("kernels", "online/rules"))
 
 
 @cache
 def digest_of_sources() -> str:
+    """A digest of all files that kernels are compiled from."""
     digest = hashlib.sha256()
     for folder in SOURCES:
         for path in sorted(folder.rglob("*.py")):
@@ -50,14 +51,13 @@ class _Impl(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """On a disk that may become full, or another's: what cannot be read is compiled, what cannot be written is not kept."""
+    """A disk cache that ignores errors: unreadable entries are compiled, unwritable ones are not stored."""
 
     _impl_class = _Impl
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        # Numba unpickles an index before it compares stamps, which fails where a class has since been renamed. It compares
-        # versions before that.
+        # Numba unpickles an index before it compares stamps, which fails if a class was renamed. It compares versions first.
         self._cache_file._version += f" {digest_of_sources()}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -65,7 +65,7 @@ class _Cache(FunctionCache):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        # Two processes that save at once may choose the same file for different machine code: one at a time.
+        # Two processes that save at the same time may choose the same file for different machine code.
         with contextlib.suppress(OSError):
             self._impl.locator.ensure_cache_path()
             with open(Path(self.cache_path) / "rosenblatt.lock", "w") as file:
@@ -75,35 +75,35 @@ class _Cache(FunctionCache):
 
 
 def kernel(function: Kernel, **options: Any) -> Kernel:
-    """Compile `function` on its first call; `NUMBA_DISABLE_JIT=1` leaves it plain Python, as silent about overflow."""
+    """Compile `function` on its first call; with `NUMBA_DISABLE_JIT=1` it stays plain Python, also silent about overflow."""
     if not COMPILED:
         return np.errstate(all="ignore")(function)
     compiled: Any = numba.njit(**OPTIONS, **options)(function)
     cache: Any = _Cache
-    with contextlib.suppress(RuntimeError):  # no folder for a cache may be written
+    with contextlib.suppress(RuntimeError):  # no writable cache directory
         compiled._cache = cache(function)
     return cast(Kernel, compiled)
 
 
 def inlined(function: Kernel) -> Kernel:
-    """A kernel that becomes part of those that call it: for steps so short that a call would be most of their time."""
+    """A kernel that is inlined into its callers, for functions so short that a call would take most of their time."""
     return kernel(function, forceinline=True)
 
 
-# --- Operations whose body depends on the type of their first argument, in Python and in machine code alike.
+# --- operations ------------------------------------------------------------------------------------------------------------
 #
-# A kernel is written once, on operations such as `dot(rows, i, w)`. Which body runs is decided by the NamedTuple type of the
-# first argument: `Dense` or `CSR` rows, one scheme of labels or another, this rule or that one. Numba decides when it
-# compiles, so the choice costs nothing at run time; with `NUMBA_DISABLE_JIT=1` the same bodies run as plain Python.
+# A kernel is written once, with operations such as `dot(rows, i, w)`. The NamedTuple type of the first argument selects the
+# body: `Dense` or `CSR` rows, a label scheme, a rule. Numba selects it at compile time, so the choice takes no time at run
+# time; with `NUMBA_DISABLE_JIT=1` the same bodies run as plain Python.
 
 Body = TypeVar("Body", bound=Callable[..., Any])
 
-# Sums may be reordered, so that they run in vector lanes; nothing is assumed about NaN and infinity.
+# Sums may be reordered, so that they use vector lanes; NaN and infinity keep their meaning.
 REORDER = frozenset({"reassoc", "contract", "nsz"})
 
 
 def operation(stub: Callable[..., Any]) -> Any:
-    """Make `stub` an operation: `@stub.of(Type)` adds the body for a first argument of that type."""
+    """Make `stub` an operation: `@stub.of(Type)` registers the body for a first argument of that type."""
     bodies: dict[type, Callable[..., Any]] = {}
 
     @functools.wraps(stub)

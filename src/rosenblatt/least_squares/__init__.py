@@ -1,1 +1,1 @@
-"""Least-squares solvers: linear, and through a squashing function."""
+"""Least-squares solvers: linear, and nonlinear with a sigmoid activation."""

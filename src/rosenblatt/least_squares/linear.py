@@ -1,16 +1,16 @@
-"""Least squares, by the way that the shape and the conditioning of the rows allow.
+"""Linear least squares; the shape and the conditioning of the rows choose the method.
 
 Problem    min sum_n c_n |t_n - W p_n|^2 + ridge |W|^2 with p = (x_0, x) and t = +1 for the row's own class, -1 for the others;
-           the bias is not penalised. Where ridge = 0 leaves more than one minimum: the one of least norm, bias included,
+           the bias is not penalized. If ridge = 0 leaves several minima: the one of least norm, including the bias,
            which is W' = pinv(P) T.
-Solved     more rows than columns: from P'P by Cholesky ("normal"), where the estimated condition of P'P, columns scaled to
-           length 1, is under 1/SAFE; else from the triangle of a blockwise QR decomposition, by back substitution ("qr") or,
-           where it is singular to working precision, by its singular values ("svd").
-           Fewer rows: from PP' by Cholesky ("rows"), where that is safe, else by the singular values of a QR decomposition
-           of P' ("rows-svd").
+Solved     more rows than columns: from P'P by Cholesky ("normal"), if the estimated condition of P'P, columns scaled to
+           length 1, is below 1/MIN_GRAM_RCOND; else from the triangle of a blockwise QR decomposition, by back substitution
+           ("qr") or, if it is singular to working precision, by its singular values ("svd").
+           Fewer rows: from PP' by Cholesky ("rows"), if its condition allows, else by the singular values of a QR
+           decomposition of P' ("rows-svd").
            Sparse rows with many columns: by LSMR ("lsmr"), which starts from 0 and so tends to the least norm.
-Guarantee  "normal" errs by about eps/SAFE = 2e-10 of W at most, "qr" by eps times the condition of P. A singular value counts
-           as zero under eps max(n, d) times the largest, columns scaled to length 1.
+Guarantee  "normal" has an error of at most about eps/MIN_GRAM_RCOND = 2e-10 of W, "qr" of eps times the condition of P. A
+           singular value counts as zero below eps max(n, d) times the largest, columns scaled to length 1.
 Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996), ch. 2 and 3; rows: C. Paige, Math. Comp. 27 (1973);
            blockwise QR: J. Demmel, L. Grigori, M. Hoemmen, J. Langou, SIAM J. Sci. Comput. 34 (2012);
            D. Fong and M. Saunders, SIAM J. Sci. Comput. 33 (2011).
@@ -29,45 +29,47 @@ from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from .moments import far_means, squared, triangle, upper
-from .solution import EPS, SAFE, Fitted, cholesky_solve
+from .solution import EPS, MIN_GRAM_RCOND, LeastSquaresSolution, cholesky_solve
 from .wide import by_lsmr, from_columns, from_products
 
-# The smallest reciprocal condition of a triangle that is still solved by back substitution.
-SAFE_TRIANGLE = 1e-11
-# The largest side of a square matrix of squares that sparse rows are turned into, and of one whose singular values are found.
-LARGE = 3000
-HARD = 1500
+# The smallest reciprocal condition of a triangle that is solved by back substitution.
+MIN_TRIANGLE_RCOND = 1e-11
+# The largest Gram matrix of sparse rows, and the largest one whose singular values are computed.
+MAX_SPARSE_GRAM = 3000
+MAX_SPARSE_SVD = 1500
 
 
 class SquaresOutOfRangeError(ValueError):
-    """The sums of the rows are not finite: X is too large, or never was finite."""
+    """The sums of the rows are not finite: X has values that are too large, infinite or NaN."""
 
 
-def least_squares(problem: Problem, ridge: float, tol: float) -> Fitted:
+def least_squares(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
+    """Solve by the method for the shape of the rows, and by a slower one if its conditioning is too bad."""
     n, d = problem.n_visited, problem.n_features
     side, sparse = min(n, d), isinstance(problem.rows, CSR)
     with one_blas_thread():
         found = None
-        if not sparse or side <= LARGE:
+        if not sparse or side <= MAX_SPARSE_GRAM:
             found = from_products(problem, ridge) if n <= d else _from_squares(problem, ridge)
-        if found is None and sparse and side > HARD:
+        if found is None and sparse and side > MAX_SPARSE_SVD:
             found = by_lsmr(problem, ridge, tol)
         if found is None:
             found = from_columns(problem, ridge) if n <= d else from_triangle(triangle(problem), d, problem.x0, ridge, n)
     return checked(found)
 
 
-def checked(found: Fitted) -> Fitted:
+def checked(found: LeastSquaresSolution) -> LeastSquaresSolution:
+    """Raise if the solution is not finite."""
     if not (np.isfinite(found.heads).all() and np.isfinite(found.bias).all() and np.isfinite(found.mse)):
         raise SquaresOutOfRangeError(
-            "the sums or the weights of the least squares left the range of float64: scale the features "
+            "the sums or the weights of least squares exceed the range of float64: scale the features "
             "(for example with sklearn.preprocessing.MaxAbsScaler)"
         )
     return found
 
 
-def _from_squares(problem: Problem, ridge: float) -> Fitted | None:
-    """By Cholesky from the squared moments; None where that is not safe."""
+def _from_squares(problem: Problem, ridge: float) -> LeastSquaresSolution | None:
+    """Solve from the squared moments by Cholesky; None if their condition is too bad."""
     d, free = problem.n_features, bool(problem.x0)
     shift = far_means(problem) if free else np.zeros(d)
     total = squared(problem, shift)
@@ -92,46 +94,46 @@ def _from_squares(problem: Problem, ridge: float) -> Fitted | None:
     W[used] = solved * scale[:, None]
     errors = squares - 2.0 * (W * products).sum(axis=0) + (W * (total[: d + 1, : d + 1] @ W)).sum(axis=0)
     mse = max(0.0, float(errors.sum())) / total[0, 0] / products.shape[1]
-    sentence = f"solved from the squared moments; their condition is under {1 / SAFE:.0e}."
-    return Fitted(
+    sentence = f"solved from the normal equations (condition below {1 / MIN_GRAM_RCOND:.0e})"
+    return LeastSquaresSolution(
         W[1:].T.copy(), W[0] - shift @ W[1:], mse, len(used), "normal", Stop("solved", sentence), total=total, shift=shift
     )
 
 
 def _finite(problem: Problem) -> bool:
-    values, stretch = problem.rows.values.reshape(-1), 1 << 20
-    return all(np.isfinite(values[start : start + stretch]).all() for start in range(0, len(values), stretch))
+    values, size = problem.rows.values.reshape(-1), 1 << 20
+    return all(np.isfinite(values[start : start + size]).all() for start in range(0, len(values), size))
 
 
 def _all_zero(problem: Problem, columns: Any) -> bool:
-    """Whether the columns hold nothing but zeros: the square of a small number may be zero, too."""
-    return not any(abs(stretch[:, columns]).max() > 0.0 for stretch in _pieces(problem, 4096))
+    """Whether the columns hold only zeros; the squares of small numbers may be zero, too."""
+    return not any(abs(block[:, columns]).max() > 0.0 for block in _blocks(problem, 4096))
 
 
-def _pieces(problem: Problem, rows: int) -> Iterator[Any]:
+def _blocks(problem: Problem, rows: int) -> Iterator[Any]:
     for start in range(0, problem.n_rows, rows):
         yield problem.matrix(start, start + rows)
         problem.give_back(start, min(start + rows, problem.n_rows))
 
 
-def from_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> Fitted:
-    """From R with R'R = (1, X, T)'(1, X, T): back substitution, or the singular values where R is singular."""
+def from_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> LeastSquaresSolution:
+    """Solve from R with R'R = (1, X, T)'(1, X, T): by back substitution, or by singular values if R is singular."""
     heads, bias, squares, rank, solver = solve_triangle(R, d, x0, ridge, n)
     weight = float(R[0, 0] ** 2)
-    how = "by back substitution" if solver == "qr" else f"by its singular values, {rank} of which are not zero"
-    stop = Stop("solved", f"solved from the triangle of a QR decomposition, {how}.")
-    return Fitted(heads, bias, squares / weight / len(bias), rank, solver, stop, R=R)
+    how = "back substitution" if solver == "qr" else f"singular value decomposition (rank {rank})"
+    stop = Stop("solved", f"solved by QR decomposition and {how}")
+    return LeastSquaresSolution(heads, bias, squares / weight / len(bias), rank, solver, stop, R=R)
 
 
 def solve_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> tuple[Any, Any, float, int, str]:
-    """(heads, bias, sum of squared errors, rank, how) of the least squares that R stands for."""
+    """(heads, bias, sum of squared errors, rank, solver) of the least squares with the moments R'R."""
     with np.errstate(all="ignore"):
         largest = abs(R[:, : d + 1]).max(axis=0)
         used = np.flatnonzero(largest)
         used = used if x0 else used[used > 0]
         k, p = R.shape[1] - d - 1, len(used)
         penalty = np.where(used > 0, np.sqrt(ridge), 0.0)
-        scale = np.exp2(np.frexp(np.maximum(largest[used], penalty))[1] - 1.0)  # a power of two: dependent columns stay so
+        scale = np.exp2(np.frexp(np.maximum(largest[used], penalty))[1] - 1.0)  # powers of two keep dependent columns dependent
         system = np.column_stack([R[:, used] / scale, R[:, d + 1 :]])
         if ridge:
             system = np.concatenate([system, np.column_stack([np.diag(penalty / scale), np.zeros((p, k))])])
@@ -153,10 +155,10 @@ def solve_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> tuple[Any
 
 
 def _solve_square(T: Any, right: Any, n: int) -> tuple[Any, int, str]:
-    """T^+ right for a triangle with columns of length 1, its rank, and how."""
+    """T^+ right for a triangle with columns of length 1, its rank, and the solver."""
     p = len(T)
     rcond, info = lapack.dtrcon(T)
-    if info == 0 and rcond >= SAFE_TRIANGLE:
+    if info == 0 and rcond >= MIN_TRIANGLE_RCOND:
         return lapack.dtrtrs(T, right)[0], p, "qr"
     U, s, Vt = np.linalg.svd(T)
     rank = int((s > EPS * max(n, p) * s[0]).sum())
@@ -164,7 +166,7 @@ def _solve_square(T: Any, right: Any, n: int) -> tuple[Any, int, str]:
 
 
 def _shortest(T: Any, V: Any, rank: int, units: Any) -> Any:
-    """Of all V + N Z, N the null space of T, the one whose columns in the units of the weights are shortest."""
+    """The V + N Z, N the null space of T, whose columns are shortest in the units of the weights."""
     N = np.linalg.svd(T)[2][rank:].T
     units = units / units.max()
     Z = np.linalg.lstsq(N * units[:, None], -V * units[:, None], rcond=None)[0]

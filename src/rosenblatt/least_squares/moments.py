@@ -1,8 +1,8 @@
 """Moments of the rows A = sqrt(c) (1, X, T): A'A itself, or the triangle R of a QR decomposition, R'R = A'A.
 
-T has one column of targets for each head, +1 on the head's own rows and -1 on the others; c are the rows' weights. A'A costs
-half as much and loses the digits that the columns' dependence takes twice; R loses them once. Either is summed block by block
-in float64, and nothing of the size of X is made.
+T has one column of targets for each head, +1 on the rows of its class and -1 on the others; c are the row weights. A'A takes
+half the time, but squares the condition number of the columns; R does not. Both are summed in blocks in float64, without a
+copy of X.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..kernels.linear.moments import add_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
 
-# Numbers in a block of rows: half a megabyte stays in the cache of a core, and twice as much does not where others work, too.
-BLOCK = 1 << 16
-# The share of nonzeros under which pairs of nonzeros are quicker than a dense product.
-SPARSE = 0.1
-# Columns whose mean is this many deviations from zero are shifted before they are squared: it would swallow their digits.
-FAR = 10.0
+# Numbers in a block of rows: half a megabyte fits into the cache of a core; twice as much does not on a busy machine.
+BLOCK_VALUES = 1 << 16
+# Below this share of nonzeros, products of pairs of nonzeros are faster than a dense product.
+MAX_SPARSE_DENSITY = 0.1
+# Columns whose mean is this many standard deviations from zero are shifted before they are squared, to keep their digits.
+SHIFT_DEVIATIONS = 10.0
 
 
 def targets(problem: Problem, start: int, stop: int) -> Any:
@@ -34,14 +34,14 @@ def targets(problem: Problem, start: int, stop: int) -> Any:
 
 
 def roots(problem: Problem, start: int = 0, stop: int | None = None) -> Any:
-    """sqrt(c) as a column, or 1 where all rows weigh the same."""
+    """sqrt(c) as a column, or 1 if all rows have the same weight."""
     c = problem.labels.weights
     return np.sqrt(c[start:stop, None]) if c.size else 1.0
 
 
-def fill(problem: Problem, start: int, stop: int, shift: Any, room: Any) -> Any:
-    """Rows `start` to `stop` of A in the top of `room`."""
-    block, d = room[: stop - start], problem.n_features
+def fill(problem: Problem, start: int, stop: int, shift: Any, buffer: Any) -> Any:
+    """Write rows `start` to `stop` of A into the first rows of `buffer`."""
+    block, d = buffer[: stop - start], problem.n_features
     X, root = problem.matrix(start, stop), roots(problem, start, stop)
     block[:, 0] = 1.0
     block[:, 1 : d + 1] = X if isinstance(problem.rows, Dense) else X.toarray()
@@ -54,57 +54,59 @@ def fill(problem: Problem, start: int, stop: int, shift: Any, room: Any) -> Any:
 
 
 def n_heads(problem: Problem) -> int:
+    """The number of columns of targets."""
     return 1 if isinstance(problem.labels, Binary) else len(problem.labels.heads)
 
 
-def stretches(problem: Problem) -> Iterator[tuple[slice, Any]]:
-    """The rows, some megabytes at a time, as float64 arrays or CSR arrays: products with float32 rows would copy them whole."""
-    size = max(64, int(8 * BLOCK / (problem.density + 1)))
+def row_blocks(problem: Problem) -> Iterator[tuple[slice, Any]]:
+    """The rows in blocks of some megabytes, in float64: a product with all float32 rows would copy them."""
+    size = max(64, int(8 * BLOCK_VALUES / (problem.density + 1)))
     for start in range(0, problem.n_rows, size):
         stop = min(start + size, problem.n_rows)
         yield slice(start, stop), problem.matrix(start, stop).astype(np.float64, copy=False)
         problem.give_back(start, stop)
 
 
-def forth(problem: Problem, V: Any) -> Any:
+def multiply(problem: Problem, V: Any) -> Any:
     """X V."""
-    return np.concatenate([X @ V for _, X in stretches(problem)])
+    return np.concatenate([X @ V for _, X in row_blocks(problem)])
 
 
-def back(problem: Problem, U: Any) -> Any:
+def multiply_transposed(problem: Problem, U: Any) -> Any:
     """X' U."""
     total = np.zeros((problem.n_features, *U.shape[1:]))
-    for some, X in stretches(problem):
+    for some, X in row_blocks(problem):
         total += X.T @ U[some]
     return total
 
 
 def largest_value(problem: Problem) -> float:
+    """The largest absolute value of the rows."""
     values = problem.rows.values
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def far_means(problem: Problem) -> Any:
-    """What to take from each column before it is squared: the mean of the first rows, where it is far from zero."""
+    """The shift of each column before it is squared: the mean of the first rows if it is far from zero, else 0."""
     d = problem.n_features
     if not isinstance(problem.rows, Dense):
         return np.zeros(d)
     some = problem.matrix(0, 256).astype(np.float64)
     with np.errstate(all="ignore"):
         mean, deviation = some.mean(axis=0), some.std(axis=0)
-        return np.where((abs(mean) > FAR * deviation) & (abs(mean) < np.inf), mean, 0.0)
+        return np.where((abs(mean) > SHIFT_DEVIATIONS * deviation) & (abs(mean) < np.inf), mean, 0.0)
 
 
 def squared(problem: Problem, shift: Any) -> Any:
     """A'A with X - shift in place of X; entries may overflow."""
     m = 1 + problem.n_features + n_heads(problem)
     with np.errstate(all="ignore"):
-        if isinstance(problem.rows, CSR) and problem.density < SPARSE * problem.n_features:
+        if isinstance(problem.rows, CSR) and problem.density < MAX_SPARSE_DENSITY * problem.n_features:
             return _squared_pairs(problem, m)
-        total, rows = np.zeros((m, m)), max(64, BLOCK // m)
-        room = np.empty((min(rows, problem.n_rows), m))
+        total, rows = np.zeros((m, m)), max(64, BLOCK_VALUES // m)
+        buffer = np.empty((min(rows, problem.n_rows), m))
         for start in range(0, problem.n_rows, rows):
-            block = fill(problem, start, min(start + rows, problem.n_rows), shift, room)
+            block = fill(problem, start, min(start + rows, problem.n_rows), shift, buffer)
             total += block.T @ block
             problem.give_back(start, start + len(block))
         return total
@@ -118,7 +120,7 @@ def _squared_pairs(problem: Problem, m: int) -> Any:
         stop = min(start + size, n)
         add_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
         problem.give_back(start, stop)
-    few, wide = m - d, max(64, BLOCK // (m - d))
+    few, wide = m - d, max(64, BLOCK_VALUES // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))
     for start in range(0, n, wide):
         stop = min(start + wide, n)
@@ -142,20 +144,20 @@ def upper(matrix: Any) -> Any:
 
 
 def triangle(problem: Problem, before: Any = None) -> Any:
-    """R with R'R = A'A (+ before' before), min(rows, columns) x columns: blocks of rows under the R so far, QR, and again."""
+    """R with R'R = A'A (+ before' before), min(rows, columns) x columns, by QR of the R so far and the next block."""
     m = 1 + problem.n_features + n_heads(problem)
     R = np.zeros((0, m)) if before is None else before
     rows = max(256, 4 * m)
-    room, no_shift = np.empty((min(rows, problem.n_rows), m)), np.zeros(problem.n_features)
+    buffer, no_shift = np.empty((min(rows, problem.n_rows), m)), np.zeros(problem.n_features)
     for start in range(0, problem.n_rows, rows):
-        block = fill(problem, start, min(start + rows, problem.n_rows), no_shift, room)
+        block = fill(problem, start, min(start + rows, problem.n_rows), no_shift, buffer)
         R = upper(np.concatenate([R, block]))
         problem.give_back(start, start + len(block))
     return R
 
 
 def triangle_of(total: Any, shift: Any) -> Any:
-    """R with R'R = A'A from the squared moments of X - shift, unit by unit; good to the digits that squaring left."""
+    """R with R'R = A'A from the squared moments of X - shift, scaled by column; as precise as the squares."""
     d = len(shift)
     scale = np.sqrt(np.diag(total))
     scale[scale == 0.0] = 1.0

@@ -1,4 +1,4 @@
-"""Least squares of wide rows: from the products of the rows with each other, or by iteration (see `least_squares.py`)."""
+"""Least squares with fewer rows than columns: from the Gram matrix of the rows, or by iteration (see `linear.py`)."""
 
 from __future__ import annotations
 
@@ -10,53 +10,54 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
-from .moments import BLOCK, back, forth, largest_value, n_heads, roots, stretches, targets, upper
-from .solution import EPS, Fitted, cholesky_solve
+from ..reporting.text import plural
+from .moments import BLOCK_VALUES, largest_value, multiply, multiply_transposed, n_heads, roots, row_blocks, targets, upper
+from .solution import EPS, LeastSquaresSolution, cholesky_solve
 
-MOST = 1000  # iterations for each head
-ROOM = 1 << 24  # values that may stand in memory once more
+MAX_ITERATIONS = 1000  # of LSMR, for each head
+MAX_COPIED_VALUES = 1 << 24  # the largest X that may be copied
 
 
 class _Rows:
-    """A = sqrt(c) (x_0, X) / unit, or with a ridge sqrt(c) (X - mean) / unit: the rows as a matrix that is never made."""
+    """A = sqrt(c) (x_0, X) / unit, or with a ridge sqrt(c) (X - mean) / unit: the rows as a matrix that is never built."""
 
     def __init__(self, problem: Problem, ridge: float) -> None:
         self.problem, self.root = problem, np.broadcast_to(roots(problem), (problem.n_rows, 1))
         largest = max(largest_value(problem), problem.x0)
         self.unit = float(np.exp2(np.frexp(largest)[1] - 1)) if 0.0 < largest < np.inf else 1.0
         c = np.square(self.root)
-        T, self.centred = targets(problem, 0, problem.n_rows), bool(ridge and problem.x0)
-        self.x0 = 0.0 if self.centred else problem.x0 / self.unit
-        self.direction = self.root[:, 0] / np.sqrt(c.sum())  # of the rows' weights: centring takes it out
-        self.middle = (c * T).sum(axis=0) / c.sum() if self.centred else np.zeros(T.shape[1])
+        T, self.centered = targets(problem, 0, problem.n_rows), bool(ridge and problem.x0)
+        self.x0 = 0.0 if self.centered else problem.x0 / self.unit
+        self.direction = self.root[:, 0] / np.sqrt(c.sum())  # of the row weights; centering projects it out
+        self.middle = (c * T).sum(axis=0) / c.sum() if self.centered else np.zeros(T.shape[1])
         self.right = self.root * (T - self.middle)
         self.T, self.c, self.ridge = T, c, ridge / self.unit / self.unit
 
-    def centre(self, vectors: Any) -> Any:
-        """Take out what all rows have in common."""
-        return vectors - np.multiply.outer(self.direction, self.direction @ vectors) if self.centred else vectors
+    def center(self, vectors: Any) -> Any:
+        """Subtract the weighted mean."""
+        return vectors - np.multiply.outer(self.direction, self.direction @ vectors) if self.centered else vectors
 
     def products(self) -> Any:
         """AA' + ridge."""
         X, n = self.problem.matrix(), self.problem.n_rows
         K = np.zeros((n, n))
         if isinstance(self.problem.rows, CSR):
-            for some, rows in stretches(self.problem):
-                for others, more in stretches(self.problem):
+            for some, rows in row_blocks(self.problem):
+                for others, more in row_blocks(self.problem):
                     K[some, others] = ((rows / self.unit) @ (more.T / self.unit)).toarray()
         else:
-            wide = max(64, BLOCK // n)
+            wide = max(64, BLOCK_VALUES // n)
             for start in range(0, X.shape[1], wide):
                 block = X[:, start : start + wide].astype(np.float64) / self.unit
                 K += block @ block.T
         K = (K + self.x0 * self.x0) * self.root * self.root.T
-        return self.centre(self.centre(K).T) + self.ridge * np.eye(n)
+        return self.center(self.center(K).T) + self.ridge * np.eye(n)
 
     def matrix(self) -> Any:
-        """A itself, for few values."""
+        """A as an array, for small problems."""
         X = self.problem.matrix()
         dense = X.toarray() if isinstance(self.problem.rows, CSR) else X
-        return np.column_stack([self.x0 * self.root, self.centre(dense.astype(np.float64) / self.unit * self.root)])
+        return np.column_stack([self.x0 * self.root, self.center(dense.astype(np.float64) / self.unit * self.root)])
 
     def triangle(self) -> Any:
         """R with R'R = AA' + ridge, from blocks of columns."""
@@ -66,35 +67,37 @@ class _Rows:
         for start in range(0, X.shape[1], wide):
             some = X[:, start : start + wide]
             dense = some.toarray() if isinstance(self.problem.rows, CSR) else some
-            block = self.centre(dense.astype(np.float64) / self.unit * self.root)
+            block = self.center(dense.astype(np.float64) / self.unit * self.root)
             R = upper(np.concatenate([R, block.T]))
         return R
 
     def weights(self, U: Any) -> tuple[Any, Any]:
         """(heads, bias) of W = A'U."""
-        signed = self.root * self.centre(U)
-        W = back(self.problem, signed) / self.unit / self.unit
+        signed = self.root * self.center(U)
+        W = multiply_transposed(self.problem, signed) / self.unit / self.unit
         return self.finished(W.T, self.x0 * signed.sum(axis=0) / self.unit)
 
     def finished(self, heads: Any, w0: Any) -> tuple[Any, Any]:
-        """(heads, what is added to the scores)."""
-        if not self.centred:
+        """(heads, intercepts)."""
+        if not self.centered:
             return heads, w0 * self.problem.x0
-        scores = (self.c * forth(self.problem, heads.T)).sum(axis=0) / self.c.sum()
+        scores = (self.c * multiply(self.problem, heads.T)).sum(axis=0) / self.c.sum()
         return heads, self.middle - scores
 
-    def solution(self, U: Any, rank: int, solver: str, how: str) -> Fitted:
+    def solution(self, U: Any, rank: int, solver: str, how: str) -> LeastSquaresSolution:
+        """The solution W = A'U; `how` completes the sentence of the stop."""
         heads, bias = self.weights(U)
-        stop = Stop("solved", f"solved from the products of the rows with each other, {how}.")
-        return Fitted(heads, bias, self.mse(heads, bias), rank, solver, stop)
+        stop = Stop("solved", f"solved from the Gram matrix of the rows by {how}")
+        return LeastSquaresSolution(heads, bias, self.mse(heads, bias), rank, solver, stop)
 
     def mse(self, heads: Any, bias: Any) -> float:
-        errors = self.T - (forth(self.problem, heads.T) + bias)
+        """The mean squared error over rows and heads."""
+        errors = self.T - (multiply(self.problem, heads.T) + bias)
         return float((self.c * np.square(errors)).sum() / self.c.sum() / len(heads))
 
 
-def from_products(problem: Problem, ridge: float) -> Fitted | None:
-    """By Cholesky from the products of all pairs of rows; None where that is not safe."""
+def from_products(problem: Problem, ridge: float) -> LeastSquaresSolution | None:
+    """Solve from the Gram matrix of the rows by Cholesky; None if its condition is too bad."""
     with np.errstate(all="ignore"):
         A = _Rows(problem, ridge)
         K = A.products()
@@ -102,15 +105,15 @@ def from_products(problem: Problem, ridge: float) -> Fitted | None:
         if not np.isfinite(scale).all():
             return None
         U = cholesky_solve(K * scale * scale[:, None], A.right * scale[:, None])
-        return None if U is None else A.solution(U * scale[:, None], problem.n_rows, "rows", "by Cholesky")
+        return None if U is None else A.solution(U * scale[:, None], problem.n_rows, "rows", "Cholesky decomposition")
 
 
-def from_columns(problem: Problem, ridge: float) -> Fitted:
-    """By singular values: of the rows themselves where there is room for them, else of a QR decomposition of the rows as
-    columns, which squares their condition when the weights are made."""
+def from_columns(problem: Problem, ridge: float) -> LeastSquaresSolution:
+    """Solve by singular values: of the rows if they may be copied, else of a QR decomposition of the transposed rows, which
+    squares the condition number when the weights are computed."""
     with np.errstate(all="ignore"):
         A = _Rows(problem, ridge)
-        if problem.n_rows * (problem.n_features + 1) <= ROOM:
+        if problem.n_rows * (problem.n_features + 1) <= MAX_COPIED_VALUES:
             return _from_rows(A)
         R, U, rank = A.triangle(), np.full_like(A.right, np.nan), 0
         if np.isfinite(R).all():
@@ -118,46 +121,47 @@ def from_columns(problem: Problem, ridge: float) -> Fitted:
             rank = int((s > EPS * max(problem.n_features, len(s)) * s[0]).sum())
             V = Vt[:rank].T / s[:rank]
             U = V @ (V.T @ A.right)
-        return A.solution(U, rank, "rows-svd", f"by their singular values, {rank} of which are not zero")
+        return A.solution(U, rank, "rows-svd", f"singular value decomposition (rank {rank})")
 
 
-def _from_rows(A: _Rows) -> Fitted:
+def _from_rows(A: _Rows) -> LeastSquaresSolution:
     values = A.matrix()
     if not np.isfinite(values).all():
-        return A.solution(np.full_like(A.right, np.nan), 0, "rows-svd", "but they overflowed")
+        return A.solution(np.full_like(A.right, np.nan), 0, "rows-svd", "singular value decomposition, which overflowed")
     left, s, right = np.linalg.svd(values, full_matrices=False)
     kept = s > EPS * max(values.shape) * s[0]
     filtered = np.where(kept, s / np.where(kept, np.square(s) + A.ridge, 1.0), 0.0)
     W = right.T @ (filtered[:, None] * (left.T @ A.right)) / A.unit
     heads, bias = A.finished(W[1:].T, W[0])
     rank = int(kept.sum())
-    stop = Stop("solved", f"solved by the singular values of the rows, {rank} of which are not zero.")
-    return Fitted(heads, bias, A.mse(heads, bias), rank, "rows-svd", stop)
+    stop = Stop("solved", f"solved by singular value decomposition of the rows (rank {rank})")
+    return LeastSquaresSolution(heads, bias, A.mse(heads, bias), rank, "rows-svd", stop)
 
 
-def by_lsmr(problem: Problem, ridge: float, tol: float) -> Fitted:
-    """By iteration, each head by itself."""
+def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
+    """Solve by LSMR, each head separately."""
     with np.errstate(all="ignore"):
         A, n, d = _Rows(problem, ridge), problem.n_rows, problem.n_features
         root = A.root[:, 0]
 
         def times(v: Any) -> Any:
-            return A.centre(root * (forth(problem, v[1:] / A.unit) + A.x0 * v[0]))
+            return A.center(root * (multiply(problem, v[1:] / A.unit) + A.x0 * v[0]))
 
         def transposed(u: Any) -> Any:
-            scaled = root * A.centre(u)
-            return np.concatenate([[A.x0 * scaled.sum()], back(problem, scaled / A.unit)])
+            scaled = root * A.center(u)
+            return np.concatenate([[A.x0 * scaled.sum()], multiply_transposed(problem, scaled / A.unit)])
 
         operator = LinearOperator((n, d + 1), matvec=times, rmatvec=transposed, dtype=np.float64)
         W, most, done = np.zeros((n_heads(problem), d + 1)), 0, True
         for h in range(len(W)):
             W[h], why, steps = lsmr(
-                operator, A.right[:, h], damp=np.sqrt(A.ridge), atol=tol, btol=tol, conlim=0.0, maxiter=MOST
+                operator, A.right[:, h], damp=np.sqrt(A.ridge), atol=tol, btol=tol, conlim=0.0, maxiter=MAX_ITERATIONS
             )[:3]
             most, done = max(most, int(steps)), done and why != 7
         heads, bias = A.finished(W[:, 1:] / A.unit, W[:, 0] / A.unit)
-        told = (
-            f"LSMR reached tol={tol:g} in {most} iterations." if done else f"LSMR made {MOST} iterations without tol={tol:g}."
-        )
-        stop = Stop("solved" if done else "passes", told)
-        return Fitted(heads, bias, A.mse(heads, bias), None, "lsmr", stop)
+        if done:
+            stop = Stop("solved", f"solved by LSMR after {plural(most, 'iteration')}, with tol={tol:g}")
+        else:
+            sentence = f"stopped LSMR after {MAX_ITERATIONS:,} iterations (the limit), before tol={tol:g}"
+            stop = Stop("passes", sentence, limit=MAX_ITERATIONS)
+        return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, "lsmr", stop)

@@ -25,7 +25,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..data.readers.sources import Source
 from ..data.table import DataError
@@ -156,6 +156,10 @@ class Mails:
         self.skipped.append((printable(path), reason))
 
 
+class _Stream(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
 class _Pipe(io.RawIOBase):
     """A pipe that was opened without blocking, and its first byte; None if it has a writer but no byte yet."""
 
@@ -217,14 +221,14 @@ def _order(name: str) -> tuple[int, int, str]:
     return (0, int(name), name) if number else (1, 0, name)
 
 
-def _opened(path: str, file: Any) -> Source | DataError:
+def _opened(path: str, file: io.RawIOBase | None) -> Source | DataError:
     try:
         return Source(path, file)
     except DataError as error:
         return error
 
 
-def _first(stream: Any, max_bytes: int) -> bytes:
+def _first(stream: _Stream, max_bytes: int) -> bytes:
     pieces, size = [], 0
     while size < max_bytes and (piece := stream.read(min(READ_BYTES, max_bytes - size))):
         pieces.append(piece)
@@ -241,7 +245,7 @@ def _numbered(source: str, raws: Iterator[bytes]) -> Iterator[Mail]:
     yield Mail(source, last) if number == 1 else Mail(f"{source}:{number}", _bare(last))
 
 
-def _split(stream: Any, max_bytes: int) -> Iterator[bytes]:
+def _split(stream: _Stream, max_bytes: int) -> Iterator[bytes]:
     """The mails of an mbox. The first `taken` bytes of `text` are in `kept` already; two of them stay for the look-behind."""
     kept, size, text, taken = bytearray(), 0, _first(stream, MAX_POSTMARK_BYTES), 0
     own = DATED

@@ -19,7 +19,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ from .features import columns_of
 from .message.message import Message
 from .store.state import Lesson, Settings, State
 
+AnyMessage = TypeVar("AnyMessage")
+MessageIn = TypeVar("MessageIn", contravariant=True)
 TRAIN = ("all", "error", "near")
 BAND = 0.5  # scores within this distance of the threshold are near errors; the learner ignores messages beyond 1
 CELLS_PER_BLOCK = 4_000_000  # size of a block of resamples
@@ -39,17 +41,17 @@ _DATE = re.compile(rb"^date:([^\n]*)", re.I | re.M)
 _BLANK = re.compile(rb"\r?\n\r?\n")
 
 
-class Learns(Protocol):
+class Learns(Protocol[MessageIn]):
     """A learner that can be evaluated: a score above `threshold` leans to spam."""
 
-    def score(self, message: Any, /) -> float: ...
+    def score(self, message: MessageIn, /) -> float: ...
 
-    def learn(self, message: Any, spam: bool, /) -> Any: ...
+    def learn(self, message: MessageIn, spam: bool, /) -> object: ...
 
 
 def run(
-    stream: Iterable[tuple[Any, bool]],
-    learner: Learns,
+    stream: Iterable[tuple[AnyMessage, bool]],
+    learner: Learns[AnyMessage],
     *,
     delay: int = 0,
     train: str = "all",
@@ -67,7 +69,7 @@ def run(
         raise ValueError(f"delay must be 0 or more messages, got {delay}")
     scores: list[float] = []
     truth: list[bool] = []
-    waiting: deque[tuple[Any, bool, bool]] = deque()
+    waiting: deque[tuple[AnyMessage, bool, bool]] = deque()
     near = {"all": math.inf, "error": 0.0, "near": band}[train]
     for message, spam in stream:
         score = float(learner.score(message))
@@ -83,7 +85,7 @@ def run(
     return np.array(scores), np.array(truth, bool)
 
 
-def _learn(learner: Learns, message: Any, spam: bool, wanted: bool) -> None:
+def _learn(learner: Learns[AnyMessage], message: AnyMessage, spam: bool, wanted: bool) -> None:
     if wanted:
         learner.learn(message, spam)
 
@@ -256,12 +258,12 @@ class _RecordedState:
         self.state = state
         self.verdicts: list[int] = []
 
-    def score(self, message: Any) -> float:
+    def score(self, message: tuple[Message, IntArray]) -> float:
         score = self.state.learner.score(message[1])
         self.verdicts.append(LABELS.index(self.state.calibration().label(score)))
         return score
 
-    def learn(self, message: Any, spam: bool) -> None:
+    def learn(self, message: tuple[Message, IntArray], spam: bool) -> None:
         lesson = Lesson(self.state.seq + 1, b"", spam, message[0])
         self.state.learn_columns([lesson], np.array([0, len(message[1])]), message[1])
 

@@ -50,6 +50,8 @@ def traces_of(message: Message) -> Traces:
 
 
 class _TraceBuilder:
+    """Collects the traces of a message, kind by kind."""
+
     def __init__(self) -> None:
         self.names: list[Callable[[], str]] = []
         self.parts: list[tuple[IntArray, IntArray, FloatArray]] = [(np.zeros(0, np.uint32), np.zeros(0, np.int64), np.zeros(0))]
@@ -69,6 +71,7 @@ class _TraceBuilder:
         self._add_grams(grams, owners)
 
     def _add_grams(self, grams: Kind, owners: IntArray) -> None:
+        """Add grams, each shared by the words that it overlaps."""
         assert isinstance(grams.tokens, bytes)
         spans = np.array([word.span() for word in WORD.finditer(grams.tokens)], np.int64).reshape(-1, 2)
         first = np.searchsorted(spans[:, 1], grams.places, side="right")
@@ -79,6 +82,7 @@ class _TraceBuilder:
         self._add(grams.hashes[alone], self._owners(grams, [grams.hashes[at] for at in alone], alone))
 
     def add_headers(self, lines: Kind, words: Kind) -> None:
+        """Add header words, and lines shared by their words."""
         owners = self._owners(words, list(zip(words.firsts, words.tokens, strict=True)))
         self._add(words.hashes, owners)
         at = 0

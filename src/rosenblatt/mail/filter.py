@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from .identity import digest
 from .message.parse import parse
@@ -54,7 +53,7 @@ class Filter(FilterView):
     """
 
     @classmethod
-    def open(cls, home: str | os.PathLike[str], create: bool = False, settings: Mapping[str, Any] | None = None) -> Filter:
+    def open(cls, home: str | os.PathLike[str], create: bool = False, settings: Mapping[str, float] | None = None) -> Filter:
         """Open the filter in a directory.
 
         Parameters
@@ -89,7 +88,7 @@ class Filter(FilterView):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def change(self, **settings: Any) -> None:
+    def change(self, **settings: float) -> None:
         """Change settings, as if the filter had had the new ones from the beginning.
 
         Parameters

@@ -49,7 +49,7 @@ Label = Literal["spam", "ham", "unsure"]
 class Verdict(NamedTuple):
     """The verdict of a filter about one mail.
 
-    Attributes
+    Parameters
     ----------
     label : {"spam", "ham", "unsure"}
         The decision.
@@ -57,6 +57,16 @@ class Verdict(NamedTuple):
         The score of the learner; a positive one leans to spam.
     probability : float
         The calibrated probability of spam.
+
+    See Also
+    --------
+    Filter.classify : Classify a mail.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Verdict
+    >>> Verdict("spam", 1.25, 0.98).label
+    'spam'
     """
 
     label: Label
@@ -67,12 +77,23 @@ class Verdict(NamedTuple):
 class Reason(NamedTuple):
     """One feature or word of a mail and its contribution to the score.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The feature, such as `body: "free"`; names of letter sequences have ~ before the quotes.
     weight : float
         The contribution; a positive one counts for spam.
+
+    See Also
+    --------
+    Filter.explain : The contributions of the features of a mail.
+    Filter.explain_words : The contributions of its words.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Reason
+    >>> Reason('body: "free"', 0.5).weight > 0
+    True
     """
 
     name: str
@@ -125,18 +146,32 @@ def header_value(verdict: Verdict, reasons: Sequence[Reason]) -> str:
 class Calibration(NamedTuple):
     """The thresholds of a filter, and the probability of spam as a function of the score.
 
-    Attributes
+    Parameters
     ----------
-    slope, offset : float
+    slope : float
         P(spam | score) = 1 / (1 + exp(-(slope score + offset))).
+    offset : float, default=0.0
+        See `slope`.
     spam_from : float
         A mail with this score or a higher one is spam.
     ham_to : float
         A mail with this score or a lower one is ham; between the two it is unsure.
-    hams : int
+    hams : int, default=0
         The number of ham scores that the calibration is based on.
-    from_errors : bool
+    from_errors : bool, default=False
         Whether the filter learned only its errors, so that no share of ham is guaranteed.
+
+    See Also
+    --------
+    Filter.calibration : The calibration of a filter.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Calibration
+    >>> Calibration(slope=1.0, spam_from=0.5, ham_to=-0.5).label(0.7)
+    'spam'
+    >>> Calibration(slope=1.0).probability(0.0)
+    0.5
     """
 
     slope: float = 0.6931471805599453

@@ -214,7 +214,7 @@ class FilterView:
         return spammy, hammy
 
     def stats(self) -> dict[str, Any]:
-        """Numbers about the filter.
+        """Return numbers about the filter.
 
         Returns
         -------

@@ -15,13 +15,13 @@ from .container import Arrays, Meta, Parts, all_finite, require
 
 if TYPE_CHECKING:
     from ..estimators.arow import AROW
-    from ..online.history import Run
+    from ..online.history import History
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------------
 
 
-def run_to_parts(run: Run, keep: str, coef: Array | None) -> Parts:
+def run_to_parts(run: History, keep: str, coef: Array | None) -> Parts:
     """Encode a run. Weights that equal the model's are not stored twice."""
     state, sums = run.state, run.sums
     if keep == "average" and sums is None and len(run.classes) > 1:
@@ -42,10 +42,10 @@ def run_to_parts(run: Run, keep: str, coef: Array | None) -> Parts:
     return meta, {f"run.{name}": array for name, array in arrays.items()}
 
 
-def run_from_parts(meta: Meta, arrays: Arrays, classes: Array, coef: Array | None, width: int) -> Run:
+def run_from_parts(meta: Meta, arrays: Arrays, classes: Array, coef: Array | None, width: int) -> History:
     """Decode a run after checking that its arrays fit the model's classes and features."""
     from ..kernels.linear.schemes import State
-    from ..online.history import Run
+    from ..online.history import History
 
     parts = {name.removeprefix("run."): array for name, array in arrays.items()}
     dense, k = meta["dense"] is True, len(classes)
@@ -63,7 +63,7 @@ def run_from_parts(meta: Meta, arrays: Arrays, classes: Array, coef: Array | Non
         fits = total.shape == w.shape and total_bias.shape == (heads,)
         require(fits and total.dtype == total_bias.dtype == np.float64, "run: the sums have the wrong type or shape")
         sums = State(np.ascontiguousarray(total), total_bias, *state[2:])
-    return Run(classes, state, dense, meta["seen"], parts["durations"], sums, (), meta["logged"] is True)
+    return History(classes, state, dense, meta["seen"], parts["durations"], sums, (), meta["logged"] is True)
 
 
 def _check_counts(meta: Meta, parts: Arrays, heads: int) -> None:
@@ -94,7 +94,7 @@ def arow_to_parts(estimator: AROW) -> Parts:
 
 def restore_arow(estimator: Any, meta: Meta, arrays: Arrays) -> None:
     """Set mean and variance of the weights of an AROW estimator."""
-    from ..online.second_order import Belief
+    from ..online.second_order import GaussianWeights
 
     coef, parts = estimator.coef_, {name.removeprefix("belief."): array for name, array in arrays.items()}
     bias, variances, bias_variances, counts = (parts[name] for name in ("bias", "variances", "bias_variances", "counts"))
@@ -106,5 +106,5 @@ def restore_arow(estimator: Any, meta: Meta, arrays: Arrays) -> None:
     joint = len(coef) > 1 and estimator.multiclass == "joint"
     counted = counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),)
     require(counted and (counts >= 0).all(), "AROW: the update counts are invalid")
-    estimator._belief = Belief(coef.copy(), bias, variances, bias_variances, counts)
+    estimator._belief = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)
     estimator.variances_, estimator._classes_fixed = variances.copy(), meta["fixed"] is True

@@ -1,25 +1,25 @@
-"""What a run is asked to do, and what it leaves."""
+"""The configuration and the result of an online run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from typing import Any
 
+from ..array_types import IntArray
 from ..kernels.linear.schemes import State
-from ..progress import Watch
+from ..progress import ProgressCallback
 from .schedules import Step
-from .stopping import Stop, together
+from .stopping import Stop, merge_stops
 from .update_log import UpdateLog
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Everything that decides a run besides the data and the rule."""
+class RunConfig:
+    """The parameters of a run, apart from the data and the rule."""
 
-    update: str = "online"
-    order: str = "permuted"
+    update: str = "online"  # "online", "batch" or "batch-mean"
+    order: str = "permuted"  # "cyclic", "permuted", "random" or "mistakes"
     step: Step = 1.0
     max_iter: int | None = 10
     max_updates: int | None = None
@@ -28,26 +28,31 @@ class Plan:
     seed: int = 0
     keep_log: bool = True
     n_jobs: int = 1
-    watch: Watch | None = None  # told after every pass and, in long ones, every stretch
-    judge: Callable[[int, int, int], Stop | None] | None = None  # whether to stop: asked after each pass of each head that runs
-    cancel: Event | None = None  # set from outside to end a run on another thread
-    since: int = 0  # rows visited before this run: a stream goes on where it was
-    heads: tuple[int, ...] = ()  # for `watch`
+    progress: ProgressCallback | None = None  # called after every pass and, in long passes, after every kernel call
+    # Separability check, run after each pass for each active head: (passes, head, updates) -> the reason to stop, or None.
+    check: Callable[[int, int, int], Stop | None] | None = None
+    cancel: Event | None = None  # set by another thread to end the run
+    visited_before: int = 0  # rows visited before this run, for a stream
+    heads: tuple[int, ...] = ()  # positions of the heads that run here, when the heads are split among threads
 
 
 @dataclass
-class Result:
+class RunResult:
+    """The weights after a run, why it ended, and its log."""
+
     state: State
-    stops: list[Stop]  # of each run: one, or one per class for one-vs-rest
+    stops: list[Stop]  # one, or one per class for one-vs-rest
     passes: int
-    durations: Any  # rows visited (batch: steps made) when each run ended
+    durations: IntArray  # rows visited (batch: steps made) when each head stopped
     log: UpdateLog | None
     sums: State | None  # sum of tau * time * y * x over the updates, in float64; see readings.average
 
     @property
     def stop(self) -> Stop:
-        return together(self.stops)
+        """The merged stop of all heads."""
+        return merge_stops(self.stops, "classes_[{}]")
 
     @property
     def updates(self) -> int:
+        """Updates of all heads."""
         return int(self.state.counts.sum())

@@ -9,10 +9,10 @@ import numpy as np
 from ..array_types import Array
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import Binary, State
-from .history import Run
+from .history import History
 
 
-def initial_state(problem: Problem, classes: Array, init: Any, fit_intercept: bool, before: Run | None) -> State:
+def initial_state(problem: Problem, classes: Array, init: Any, fit_intercept: bool, before: History | None) -> State:
     """Return zeros, the sum of all signed rows, a given array, or the weights the previous run ended with."""
     start = zero_state(problem, len(classes))
     heads = as_heads(start.w, problem.rows)

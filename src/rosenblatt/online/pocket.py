@@ -1,9 +1,9 @@
-"""The pocket: of all hypotheses of a run, the one with the fewest training errors.
+"""The pocket: the hypothesis of a run with the fewest training errors.
 
-Gallant, IEEE Transactions on Neural Networks 1 (1990). The definition counts all rows after every update. Here the hypotheses
-go by a block at a time, one matrix product for all of them, and the rows that the best one so far finds hardest come first: a
-hypothesis that has made as many errors as the best has made in all is out. The planes are those of the run to the bit, and what
-comes out is the same to the error.
+Gallant, IEEE Transactions on Neural Networks 1 (1990). By definition, all rows are classified after every update. Here the
+hypotheses are processed in blocks, with one matrix product per block, and the rows with the smallest margins under the best
+hypothesis so far come first: a hypothesis is dropped when it has as many errors as the best one has in total. The hypotheses
+have the bits of the run, and the result is that of the definition.
 """
 
 from __future__ import annotations
@@ -14,36 +14,44 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..array_types import FloatArray
 from ..data.problem import as_heads, copy_state, read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
 from ..kernels.linear.walks import count_errors, count_errors_joint, count_wrong
 from ..parallel import in_order, one_blas_thread
 from .update_log import UpdateLog
-from .walks import Rooms, products, walk_through
+from .walks import ProductBuffers, products, walk_of_log
 
-# Hypotheses held against the rows at a time, and rows at a time: fewer of either measured slower.
-HYPOTHESES = 512
-ROWS = 1024
+# Hypotheses and rows per block: smaller blocks measured slower.
+HYPOTHESES_PER_BLOCK = 512
+ROWS_PER_BLOCK = 1024
+# The largest number of weights of the hypotheses in a block.
+MAX_WEIGHTS_PER_BLOCK = 1 << 24
 
 
 @dataclass
 class Pocket:
+    """The best hypothesis of a run."""
+
     state: State
-    errors: float  # training errors, or what they weigh
-    update: int  # after which update the hypothesis was found
+    errors: float  # the number of training errors, or their total weight
+    update: int  # the number of updates before it
 
 
 def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
-    """Of w_0..w_T the one with the fewest training errors, the first among equals.
+    """The hypothesis among w_0..w_T with the fewest training errors; the first one of several.
 
-    A row on the plane is an error; rows count by their weight.
+    A row on the plane is an error; errors are counted by the weight of their rows.
     """
     if log.is_compact:
-        raise ValueError("the pocket needs all training rows; a log that was pickled holds only those that moved the weights")
-    state, edges = copy_state(log.start), log.edges
-    wide = log.grouped or _as_planes(log) or isinstance(log.problem.rows, Dense)  # holds vectors with all columns
-    size = max(1, min(HYPOTHESES, (1 << 24) // max(1, log.problem.n_features * state.bias.size))) if wide else HYPOTHESES
+        raise ValueError(
+            "the pocket needs all training rows, but a pickled log holds only those that moved the weights: fit again"
+        )
+    state, edges = copy_state(log._start), log._edges
+    size = HYPOTHESES_PER_BLOCK
+    if log._grouped or _as_planes(log) or isinstance(log._problem.rows, Dense):  # the block holds vectors with all columns
+        size = max(1, min(size, MAX_WEIGHTS_PER_BLOCK // max(1, log._problem.n_features * state.bias.size)))
     best, order = Pocket(copy_state(state), np.inf, 0), None
     with one_blas_thread():
         for first in range(0, max(1, len(edges) - 1), size):
@@ -52,40 +60,40 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
             if found is not None:
                 best = Pocket(found.state, found.errors, first + found.update)
                 order = np.argsort(_margins(log, best.state), kind="stable")
-            log.advance(state, block)
+            log._advance(state, block)
     return best
 
 
-def every_error(log: UpdateLog, n_jobs: int = 1) -> Any:
-    """Training errors of each of w_0..w_T, or what they weigh, counted as the pocket counts them."""
-    state, edges, parts = copy_state(log.start), log.edges, []
+def errors_of_every_hypothesis(log: UpdateLog, n_jobs: int = 1) -> FloatArray:
+    """The training errors of each of w_0..w_T, or their total weight, counted as for the pocket."""
+    state, edges, parts = copy_state(log._start), log._edges, []
     with one_blas_thread():
-        for first in range(0, max(1, len(edges) - 1), HYPOTHESES):
-            block = edges[first : first + HYPOTHESES + 1]
+        for first in range(0, max(1, len(edges) - 1), HYPOTHESES_PER_BLOCK):
+            block = edges[first : first + HYPOTHESES_PER_BLOCK + 1]
             parts.append(_errors_of(log, state, block, None, np.inf, n_jobs)[0][min(first, 1) :])
-            log.advance(state, block)
+            log._advance(state, block)
     return np.concatenate(parts)
 
 
 def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> Pocket | None:
-    """The first of the fewest errors among the hypotheses of a block, if they are fewer than `beat`."""
+    """The first hypothesis of a block with the fewest errors, if it has fewer than `beat`."""
     errors, alive = _errors_of(log, start, block, order, beat, n_jobs)
     if not len(alive):
         return None
     first = int(alive[errors[alive].argmin()])
     state = copy_state(start)
-    log.advance(state, block[: first + 1])
+    log._advance(state, block[: first + 1])
     return Pocket(state, float(errors[first]), first)
 
 
 def _errors_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> tuple[Any, Any]:
-    """(errors of a block's hypotheses, those of them that are under `beat`): of the others only so many were counted."""
-    n_rows, judge = log.problem.n_rows, (_Planes if _as_planes(log) else _Walkers)(log, start, block)
-    starts, errors, alive = range(0, n_rows, ROWS), np.zeros(len(block)), np.arange(len(block))
+    """Errors of the hypotheses of a block, and which of them have fewer than `beat`; the others are not counted to the end."""
+    n_rows, counter = log._problem.n_rows, (_PlaneCounter if _as_planes(log) else _WalkCounter)(log, start, block)
+    starts, errors, alive = range(0, n_rows, ROWS_PER_BLOCK), np.zeros(len(block)), np.arange(len(block))
 
     def count(at: int) -> Any:
-        rows = slice(at, at + ROWS) if order is None else order[at : at + ROWS]
-        return judge.errors(_taken(log, rows), rows, alive)
+        rows = slice(at, at + ROWS_PER_BLOCK) if order is None else order[at : at + ROWS_PER_BLOCK]
+        return counter.errors(_taken(log, rows), rows, alive)
 
     for first in range(0, len(starts), n_jobs):
         for some in in_order(count, starts[first : first + n_jobs], n_jobs):
@@ -97,27 +105,27 @@ def _errors_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float
 
 
 def _as_planes(log: UpdateLog) -> bool:
-    """Whether hypotheses are held as the planes they are: sparse rows of many columns would fill memory with them."""
-    narrow = isinstance(log.problem.rows, Dense) or log.problem.n_features <= 4 * log.problem.density
-    return isinstance(log.problem.labels, Binary) and narrow
+    """Whether to build the hypotheses as dense planes; sparse rows of many columns would need too much memory."""
+    narrow = isinstance(log._problem.rows, Dense) or log._problem.n_features <= 4 * log._problem.density
+    return isinstance(log._problem.labels, Binary) and narrow
 
 
 def _taken(log: UpdateLog, rows: Any) -> Any:
     if isinstance(rows, slice):
-        return log.problem.matrix(rows.start, rows.stop)
-    return rows_as_matrix(take_rows(log.problem.rows, rows), 0, len(rows))
+        return log._problem.matrix(rows.start, rows.stop)
+    return rows_as_matrix(take_rows(log._problem.rows, rows), 0, len(rows))
 
 
-class _Planes:
-    """The hypotheses of a binary block, each as the plane it is, so that those that are out cost nothing.
+class _PlaneCounter:
+    """Counts the errors of binary hypotheses that are built as planes; dropped hypotheses cost nothing.
 
-    A row's side of a plane needs no more digits than tell its score from zero: products are taken in float32, twice as fast,
-    and again in float64 where the bound on their rounding, (d + 8) eps |w| |x|, leaves the side open.
+    Only the sign of a score matters: products are computed in float32, twice as fast, and again in float64 where the bound on
+    their rounding error, (d + 8) eps |w| |x|, leaves the sign undecided.
     """
 
     def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
-        self.planes, self.shifts = log.planes(copy_state(start), block)
-        self.labels, self.rough, self.sizes = log.problem.labels, _float32(self.planes), _lengths(self.planes)
+        self.planes, self.shifts = log._planes(copy_state(start), block)
+        self.labels, self.rough, self.sizes = log._problem.labels, _float32(self.planes), _lengths(self.planes)
 
     def errors(self, X: Any, rows: Any, alive: Any) -> Any:
         signs, weights = self.labels.signs[rows].astype(np.float32), self.labels.weights
@@ -130,10 +138,10 @@ class _Planes:
         return errors
 
     def _doubts(self, alive: Any, longest: float) -> Any:
-        """How far a score in float32 may be from the truth, for each plane; twice as much as it can be."""
+        """A bound on the error of a float32 score for each plane, doubled."""
         d, sizes, float32 = self.planes.shape[1], self.sizes[alive], np.finfo(np.float32)
-        largest = sizes * longest + abs(self.shifts[alive])  # no part of a score is larger
-        vanished = 2 * d * float32.tiny * (sizes + longest + 1.0)  # numbers too small for float32 are lost
+        largest = sizes * longest + abs(self.shifts[alive])  # no term of a score is larger
+        vanished = 2 * d * float32.tiny * (sizes + longest + 1.0)  # underflow in float32
         fits = np.maximum(largest, np.maximum(sizes, longest)) < 0.1 * float32.max
         return np.where(fits, (d + 8) * float32.eps * largest + vanished, np.inf)
 
@@ -144,38 +152,40 @@ def _float32(array: Any) -> Any:
 
 
 def _lengths(rows: Any) -> Any:
-    """The length of each row, or infinity where its square is out of range."""
+    """The length of each row; infinite if its square overflows."""
     with np.errstate(over="ignore"):
         return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
-class _Walkers:
-    """The hypotheses of a joint or wide block, which walk together to the end.
+class _WalkCounter:
+    """Counts the errors of joint or wide hypotheses along their walk.
 
-    They differ from one to the next in one row and, of k heads, in two: much less than the planes they are.
+    Consecutive hypotheses differ by one row in at most two heads, which takes much less memory than planes.
     """
 
     def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
-        self.walk = walk_through(log, start, block)
-        self.rooms, self.labels = Rooms(self.walk.vectors, ROWS), log.problem.labels
+        self.walk = walk_of_log(log, start, block)
+        self.buffers, self.labels = ProductBuffers(self.walk.vectors, ROWS_PER_BLOCK), log._problem.labels
 
     def errors(self, X: Any, rows: Any, alive: Any) -> Any:
         binary, weights = isinstance(self.labels, Binary), self.labels.weights
         truth = np.ascontiguousarray((self.labels.signs if binary else self.labels.codes)[rows])
-        scores, bias, found = self.walk.scores_and_products(X, self.rooms.mine)
+        scores, bias, found = self.walk.scores_and_products(X, self.buffers.own)
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(self.walk))
         (count_errors if binary else count_errors_joint)(found, self.walk.moves, truth, weights, scores, bias, errors)
         return errors[alive]
 
 
-def _margins(log: UpdateLog, state: State) -> Any:
-    """How far every row is on its side: the smaller, the harder."""
-    problem, labels = log.problem, log.problem.labels
+def _margins(log: UpdateLog, state: State) -> FloatArray:
+    """The margin of every row."""
+    problem, labels = log._problem, log._problem.labels
     heads = as_heads(state.w, problem.rows).astype(np.float64)
-    blocks = [problem.matrix(start, start + ROWS) for start in range(0, problem.n_rows, ROWS)]
+    blocks = [problem.matrix(start, start + ROWS_PER_BLOCK) for start in range(0, problem.n_rows, ROWS_PER_BLOCK)]
     scores = np.concatenate([products(heads, X) for X in blocks], axis=1) + state.x0 * state.bias[:, None]
     if isinstance(labels, Binary):
-        return labels.signs * scores[0]
+        margins: FloatArray = labels.signs * scores[0]
+        return margins
     own = np.take_along_axis(scores, labels.codes[None].astype(np.int64), axis=0)[0]
     np.put_along_axis(scores, labels.codes[None].astype(np.int64), -np.inf, axis=0)
-    return own - scores.max(axis=0)
+    margins = own - scores.max(axis=0)
+    return margins

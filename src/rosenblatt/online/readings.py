@@ -1,4 +1,4 @@
-"""Two readings of a run: the average of its hypotheses, and all of them by vote. (The pocket has a file of its own.)"""
+"""Two readings of a run: the average and the vote of its hypotheses. The pocket is in `pocket.py`."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import copy_state, zero_sums
 from ..kernels.linear.schemes import State
 from ..kernels.linear.walks import count_votes, count_votes_joint
 from ..parallel import in_order, one_blas_thread
 from .update_log import UpdateLog, make_moves
-from .walks import Rooms, Walk, walk_through
+from .walks import ProductBuffers, Walk, walk_of_log
 
-# Rows that a vote is counted on at a time, at most.
-ROWS = 2048
-# Products kept while a vote is counted, for each of a row's first WIDE columns: the more work in a product, the larger the
-# blocks that it pays to make.
-PRODUCTS = 1 << 19
-WIDE = 256
-# Entries that are summed at a time, so that a sum takes no memory to speak of.
-STRETCH = 1 << 16
+# The largest number of rows per block of a vote.
+MAX_ROWS_PER_BLOCK = 2048
+# Products held per block, for each COLUMNS_PER_UNIT columns of the rows: the more work per product, the larger the block.
+PRODUCTS_PER_BLOCK = 1 << 19
+COLUMNS_PER_UNIT = 256
+# Log entries summed at once, to bound the memory for temporary arrays.
+ENTRIES_PER_SUM = 1 << 16
 
 
 def sums_of_times(log: UpdateLog) -> State:
-    """sum_s t_s tau_s y_s x_s in float64, one pass over the updates; a row that moved the weights often is added once."""
-    problem, sums, k = log.problem, zero_sums(log.start), log.start.bias.size
+    """sum_s t_s tau_s y_s x_s in float64, in one pass over the updates; a row with several updates is added once."""
+    problem, sums, k = log._problem, zero_sums(log._start), log._start.bias.size
     if len(log) <= problem.n_rows * k:
-        for part in log.parts:
+        for part in log._parts:
             make_moves(problem, part.rows, part.others, part.steps * part.clock, sums)
         return sums
     each = np.zeros(problem.n_rows * k)
-    for part in log.parts:
+    for part in log._parts:
         np.add.at(each, part.rows.astype(np.int64) * k + part.others, part.steps * part.clock)
-    for first in range(0, len(each), STRETCH):
-        keys = np.flatnonzero(each[first : first + STRETCH]) + first
+    for first in range(0, len(each), ENTRIES_PER_SUM):
+        keys = np.flatnonzero(each[first : first + ENTRIES_PER_SUM]) + first
         make_moves(problem, keys // k, keys % k, each[keys], sums)
     return sums
 
 
-def average(last: State, sums: State, durations: Any, dense: bool) -> State:
+def average(last: State, sums: State, durations: IntArray, dense: bool) -> State:
     """The mean of w_1..w_T, the weights after each of the T rows visited (Freund and Schapire, Machine Learning 37, 1999).
 
-    A move made after t rows is missing from t of the T weights, so the mean is w_T - (1/T) sum_s t_s tau_s y_s x_s: no second
-    vector is carried along, and a stream needs only the one sum.
+    A move made after t rows is missing from t of the T weights, so the mean is w_T - (1/T) sum_s t_s tau_s y_s x_s. No second
+    weight vector is needed, and a stream needs only this sum.
     """
     over = 1.0 / np.maximum(durations, 1)
     mean = copy_state(last)
@@ -53,13 +53,13 @@ def average(last: State, sums: State, durations: Any, dense: bool) -> State:
     return mean
 
 
-def births(log: UpdateLog) -> Any:
-    """When each update made a new hypothesis."""
-    return log.times[log.edges[:-1]]
+def births(log: UpdateLog) -> IntArray:
+    """The times at which updates made a new hypothesis."""
+    return log.times[log._edges[:-1]]
 
 
-def ballots(born: Any, end: int, vote_count: str) -> Any:
-    """How long each hypothesis w_0, w_1, ... lived, in rows visited; "survivals" leaves out the row it was born on."""
+def vote_weights(born: IntArray, end: int, vote_count: str) -> FloatArray:
+    """The lifetime of each hypothesis w_0, w_1, ... in rows visited; "survivals" does not count the row that created it."""
     lifetimes = np.diff(np.concatenate([[0], born, [end]])).astype(np.float64)
     if vote_count == "survivals":
         lifetimes[1:] -= 1.0
@@ -70,23 +70,22 @@ def ballots(born: Any, end: int, vote_count: str) -> Any:
 class Vote:
     """The voted perceptron: sign(sum_n c_n sign <w_n, x>), or with k classes the class that most hypotheses choose.
 
-    Freund and Schapire, Machine Learning 37 (1999). A hypothesis votes as it would predict: for the smaller label where x is
-    on its plane. `scores` are shares of the votes: from -1 to 1, or one per class.
+    Freund and Schapire, Machine Learning 37 (1999). A hypothesis votes for the class that it predicts; ties go to the smaller
+    label. `scores` are shares of the votes: from -1 to 1, or one share per class.
     """
 
     walk: Walk
-    ballots: Any
+    ballots: FloatArray  # the weight of each hypothesis
 
-    def scores(self, X: Any, n_jobs: int = 1) -> Any:
-        """Rows x 1 for two classes, rows x k for more; X a float array or a CSR array."""
+    def scores(self, X: Matrix, n_jobs: int = 1) -> FloatArray:
+        """Scores of the rows of X: rows x 1 for two classes, rows x k for more."""
         k, n = self.walk.n_heads, X.shape[0]
         vectors, columns = self.walk.vectors.shape
-        size = max(32, min(ROWS, PRODUCTS * max(1, columns // WIDE) // max(1, vectors)))
-
-        rooms = Rooms(self.walk.vectors, size)
+        size = max(32, min(MAX_ROWS_PER_BLOCK, PRODUCTS_PER_BLOCK * max(1, columns // COLUMNS_PER_UNIT) // max(1, vectors)))
+        buffers = ProductBuffers(self.walk.vectors, size)
 
         def count(start: int) -> Any:
-            scores, bias, products = self.walk.scores_and_products(X[start : start + size], rooms.mine)
+            scores, bias, products = self.walk.scores_and_products(X[start : start + size], buffers.own)
             votes = np.zeros_like(scores)
             (count_votes if k == 1 else count_votes_joint)(products, self.walk.moves, self.ballots, scores, bias, votes)
             return votes
@@ -97,4 +96,5 @@ class Vote:
 
 
 def vote(log: UpdateLog, vote_count: str) -> Vote:
-    return Vote(walk_through(log), ballots(births(log), int(log.durations.max()), vote_count))
+    """The vote of a binary or joint log."""
+    return Vote(walk_of_log(log), vote_weights(births(log), int(log.durations.max()), vote_count))

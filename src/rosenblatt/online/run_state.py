@@ -1,4 +1,4 @@
-"""A run underway: the weights on their way, the log, and which heads still run, and why the others do not."""
+"""The state of a run between passes: weights, log, clock, active heads, and the stops of the finished heads."""
 
 from __future__ import annotations
 
@@ -6,136 +6,145 @@ import math
 import sys
 from concurrent.futures import CancelledError
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..data.problem import Problem, as_heads, copy_state, pick_heads, read_only
 from ..kernels.linear.schemes import Joint, Rest, State, Tape
 from ..progress import Progress
-from .config import Plan, Result
+from ..reporting.text import plural
+from .config import RunConfig, RunResult
 from .schedules import Steps
 from .stopping import Stop
 from .update_log import UpdateLog, make_moves
 
 
-class Underway:
-    """The weights on their way, the log, and which heads still run."""
+class RunState:
+    """Weights, log, clock and active heads of a run; `active` is what the kernel works on."""
 
-    def __init__(self, problem: Problem, plan: Plan, start: State, sums: State | None) -> None:
-        self.problem, self.plan = problem, plan
+    def __init__(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> None:
+        self.problem, self.config = problem, config
         self.state = copy_state(start)
-        self.steps = Steps(plan.step)
-        w_max = math.inf if plan.w_max is None else float(plan.w_max)
-        self.bound = math.inf if plan.w_max is None else min(w_max * w_max, sys.float_info.max)
-        self.limit = np.iinfo(np.int64).max if plan.max_updates is None else plan.max_updates
-        self.log = UpdateLog(problem, copy_state(start), grouped=plan.update != "online") if plan.keep_log else None
+        self.steps = Steps(config.step)
+        w_max = math.inf if config.w_max is None else float(config.w_max)
+        self.bound = math.inf if config.w_max is None else min(w_max * w_max, sys.float_info.max)
+        self.limit = np.iinfo(np.int64).max if config.max_updates is None else config.max_updates
+        self.log = UpdateLog(problem, copy_state(start), grouped=config.update != "online") if config.keep_log else None
         self.sums = None if sums is None else copy_state(sums)
-        self.clock = plan.since
+        self.clock = config.visited_before  # rows visited; steps made by batch updates
         self.heads = list(range(len(start.counts)))
         self.stops: dict[int, Stop] = {}
         self.durations = np.zeros(len(start.counts), np.int64)
-        self.active = (problem.labels, self.state, self.sums or no_sums(self.state))
-        if plan.w_max is not None:
+        self.active = (problem.labels, self.state, self.sums or empty_sums(self.state))
+        if config.w_max is not None:
             self.state.sqnorms[:] = _squared(self._true_norms())
 
     def check_cancelled(self) -> None:
-        if self.plan.cancel is not None and self.plan.cancel.is_set():
+        """Raise if another thread has canceled the run."""
+        if self.config.cancel is not None and self.config.cancel.is_set():
             raise CancelledError
 
     def record(self, tape: Tape, used: int) -> None:
-        """Write the tape's moves into the log."""
+        """Append the moves on the tape to the log."""
         if used == 0 or self.log is None:
             return
         rows, steps, times, others = (column[:used] for column in tape[:4])
         if isinstance(self.problem.labels, Rest):
             others = np.asarray(self.heads, np.int32)[others]
-        self.log.append(rows, steps, times, others, self.clock)
+        self.log._append(rows, steps, times, others, self.clock)
 
-    def collect(self, asked: Tape, delta: State) -> None:
-        """Add moves to a step, in float64, and to what an average needs."""
-        make_moves(self.problem, asked.rows, asked.others, asked.steps, delta)
+    def collect(self, moves: Tape, delta: State) -> None:
+        """Add moves to the step `delta`, in float64, and to the sums for the average."""
+        make_moves(self.problem, moves.rows, moves.others, moves.steps, delta)
         if self.sums is not None:
-            make_moves(self.problem, asked.rows, asked.others, asked.steps * self.clock, self.sums)
+            make_moves(self.problem, moves.rows, moves.others, moves.steps * self.clock, self.sums)
 
-    def moved(self, delta: State, row: int) -> float:
-        """Count a step that was made; how long it was. `row` is the first that asked for it."""
+    def count_step(self, delta: State, row: int) -> float:
+        """Count a step that was made and return its length; `row` is the first row in it, for error messages."""
         state = self.state
         state.counts[:] += 1
         length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
         if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
-            raise out_of_range(self.problem, row)
-        if self.plan.w_max is not None:
+            raise_out_of_range(self.problem, row)
+        if self.config.w_max is not None:
             state.sqnorms[:] = _squared(self._true_norms())
         return length
 
     def end_pass(self, passes: int, before: Any) -> None:
+        """Mark the end of a pass in the log and report it; `before` holds the update counts at its beginning."""
         if self.log is not None:
             self.log.passes.append(len(self.log))
-        self.tell(passes, before, 0)
+        self.report(passes, before, 0)
 
-    def tell(self, passes: int, before: Any, visited: int) -> None:
-        """Tell whoever watches: after a pass, or of the rows visited in the one after."""
-        plan = self.plan
-        if plan.watch is None:
+    def report(self, passes: int, before: Any, visited: int) -> None:
+        """Report the progress after `passes` passes, with `visited` rows of the next one."""
+        config = self.config
+        if config.progress is None:
             return
         if visited:
             self.put_back()
         counts = self.state.counts
         made, last, rows = int(counts.sum()), int((counts - before).sum()), self.problem.n_visited
-        plan.watch(Progress(passes, made, last, plan.heads, visited, rows, plan.max_iter))
+        config.progress(Progress(passes, made, last, config.heads, visited, rows, config.max_iter))
 
     def retire_at_limit(self) -> None:
+        """Stop the heads that have made all the updates allowed."""
         self.put_back()
         full = [h for h in self.heads if self.state.counts[h] >= self.limit]
-        self.retire(full, "updates", f"max_updates={self.limit} updates were made.")
+        if full:
+            self.retire(full, Stop("updates", f"stopped after {plural(self.limit, 'update')} (the limit)", limit=self.limit))
 
     def retire_at_norm(self) -> None:
-        if self.plan.w_max is None:
+        """Stop the heads whose weights exceed `w_max`."""
+        if self.config.w_max is None:
             return
         self.put_back()
-        norms = self._true_norms()  # the running sums drift; only the true norm decides
+        norms = self._true_norms()  # the kernel's running sums drift, so the norm is computed again
         self.state.sqnorms[:] = _squared(norms)
-        for h in [h for h in self.heads if norms[h] > self.plan.w_max]:
-            self.retire([h], "norm", f"the norm of the weights reached {norms[h]:.6g}, over w_max={self.plan.w_max:g}.")
+        for h in [h for h in self.heads if norms[h] > self.config.w_max]:
+            sentence = f"stopped because the norm of the weights is {norms[h]:.6g}, above w_max={self.config.w_max:g}"
+            self.retire([h], Stop("norm", sentence, limit=self.config.w_max))
         self._select()
 
-    def retire_judged(self, passes: int) -> None:
-        if self.plan.judge is None:
+    def retire_checked(self, passes: int) -> None:
+        """Stop the heads that the separability check ends."""
+        if self.config.check is None:
             return
         for h in list(self.heads):
-            stop = self.plan.judge(passes, self.plan.heads[h] if self.plan.heads else h, int(self.state.counts[h]))
+            stop = self.config.check(passes, self.config.heads[h] if self.config.heads else h, int(self.state.counts[h]))
             if stop is not None:
-                self.retire([h], stop.reason, stop.sentence, stop.certificate)
+                self.retire([h], stop)
 
     def retire_after(self, passes: int, before: Any) -> None:
+        """Stop all heads at the limit on passes."""
         for h in list(self.heads):
-            last = int(self.state.counts[h] - before[h])
-            self.retire([h], "passes", f"max_iter={passes} used up; the last pass still made {last} updates.")
+            self.retire([h], pass_limit(passes, int(self.state.counts[h] - before[h])))
 
-    def retire(self, heads: list[int], reason: str, sentence: str, certificate: Any = None) -> None:
+    def retire(self, heads: list[int], stop: Stop) -> None:
+        """Stop these heads."""
         if not heads:
             return
         self.put_back()
         for h in heads:
-            self.stops[h] = Stop(reason, sentence, certificate=certificate)
+            self.stops[h] = stop
             self.durations[h] = self.clock
         self.heads = [h for h in self.heads if h not in self.stops]
         self._select()
 
     def _select(self) -> None:
-        """Heads that are done need no more scores: the kernel sees only those that still run."""
+        """Restrict `active` to the heads that still run, so that the kernel does not score the others."""
         labels, every = self.problem.labels, len(self.heads) == len(self.state.counts)
-        sums = self.sums or no_sums(self.state)
+        sums = self.sums or empty_sums(self.state)
         if every or not isinstance(labels, Rest):
             self.active = (labels, self.state, sums)
         else:
             few, rows = np.asarray(self.heads, np.int64), self.problem.rows
             some = sums if self.sums is None else pick_heads(sums, rows, few)
-            self.active = (some_heads(self.problem, few).labels, pick_heads(self.state, rows, few), some)
+            self.active = (select_heads(self.problem, few).labels, pick_heads(self.state, rows, few), some)
 
     def put_back(self) -> None:
-        """Bring what the active heads did into the state of all."""
+        """Copy the weights of the active heads into the state of all heads."""
         few = np.asarray(self.heads, np.int64)
         for whole, part in zip((self.state, self.sums), self.active[1:], strict=True):
             if whole is None or whole is part:
@@ -150,17 +159,18 @@ class Underway:
             heads = heads.reshape(1, -1)
         return _norms(heads)
 
-    def result(self, passes: int) -> Result:
+    def result(self, passes: int) -> RunResult:
+        """The result of the finished run."""
         if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
-            raise out_of_range(self.problem, 0)
+            raise_out_of_range(self.problem, 0)
         if self.log is not None:
-            self.log.since, self.log.durations = self.plan.since, self.durations
+            self.log._visited_before, self.log.durations = self.config.visited_before, self.durations
         stops = [self.stops[h] for h in range(len(self.durations))]
-        return Result(self.state, stops, passes, self.durations, self.log, self.sums)
+        return RunResult(self.state, stops, passes, self.durations, self.log, self.sums)
 
 
 def _norms(rows: Any) -> Any:
-    """The length of each row, scaled on the way: squares of large and small numbers leave the range."""
+    """The Euclidean norm of each row, scaled first so that squares neither overflow nor underflow."""
     scale = abs(rows).max(axis=1)
     scale[scale == 0.0] = 1.0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -168,37 +178,46 @@ def _norms(rows: Any) -> Any:
 
 
 def _squared(norms: Any) -> Any:
-    with np.errstate(over="ignore"):  # only ever compared
+    with np.errstate(over="ignore"):  # an infinite square still compares correctly
         return norms * norms
 
 
-def some_heads(problem: Problem, heads: Any) -> Problem:
+def select_heads(problem: Problem, heads: Any) -> Problem:
+    """The one-vs-rest problem of some of the heads."""
     return replace(problem, labels=problem.labels._replace(heads=read_only(problem.labels.heads[heads])))
 
 
-def no_sums(state: State) -> State:
-    """No room for sums, in the type that sums have."""
+def empty_sums(state: State) -> State:
+    """Sums of size zero: the kernel does not sum."""
     return state._replace(w=np.zeros((0,) * state.w.ndim), bias=np.zeros(0))
 
 
 class OutOfRangeError(ValueError):
-    """A score or a weight is not finite any more: X is too large, or never was finite."""
+    """A score or a weight is not finite: X has values that are too large, infinite or NaN."""
 
 
-def out_of_range(problem: Problem, row: int) -> ValueError:
+def pass_limit(passes: int, last_updates: int) -> Stop:
+    """The stop of a head at the limit on passes."""
+    done, last = plural(passes, "pass", "passes"), plural(last_updates, "update")
+    sentence = f"stopped after {done} (the limit); the last one made {last}"
+    return Stop("passes", sentence, limit=passes, last_updates=last_updates)
+
+
+def raise_out_of_range(problem: Problem, row: int) -> NoReturn:
+    """Raise an error that names the row and says whether its values are the cause."""
     largest = _largest(problem)
     kind = problem.rows.values.dtype.name
     cause = f"X has values up to {largest:.3g}; scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
     if largest < 1e15:
-        cause = f"X is not to blame, with values up to {largest:.3g}; look at step, init, intercept_scaling and weights"
-    return OutOfRangeError(f"the weights or the score of row {row} left the range of {kind}: {cause}")
+        cause = f"the values of X, up to {largest:.3g}, are not the cause; check step, init, intercept_scaling and weights"
+    raise OutOfRangeError(f"the weights or the score of row {row} exceed the range of {kind}: {cause}")
 
 
 def _largest(problem: Problem) -> float:
-    """The largest value, NaN where there is one; a stretch at a time, because |X| would be a copy of X."""
-    values, stretch, largest = problem.rows.values.reshape(-1), 1 << 20, np.zeros(())
+    """The largest absolute value, or NaN if there is one; in blocks, because |X| would be a copy of X."""
+    values, size, largest = problem.rows.values.reshape(-1), 1 << 20, np.zeros(())
     with np.errstate(invalid="ignore"):
-        for start in range(0, len(values), stretch):
-            largest = np.maximum(largest, np.abs(values[start : start + stretch]).max())
+        for start in range(0, len(values), size):
+            largest = np.maximum(largest, np.abs(values[start : start + size]).max())
             problem.give_back()
     return float(largest)

@@ -1,6 +1,7 @@
-"""The loop of a rule that keeps variances: sweep, stop. Its belief goes on from pass to pass, chunk to chunk, fit to fit.
+"""The solver of second-order learners, which keep a mean and a variance for each weight (AROW).
 
-It is `solve.py` for moves that are no multiples of rows: there is no log, and so no other reading than the last weights.
+It corresponds to `solver.py`. Its moves are not multiples of rows, so there is no log and no reading other than the last
+weights. Means and variances carry over from pass to pass, from chunk to chunk, and to a warm start.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Problem, heads_of, one_against_rest, pick_heads, read_only, zero_state
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Rest, State
@@ -21,163 +23,176 @@ from ..kernels.linear.second_order import Spread, adapt_to
 from ..kernels.linear.sweeps import OVERFLOW
 from ..parallel import in_order
 from ..progress import Progress
-from .config import Plan
-from .run_state import out_of_range, some_heads
+from ..reporting.text import plural
+from .config import RunConfig
+from .run_state import pass_limit, raise_out_of_range, select_heads
 from .schedules import ORDERS
-from .solver import ORDER, WORK, give_back, looking_ahead, rows_asking, rows_at_a_time
-from .stopping import Stop, together
+from .solver import ORDER_ROWS, WORK_PER_CALL, find_violations, give_back, prefetch_distance, rows_per_call
+from .stopping import Stop, merge_stops
 
-FEW = 8  # times as many columns as nonzeros: then it pays to find those that are met
+# With this many times more columns than nonzeros, only the columns that occur are copied.
+COLUMNS_PER_NONZERO = 8
 
 
 @dataclass(frozen=True)
-class Belief:
-    """Weights and how sure they are: one head for two classes, else one for each class; float64, and never changed in place."""
+class GaussianWeights:
+    """Mean and variance of each weight, float64: one head for two classes, else one per class. Never changed in place."""
 
-    weights: Any  # heads x features
-    bias: Any  # weight 0 of each head
-    variances: Any  # heads x features
-    bias_variances: Any
-    counts: Any  # int64, updates: one entry, or one for each one-vs-rest head
+    weights: FloatArray  # means, heads x features
+    bias: FloatArray  # mean of weight 0 of each head
+    variances: FloatArray  # heads x features
+    bias_variances: FloatArray
+    counts: IntArray  # updates: one entry, or one for each one-vs-rest head
 
-    def among(self, classes: Any, before: Any, argmax: bool) -> Belief:
-        """The same among more classes; those that are new know nothing. Two classes become a head for each, the first one
-        the mirror image of the second; halves of it where heads are compared with each other."""
+    def extended(self, classes: Array, before: Array, joint: bool) -> GaussianWeights:
+        """The same weights among more classes; new classes start at mean 0 and variance 1.
+
+        The single head of two classes becomes two: the second is the same and the first its negative. Heads that are
+        compared with each other (`joint`) get half of it each.
+        """
         if len(classes) == len(before):
             return self
-        new = no_belief(len(classes), self.weights.shape[1], argmax)
+        new = initial_gaussian(len(classes), self.weights.shape[1], joint)
         if len(before) < 2:
             return new
-        known, binary, share = np.searchsorted(classes, before), len(before) == 2, 0.5 if argmax else 1.0
+        known, binary, share = np.searchsorted(classes, before), len(before) == 2, 0.5 if joint else 1.0
         new.weights[known] = np.concatenate([-self.weights, self.weights]) * share if binary else self.weights
         new.bias[known] = np.concatenate([-self.bias, self.bias]) * share if binary else self.bias
         new.variances[known], new.bias_variances[known] = self.variances, self.bias_variances
-        new.counts[slice(None) if argmax else known] = self.counts
+        new.counts[slice(None) if joint else known] = self.counts
         return new
 
 
-def no_belief(n_classes: int, n_features: int, argmax: bool) -> Belief:
+def initial_gaussian(n_classes: int, n_features: int, joint: bool) -> GaussianWeights:
+    """Mean 0 and variance 1 for every weight."""
     heads = 1 if n_classes <= 2 else n_classes
     shape = (heads, n_features)
-    counts = np.zeros(1 if argmax else heads, np.int64)
-    return Belief(np.zeros(shape), np.zeros(heads), np.ones(shape), np.ones(heads), counts)
+    counts = np.zeros(1 if joint else heads, np.int64)
+    return GaussianWeights(np.zeros(shape), np.zeros(heads), np.ones(shape), np.ones(heads), counts)
 
 
 @dataclass(frozen=True)
-class Believed:
-    belief: Belief
+class SecondOrderResult:
+    """The weights after a run, and why it ended."""
+
+    weights: GaussianWeights
     stops: list[Stop]  # one, or one for each one-vs-rest head
     passes: int
 
     @property
     def stop(self) -> Stop:
-        return together(self.stops)
+        """The merged stop of all heads."""
+        return merge_stops(self.stops, "classes_[{}]")
 
 
-def believe(problem: Problem, rule: Any, plan: Plan, belief: Belief) -> Believed:
-    """Run `rule` from `belief`. One-vs-rest heads never meet, so they may be shared out to threads and give the same bits."""
+def fit_second_order(problem: Problem, rule: Any, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
+    """Run `rule` from the weights `start`. One-vs-rest heads are independent; threads that share them give the same bits."""
     rows = problem.rows
-    if isinstance(rows, CSR) and FEW * len(rows.indices) < rows.width:
-        return _about_few_columns(problem, rows, rule, plan, belief)
-    k = len(belief.counts)
-    groups = np.array_split(np.arange(k), min(plan.n_jobs, k))
+    if isinstance(rows, CSR) and COLUMNS_PER_NONZERO * len(rows.indices) < rows.width:
+        return _fit_occurring_columns(problem, rows, rule, config, start)
+    k = len(start.counts)
+    groups = np.array_split(np.arange(k), min(config.n_jobs, k))
     if len(groups) == 1:
-        return _believe(problem, rule, plan, belief)
+        return _fit_second_order(problem, rule, config, start)
     cancel = Event()
 
-    def run(heads: Any) -> Believed:
-        part = Belief(*(each[heads] for each in vars(belief).values()))
-        alone = replace(plan, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist()))
-        return _believe(some_heads(problem, heads), rule, alone, part)
+    def run(heads: Any) -> SecondOrderResult:
+        part = GaussianWeights(*(each[heads] for each in vars(start).values()))
+        alone = replace(config, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist()))
+        return _fit_second_order(select_heads(problem, heads), rule, alone, part)
 
-    found = list(in_order(run, groups, plan.n_jobs, cancel))
-    beliefs = zip(*(vars(part.belief).values() for part in found), strict=True)
+    found = list(in_order(run, groups, config.n_jobs, cancel))
+    weights = zip(*(vars(part.weights).values() for part in found), strict=True)
     stops = [stop for part in found for stop in part.stops]
-    return Believed(Belief(*map(np.concatenate, beliefs)), stops, max(part.passes for part in found))
+    return SecondOrderResult(GaussianWeights(*map(np.concatenate, weights)), stops, max(part.passes for part in found))
 
 
-def _about_few_columns(problem: Problem, rows: CSR, rule: Any, plan: Plan, belief: Belief) -> Believed:
-    """A row of a stream meets few of a million columns: only those are laid out, learnt and put back. The same bits."""
+def _fit_occurring_columns(
+    problem: Problem, rows: CSR, rule: Any, config: RunConfig, start: GaussianWeights
+) -> SecondOrderResult:
+    """Fit only the columns that occur in these rows, with the same bits: a chunk of a stream has few of a million columns."""
     columns, places = np.unique(rows.indices, return_inverse=True)
     rows = rows._replace(indices=read_only(places.astype(rows.indices.dtype)), width=len(columns))
-    few = replace(belief, weights=belief.weights[:, columns], variances=belief.variances[:, columns])
-    found = believe(replace(problem, rows=rows), rule, plan, few)
-    weights, variances = belief.weights.copy(), belief.variances.copy()
-    weights[:, columns], variances[:, columns] = found.belief.weights, found.belief.variances
-    return replace(found, belief=replace(found.belief, weights=weights, variances=variances))
+    few = replace(start, weights=start.weights[:, columns], variances=start.variances[:, columns])
+    found = fit_second_order(replace(problem, rows=rows), rule, config, few)
+    weights, variances = start.weights.copy(), start.variances.copy()
+    weights[:, columns], variances[:, columns] = found.weights.weights, found.weights.variances
+    return replace(found, weights=replace(found.weights, weights=weights, variances=variances))
 
 
-def _believe(problem: Problem, rule: Any, plan: Plan, belief: Belief) -> Believed:
-    state, spread = _laid_out(problem, belief)
-    rng, ended = np.random.default_rng(plan.seed), np.zeros(len(state.counts), bool)
+def _fit_second_order(problem: Problem, rule: Any, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
+    """Run all heads in this thread."""
+    state, spread = _kernel_arrays(problem, start)
+    rng, ended = np.random.default_rng(config.seed), np.zeros(len(state.counts), bool)
     stops = [Stop("passes", "")] * len(ended)
     for passes in itertools.count(1):
         before = state.counts.copy()
-        for visited in _sweep(problem, rule, plan, state, spread, rng):
-            if plan.cancel is not None and plan.cancel.is_set():
+        for visited in _sweep(problem, rule, config, state, spread, rng):
+            if config.cancel is not None and config.cancel.is_set():
                 raise CancelledError
-            _tell(problem, plan, state, before, passes - 1, visited)
-        _tell(problem, plan, state, before, passes, 0)
+            _report(problem, config, state, before, passes - 1, visited)
+        _report(problem, config, state, before, passes, 0)
         last = state.counts - before
         for h in np.flatnonzero((last == 0) & ~ended):
-            if plan.order != "random" or _all_right(problem, rule, state, int(h)):
+            if config.order != "random" or _has_no_violation(problem, rule, state, int(h)):
                 ended[h] = True
-                stops[h] = Stop("separated", f"pass {passes} found all {problem.n_visited} rows at a margin of 1 or more.")
-        if ended.all() or passes == plan.max_iter:
+                rows = plural(problem.n_visited, "row")
+                stops[h] = Stop("separated", f"separated in pass {passes}: {rows} visited, all at a margin of 1 or more")
+        if ended.all() or passes == config.max_iter:
             break
     for h in np.flatnonzero(~ended):
-        stops[h] = Stop("passes", f"max_iter={passes} used up; the last pass still made {last[h]} updates.")
-    return Believed(_put_back(problem, state, spread), stops, passes)
+        stops[h] = pass_limit(passes, int(last[h]))
+    return SecondOrderResult(_from_kernel_arrays(problem, state, spread), stops, passes)
 
 
-def _sweep(problem: Problem, rule: Any, plan: Plan, state: State, spread: Spread, rng: Any) -> Iterator[int]:
-    """One pass, a stretch of rows at a time; how many of them were visited."""
-    size = max(64, min(ORDER, int(WORK / (problem.density * state.bias.size + 1))))
-    ahead, most, visited = looking_ahead(problem, plan.order, state.w), rows_at_a_time(problem, plan.order), 0
-    for order in ORDERS[plan.order](problem.n_visited, size, rng):
+def _sweep(problem: Problem, rule: Any, config: RunConfig, state: State, spread: Spread, rng: Any) -> Iterator[int]:
+    """Make one pass in several kernel calls; yield the number of rows visited so far."""
+    size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * state.bias.size + 1))))
+    ahead, most, visited = prefetch_distance(problem, config.order, state.w), rows_per_call(problem, config.order), 0
+    for order in ORDERS[config.order](problem.n_visited, size, rng):
         order = order if problem.visited is None else problem.visited[order]
         for start in range(0, len(order), most):
             some = order[start : start + most]
             done, why = adapt_to(problem.rows, problem.labels, some, rule, ahead, state, spread)
             if why == OVERFLOW:
-                raise out_of_range(problem, int(some[done]))
-            give_back(problem, plan.order, some)
+                raise_out_of_range(problem, int(some[done]))
+            give_back(problem, config.order, some)
             visited += done
             yield visited
 
 
-def _all_right(problem: Problem, rule: Any, state: State, h: int) -> bool:
-    """Draws with replacement may miss a row, so a pass without an update proves nothing: look at all of them."""
+def _has_no_violation(problem: Problem, rule: Any, state: State, h: int) -> bool:
+    """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
     if isinstance(problem.labels, Rest):
         problem, state = one_against_rest(problem, h), pick_heads(state, problem.rows, [h], flat=True)
     state = state._replace(w=np.ascontiguousarray(state.w))
-    return not any(len(asked.rows) for _, asked in rows_asking(problem, rule, state, 1))
+    return not any(len(found.rows) for _, found in find_violations(problem, rule, state, 1))
 
 
-def _tell(problem: Problem, plan: Plan, state: State, before: Any, passes: int, visited: int) -> None:
-    if plan.watch is not None and visited < problem.n_visited:
+def _report(problem: Problem, config: RunConfig, state: State, before: Any, passes: int, visited: int) -> None:
+    if config.progress is not None and visited < problem.n_visited:
         made, last = int(state.counts.sum()), int((state.counts - before).sum())
-        plan.watch(Progress(passes, made, last, plan.heads, visited, problem.n_visited, plan.max_iter))
+        config.progress(Progress(passes, made, last, config.heads, visited, problem.n_visited, config.max_iter))
 
 
-def _laid_out(problem: Problem, belief: Belief) -> tuple[State, Spread]:
-    """A copy in the layout of the kernels."""
+def _kernel_arrays(problem: Problem, start: GaussianWeights) -> tuple[State, Spread]:
+    """A copy of the weights in the layout of the kernels."""
     dense = isinstance(problem.rows, Dense)
-    state = zero_state(problem, len(belief.bias), np.float64)
+    state = zero_state(problem, len(start.bias), np.float64)
     weights, variances = state.w, np.zeros_like(state.w)
     if not dense:  # features x (weights, variances) x heads
         weights, variances = np.moveaxis(np.zeros((len(state.w), 2, *state.w.shape[1:])), 1, 0)
-    state, spread = state._replace(w=weights), Spread(variances, belief.bias_variances.copy())
-    heads_of(state.w, dense)[:], heads_of(spread.w, dense)[:] = belief.weights, belief.variances
-    state.bias[:] = belief.bias
-    state.counts[:] = belief.counts
+    state, spread = state._replace(w=weights), Spread(variances, start.bias_variances.copy())
+    heads_of(state.w, dense)[:], heads_of(spread.w, dense)[:] = start.weights, start.variances
+    state.bias[:] = start.bias
+    state.counts[:] = start.counts
     return state, spread
 
 
-def _put_back(problem: Problem, state: State, spread: Spread) -> Belief:
+def _from_kernel_arrays(problem: Problem, state: State, spread: Spread) -> GaussianWeights:
     for part in (state.w, state.bias, spread.w, spread.bias):
         if not np.isfinite(part).all():
-            raise out_of_range(problem, 0)
+            raise_out_of_range(problem, 0)
     dense = isinstance(problem.rows, Dense)
     weights, variances = (np.ascontiguousarray(heads_of(each, dense)) for each in (state.w, spread.w))
-    return Belief(weights, state.bias, variances, spread.bias, state.counts)
+    return GaussianWeights(weights, state.bias, variances, spread.bias, state.counts)

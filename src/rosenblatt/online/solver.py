@@ -1,8 +1,8 @@
-"""The loop: sweep, log, stop.
+"""The solver of first-order online learners: sweep, log, stop.
 
-`solve` runs a rule on a problem as a plan says. Online runs, of one weight vector or of all one-vs-rest heads at once, are
-`_online`; batch steps and mistakes-only updates look at every row before they move, and are `_whole`. One-vs-rest is k
-binary runs that never meet, so its heads may be shared out to threads, or run one by one, and give the same bits.
+`solve` runs a rule on a problem. `_run_online` updates the weights row by row, for one weight vector or for all one-vs-rest
+heads at once. `_run_full_scans` scans every row before each update: batch steps, and updates by one misclassified row drawn
+at random. One-vs-rest is k independent binary runs, so threads may share its heads, or run them one by one, with the same bits.
 """
 
 from __future__ import annotations
@@ -15,66 +15,72 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, zero_sums
-from ..kernels.linear.rows import ASKED, FAR, Dense
+from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
 from ..kernels.linear.schemes import Rest, State, Tape
-from ..kernels.linear.sweeps import FULL, OVERFLOW, Pace, find, online
+from ..kernels.linear.sweeps import FULL, OVERFLOW, Pace, collect_moves, online
 from ..parallel import in_order
-from .config import Plan, Result
-from .run_state import Underway, out_of_range, some_heads
-from .schedules import AHEAD, ORDERS
+from ..reporting.text import plural
+from .config import RunConfig, RunResult
+from .run_state import RunState, raise_out_of_range, select_heads
+from .schedules import ORDERS, PREFETCH_ROWS
 from .stopping import Stop
 from .update_log import UpdateLog, apply_delta, make_moves
-from .zero_step_proof import why_stuck
+from .zero_step_proof import zero_step_stop
 
-# Multiply-adds between two looks at the keyboard: a tenth of a second or so.
-WORK = 1 << 26
-# Multiply-adds that one thread takes at a time where all rows are looked at before a move.
-SHARE = 1 << 22
-TAPE = 1 << 15
-# Rows whose order is drawn at a time.
-ORDER = 1 << 17
+# Multiply-adds per kernel call, about 0.1 s, so that Ctrl-C is handled promptly.
+WORK_PER_CALL = 1 << 26
+# Multiply-adds per task of one thread in a full scan.
+SCAN_WORK_PER_TASK = 1 << 22
+TAPE_ENTRIES = 1 << 15
+# Rows whose order is drawn at once.
+ORDER_ROWS = 1 << 17
 
 
-def solve(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None = None) -> Result:
-    """Run `rule` from the weights in `start`; `sums`, where given, goes on summing what an average needs."""
-    whole = plan.update != "online" or plan.order == "mistakes"
+def solve(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
+    """Run `rule` from the weights in `start`; `sums`, if given, continues the sums for the average."""
+    whole = _scans_every_row(config)
+    run_heads = _run_full_scans if whole else _run_online
     if not isinstance(problem.labels, Rest):
-        return _whole(problem, rule, plan, start, sums) if whole else _online(problem, rule, plan, start, sums)
+        return run_heads(problem, rule, config, start, sums)
     k = len(problem.labels.heads)
-    groups = np.array_split(np.arange(k), k if whole else min(plan.n_jobs, k))
+    groups = np.array_split(np.arange(k), k if whole else min(config.n_jobs, k))
     if len(groups) == 1:
-        return _online(problem, rule, plan, start, sums)
+        return _run_online(problem, rule, config, start, sums)
 
     cancel = Event()
 
-    def run(heads: Any) -> Result:
-        one = one_against_rest(problem, int(heads[0])) if whole else some_heads(problem, heads)
+    def run(heads: IntArray) -> RunResult:
+        one = one_against_rest(problem, int(heads[0])) if whole else select_heads(problem, heads)
         part = pick_heads(start, problem.rows, heads, flat=whole)
         some = None if sums is None else pick_heads(sums, problem.rows, heads, flat=whole)
-        return (_whole if whole else _online)(
-            one, rule, replace(plan, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist())), part, some
-        )
+        return run_heads(one, rule, replace(config, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist())), part, some)
 
-    return _merge(problem, start, list(zip(groups, in_order(run, groups, plan.n_jobs, cancel), strict=True)))
+    return _merge(problem, start, list(zip(groups, in_order(run, groups, config.n_jobs, cancel), strict=True)))
 
 
-def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None) -> Result:
-    """Visit row after row; the weights move at once."""
-    run = Underway(problem, plan, start, sums)
-    size = max(64, min(ORDER, int(WORK / (problem.density * run.state.bias.size + 1))))
-    ahead = looking_ahead(problem, plan.order, run.state.w)
-    most = rows_at_a_time(problem, plan.order)
-    rng = np.random.default_rng(plan.seed)
-    tape = _tape(TAPE + len(run.state.counts))
+def _scans_every_row(config: RunConfig) -> bool:
+    """Whether every update follows a scan of all rows."""
+    return config.update != "online" or config.order == "mistakes"
+
+
+def _run_online(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> RunResult:
+    """Visit the rows one by one; each violation updates the weights immediately."""
+    run = RunState(problem, config, start, sums)
+    size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * run.state.bias.size + 1))))
+    ahead = prefetch_distance(problem, config.order, run.state.w)
+    most = rows_per_call(problem, config.order)
+    rng = np.random.default_rng(config.seed)
+    tape = _tape(TAPE_ENTRIES + len(run.state.counts))
     fixed = (
-        list(ORDERS["cyclic"](problem.n_visited, size, rng)) if plan.order == "cyclic" and problem.n_visited <= size else None
+        list(ORDERS["cyclic"](problem.n_visited, size, rng)) if config.order == "cyclic" and problem.n_visited <= size else None
     )
     run.retire_at_limit()
     run.retire_at_norm()
     for passes in itertools.count(1):
         before, seen = run.state.counts.copy(), run.clock
-        for order in fixed or ORDERS[plan.order](problem.n_visited, size, rng):
+        for order in fixed or ORDERS[config.order](problem.n_visited, size, rng):
             order, at = order if problem.visited is None else problem.visited[order], 0
             while at < len(order) and run.heads:
                 labels, state, added = run.active
@@ -82,42 +88,57 @@ def _online(problem: Problem, rule: Any, plan: Plan, start: State, sums: State |
                 pace = Pace(rhos, min(good, run.limit), run.bound, ahead, run.clock)
                 visited, used, why = online(problem.rows, labels, order[at : at + most], rule, pace, state, added, tape)
                 if why == OVERFLOW:
-                    raise out_of_range(problem, int(order[at + visited]))
+                    raise_out_of_range(problem, int(order[at + visited]))
                 run.check_cancelled()
                 run.record(tape, used)
                 run.clock += visited
-                give_back(problem, plan.order, order[at : at + visited])
+                give_back(problem, config.order, order[at : at + visited])
                 at += visited
                 if why > FULL:
                     run.retire_at_limit()
                     run.retire_at_norm()
                 if run.clock - seen < problem.n_visited:
-                    run.tell(passes - 1, before, run.clock - seen)
+                    run.report(passes - 1, before, run.clock - seen)
         run.put_back()
         run.end_pass(passes, before)
-        clean = [h for h in run.heads if run.state.counts[h] == before[h]]
-        if plan.order == "random":
-            clean = [h for h in clean if _verified(problem, rule, run, h)]
-        if clean:
-            looked = f"after pass {passes} a look at all {problem.n_visited} rows found none to correct."
-            visited_all = f"pass {passes} visited all {problem.n_visited} rows without an update."
-            run.retire(clean, _clean(rule), looked if plan.order == "random" else visited_all)
-        run.retire_judged(passes)
-        if plan.max_iter is not None and passes >= plan.max_iter:
+        _retire_clean_heads(problem, rule, run, passes, before)
+        run.retire_checked(passes)
+        if config.max_iter is not None and passes >= config.max_iter:
             run.retire_after(passes, before)
         if not run.heads:
             return run.result(passes)
     raise AssertionError("unreachable")
 
 
-def rows_at_a_time(problem: Problem, order: str) -> int:
+def _retire_clean_heads(problem: Problem, rule: Any, run: RunState, passes: int, before: Any) -> None:
+    """Stop the heads that made no update in this pass."""
+    clean = [h for h in run.heads if run.state.counts[h] == before[h]]
+    if not clean:
+        return
+    rows = plural(problem.n_visited, "row")
+    where = f"in pass {passes}: {rows} visited without an update"
+    if run.config.order == "random":
+        clean = [h for h in clean if _has_no_violation(problem, rule, run, h)]
+        where = f"after pass {passes}: a full scan of {rows} found no violation"
+    run.retire(clean, _clean_stop(rule, where))
+
+
+def _clean_stop(rule: Any, where: str) -> Stop:
+    """The stop after a scan without a violation; a rule that moves every row has none only where all steps are zero."""
+    return (
+        Stop("separated", f"separated {where}") if rule.margin < np.inf else Stop("vanished", f"the gradient vanished {where}")
+    )
+
+
+def rows_per_call(problem: Problem, order: str) -> int:
+    """Rows that one kernel call may visit, so that rows on disk fit into memory."""
     if problem.pages is None:
-        return ORDER
+        return ORDER_ROWS
     return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
 
 
 def give_back(problem: Problem, order: str, done: Any) -> None:
-    """Give back the memory of the rows that were visited, where they lie on disk."""
+    """Release the memory of visited rows that are mapped from disk."""
     if problem.pages is None or not len(done):
         return
     if order == "cyclic":
@@ -126,30 +147,25 @@ def give_back(problem: Problem, order: str, done: Any) -> None:
         problem.give_back()
 
 
-def _clean(rule: Any) -> str:
-    """What a look without a correction means: a rule that moves every row has none left only where all steps vanished."""
-    return "separated" if rule.margin < np.inf else "vanished"
+def prefetch_distance(problem: Problem, order: str, w: Any) -> int:
+    """Rows to prefetch ahead; 0: none.
 
-
-def looking_ahead(problem: Problem, order: str, w: Any) -> int:
-    """How many rows ahead memory is asked for.
-
-    The processor sees by itself how rows go on in memory order, but short ones too late; and rows that are asked for pass by
-    the caches that far weights need.
+    In cyclic order the hardware prefetcher is enough for long dense rows. Sparse rows are prefetched when the weights exceed
+    the cache, because prefetched rows bypass the caches that the weights need.
     """
     if order != "cyclic":
-        return AHEAD
-    short = problem.n_features * problem.rows.values.itemsize <= ASKED
-    return AHEAD if (short if isinstance(problem.rows, Dense) else w.nbytes > FAR) else 0
+        return PREFETCH_ROWS
+    short = problem.n_features * problem.rows.values.itemsize <= PREFETCH_BYTES
+    return PREFETCH_ROWS if (short if isinstance(problem.rows, Dense) else w.nbytes > CACHED_WEIGHTS_BYTES) else 0
 
 
-def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | None) -> Result:
-    """Look at all rows before each move: batch steps (the sum or the mean of the mistakes), or one mistake drawn at random."""
-    run = Underway(problem, plan, start, sums)
-    rng = np.random.default_rng(plan.seed)
-    one_by_one = plan.update == "online"  # order="mistakes"; batch steps have no order
-    rate = problem.n_visited if one_by_one else 1  # moves that make up a pass
-    mean = 1.0 / problem.total_weight if plan.update == "batch-mean" else 1.0
+def _run_full_scans(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> RunResult:
+    """Scan all rows before each update: the sum or mean of the violations (batch), or one violation drawn at random."""
+    run = RunState(problem, config, start, sums)
+    rng = np.random.default_rng(config.seed)
+    one_by_one = config.update == "online"  # order="mistakes"; batch steps have no order
+    rate = problem.n_visited if one_by_one else 1  # updates that count as a pass
+    mean = 1.0 / problem.total_weight if config.update == "batch-mean" else 1.0
     run.retire_at_limit()
     run.retire_at_norm()
     before = run.state.counts.copy()
@@ -157,105 +173,111 @@ def _whole(problem: Problem, rule: Any, plan: Plan, start: State, sums: State | 
         if not run.heads:
             return run.result(max(1, -(-(k - 1) // rate)))
         run.check_cancelled()
-        asking, length = _one_mistake(problem, rule, run, rng) if one_by_one else _batch_step(problem, rule, run, mean, before)
-        if not asking:
+        violations, length = (
+            _one_mistake(problem, rule, run, rng) if one_by_one else _batch_step(problem, rule, run, mean, before)
+        )
+        if not violations:
             run.clock += 1
             run.end_pass(-(-k // rate), before)
-            run.retire([0], _clean(rule), f"a look at all {problem.n_visited} rows found none to correct.")
+            where = f"after {plural(k - 1, 'update')}: a full scan of {plural(problem.n_visited, 'row')} found no violation"
+            run.retire([0], _clean_stop(rule, where))
             continue
         run.clock += 1
         done = k // rate
         if length == 0.0 and not one_by_one:
-            run.retire([0], *why_stuck(problem, _all_asking(problem, rule, run)))
-        elif plan.tol is not None and length < plan.tol:
-            run.retire(
-                [0],
-                "tolerance",
-                f"step {k} was {length:.3g} long, under tol={plan.tol:g}; {asking} rows asked for it.",
-            )
+            run.retire([0], zero_step_stop(problem, _all_violations(problem, rule, run)))
+        elif config.tol is not None and length < config.tol:
+            left = f"{plural(violations, 'row')} violated the margin"
+            sentence = f"stopped because step {k} has length {length:.3g}, below tol={config.tol:g}; {left}"
+            run.retire([0], Stop("tolerance", sentence))
         run.retire_at_limit()
         run.retire_at_norm()
-        if plan.max_iter is not None and done >= plan.max_iter:
+        if config.max_iter is not None and done >= config.max_iter:
             run.retire_after(done, before)
         if k % rate == 0:
             run.end_pass(done, before)
-            run.retire_judged(done)
+            run.retire_checked(done)
             before = run.state.counts.copy()
     raise AssertionError("unreachable")
 
 
-def _batch_step(problem: Problem, rule: Any, run: Underway, mean: float, before: Any) -> tuple[int, float]:
-    """(rows that asked for the step, its length): their moves are summed in order while others are still looked for."""
-    asking, first, factor, delta = 0, 0, 0.0, zero_sums(run.state)
-    for looked_at, asked in rows_asking(problem, rule, run.state, run.plan.n_jobs):
-        if len(asked.rows):
-            if not asking:
-                first, factor = int(asked.rows[0]), run.steps(int(run.state.counts[0]) + 1) * mean
-            asked.steps[:] *= factor
-            run.collect(asked, delta)
-            run.record(asked, len(asked.rows))
-            asking += len(asked.rows)
-        if looked_at < problem.n_visited:
-            run.tell(run.clock - run.plan.since, before, looked_at)
-    if asking:
+def _batch_step(problem: Problem, rule: Any, run: RunState, mean: float, before: Any) -> tuple[int, float]:
+    """Make one batch step; return the number of violations and the length of the step.
+
+    The moves are summed in the order of the rows while the scan continues.
+    """
+    violations, first, factor, delta = 0, 0, 0.0, zero_sums(run.state)
+    for scanned, found in find_violations(problem, rule, run.state, run.config.n_jobs):
+        if len(found.rows):
+            if not violations:
+                first, factor = int(found.rows[0]), run.steps(int(run.state.counts[0]) + 1) * mean
+            found.steps[:] *= factor
+            run.collect(found, delta)
+            run.record(found, len(found.rows))
+            violations += len(found.rows)
+        if scanned < problem.n_visited:
+            run.report(run.clock - run.config.visited_before, before, scanned)
+    if violations:
         apply_delta(run.state, delta)
-    return asking, run.moved(delta, first) if asking else 0.0
+    return violations, run.count_step(delta, first) if violations else 0.0
 
 
-def _one_mistake(problem: Problem, rule: Any, run: Underway, rng: np.random.Generator) -> tuple[int, float]:
-    """(rows that asked for a move, the length of the one that was made)."""
-    every = _all_asking(problem, rule, run)
+def _one_mistake(problem: Problem, rule: Any, run: RunState, rng: np.random.Generator) -> tuple[int, float]:
+    """Update by one violation drawn at random; return the number of violations and the length of the move."""
+    every = _all_violations(problem, rule, run)
     if not len(every.rows):
         return 0, 0.0
     rho = run.steps(int(run.state.counts[0]) + 1)
     draw = int(rng.integers(len(every.rows)))
-    asked, delta = Tape(*(column[draw : draw + 1] for column in every)), zero_sums(run.state)
-    asked.steps[:] *= rho
-    run.collect(asked, delta)
-    make_moves(problem, asked.rows, asked.others, asked.steps, run.state)
-    run.record(asked, 1)
-    return len(every.rows), run.moved(delta, int(asked.rows[0]))
+    drawn, delta = Tape(*(column[draw : draw + 1] for column in every)), zero_sums(run.state)
+    drawn.steps[:] *= rho
+    run.collect(drawn, delta)
+    make_moves(problem, drawn.rows, drawn.others, drawn.steps, run.state)
+    run.record(drawn, 1)
+    return len(every.rows), run.count_step(delta, int(drawn.rows[0]))
 
 
-def _all_asking(problem: Problem, rule: Any, run: Underway) -> Tape:
-    found = [asked for _, asked in rows_asking(problem, rule, run.state, run.plan.n_jobs)]
+def _all_violations(problem: Problem, rule: Any, run: RunState) -> Tape:
+    found = [part for _, part in find_violations(problem, rule, run.state, run.config.n_jobs)]
     return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def rows_asking(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
-    """The moves that all rows ask for, found in fixed stretches, and how many were looked at: the same for any n_jobs."""
-    size, n_jobs = max(64, int(SHARE / (problem.density * state.bias.size + 1))), n_jobs if problem.pages is None else 1
-    size, n = min(size, rows_at_a_time(problem, "cyclic")), problem.n_visited
+def find_violations(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
+    """Scan all rows in blocks; yield the rows scanned so far and the moves of the block's violations. n_jobs changes no bit."""
+    size, n_jobs = (
+        max(64, int(SCAN_WORK_PER_TASK / (problem.density * state.bias.size + 1))),
+        n_jobs if problem.pages is None else 1,
+    )
+    size, n = min(size, rows_per_call(problem, "cyclic")), problem.n_visited
 
-    def look(start: int) -> tuple[Any, Tape]:
+    def scan(start: int) -> tuple[IntArray, Tape]:
         stop = min(start + size, n)
         order = np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
         tape = _tape(len(order))
         mine = state._replace(scores=np.zeros_like(state.scores))
-        visited, used, why = find(problem.rows, problem.labels, order, rule, mine, tape)
+        visited, used, why = collect_moves(problem.rows, problem.labels, order, rule, mine, tape)
         if why == OVERFLOW:
-            raise out_of_range(problem, int(order[visited]))
+            raise_out_of_range(problem, int(order[visited]))
         return order, Tape(*(column[:used].copy() for column in tape))
 
-    looked_at = 0
-    for order, asked in in_order(look, range(0, n, size), n_jobs if n > size else 1):
-        looked_at += len(order)
-        yield looked_at, asked
+    scanned = 0
+    for order, found in in_order(scan, range(0, n, size), n_jobs if n > size else 1):
+        scanned += len(order)
+        yield scanned, found
         give_back(problem, "cyclic", order)
 
 
-def _verified(problem: Problem, rule: Any, run: Underway, h: int) -> bool:
-    """Draws with replacement may miss a row, so a pass without an update proves nothing: look at all of them."""
+def _has_no_violation(problem: Problem, rule: Any, run: RunState, h: int) -> bool:
+    """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
     one, state = problem, run.state
     if isinstance(problem.labels, Rest):
         one, state = one_against_rest(problem, h), pick_heads(run.state, problem.rows, [h], flat=True)
-    return not any(len(asked.rows) for _, asked in rows_asking(one, rule, state, run.plan.n_jobs))
+    return not any(len(found.rows) for _, found in find_violations(one, rule, state, run.config.n_jobs))
 
 
-def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> Result:
-    """One result from the results of groups of heads; the log in order of time, then class, as one sweep would write it."""
+def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult]]) -> RunResult:
+    """Merge the results of groups of heads."""
     state, durations = copy_state(start), np.zeros(len(start.counts), np.int64)
-    log = UpdateLog(problem, copy_state(start)) if parts[0][1].log is not None else None
     sums = None if parts[0][1].sums is None else zero_sums(start)
     stops: list[Stop] = []
     for heads, result in parts:
@@ -267,27 +289,33 @@ def _merge(problem: Problem, start: State, parts: list[tuple[Any, Result]]) -> R
                 target.bias[heads] = source.bias
         state.counts[heads], state.sqnorms[heads] = result.state.counts, result.state.sqnorms
         stops += result.stops
-    if log is not None:
-        logs = [(heads, result.log) for heads, result in parts if result.log is not None]
-        others = np.concatenate([heads[part.heads] for heads, part in logs])
-        times = np.concatenate([part.times for _, part in logs])
-        by_time = np.lexsort((others, times))
-        rows = np.concatenate([part.rows for _, part in logs])[by_time]
-        steps = np.concatenate([part.steps for _, part in logs])[by_time]
-        log.grouped = logs[0][1].grouped
-        log.append(rows, steps, times[by_time], others[by_time], 0)
-        log.since, log.durations = logs[0][1].since, durations
-        ends = [[*part.passes, len(part)] for _, part in logs]
-        log.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
-    return Result(state, stops, max(result.passes for _, result in parts), durations, log, sums)
+    logs = [(heads, result.log) for heads, result in parts if result.log is not None]
+    log = _merge_logs(problem, start, logs, durations) if logs else None
+    return RunResult(state, stops, max(result.passes for _, result in parts), durations, log, sums)
+
+
+def _merge_logs(problem: Problem, start: State, logs: list[tuple[IntArray, UpdateLog]], durations: IntArray) -> UpdateLog:
+    """Merge the logs of groups of heads in order of time, then class, as a single sweep would write them."""
+    log = UpdateLog(problem, copy_state(start))
+    others = np.concatenate([heads[part.heads] for heads, part in logs])
+    times = np.concatenate([part.times for _, part in logs])
+    by_time = np.lexsort((others, times))
+    rows = np.concatenate([part.rows for _, part in logs])[by_time]
+    steps = np.concatenate([part.steps for _, part in logs])[by_time]
+    log._grouped = logs[0][1]._grouped
+    log._append(rows, steps, times[by_time], others[by_time], 0)
+    log._visited_before, log.durations = logs[0][1]._visited_before, durations
+    ends = [[*part.passes, len(part)] for _, part in logs]
+    log.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
+    return log
 
 
 def _tape(size: int) -> Tape:
     return Tape(np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size))
 
 
-def looked_at_all(problem: Problem, plan: Plan, result: Result) -> bool:
-    """Whether the run had every row before it, so that one that is not finite would have shown."""
-    whole = plan.update != "online" or plan.order == "mistakes"
+def visited_every_row(problem: Problem, config: RunConfig, result: RunResult) -> bool:
+    """Whether the run has visited every row, and so would have found a value that is not finite."""
+    whole = _scans_every_row(config)
     enough = 1 if whole else problem.n_rows
-    return problem.visited is None and (whole or plan.order != "random") and int(result.durations.min()) >= enough
+    return problem.visited is None and (whole or config.order != "random") and int(result.durations.min()) >= enough

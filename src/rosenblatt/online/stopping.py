@@ -1,59 +1,138 @@
-"""Why a run ended."""
+"""Why a run ended: the reason as a code, a sentence for people, and the merged reason of several binary problems."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ..reporting.text import join_and
+
+if TYPE_CHECKING:
+    from ..certificates.statements import Certificate
+
+StopReason: TypeAlias = Literal[
+    "separated",
+    "passes",
+    "updates",
+    "norm",
+    "tolerance",
+    "steps",
+    "rounding",
+    "inseparable",
+    "impossible",
+    "chunk",
+    "vanished",
+    "solved",
+]
+
+# What the binary problems with a given reason did, for the sentence about several of them.
+_OUTCOMES: dict[StopReason, str] = {
+    "separated": "separated",
+    "passes": "reached the pass limit",
+    "updates": "reached the update limit",
+    "norm": "exceeded w_max",
+    "tolerance": "reached the tolerance",
+    "steps": "reached the iteration limit",
+    "rounding": "stopped by rounding errors",
+    "inseparable": "not separable",
+    "impossible": "proved not separable",
+    "chunk": "read the chunk",
+    "vanished": "stopped at a zero gradient",
+    "solved": "solved",
+}
+# The merged reason is the most severe one; among reasons of the same severity, the most common one.
+_SEVERITY: dict[StopReason, int] = {"separated": 0, "solved": 0, "inseparable": 2, "rounding": 3, "steps": 4}
+_OTHER_SEVERITY = 1
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a run ended: `reason` in a word, `sentence` for a person; `heads` has the words of one-vs-rest runs, class by class.
+    """Why a fit ended.
 
-    separated   no row is at or under the margin; said only after a look at every row
-    passes      the passes allowed are used up
-    updates     the updates allowed are used up
-    norm        the norm of the weights passed `w_max`
-    tolerance   a batch step was shorter than `tol`, or nothing at all; a proven gap is at most `tol`
-    steps       the steps allowed to a solver are used up
-    rounding    floats cannot tell how to make a gap smaller that is over `tol`; or more updates were made than are possible
-    inseparable no plane separates the rows, by proof, and they were allowed to cross it
-    impossible  no plane separates the rows: `certificate` proves it, or those that ask for a step sum to exactly zero
-    chunk       `partial_fit` is through with its rows
-    vanished    every row would move the weights, but none by more than nothing: the gradient is zero
-    solved      the minimum was computed: by a direct method, or until its stated tolerance
+    `str(stop)` is the sentence. Programs should read `reason` and the numbers, not the sentence.
 
-    `certificate` is what was proved about the rows, where a proof was asked for; `rb.verify` checks it.
+    Parameters
+    ----------
+    reason : str
+        One of these codes:
+
+        =========== ================================================================================================
+        separated   a full scan found no row that violates the margin
+        passes      the limit on passes or iterations was reached
+        updates     the limit on updates was reached
+        norm        the norm of the weights exceeded `w_max`
+        tolerance   the proven gap is at most `tol`; for batch updates, the step was shorter than `tol`, or zero
+        steps       the limit on the iterations of a solver was reached before `tol`
+        rounding    rounding errors prevent a gap below `tol`, or led to more updates than are possible
+        inseparable no plane separates the rows, by proof; slack was allowed
+        impossible  no plane separates the rows, by proof: `certificate`, or a batch step of exactly zero
+        chunk       `partial_fit` has read its rows
+        vanished    a pass made no update although every row has a loss: the gradient is zero
+        solved      the minimum was computed, directly or up to the stated tolerance
+        =========== ================================================================================================
+    sentence : str
+        The reason as a sentence, without a period at its end.
+    heads : tuple of str, default=()
+        With several binary problems, the reason of each one, in their order.
+    certificate : certificate or None, default=None
+        What was proved about the rows, if a proof was requested; `rb.verify` checks it.
+    limit : float or None, default=None
+        The limit that was reached: passes, updates, iterations, or the norm `w_max`.
+    last_updates : int or None, default=None
+        Updates made in the last pass, for the reason "passes".
+    gap : float or None, default=None
+        What a solver reduces to `tol`: the relative duality gap, or the largest partial derivative.
+
+    Attributes
+    ----------
+    separated : bool
+        Whether the reason is "separated".
+
+    Notes
+    -----
+    Model files store `reason`, `sentence` and `heads`. The numbers are None in a model that was loaded from a file.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> model = rb.Perceptron(order="cyclic", max_iter=3).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    >>> print(model.stop_)
+    stopped after 3 passes (the limit); the last one made 1 update
+    >>> model.stop_.reason, model.stop_.limit, model.stop_.last_updates
+    ('passes', 3, 1)
     """
 
-    reason: str
+    reason: StopReason
     sentence: str
-    heads: tuple[str, ...] = ()
-    certificate: Any = field(default=None, repr=False, compare=False)
+    heads: tuple[StopReason, ...] = ()
+    certificate: Certificate | None = field(default=None, repr=False, compare=False)
+    limit: float | None = field(default=None, repr=False, compare=False)
+    last_updates: int | None = field(default=None, repr=False, compare=False)
+    gap: float | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.reason}: {self.sentence}"
+        return self.sentence
 
     @property
     def separated(self) -> bool:
+        """Whether the reason is "separated"."""
         return self.reason == "separated"
 
 
-def together(stops: list[Stop]) -> Stop:
-    """One stop for one-vs-rest: separated (or solved) if all are, else the commonest reason among those that are not."""
-    words = tuple(stop.reason for stop in stops)
+def merge_stops(stops: Sequence[Stop], name: str = "problem {}") -> Stop:
+    """The stop of several binary problems; `name` is how the sentence calls the problem at a position, from 0."""
     if len(stops) == 1:
         return stops[0]
-    solved = "solved" in words
-    held = [stop for stop in stops if stop.reason not in ("separated", "solved")]
-    if not held and solved:
-        return Stop("solved", f"all {len(stops)} one-vs-rest problems were solved; classes_[0]: {stops[0].sentence}", words)
-    if not held:
-        return Stop("separated", f"all {len(stops)} one-vs-rest runs ended with a pass without a mistake.", words)
-    reason = Counter(stop.reason for stop in held).most_common(1)[0][0]
-    which = next(h for h, stop in enumerate(stops) if stop.reason == reason)
-    done = f"{len(stops) - len(held)} of {len(stops)} one-vs-rest " + (
-        "problems were solved" if solved else "runs separated their class"
-    )
-    return Stop(reason, f"{done}; classes_[{which}]: {stops[which].sentence}", words, stops[which].certificate)
+    reasons = tuple(stop.reason for stop in stops)
+    counts = Counter(reasons)
+    # Of equally severe and common reasons, the first one.
+    reason = max(counts, key=lambda each: (_SEVERITY.get(each, _OTHER_SEVERITY), counts[each]))
+    which = reasons.index(reason)
+    worst = stops[which]
+    outcomes = join_and([f"{count} {_OUTCOMES[each]}" for each, count in counts.items()])
+    sentence = f"of {len(stops)} binary problems, {outcomes}; {name.format(which)}: {worst.sentence}"
+    if len(counts) == 1:
+        sentence = f"all {len(stops)} binary problems {_OUTCOMES[reason]}; {name.format(which)}: {worst.sentence}"
+    return Stop(reason, sentence, reasons, worst.certificate, worst.limit, worst.last_updates, worst.gap)

@@ -1,4 +1,4 @@
-"""The run as the list of its updates: which row moved the weights, when, by how much, against which class."""
+"""The update log: which row moved the weights, when, by how far, and against which class."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
-from ..kernels.linear.sweeps import add, add_steps, trail
+from ..kernels.linear.sweeps import apply_moves, apply_steps, record_planes
 
 
 class Update(NamedTuple):
+    """One entry of an `UpdateLog`."""
+
     row: int
     step: float
     time: int
@@ -22,52 +25,84 @@ class Update(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """A stretch of the log. Rows and times are kept in as few bytes as they need, equal steps as one number."""
+    """A part of the log. Rows and times have the smallest integer type that holds them; equal steps share one number."""
 
-    rows: Any
-    steps: Any
-    times: Any  # counted from `since`
-    others: Any  # Joint: the rival class; Rest: the head; Binary: zeros
+    rows: IntArray
+    steps: FloatArray
+    times: IntArray  # relative to `since`
+    others: IntArray  # Joint: the rival class; Rest: the head; Binary: zeros
     since: int
 
     @property
-    def clock(self) -> Any:
-        return self.times.astype(np.int64) + self.since
+    def clock(self) -> IntArray:
+        """The times of the entries, from the beginning of the run."""
+        clock: IntArray = self.times.astype(np.int64) + self.since
+        return clock
 
 
 class UpdateLog:
-    """The updates of a run, in order; with the rows they speak of, everything about the run can be had from it.
+    """The updates of a run, in order.
 
-    rows    which training row moved the weights
-    steps   tau > 0: how far, so that binary weights moved by tau * y * x (step size, row weight and rule included)
-    times   when: the number of rows visited before (online), of steps made before (batch, mistakes)
-    rivals  the class the row was moved away from, as its position in `classes_`; -1 stands for "the rest"
-    heads   whose weights moved: one-vs-rest, the class; joint and binary runs, always 0
+    The fitted attribute `log_` of online learners. The log and the rows it refers to determine the whole run. The log does
+    not copy training rows, so it is valid as long as X is not changed. Pickling keeps copies of the rows that moved the
+    weights, and no others.
 
-    The log refers to the training rows and copies none of them, so it is valid as long as X is not changed; pickling it
-    keeps the rows that moved the weights, and only those. `log[a:b]` is the run from its a-th entry to its b-th.
+    `len(log)` is the number of entries, iteration yields `Update` tuples (row, step, time, rival), `log[i]` is one of them,
+    and `log[a:b]` is the part of the run from entry a to entry b, as a log.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_entries,)
+        The training row of each entry.
+    steps : ndarray of float, shape (n_entries,)
+        tau > 0, the length factor: binary weights moved by tau * y * x. It includes step size, row weight and rule.
+    times : ndarray of int, shape (n_entries,)
+        The number of rows visited before (online), or of steps made before (batch, mistakes).
+    rivals : ndarray of int, shape (n_entries,)
+        The class the row was moved away from, as a position in `classes_`; -1 is "all other classes".
+    heads : ndarray of int, shape (n_entries,)
+        The class whose weights moved in one-vs-rest runs; 0 in joint and binary runs.
+    durations : ndarray of int, shape (n_heads,)
+        The time at which each head stopped.
+    passes : list of int
+        The number of entries at the end of each pass.
+    n_updates : int
+        How often the weights moved; a batch step of several entries counts once.
+    is_compact : bool
+        Whether the log has its own copy of the rows that moved the weights, and no other rows.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> log = rb.Perceptron(order="cyclic", max_iter=2).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"]).log_
+    >>> len(log), log[0], log.rows.tolist()
+    (5, Update(row=0, step=1.0, time=0, rival=1), [0, 1, 2, 1, 2])
+    >>> coef, intercept = log.weights_at(2)
+    >>> coef.tolist(), intercept.tolist()
+    ([[1.0]], [0.0])
     """
 
     def __init__(self, problem: Problem, start: State, *, grouped: bool = False) -> None:
-        self.problem = problem
-        self.start = start  # weights before the first update
-        self.grouped = grouped  # batch: the updates of one time are one step
-        self.since = 0  # rows visited before the first
-        self.durations = np.zeros(len(start.counts), np.int64)  # when each head's run ended
-        self.passes: list[int] = []  # number of updates at the end of each pass
-        self.parts: list[Entries] = []  # as they were written
+        self._problem = problem
+        self._start = start  # weights before the first update
+        self._grouped = grouped  # batch: the entries of one time are one update
+        self._visited_before = 0  # rows visited before the run
+        self.durations: IntArray = np.zeros(len(start.counts), np.int64)
+        self.passes: list[int] = []
+        self._parts: list[Entries] = []  # as written by the solver
         self._count = 0
-        self._row_ids: Any | None = None  # set where only some of the training rows are held
+        self._row_ids: IntArray | None = None  # training rows of a compact log
 
     # --- writing -------------------------------------------------------------------------------------------------------
 
-    def append(self, rows: Any, steps: Any, times: Any, others: Any, since: int) -> None:
+    def _append(self, rows: Any, steps: Any, times: Any, others: Any, since: int) -> None:
+        """Add entries; `times` are relative to `since`."""
         if len(rows):
             self._count += len(rows)
-            joint = not isinstance(self.problem.labels, Binary)
-            self.parts.append(
+            joint = not isinstance(self._problem.labels, Binary)
+            self._parts.append(
                 Entries(
-                    rows.astype(np.int32 if self.problem.n_rows < 1 << 31 else np.int64),
+                    rows.astype(np.int32 if self._problem.n_rows < 1 << 31 else np.int64),
                     steps.copy() if (steps != steps[0]).any() else _repeated(steps[0], len(steps)),
                     times.astype(np.uint32 if times[-1] < 1 << 32 else np.int64),
                     others.astype(np.int32) if joint else _repeated(np.int32(0), len(rows)),
@@ -78,57 +113,69 @@ class UpdateLog:
     # --- reading -------------------------------------------------------------------------------------------------------
 
     def _joined(self) -> Entries:
-        if len(self.parts) > 1:
-            parts = self.parts
+        """All entries as one part."""
+        if len(self._parts) > 1:
+            parts = self._parts
             clock = np.concatenate([part.clock for part in parts])
             rows, others = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "others"))
             firsts = {float(part.steps[0]) for part in parts if part.steps.strides == (0,)}
             equal = len(firsts) == 1 and all(part.steps.strides == (0,) for part in parts)
             steps = _repeated(firsts.pop(), len(rows)) if equal else np.concatenate([part.steps for part in parts])
-            self.parts = [Entries(rows, steps, clock, others, 0)]
-        elif not self.parts:
+            self._parts = [Entries(rows, steps, clock, others, 0)]
+        elif not self._parts:
             none = np.zeros(0, np.int32)
             return Entries(none, np.zeros(0), none, none, 0)
-        return self.parts[0]
+        return self._parts[0]
 
     def __len__(self) -> int:
         return self._count
 
     @property
-    def local_rows(self) -> Any:
-        """Rows by their position in `problem.rows`, which a pickled log holds only in part."""
+    def _local_rows(self) -> IntArray:
+        """Rows as positions in `_problem.rows`, which holds only some of the training rows if the log is compact."""
         return self._joined().rows
 
     @property
-    def rows(self) -> Any:
-        local = self.local_rows
-        return read_only(local if self._row_ids is None else self._row_ids[local])
+    def rows(self) -> IntArray:
+        """The training row of each entry."""
+        local = self._local_rows
+        rows: IntArray = read_only(local if self._row_ids is None else self._row_ids[local])
+        return rows
 
     @property
-    def steps(self) -> Any:
-        return read_only(self._joined().steps)
+    def steps(self) -> FloatArray:
+        """tau, the length factor of each entry."""
+        steps: FloatArray = read_only(self._joined().steps)
+        return steps
 
     @property
-    def times(self) -> Any:
-        return read_only(self._joined().clock)
+    def times(self) -> IntArray:
+        """The rows visited, or the steps made, before each entry."""
+        times: IntArray = read_only(self._joined().clock)
+        return times
 
     @property
-    def others(self) -> Any:
-        return read_only(self._joined().others)
+    def _others(self) -> IntArray:
+        others: IntArray = read_only(self._joined().others)
+        return others
 
     @property
-    def heads(self) -> Any:
-        return self.others if isinstance(self.problem.labels, Rest) else read_only(np.zeros(len(self), np.int32))
+    def heads(self) -> IntArray:
+        """The one-vs-rest head of each entry; else 0."""
+        return self._others if isinstance(self._problem.labels, Rest) else read_only(np.zeros(len(self), np.int32))
 
     @property
-    def rivals(self) -> Any:
-        labels, rows, others = self.problem.labels, self.local_rows, self.others
+    def rivals(self) -> IntArray:
+        """The class that each row was moved away from."""
+        labels, rows, others = self._problem.labels, self._local_rows, self._others
         if isinstance(labels, Binary):
-            return read_only((labels.signs[rows] < 0).astype(np.int32))
+            negative: IntArray = read_only((labels.signs[rows] < 0).astype(np.int32))
+            return negative
         if isinstance(labels, Joint):
             return others
         own = labels.heads[others] == labels.codes[rows]
-        return read_only(np.where(own, np.int32(-1), labels.heads[others]))
+        rest: IntArray = read_only(np.where(own, np.int32(-1), labels.heads[others]))
+        return rest
 
     def __iter__(self) -> Iterator[Update]:
         for row, tau, time, rival in zip(self.rows, self.steps, self.times, self.rivals, strict=True):
@@ -141,118 +188,168 @@ class UpdateLog:
     def __getitem__(self, key: int | slice) -> Update | UpdateLog:
         if not isinstance(key, slice):
             if not -len(self) <= operator.index(key) < len(self):
-                raise IndexError(f"the log has {len(self)} entries, got {key}")
+                raise IndexError(f"entry {key} is out of range: the log has {len(self)} entries")
             at = range(len(self))[key]
             return Update(int(self.rows[at]), float(self.steps[at]), int(self.times[at]), int(self.rivals[at]))
         first, last, stride = key.indices(len(self))
         if stride != 1:
-            raise ValueError(f"a slice of an UpdateLog is a stretch of the run, got a stride of {stride}; slice .rows instead")
-        start = copy_state(self.start)
-        edges = self.edges
-        self.advance(start, np.append(edges[edges < first], first))
-        part = UpdateLog(self.problem, start, grouped=self.grouped)
+            raise ValueError(f"a slice of an UpdateLog must have a step of 1, got {stride}; slice .rows instead")
+        start = copy_state(self._start)
+        edges = self._edges
+        self._advance(start, np.append(edges[edges < first], first))
+        part = UpdateLog(self._problem, start, grouped=self._grouped)
         cut = slice(first, last)
-        part.append(self.local_rows[cut], self.steps[cut], self.times[cut], self.others[cut], 0)
+        part._append(self._local_rows[cut], self.steps[cut], self.times[cut], self._others[cut], 0)
         part.durations = part.durations + (self.times[last] if last < len(self) else self.durations.max())
-        part.since = int(self.times[first - 1]) + 1 if first else self.since
+        part._visited_before = int(self.times[first - 1]) + 1 if first else self._visited_before
         part._row_ids = self._row_ids
         return part
 
     def __repr__(self) -> str:
-        kind = type(self.problem.labels).__name__.lower()
-        return f"<UpdateLog of a {kind} run: {self.n_updates} updates in {int(self.durations.max()) - self.since} visits>"
+        kind = type(self._problem.labels).__name__.lower()
+        visits = int(self.durations.max()) - self._visited_before
+        return f"<UpdateLog of a {kind} run: {self.n_updates} updates in {visits} visits>"
 
     # --- replaying -----------------------------------------------------------------------------------------------------
 
     @property
-    def edges(self) -> Any:
-        """Where each update starts among the entries, and the end: online every entry, batch every new time."""
-        if not (self.grouped and len(self)):
+    def _edges(self) -> IntArray:
+        """The first entry of each update, and the number of entries; a batch update has all entries of one time."""
+        if not (self._grouped and len(self)):
             return np.arange(len(self) + 1)
         return np.concatenate([[0], np.flatnonzero(np.diff(self.times)) + 1, [len(self)]])
 
     @property
     def n_updates(self) -> int:
-        """How often the weights moved; in batch runs a step of many entries counts once."""
-        return len(self.edges) - 1
+        """How often the weights moved; a batch step of several entries counts once."""
+        return len(self._edges) - 1
 
-    def state_at(self, t: int) -> State:
+    def _state_at(self, t: int) -> State:
         """The state after the first t updates, in the layout of the kernels."""
-        edges, t = self.edges, operator.index(t)
+        edges, t = self._edges, operator.index(t)
         if not 0 <= t < len(edges):
             raise ValueError(f"t must be between 0 and the {len(edges) - 1} updates of this log, got {t}")
-        state = copy_state(self.start)
-        self.advance(state, edges[: t + 1])
+        state = copy_state(self._start)
+        self._advance(state, edges[: t + 1])
         return state
 
-    def replay(self, state: State, stretch: slice) -> None:
-        """Make the updates of a stretch on `state`: the same moves in the same order, so online runs give the same bits."""
-        make_moves(self.problem, self.local_rows[stretch], self.others[stretch], self.steps[stretch], state)
+    def _replay(self, state: State, stretch: slice) -> None:
+        """Apply the moves of some entries to `state`, in their order, so that online runs give the same bits."""
+        make_moves(self._problem, self._local_rows[stretch], self._others[stretch], self.steps[stretch], state)
 
-    def delta(self, stretch: slice) -> State:
-        """The sum of the moves of a stretch, in float64."""
-        delta = zero_sums(self.start)
-        self.replay(delta, stretch)
+    def _delta(self, stretch: slice) -> State:
+        """The sum of the moves of some entries, in float64."""
+        delta = zero_sums(self._start)
+        self._replay(delta, stretch)
         return delta
 
-    def advance(self, state: State, edges: Any) -> None:
-        """Make the updates between `edges` on `state` as the run made them: batch steps are summed before they are made."""
-        if not self.grouped:
-            self.replay(state, slice(int(edges[0]), int(edges[-1])))
+    def _advance(self, state: State, edges: Any) -> None:
+        """Apply the updates between `edges` to `state` as the run did: batch steps are summed first."""
+        if not self._grouped:
+            self._replay(state, slice(int(edges[0]), int(edges[-1])))
             return
         self._make_steps(state, edges, np.empty((0, 0)), np.empty(0))
 
     def _make_steps(self, state: State, edges: Any, planes: Any, shifts: Any) -> None:
-        """Batch steps, all of them in one call: each alone is little beside calling it."""
+        """Apply batch steps in one kernel call: a call per step would take most of the time."""
         delta, stretch = zero_sums(state), slice(int(edges[0]), int(edges[-1]))
-        moves = _columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
+        moves = _columns(self._local_rows[stretch], self._others[stretch], self.steps[stretch])
         weights = state.w.reshape(-1)
         assert np.shares_memory(weights, state.w) or not weights.size
         flat = weights, delta.w.reshape(-1), np.empty(1, state.w.dtype)
         edges = np.ascontiguousarray(edges, np.int64)
-        add_steps(self.problem.rows, self.problem.labels, *moves, edges, state, delta, flat, planes, shifts)
+        apply_steps(self._problem.rows, self._problem.labels, *moves, edges, state, delta, flat, planes, shifts)
 
-    def planes(self, state: State, edges: Any) -> tuple[Any, Any]:
-        """(planes, intercepts) of a binary run from `state` on: before the first of the updates between `edges`, after each."""
-        planes, shifts = np.empty((len(edges), self.problem.n_features)), np.empty(len(edges))
-        if not self.grouped:
+    def _planes(self, state: State, edges: Any) -> tuple[Any, Any]:
+        """Planes and intercepts of a binary run, before and after each of the updates between `edges`, from `state` on."""
+        planes, shifts = np.empty((len(edges), self._problem.n_features)), np.empty(len(edges))
+        if not self._grouped:
             stretch = slice(int(edges[0]), int(edges[-1]))
-            moves = _columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
-            trail(self.problem.rows, self.problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
+            moves = _columns(self._local_rows[stretch], self._others[stretch], self.steps[stretch])
+            record_planes(self._problem.rows, self._problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
             return planes, shifts
         self._make_steps(state, edges, planes, shifts)
         return planes, shifts
 
-    def weights_at(self, t: int) -> tuple[Any, Any]:
-        """(coef, intercept) after the first t updates; 0 is before the run, `n_updates` after it."""
-        state = self.state_at(t)
-        coef = np.ascontiguousarray(as_heads(state.w, self.problem.rows))
+    def weights_at(self, t: int) -> tuple[FloatArray, FloatArray]:
+        """Replay the run up to an update.
+
+        Parameters
+        ----------
+        t : int
+            The number of updates to replay, from 0 (before the run) to `n_updates` (after it).
+
+        Returns
+        -------
+        coef : ndarray of float, shape (n_heads, n_features)
+            The weights after the first t updates.
+        intercept : ndarray of float, shape (n_heads,)
+            The intercepts after the first t updates.
+
+        Raises
+        ------
+        ValueError
+            If t is not between 0 and `n_updates`.
+        """
+        state = self._state_at(t)
+        coef = np.ascontiguousarray(as_heads(state.w, self._problem.rows))
         return coef, state.bias * state.x0
 
     def runs(self) -> list[UpdateLog]:
-        """The log of each weight vector that ran on its own: one-vs-rest as binary logs, class by class; else itself."""
-        labels = self.problem.labels
+        """The logs of the independent runs.
+
+        Returns
+        -------
+        list of UpdateLog
+            For one-vs-rest, one binary log per class, in the order of the classes; else the log itself.
+        """
+        labels = self._problem.labels
         if not isinstance(labels, Rest):
             return [self]
-        return [self.head(h) for h in range(len(labels.heads))]
+        return [self._head(h) for h in range(len(labels.heads))]
 
-    def head(self, h: int) -> UpdateLog:
+    def _head(self, h: int) -> UpdateLog:
         """The binary log of one-vs-rest head h."""
-        mine = self.others == h
-        start = pick_heads(self.start, self.problem.rows, [h], flat=True)
-        run = UpdateLog(one_against_rest(self.problem, h), start, grouped=self.grouped)
-        run.append(self.local_rows[mine], self.steps[mine], self.times[mine], self.others[mine], 0)
-        run.since, run.durations, run._row_ids = self.since, self.durations[h : h + 1], self._row_ids
+        mine = self._others == h
+        start = pick_heads(self._start, self._problem.rows, [h], flat=True)
+        run = UpdateLog(one_against_rest(self._problem, h), start, grouped=self._grouped)
+        run._append(self._local_rows[mine], self.steps[mine], self.times[mine], self._others[mine], 0)
+        run._visited_before, run.durations, run._row_ids = self._visited_before, self.durations[h : h + 1], self._row_ids
         return run
 
     # --- exporting -----------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The columns as arrays: row, step, time, rival, head."""
+        """The columns of the log as arrays.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The columns row, step, time, rival and head, each of shape (n_entries,).
+
+        See Also
+        --------
+        UpdateLog.to_arrow : The same columns as a pyarrow table.
+        """
         return {"row": self.rows, "step": self.steps, "time": self.times, "rival": self.rivals, "head": self.heads}
 
     def to_arrow(self) -> Any:
-        """The columns as a `pyarrow.Table` (needs the extra `rosenblatt[data]`)."""
+        """The columns of the log as a pyarrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns row, step, time, rival and head.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed; the extra `rosenblatt[data]` installs it.
+
+        See Also
+        --------
+        UpdateLog.to_dict : The same columns as arrays.
+        """
         try:
             import pyarrow
         except ImportError:
@@ -260,49 +357,58 @@ class UpdateLog:
         return pyarrow.table({name: np.ascontiguousarray(column) for name, column in self.to_dict().items()})
 
     def compact(self) -> UpdateLog:
-        """The same log with a copy of just the rows that moved the weights, independent of the training set."""
-        touched, local = np.unique(self.local_rows, return_inverse=True)
-        labels = self.problem.labels
+        """Copy the log together with the rows that moved the weights.
+
+        Returns
+        -------
+        UpdateLog
+            A log that does not depend on the training set. Rows keep their numbers.
+        """
+        touched, local = np.unique(self._local_rows, return_inverse=True)
+        labels = self._problem.labels
         weights = labels.weights[touched] if labels.weights.size else labels.weights
         field = "signs" if isinstance(labels, Binary) else "codes"
         few = labels._replace(**{field: read_only(getattr(labels, field)[touched]), "weights": read_only(weights)})
-        log = UpdateLog(Problem(take_rows(self.problem.rows, touched), few, self.problem.x0), self.start, grouped=self.grouped)
-        log.append(local, self.steps, self.times, self.others, 0)
-        log.since, log.durations, log.passes = self.since, self.durations, self.passes
+        log = UpdateLog(
+            Problem(take_rows(self._problem.rows, touched), few, self._problem.x0), self._start, grouped=self._grouped
+        )
+        log._append(local, self.steps, self.times, self._others, 0)
+        log._visited_before, log.durations, log.passes = self._visited_before, self.durations, self.passes
         log._row_ids = touched if self._row_ids is None else self._row_ids[touched]
         return log
 
-    def spread_over(self, problem: Problem) -> UpdateLog:
-        """The same log on the whole training set again: what `compact` undid."""
-        log = UpdateLog(problem, self.start, grouped=self.grouped)
-        log.append(self.rows, self.steps, self.times, self.others, 0)
-        log.since, log.durations, log.passes = self.since, self.durations, self.passes
+    def _spread_over(self, problem: Problem) -> UpdateLog:
+        """The same log on the whole training set: the inverse of `compact`."""
+        log = UpdateLog(problem, self._start, grouped=self._grouped)
+        log._append(self.rows, self.steps, self.times, self._others, 0)
+        log._visited_before, log.durations, log.passes = self._visited_before, self.durations, self.passes
         return log
 
     @property
     def is_compact(self) -> bool:
+        """Whether the log holds only the rows that moved the weights."""
         return self._row_ids is not None
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self if self.is_compact else self.compact()))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Unpickled arrays are writeable, and kernels are compiled for read-only rows.
-        problem = state["problem"]
+        # Unpickled arrays are writable, but kernels are compiled for read-only rows.
+        problem = state["_problem"]
         rows, labels = (
             type(part)(*(read_only(field) if isinstance(field, np.ndarray) else field for field in part))
             for part in (problem.rows, problem.labels)
         )
-        vars(self).update(state, problem=replace(problem, rows=rows, labels=labels))
+        vars(self).update(state, _problem=replace(problem, rows=rows, labels=labels))
 
 
 def make_moves(problem: Problem, rows: Any, others: Any, steps: Any, state: State) -> None:
-    """Make the moves of some rows, in order, on the weights of `state`."""
-    add(problem.rows, problem.labels, *_columns(rows, others, steps), state.x0, state.w, state.bias)
+    """Apply the moves of some rows to the weights of `state`, in order."""
+    apply_moves(problem.rows, problem.labels, *_columns(rows, others, steps), state.x0, state.w, state.bias)
 
 
 def _columns(rows: Any, others: Any, steps: Any) -> tuple[Any, Any, Any]:
-    """In one type each, for the kernels."""
+    """The columns in the types that kernels are compiled for."""
     moved, against = rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False)
     return (
         read_only(np.ascontiguousarray(moved)),
@@ -312,11 +418,12 @@ def _columns(rows: Any, others: Any, steps: Any) -> tuple[Any, Any, Any]:
 
 
 def apply_delta(state: State, delta: State) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever moves weights looks whether they are finite
+    """Add a batch step to the weights."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that the weights are finite
         state.w[...] += delta.w.astype(state.w.dtype)
         state.bias[...] += delta.bias
 
 
-def _repeated(number: Any, count: int) -> Any:
-    """One number that stands for many: np.broadcast_to, without the time it takes."""
+def _repeated(number: Any, count: int) -> Array:
+    """An array of one repeated number, like np.broadcast_to but faster."""
     return np.ndarray(count, buffer=(one := np.array([number])), dtype=one.dtype, strides=(0,))

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..array_types import IntArray
-from ..svm.signed_rows import NARROW, SignedRows, same_points
+from ..svm.signed_rows import MAX_DENSE_COLUMNS, SignedRows, same_points
 
 MAX_UNSCALED_EXPONENT = 400  # rows whose largest value is within 2 to plus or minus this need no scaled copy
 
@@ -36,7 +36,7 @@ class KeslerRows(SignedRows):
         self.index = np.arange(self.n_rows)
         self.signs, self.free, self.n_sides = np.ones(self.n_rows), False, 1
         self.side = np.zeros(self.n_rows, np.intp)
-        self.centre = np.zeros(self.n_features)
+        self.center = np.zeros(self.n_features)
         self.extent = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), abs(x0))
         self.exponent = -int(np.frexp(self.extent)[1])
         self.near = abs(self.exponent) <= MAX_UNSCALED_EXPONENT
@@ -69,7 +69,7 @@ class KeslerRows(SignedRows):
 
     def take(self, places: Any) -> Any:
         vectors = self._vectors(places, self.exponent)
-        return vectors if self.dense or self.n_features > NARROW else vectors.toarray()
+        return vectors if self.dense or self.n_features > MAX_DENSE_COLUMNS else vectors.toarray()
 
     def _vectors(self, places: Any, exponent: int) -> Any:
         i, rivals = self.pair(np.asarray(places))

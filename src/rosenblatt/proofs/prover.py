@@ -19,7 +19,7 @@ import numpy as np
 
 from ..array_types import FloatArray, IntArray
 from ..certificates.statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
-from ..svm.exact_separation import Decision, Patience, decide
+from ..svm.exact_separation import Decision, WorkBudget, decide
 from ..svm.signed_rows import SignedRows
 from .exact_margins import column_exponents, combination, equal_rows, least_score, longest_row, negated, scaled, squared_norm
 from .inputs import LabeledRows
@@ -52,9 +52,9 @@ class Prover(ABC):
         return About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), self.intercept)
 
     @property
-    def patience(self) -> Patience:
+    def budget(self) -> WorkBudget:
         """Unlimited work where the verdict depends on it, a few seconds where only digits of a margin do."""
-        return Patience(math.inf, self.deadline) if self.separators is None else Patience(deadline=self.deadline)
+        return WorkBudget(math.inf, self.deadline) if self.separators is None else WorkBudget(deadline=self.deadline)
 
     def certificate(self) -> Certificate:
         try:
@@ -86,7 +86,7 @@ class Prover(ABC):
     def _decide(self, rows: SignedRows, places: IntArray, weights: FloatArray, found: Ceiling) -> Decision | None:
         """In fractions: whether the hulls intersect, or, if a plane was found, their nearest points."""
         apart = isinstance(found, Margin)
-        return decide(rows, places, weights, apart=apart, patience=self.patience.less() if apart else self.patience)
+        return decide(rows, places, weights, apart=apart, budget=self.budget.less() if apart else self.budget)
 
     def _separators_in_even_columns(self) -> Sequence[Plane] | None:
         """Separating planes, or a clash, if column sizes differ so much that floats would see only the large columns.

@@ -65,14 +65,14 @@ class Proofs:
     def certificates(self) -> list[Certificate | None]:
         return [self.certificate(h) for h in range(len(self.parts))]
 
-    def judge(self, passes: int, h: int, updates: int) -> Stop | None:
+    def check(self, passes: int, h: int, updates: int) -> Stop | None:
         """The stop of head h after this many passes and updates, or None to continue."""
         if passes < self.when:
             return None
         certificate = self.certificate(h)
         if isinstance(certificate, Inseparable):
             clash = describe_clash(_in_given_rows(certificate, self.parts[h][0].visited))
-            sentence = f"the rows were proved inseparable after pass {passes}: {clash}."
+            sentence = f"the rows were proved inseparable after pass {passes}: {clash}"
             return Stop("impossible", sentence, certificate=certificate)
         if not isinstance(certificate, Separable):
             return None
@@ -83,7 +83,7 @@ class Proofs:
             sys.stderr.write(f"{which} proved separable after pass {passes}{limit}\n")
         if updates <= bound:
             return None
-        sentence = f"{updates} updates were made, but at most {bound:.6g} are possible: rounding errors are too large here."
+        sentence = f"{updates} updates were made, but at most {bound:.6g} are possible: rounding errors are too large"
         return Stop("rounding", sentence, certificate=certificate)
 
     def _update_bound(self, h: int, certificate: Separable, share: float) -> float:

@@ -96,7 +96,7 @@ class SeveralClasses(Prover):
             quick = self._by_interior_point(rows, False)
             if quick is not None and self._accurate_enough(quick):
                 return quick
-        end = approach(rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, patience=self.patience, verbose=self.verbose)
+        end = approach(rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, budget=self.budget, verbose=self.verbose)
         decision = end.decision
         if decision is None:
             places, weights = end.weights

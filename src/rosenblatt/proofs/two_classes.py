@@ -14,7 +14,7 @@ from ..array_types import FloatArray, IntArray, Matrix
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
 from ..data.problem import make_problem
 from ..svm.exact_separation import Decision, twins
-from ..svm.hard_margin import by_coordinates, many_and_sparse
+from ..svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ..svm.nearest_points import approach
 from ..svm.signed_rows import SignedRows
 from .exact_margins import combination, least_score, negated, scaled_planes
@@ -49,7 +49,7 @@ class TwoClasses(Prover):
             meeting = twins(rows)
             if meeting is not None:
                 raise ClashFoundError(self._pairs(rows, meeting.places, meeting.weights))
-            plane, start = by_coordinates(problem, FLOAT_TOL, self.deadline)
+            plane, start = hard_margin_by_coordinates(problem, FLOAT_TOL, self.deadline)
             if plane is not None:
                 start = np.zeros(problem.n_rows)
                 start[plane.support] = plane.multipliers
@@ -57,9 +57,7 @@ class TwoClasses(Prover):
                 found = self._exact_margin(rows, places, convex_fractions(rows, places, weights), plane.coef, augmented)
                 if self._accurate_enough(found):
                     return found
-        end = approach(
-            rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, start=start, patience=self.patience, verbose=self.verbose
-        )
+        end = approach(rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, start=start, budget=self.budget, verbose=self.verbose)
         if end.decision is not None:
             return self._margin_of_decision(rows, end.decision, augmented)
         places, weights = end.weights

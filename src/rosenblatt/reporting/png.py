@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .charts import Band, Bars, Chart, Grid, HorizontalBars, Line, Mark, Marker, Points, Rule, spread_apart
 from .style import CLASSES, LIGHT
 from .svg import MAX_CELL_OPACITY, MAX_CLASSES_WITH_COUNTS
 from .text import count, cut
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _NAMED = {"ink": "ink", "quiet": "quiet", "good": "t5", "bad": "t6", "training": "t2", "test": "t3"}
 _PLAIN: dict[str, Any] = {"parse_math": False}  # names from files may contain dollar signs
@@ -54,7 +57,7 @@ def _no_date(path: str) -> dict[str, None]:
     return {"CreationDate": None} if path.lower().endswith(".pdf") else {}
 
 
-def _axes(axes: Any, chart: Chart) -> None:
+def _axes(axes: Axes, chart: Chart) -> None:
     if chart.x.log:
         axes.set_xscale("log")
     if chart.y.log:
@@ -68,13 +71,13 @@ def _axes(axes: Any, chart: Chart) -> None:
     axes.grid(axis="y", color=LIGHT["line"], linewidth=0.8)
 
 
-def _mark(axes: Any, mark: Mark) -> None:
+def _mark(axes: Axes, mark: Mark) -> None:
     tone = _color(mark.tone) if not isinstance(mark, HorizontalBars | Grid) else ""
     if isinstance(mark, Line):
         width = 1.0 if mark.thin else 2.2
         axes.plot(mark.x, mark.y, color=tone, linewidth=width, marker="o" if mark.dots else None, markersize=4)
     elif isinstance(mark, Points):
-        look = (
+        look: dict[str, Any] = (
             {"marker": "x", "s": 22, "alpha": 1.0} if mark.cross else {"marker": "o", "s": 12, "alpha": 0.45, "linewidths": 0}
         )
         axes.scatter(mark.x, mark.y, color=tone, **look)
@@ -92,17 +95,7 @@ def _mark(axes: Any, mark: Mark) -> None:
             mark.label, over, (0, -14), textcoords="offset points", ha="center", color=tone, fontweight="bold", **_PLAIN
         )
     elif isinstance(mark, Rule):
-        draw, at = (axes.axvline, mark.x) if mark.x is not None else (axes.axhline, mark.y)
-        draw(at, color=tone, linewidth=1.0, linestyle=(0, (3, 3)) if mark.dashed else "-")
-        if mark.text:
-            upright = mark.x is not None
-            place = (mark.x, 1.0) if upright else (1.0, mark.y)
-            frame = ("data", "axes fraction") if upright else ("axes fraction", "data")
-            ha = "left" if upright else "right"
-            axes.annotate(
-                mark.text, place, (3, -10 if upright else 4), xycoords=frame, textcoords="offset points", ha=ha,
-                color=tone, fontsize=9, **_PLAIN,
-            )  # fmt: skip
+        _rule(axes, mark, tone)
     elif isinstance(mark, Marker):
         from matplotlib.patheffects import withStroke
 
@@ -113,7 +106,21 @@ def _mark(axes: Any, mark: Mark) -> None:
         )  # fmt: skip
 
 
-def _names(axes: Any, chart: Chart) -> None:
+def _rule(axes: Axes, rule: Rule, tone: str) -> None:
+    """Draw a straight line through the plot and its label."""
+    style: dict[str, Any] = {"color": tone, "linewidth": 1.0, "linestyle": (0, (3, 3)) if rule.dashed else "-"}
+    label: dict[str, Any] = {"textcoords": "offset points", "color": tone, "fontsize": 9, **_PLAIN}
+    if rule.x is not None:
+        axes.axvline(rule.x, **style)
+        if rule.text:
+            axes.annotate(rule.text, (rule.x, 1.0), (3, -10), xycoords=("data", "axes fraction"), ha="left", **label)
+    elif rule.y is not None:
+        axes.axhline(rule.y, **style)
+        if rule.text:
+            axes.annotate(rule.text, (1.0, rule.y), (3, 4), xycoords=("axes fraction", "data"), ha="right", **label)
+
+
+def _names(axes: Axes, chart: Chart) -> None:
     """Label lines at their right ends without overlap; in charts with bars, draw a legend above the plot."""
     bars = [mark for mark in chart.marks if isinstance(mark, Bars) and mark.label]
     lines = [mark for mark in chart.marks if isinstance(mark, Line) and mark.label]
@@ -136,7 +143,7 @@ def _names(axes: Any, chart: Chart) -> None:
         )  # fmt: skip
 
 
-def _horizontal_bars(axes: Any, bars: HorizontalBars) -> None:
+def _horizontal_bars(axes: Axes, bars: HorizontalBars) -> None:
     places, sizes = range(len(bars.names)), [abs(value) for value in bars.values]
     axes.barh(places, sizes, color=[_color(tone) for tone in bars.tones], height=0.55)
     axes.set_yticks(places, [cut(name) for name in bars.names], color=LIGHT["ink"], **_PLAIN)
@@ -150,7 +157,7 @@ def _horizontal_bars(axes: Any, bars: HorizontalBars) -> None:
     axes.set_xlim(0, 1.25 * max(sizes))
 
 
-def _grid(axes: Any, grid: Grid) -> None:
+def _grid(axes: Axes, grid: Grid) -> None:
     k = len(grid.names)
     axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
     names = [cut(name, 14) for name in grid.names]

@@ -78,7 +78,7 @@ def run_bound(story: Story) -> float | None:
     )
     if not plain:
         return None
-    if log is not None and (log.problem.labels.weights.size or isinstance(log.problem.labels, Rest) or log.start.w.any()):
+    if log is not None and (log._problem.labels.weights.size or isinstance(log._problem.labels, Rest) or log._start.w.any()):
         return None
     share = Fraction(float(model.margin)) / Fraction(float(model.step)) * (2 if len(model.classes_) == 2 else 1)
     bound = as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared)

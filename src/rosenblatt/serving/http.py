@@ -12,7 +12,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
-from typing import Any
+from typing import Any, NamedTuple
 
 import h11
 import uvicorn
@@ -72,7 +72,7 @@ class Web(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application,
-                http=_protocol(idle_seconds, header_bytes, connections, counted),
+                http=_protocol(_Limits(idle_seconds, header_bytes, connections, counted)),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -105,69 +105,80 @@ class Web(uvicorn.Server):
         self.should_exit = True
 
 
-def _protocol(idle_seconds: float, header_bytes: int, connections: int, counted: Callable[[int], object]) -> type[H11Protocol]:
-    class Protocol(H11Protocol):
-        """Uvicorn's protocol with three changes.
+class _Limits(NamedTuple):
+    idle_seconds: float
+    header_bytes: int
+    connections: int
+    counted: Callable[[int], object]
 
-        Uvicorn waits for a request header without limit; here a timer runs from the start of the connection, or from the
-        first byte of a request, until its header is complete. A client that closes its sending side after a request still
-        gets the response. h11 limits the size of an incomplete header only; here a header that arrives at once is limited,
-        too.
-        """
 
-        _timer: asyncio.TimerHandle | None = None
+class _LimitedProtocol(H11Protocol):
+    """Uvicorn's protocol with three changes.
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            counted(1)
-            if len(self.connections) > connections:
-                transport.abort()
+    Uvicorn waits for a request header without limit; here a timer runs from the start of the connection, or from the
+    first byte of a request, until its header is complete. A client that closes its sending side after a request still
+    gets the response. h11 limits the size of an incomplete header only; here a header that arrives at once is limited,
+    too.
+    """
+
+    limits: _Limits  # set by subclasses
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.limits.counted(1)
+        if len(self.connections) > self.limits.connections:
+            transport.abort()
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.limits.counted(-1)
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.conn.their_state is h11.IDLE and self._is_too_long(self.conn.trailing_data[0] + data):
+            self._stop_timer()
+            self.transport.write(LONG_HEADER_RESPONSE)
+            self.transport.close()
+            return
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
+            self._stop_timer()
+        elif self._timer is None:
             self._start_timer()
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            counted(-1)
-            self._stop_timer()
-            super().connection_lost(exc)
+    def eof_received(self) -> bool:  # type: ignore[override]
+        cycle = self.cycle
+        if cycle is None or cycle.more_body or cycle.response_complete:
+            return False
+        cycle.keep_alive = False
+        return True
 
-        def data_received(self, data: bytes) -> None:
-            if self.conn.their_state is h11.IDLE and self._is_too_long(self.conn.trailing_data[0] + data):
-                self._stop_timer()
-                self.transport.write(LONG_HEADER_RESPONSE)
-                self.transport.close()
-                return
-            super().data_received(data)
-            if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
-                self._stop_timer()
-            elif self._timer is None:
-                self._start_timer()
+    def send_400_response(self, msg: str) -> None:
+        self.transport.write(BAD_REQUEST_RESPONSE)
+        self.transport.close()
 
-        def eof_received(self) -> bool:  # type: ignore[override]
-            cycle = self.cycle
-            if cycle is None or cycle.more_body or cycle.response_complete:
-                return False
-            cycle.keep_alive = False
-            return True
+    def _is_too_long(self, header: bytes) -> bool:
+        limit = self.limits.header_bytes
+        return len(header) > limit and BLANK_LINE.search(header, 0, limit) is None
 
-        def send_400_response(self, msg: str) -> None:
-            self.transport.write(BAD_REQUEST_RESPONSE)
-            self.transport.close()
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(self.limits.idle_seconds, self._time_out)
 
-        def _is_too_long(self, header: bytes) -> bool:
-            return len(header) > header_bytes and BLANK_LINE.search(header, 0, header_bytes) is None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-        def _start_timer(self) -> None:
-            self._timer = self.loop.call_later(idle_seconds, self._time_out)
+    def _time_out(self) -> None:
+        self.transport.write(TIMEOUT_RESPONSE)
+        self.transport.close()
 
-        def _stop_timer(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
 
-        def _time_out(self) -> None:
-            self.transport.write(TIMEOUT_RESPONSE)
-            self.transport.close()
-
-    return Protocol
+def _protocol(limits: _Limits) -> type[H11Protocol]:
+    """Return the protocol class with these limits; Uvicorn makes its instances itself."""
+    return type("Protocol", (_LimitedProtocol,), {"limits": limits})
 
 
 # --- Request bodies

@@ -1,1 +1,1 @@
-"""What is solved, not swept: least squares and support vectors."""
+"""Batch solvers for support vector machines: hard margin, soft margin and Crammer-Singer."""

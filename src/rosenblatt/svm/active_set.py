@@ -1,13 +1,13 @@
-"""The nearest points of the hulls of a few rows, by an active set.
+"""The nearest points of the convex hulls of a few rows, by an active-set method.
 
 Problem    min 1/2 |sum_i a_i z_i|^2 + 1/2 sum_i q_i a_i^2  s.t.  a >= 0, the a_i of each side sum to 1.
            z_i = y_i x_i. With two sides (the classes) the sum is the difference of two points, one of each hull; with one
-           side it is the point of least norm. q = 0, but for rows that may cross the plane at a price.
-Update     the corral is a set of rows whose (z_i, side of i) are independent. Enter the row that lies furthest behind the
-           plane; go to the least point of the corral's affine hull, and where a weight turns negative on the way, stop there
-           and drop its row; repeat until all weights are positive.
-Guarantee  in exact arithmetic every cycle makes the norm smaller, so that no corral comes back and the method ends with the
-           minimum. In floats a row that does not make the norm smaller is set aside until another one does: it cannot cycle.
+           side it is the point of least norm. q = 0, except for rows that may violate the margin at a price.
+Update     the corral is a set of rows whose (z_i, side of i) are independent. Add the row that is furthest behind the
+           plane; move to the point of least norm of the corral's affine hull; where a weight becomes negative on the way,
+           stop there and drop its row; repeat until all weights are positive.
+Guarantee  in exact arithmetic every cycle reduces the norm, so no corral repeats and the method ends with the minimum. In
+           floats a row that does not reduce the norm is excluded until another one does, so the method cannot cycle.
 Reference  P. Wolfe, Finding the nearest point in a polytope, Math. Programming 11 (1976), with his Cholesky factor of
            Z Z' + E'E; refined as in A. Bjorck, Stability analysis of the method of seminormal equations (1987).
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import qr_delete
@@ -24,91 +24,96 @@ from scipy.linalg.lapack import dtrtrs
 from scipy.sparse import issparse
 
 EPS = float(np.finfo(np.float64).eps)
-INDEPENDENT = 1e-12  # a row enters when it is at least so far, relative to its length, from the span of the corral
-MET = 1e-13  # the hulls meet, as far as floats can tell, when they are as near as this, relative to the longest row
+MIN_DISTANCE_FROM_SPAN = 1e-12  # relative to its length, for a row to be independent of the corral
+MEETING_DISTANCE = 1e-13  # relative to the longest row: nearer hulls meet, as far as floats can decide
 REFINEMENTS = 3
+
+# "least": the nearest points were found; "met": the hulls meet; or a limit was reached.
+CorralEnd = Literal["least", "met", "time", "steps"]
 
 
 class Corral:
-    """Working rows `Z` (signed), the side of each, convex weights `a` over them, and the factor of those in the corral."""
+    """Signed working rows `Z`, the side of each, their convex weights `a`, and the Cholesky factor of the corral."""
 
     def __init__(self, Z: Any, side: Any, n_sides: int, price: Any, lengths: Any) -> None:
         self.Z, self.side, self.n_sides, self.price = Z, side, n_sides, price
         self.a = np.zeros(len(side))
-        self.v: Any = None  # their point
-        self.room = np.empty((0, Z.shape[1]))
-        self.held: Any = None  # Z and side of the corral
+        self.v: Any = None  # the point sum_i a_i z_i
+        self.buffer = np.empty((0, Z.shape[1]))
+        self.held: Any = None  # the rows of the corral
         self.sides: Any = None
-        self.places: list[int] = []  # the rows of the corral, in the order of the factor's columns
+        self.places: list[int] = []  # positions of the corral's rows, in the order of the factor's columns
         self.factor = np.zeros((8, 8), order="F")
         self.steps = 0
         self.lengths = lengths  # of the working rows
-        self.lift = max(1.0, float(lengths.max()))  # the sides count about as much as the rows, whose largest value is about 1
+        self.lift = max(1.0, float(lengths.max()))  # scale of the side columns: similar to the rows
 
     @property
     def radius(self) -> float:
+        """The length of the longest working row."""
         return float(self.lengths.max())
 
     def sums(self, a: Any) -> Any:
+        """The sum of `a` over each side."""
         return np.bincount(self.side, a, minlength=self.n_sides)
 
     def point(self) -> Any:
-        """The point of the weights."""
+        """The point sum_i a_i z_i."""
         return self.a[self.places] @ self.held
 
     def square(self, v: Any) -> float:
-        """What is minimised, twice: v is their point."""
+        """Twice the objective at the point v of the weights."""
         return float(v @ v + (self.price * self.a**2).sum())
 
     def products(self) -> Any:
-        """z_i . (sum_j a_j z_j), and the price, for all working rows."""
+        """z_i . (sum_j a_j z_j) + q_i a_i for all working rows."""
         return self.Z @ self.v + self.price * self.a
 
-    # --- the factor: R'R = products of the lifted rows (z_i, lift * side of i, sqrt(q_i) e_i) of the corral ----------------
+    # --- the factor: R'R = products of the rows (z_i, lift * side of i, sqrt(q_i) e_i) of the corral ----------------------
 
     def _half(self, b: Any) -> Any:
         """The solution of R'x = b."""
         return dtrtrs(self.factor[:, : len(self.places)], b, trans=1)[0]
 
-    def _whole(self, b: Any) -> Any:
+    def _full(self, b: Any) -> Any:
         """The solution of R'R x = b."""
         return dtrtrs(self.factor[:, : len(self.places)], self._half(b))[0]
 
     def _gather(self, dropped: int | None = None) -> None:
-        """Have the rows of the corral at hand: all but the last, or all but those from the one dropped on, are already."""
+        """Update `held`, the rows of the corral, after one was appended, or after the one at position `dropped` was removed."""
         s, self.sides = len(self.places), self.side[self.places]
         if issparse(self.Z):
             self.held = self.Z[self.places]
             return
-        if s > len(self.room):
+        if s > len(self.buffer):
             grown = np.empty((2 * s, self.Z.shape[1]))
-            grown[: s - 1] = self.room[: s - 1]
-            self.room = grown
+            grown[: s - 1] = self.buffer[: s - 1]
+            self.buffer = grown
         first = s - 1 if dropped is None else dropped
-        self.room[first:s] = self.Z[self.places[first:]]
-        self.held = self.room[:s]
+        self.buffer[first:s] = self.Z[self.places[first:]]
+        self.held = self.buffer[:s]
 
     def hold(self, a: Any, v: Any) -> None:
-        """All working rows, their weights and their point, as another solver found them; without a factor."""
+        """Take all working rows into the corral with weights and point from another solver; without a factor."""
         self.places, self.a, self.v = list(range(len(a))), a, v
         self.held, self.sides = self.Z, self.side
 
     def _enter(self, place: int) -> bool:
-        """Append a row to the factor; False where it is not independent of the corral, as far as floats can tell."""
+        """Append a row to the factor; return False if it depends on the corral within rounding errors."""
         s, prices = len(self.places), self.price[self.places]
         c, column = np.zeros(s), np.zeros(s)
         z = self.Z[[place]].toarray()[0] if issparse(self.Z) else self.Z[place]
         e = np.zeros(self.n_sides)
         e[self.side[place]] = 1.0
         rest, rest_sides = z, e
-        for _ in range(2 if s else 0):  # once more, for what rounding left of the corral's span
+        for _ in range(2 if s else 0):  # the second time removes what rounding left
             half = self._half(self.held @ rest + self.lift**2 * rest_sides[self.sides] - prices * c)
             column += half
             c += dtrtrs(self.factor[:, :s], half)[0]
             rest, rest_sides = z - c @ self.held, e - np.bincount(self.sides, c, minlength=self.n_sides)
         own = self.price[place] + (prices * c**2).sum()
         left = float(np.sqrt(rest @ rest + self.lift**2 * (rest_sides @ rest_sides) + own))
-        if not left > INDEPENDENT * np.hypot(self.lift, self.lengths[place]):
+        if not left > MIN_DISTANCE_FROM_SPAN * np.hypot(self.lift, self.lengths[place]):
             return False
         if s == len(self.factor):
             grown = np.zeros((2 * s, 2 * s), order="F")
@@ -120,6 +125,7 @@ class Corral:
         return True
 
     def _drop(self, j: int) -> None:
+        """Remove the j-th row of the corral from the factor."""
         s = len(self.places)
         _, R = qr_delete(np.eye(s), self.factor[:s, :s], j, which="col", check_finite=False)
         self.factor[: s - 1, : s - 1] = R[: s - 1]
@@ -129,10 +135,10 @@ class Corral:
     # --- cycles ----------------------------------------------------------------------------------------------------------
 
     def _affine(self, refinements: int) -> tuple[Any, Any]:
-        """The weights, of any sign, of the least point of the corral's affine hull, and the point.
+        """The weights (of any sign) of the point of least norm of the corral's affine hull, and the point.
 
-        The point is corrected by itself: summed from weights that were rounded, it would be off by eps times the longest row,
-        and its products with rows by that times another row, where hulls may be much nearer to each other than rows are long.
+        The point is refined separately. Summed from rounded weights, it would have an error of eps times the longest row,
+        which may be more than the distance of the hulls.
         """
         system = self._system()
         y, prices = system[1] @ system[2].sum(axis=1), self.price[self.places]
@@ -147,22 +153,22 @@ class Corral:
 
     def _system(self) -> tuple[Any, Any, Any]:
         E = (self.sides[:, None] == np.arange(self.n_sides)).astype(np.float64)
-        B = self._whole(E)
+        B = self._full(E)
         return E, B, np.linalg.inv(E.T @ B)
 
     def _correction(self, system: tuple[Any, Any, Any], y: Any, products: Any) -> Any:
-        """What weights y lack of sums of 1 and of products that are equal on each side."""
+        """The correction of the weights y towards sums of 1 and equal products on each side."""
         E, B, T = system
         level = (E.T @ products) / E.sum(axis=0)
-        da = self._whole(level[self.sides] - products)
+        da = self._full(level[self.sides] - products)
         return da + B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
 
     def correct(self, products: Any) -> Any:
-        """What the weights of the corral lack, by products that were measured better; they are not changed."""
+        """The correction of the corral's weights, given more precise products; the weights are not changed."""
         return self._correction(self._system(), self.a[self.places], products)
 
     def settle(self) -> None:
-        """Minor cycles: down to the least point of the affine hull, dropping the rows whose weight runs out on the way."""
+        """Minor cycles: move to the point of least norm of the affine hull; drop rows whose weight becomes zero on the way."""
         while True:
             x, (y, v) = self.a[self.places], self._affine(1)
             out = np.flatnonzero(y <= EPS)
@@ -178,36 +184,36 @@ class Corral:
             self._drop(int(out[first]))
 
     def _polish(self) -> None:
-        """The same corral's weights and point, as good as floats can hold."""
+        """Refine the weights and the point of the corral to full precision."""
         y, v = self._affine(REFINEMENTS)
         if (y > 0).all():
             self.a[self.places], self.v = y, v
 
     def begin(self, places: Any, weights: Any) -> None:
-        """Start from rows and weights of which each side has some; rows that depend on others are left out."""
+        """Start from weighted rows of every side; rows that depend on others are left out."""
         entered = [place for place in places if self._enter(int(place))]
         self.a[:] = 0.0
         self.a[entered] = np.maximum(weights[np.isin(places, entered)], 1e-300)
         self.a /= np.maximum(self.sums(self.a), 1e-300)[self.side]
         self.settle()
 
-    def solve(self, tol: float, max_steps: int, deadline: float = math.inf) -> str:
-        """Major cycles until no working row is behind the plane by more than the tolerance: how it ended, in a word."""
-        aside = np.zeros(len(self.side), bool)
+    def solve(self, tol: float, max_steps: int, deadline: float = math.inf) -> CorralEnd:
+        """Major cycles, until no working row is behind the plane by more than the tolerance; returns how they ended."""
+        excluded = np.zeros(len(self.side), bool)
         least, entered = np.inf, 0
         polished = False
         while True:
             products, square = self.products(), self.square(self.v)
             level = self.sums(self.a * products)
-            if square <= (MET * self.radius) ** 2:
+            if square <= (MEETING_DISTANCE * self.radius) ** 2:
                 return "met"
             if square < least * (1.0 - EPS):
                 least = square
-                aside[:] = False
+                excluded[:] = False
             elif not polished:
-                aside[entered] = True
+                excluded[entered] = True
             behind = level[self.side] - products
-            behind[aside] = behind[self.places] = -np.inf
+            behind[excluded] = behind[self.places] = -np.inf
             entered = int(behind.argmax())
             done = not behind[entered] > max(0.1 * tol * square, 2 * EPS * self.lengths[entered] * np.sqrt(square))
             late = time.monotonic() >= deadline
@@ -223,6 +229,6 @@ class Corral:
                 self.settle()
 
     def grow(self, Z: Any, side: Any, price: Any, lengths: Any) -> None:
-        """Other working rows, the first of which are those there were."""
+        """Replace the working rows by more rows that begin with the present ones."""
         self.a = np.concatenate([self.a, np.zeros(len(side) - len(self.side))])
         self.Z, self.side, self.price, self.lengths = Z, side, price, lengths

@@ -1,11 +1,11 @@
-"""Whether a plane separates the rows, decided in fractions.
+"""Exact separability: whether a plane separates the rows, decided in rational arithmetic.
 
 Problem    do the hulls of the two classes (the hull of the signed rows and the origin) meet?
-Update     floats end with a few rows whose combinations are as near as floats can tell. If the weights that make them meet
-           solve their linear system exactly and none is negative, that is the proof. Else Wolfe's cycles go on from there,
-           each step in fractions, looking among all rows for one behind the plane.
-Guarantee  Wolfe's method is finite in exact arithmetic, and a float is a whole number over a power of two: so it ends with
-           weights of at most d + 2 rows that meet exactly, or with the nearest points of hulls that do not.
+Update     the float solver ends with a few rows whose combinations are equal up to rounding. If their linear system has
+           exact weights and none is negative, they are the proof. Else Wolfe's cycles continue in fractions, and search all
+           rows for one behind the plane.
+Guarantee  Wolfe's method is finite in exact arithmetic, and a float is an integer over a power of two. So it ends with weights
+           of at most d + 2 rows whose combinations are equal, or with the nearest points of disjoint hulls.
 Reference  P. Wolfe, Finding the nearest point in a polytope, Math. Programming 11 (1976); exact linear systems by p-adic
            lifting: J. D. Dixon, Numerische Mathematik 40 (1982), in FLINT.
 """
@@ -25,38 +25,40 @@ from scipy.linalg import qr
 
 from .signed_rows import SignedRows
 
-MOST_ROWS = 800  # in one exact system: about half a minute
-# Wolfe's steps in fractions take rows^2 (rows + columns) of work each; so much is about five seconds.
-MOST_WORK = 30_000_000
-STEP = 5.0 / MOST_WORK  # seconds for one of these
-SYSTEM = 9e-11  # seconds for an exact system of one row and one bit, to be multiplied with rows^3.5 and bits
+MAX_SYSTEM_ROWS = 800  # rows of an exact linear system: about half a minute
+# Work of Wolfe's steps in fractions, rows^2 (rows + columns) each: about five seconds.
+MAX_WORK = 30_000_000
+SECONDS_PER_WORK = 5.0 / MAX_WORK
+SECONDS_PER_SYSTEM = 9e-11  # of an exact linear system, times rows^3.5 and bits
 
 
 @dataclass
-class Patience:
-    """How much work and until when (by `time.monotonic`) fractions may take."""
+class WorkBudget:
+    """The work that rational arithmetic may do, and its deadline (by `time.monotonic`)."""
 
-    work: float = field(default_factory=lambda: MOST_WORK)
+    work: float = field(default_factory=lambda: MAX_WORK)
     deadline: float = math.inf
 
     def spend(self, work: float) -> bool:
+        """Subtract some work; return whether it is still within the budget."""
         self.work -= work
-        return self.work >= 0 and self.allows(STEP * work)
+        return self.work >= 0 and self.allows(SECONDS_PER_WORK * work)
 
-    def less(self) -> Patience:
-        """As much as a sharper answer is worth, where there is one already."""
-        return Patience(min(self.work, MOST_WORK), self.deadline)
+    def less(self) -> WorkBudget:
+        """The budget for improving an existing answer."""
+        return WorkBudget(min(self.work, MAX_WORK), self.deadline)
 
     def allows(self, seconds: float) -> bool:
-        """Whether something that cannot be interrupted, and takes so long, will end in time."""
+        """Whether a computation of this duration, which cannot be interrupted, ends before the deadline."""
         return time.monotonic() + seconds < self.deadline
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Rows (by place) and convex weights that meet, or come within twice the root of `bound_squared` (one side: once).
+    """Rows (as positions) and convex weights whose combinations are equal, or at most 2 sqrt(bound_squared) apart.
 
-    `apart`: they do not meet, and no others come nearer.
+    With one side, the distance from the origin is at most sqrt(bound_squared). `apart`: the hulls are disjoint, and these are
+    their nearest points.
     """
 
     places: list[int]
@@ -66,29 +68,31 @@ class Decision:
 
 
 def decide(
-    rows: SignedRows, places: Any, weights: Any, *, apart: bool = False, patience: Patience | None = None
+    rows: SignedRows, places: Any, weights: Any, *, apart: bool = False, budget: WorkBudget | None = None
 ) -> Decision | None:
-    """Whether the hulls meet, from convex weights of some rows that come near to it.
+    """Decide whether the hulls meet, starting from convex weights of some rows whose combinations are close.
 
-    apart : they are known not to, and only their nearest points are asked for; None where those take too long.
+    apart : the hulls are known to be disjoint, and only their nearest points are computed; None if that takes too long.
     """
-    patience = patience or Patience()
+    budget = budget or WorkBudget()
     if apart:
-        decision = _wolfe(rows, list(places), _normalised(weights, rows.side[places]), patience)
+        decision = _wolfe(rows, list(places), _normalized(weights, rows.side[places]), budget)
         return decision if decision.apart else None
     found = twins(rows)
     if found is not None:
         return found
-    lifted = _lifted(rows, places) if len(places) <= MOST_ROWS else []
-    if lifted and patience.allows(SYSTEM * len(lifted) ** 3.5 * max(value.bit_length() for row in lifted for value in row)):
+    lifted = _lifted(rows, places) if len(places) <= MAX_SYSTEM_ROWS else []
+    if lifted and budget.allows(
+        SECONDS_PER_SYSTEM * len(lifted) ** 3.5 * max(value.bit_length() for row in lifted for value in row)
+    ):
         solution = _meeting(lifted, rows.n_sides)
         if solution is not None:
             return _meet(list(places), solution)
-    return _wolfe(rows, list(places), _normalised(weights, rows.side[places]), patience)
+    return _wolfe(rows, list(places), _normalized(weights, rows.side[places]), budget)
 
 
 def twins(rows: SignedRows) -> Decision | None:
-    """Two rows that are the same point with opposite labels, or, where the plane has no bias, a row of zeros."""
+    """Two equal rows with opposite labels or, without a bias, a row of zeros; None if there are none."""
     places = rows.twins()
     if places is None:
         return None
@@ -96,24 +100,24 @@ def twins(rows: SignedRows) -> Decision | None:
 
 
 def point(rows: SignedRows, decision: Decision) -> Any:
-    """The combination of the signed rows, in their scale, rounded once."""
+    """The combination of the scaled signed rows, rounded once."""
     columns, v, unit = _point(rows, decision.places, decision.weights)
-    out, unit = np.zeros(len(rows.centre)), unit * Fraction(2) ** rows.exponent
+    out, unit = np.zeros(len(rows.center)), unit * Fraction(2) ** rows.exponent
     out[columns] = [float(value * unit) for value in v]
     return out
 
 
-# --- whole numbers ---------------------------------------------------------------------------------------------------------
+# --- integers --------------------------------------------------------------------------------------------------------------
 
 
 def _lifted(rows: SignedRows, places: Any) -> list[list[int]]:
-    """The signed rows times a common power of two, and their side as one column each, without columns of zeros."""
-    whole, _ = _whole(rows.raw(places)[1])
+    """The signed rows as integers (times a common power of two), one column per side, without columns of zeros."""
+    whole, _ = _integers(rows.raw(places)[1])
     return [[*row, *(int(side == k) for k in range(rows.n_sides))] for row, side in zip(whole, rows.side[places], strict=True)]
 
 
-def _whole(values: Any) -> tuple[list[list[int]], int]:
-    """Floats as whole numbers times 2^exponent."""
+def _integers(values: Any) -> tuple[list[list[int]], int]:
+    """Floats as integers times 2^exponent."""
     mantissa, exponent = np.frexp(values)
     odd = np.ldexp(mantissa, 53).astype(np.int64)
     lowest = np.where(odd == 0, 1, odd & -odd)
@@ -133,7 +137,7 @@ def _fraction(q: Any) -> Fraction:
     return Fraction(int(q.p), int(q.q))
 
 
-def _normalised(weights: Any, side: Any) -> list[Fraction]:
+def _normalized(weights: Any, side: Any) -> list[Fraction]:
     exact = [Fraction(max(float(a), 0.0)) for a in weights]
     sums = [sum((a for a, s in zip(exact, side, strict=True) if s == k), Fraction(0)) for k in range(int(max(side)) + 1)]
     return [a / sums[s] for a, s in zip(exact, side, strict=True)]
@@ -148,7 +152,7 @@ def _meet(places: list[int], weights: list[Fraction]) -> Decision:
 
 
 def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
-    """Weights >= 0 with sum_i a_i z_i = 0 and sums 1, where these rows have such and are independent."""
+    """Weights >= 0 with sum_i a_i z_i = 0 and sums of 1, if these rows have them and are independent."""
     s, width = len(lifted), len(lifted[0])
     if s > width:
         return None
@@ -164,7 +168,7 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
         solution: Any = square.solve(right)
     except ZeroDivisionError:
         return None
-    above, below = solution.numer_denom()  # whole numbers: fractions would be shortened after every product
+    above, below = solution.numer_denom()  # integers: fractions would be reduced after every product
     if any(above[i, 0] < 0 for i in range(s)):
         return None
     sums = _matrix(lifted).transpose() * above
@@ -176,10 +180,10 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 # --- Wolfe's cycles in fractions -------------------------------------------------------------------------------------------
 
 
-def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], patience: Patience) -> Decision:
-    """The end of Wolfe's cycles, or, where they would take too long, what the weights prove that they began with."""
+def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], budget: WorkBudget) -> Decision:
+    """The end of Wolfe's cycles or, if they would take too long, the bound from the first weights."""
     begun = (places, x)
-    while patience.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
+    while budget.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:
@@ -204,7 +208,7 @@ def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], patience: Pat
 
 
 def _affine(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
-    """The weights of the least point of the affine hull; None where the rows depend on each other."""
+    """The weights of the point of least norm of the affine hull; None if the rows are dependent."""
     Z = _matrix(lifted)
     s, width = len(lifted), len(lifted[0])
     E = fmpz_mat(s, n_sides, [value for row in lifted for value in row[width - n_sides :]])
@@ -217,7 +221,7 @@ def _affine(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 
 
 def _fewer(lifted: list[list[int]], x: list[Fraction]) -> list[Fraction]:
-    """The same point with at least one weight zero (Caratheodory), where the rows depend on each other."""
+    """Weights of the same point with at least one zero (Caratheodory), for dependent rows."""
     null, _ = _matrix(lifted).transpose().nullspace()
     c = [int(null[i, 0]) for i in range(len(x))]
     if max(c) <= 0:
@@ -227,15 +231,15 @@ def _fewer(lifted: list[list[int]], x: list[Fraction]) -> list[Fraction]:
 
 
 def _towards(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
-    """As far from x to y as weights stay >= 0: one becomes zero."""
+    """The point on the way from x to y where the first weight becomes zero."""
     reach = min(a / (a - b) for a, b in zip(x, y, strict=True) if b < 0)
     return [a + reach * (b - a) for a, b in zip(x, y, strict=True)]
 
 
 def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any, list[int], Fraction]:
-    """The columns in which these rows are not zero, and their combination there, in whole multiples of a unit."""
+    """The nonzero columns of these rows, and their combination there as integer multiples of a unit."""
     columns, values = rows.raw(np.array(places))
-    whole, base = _whole(values)
+    whole, base = _integers(values)
     below = math.lcm(*(a.denominator for a in x))
     above = [a.numerator * (below // a.denominator) for a in x]
     v = [sum(map(mul, above, column)) for column in zip(*whole, strict=True)]
@@ -243,13 +247,13 @@ def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any,
 
 
 def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> int | None:
-    """A row that lies behind the plane through its side's rows of the corral, looked up in floats and decided in fractions."""
+    """A row behind the plane through the corral's rows of its side; candidates are found in floats and decided in fractions."""
     largest = max(abs(value) for value in v)
-    u = np.zeros(len(rows.centre))
+    u = np.zeros(len(rows.center))
     u[columns] = [value / largest for value in v]
     products = rows.products(u)
-    # Each product is off by d roundings at most, each of the size of the row (1, and its centre's) times |u|_1.
-    reach = 1.0 + abs(np.ldexp(rows.centre, rows.exponent)).max(initial=0.0) if rows.near else 2.0
+    # Each product has at most d rounding errors, each of the size of the row (1, plus its center) times |u|_1.
+    reach = 1.0 + abs(np.ldexp(rows.center, rows.exponent)).max(initial=0.0) if rows.near else 2.0
     doubt = 4.0 * (len(u) + 8) * np.finfo(np.float64).eps * reach * float(abs(u).sum()) + 1e-290
     for k in range(rows.n_sides):
         mine = [p for p in places if rows.side[p] == k]
@@ -264,12 +268,12 @@ def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> 
 def _product(rows: SignedRows, place: int, columns: Any, v: list[int]) -> Fraction:
     mine, values = rows.raw(np.array([place]))
     _, at, shared = np.intersect1d(columns, mine, assume_unique=True, return_indices=True)
-    whole, base = _whole(values[:, shared])
+    whole, base = _integers(values[:, shared])
     unit: Fraction = Fraction(2) ** base
     return unit * int(sum(map(mul, (v[c] for c in at), whole[0])))
 
 
 def _bounded(rows: SignedRows, places: list[int], x: list[Fraction]) -> Decision:
-    """What the weights prove although they do not meet: no margin is larger than their distance (two sides: half of it)."""
+    """The bound from weights whose combinations differ: no margin is larger than their distance (two sides: half of it)."""
     _, v, unit = _point(rows, places, x)
     return Decision(places, x, sum(value * value for value in v) * (unit / rows.n_sides) ** 2)

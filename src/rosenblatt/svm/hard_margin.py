@@ -1,10 +1,10 @@
-"""The widest margin of many sparse rows, by dual coordinates; of all others, by their nearest points.
+"""The hard margin: by dual coordinate descent for many sparse rows, else by the nearest points of the convex hulls.
 
-Problem    min 1/2 |w|^2  s.t.  y_i (<w, x_i> + b) >= 1; its dual is that of `machine.py` with no upper limit on multipliers.
-Update     as in `coordinates.py`. An active set (`nearest.py`) takes rows in one by one, which is too slow where thousands of
-           them hold the plane. It is asked all the same where rows that no plane separates need a proof, or where passes end
-           before the gap is small.
-Guarantee  the two sides of `nearest.py`: what the plane has on all rows, and what convex weights leave possible.
+Problem    min 1/2 |w|^2  s.t.  y_i (<w, x_i> + b) >= 1; its dual is that of `problem.py` without upper bounds.
+Update     as in `dual_coordinates.py`. The active set of `nearest_points.py` adds rows one by one, which is too slow for
+           thousands of support vectors. It is used nevertheless if the passes end with a large gap, and to prove that rows
+           are not separable.
+Guarantee  the bounds of `nearest_points.py`: the margin of the plane on all rows, and the bound from convex weights.
 """
 
 from __future__ import annotations
@@ -18,39 +18,42 @@ import numpy as np
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
-from .dual_coordinates import BETWEEN, LEAST, Descent
+from ..reporting.text import plural
+from .dual_coordinates import GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL, Descent
 from .exact_separation import twins
 from .nearest_points import Nearest, nearest_points
 from .not_separable import NotSeparable
-from .problem import Effort, Machine, Solution
+from .problem import BinarySVM, Solution, SolverLimits
 from .signed_rows import SignedRows
 
-MANY = 1000  # rows and columns: with more of both, sparse ones go by coordinates
-PASSES = 3000
-MOST_STEPS = 100_000  # of an active set
-JUST_OUTSIDE = 1.0 + 1e-12  # a plane scaled so that no row is inside the margin by a rounding error, which C would multiply
-HOPELESS = 100  # passes after which there should be a plane that separates, if there is one
+MIN_SPARSE_SIZE = 1000  # sparse rows use dual coordinate descent if they have more rows and more columns than this
+MAX_PASSES = 3000
+MAX_ACTIVE_SET_STEPS = 100_000
+# Scales a plane so that no row is inside the margin by a rounding error, which C would multiply.
+ROUNDING_MARGIN = 1.0 + 1e-12
+# If no plane separates the rows after this many passes, they are probably not separable.
+MIN_PASSES_TO_SEPARATE = 100
 
-Answer = tuple[Solution, int, str]  # what was found, in how many steps, by whom
+Answer = tuple[Solution, int, str]  # the solution, the number of steps, and the name of the solver
 
 
 def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **options: Any) -> tuple[Nearest, str]:
-    """The nearest points and who found them; raises `NotSeparable`."""
+    """The nearest points and the name of the solver; raises `NotSeparable`."""
     start = None
     if many_and_sparse(problem):
         rows = SignedRows(problem)
-        if (found := twins(rows)) is not None:  # the commonest reason why no plane separates real texts
+        if (found := twins(rows)) is not None:  # the most common cause in real texts
             raise NotSeparable(rows.index[found.places].tolist(), found.weights, positive, rows.free, about=about)
-        plane, start = by_coordinates(problem, tol)
+        plane, start = hard_margin_by_coordinates(problem, tol)
         if plane is not None:
             return plane, "dual-coordinates"
     return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active set"
 
 
-def hard_margin(problem: Problem, effort: Effort, positive: Any, about: str) -> Answer:
-    """The same as a `Solution`, whose gap is that of the objective: 1/(2 margin^2), and so about twice that of the margin."""
-    steps = max(MOST_STEPS, effort.max_iter)
-    found, solver = widest_margin(problem, tol=0.4 * effort.tol, positive=positive, about=about, max_steps=steps)
+def hard_margin(problem: Problem, limits: SolverLimits, positive: Any, about: str) -> Answer:
+    """The hard margin as a `Solution`. Its gap is that of the objective 1/(2 margin^2), about twice that of the margin."""
+    steps = max(MAX_ACTIVE_SET_STEPS, limits.max_iter)
+    found, solver = widest_margin(problem, tol=0.4 * limits.tol, positive=positive, about=about, max_steps=steps)
     multipliers, margins = np.zeros(problem.n_rows), np.full(problem.n_rows, np.nan)
     multipliers[found.support] = found.multipliers
     margins[slice(None) if problem.visited is None else problem.visited] = found.canonical
@@ -59,49 +62,53 @@ def hard_margin(problem: Problem, effort: Effort, positive: Any, about: str) -> 
     return Solution(found.coef, found.bias, multipliers, primal, dual, margins, costs), found.steps, solver
 
 
-def unless_hard(problem: Problem, machine: Machine, effort: Effort, answer: Answer) -> Answer:
-    """Where slack is so dear that a solver got stuck, the widest margin is the answer, if its multipliers are in range."""
+def prefer_hard_margin(problem: Problem, svm: BinarySVM, limits: SolverLimits, answer: Answer) -> Answer:
+    """The hard margin, if it has a smaller gap and its multipliers are within C; else `answer`, from a solver that stalled."""
     try:
-        found, steps, solver = hard_margin(problem, effort, 1, "")
-    except ValueError:  # no plane separates the rows, or floats do not hold it
+        found, steps, solver = hard_margin(problem, limits, 1, "")
+    except ValueError:  # the rows are not separable, or the plane is out of the range of floats
         return answer
-    if (found.multipliers > machine.costs).any():
+    if (found.multipliers > svm.costs).any():
         return answer
-    hard = machine.solution(found.multipliers * JUST_OUTSIDE)
+    hard = svm.solution(found.multipliers * ROUNDING_MARGIN)
     return (hard, steps, solver) if hard.gap < answer[0].gap else answer
 
 
 def many_and_sparse(problem: Problem) -> bool:
-    return isinstance(problem.rows, CSR) and min(problem.n_features, problem.n_visited) > MANY
+    """Whether there are many sparse rows, for dual coordinate descent."""
+    return isinstance(problem.rows, CSR) and min(problem.n_features, problem.n_visited) > MIN_SPARSE_SIZE
 
 
-def by_coordinates(problem: Problem, tol: float, deadline: float = math.inf) -> tuple[Nearest | None, Any]:
-    """The plane, if passes find it; and the multipliers they have found."""
+def hard_margin_by_coordinates(problem: Problem, tol: float, deadline: float = math.inf) -> tuple[Nearest | None, Any]:
+    """The plane, or None if the passes did not find it, and then the multipliers so far."""
     free = problem.x0 != 0
     costs = np.zeros(problem.n_rows)
     costs[slice(None) if problem.visited is None else problem.visited] = np.inf
-    machine = Machine(problem.rows, problem.labels.signs, costs, False, float(free), free)
-    run, passes = Descent(machine, 0), 0
-    while passes < PASSES and time.monotonic() < deadline:
-        more = max(LEAST, int(BETWEEN * passes))
+    svm = BinarySVM(problem.rows, problem.labels.signs, costs, False, float(free), free)
+    run, passes = Descent(svm, 0), 0
+    while passes < MAX_PASSES and time.monotonic() < deadline:
+        more = max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes))
         run.descend(more)
         passes += more
-        a = machine.feasible(run.dual.multipliers)
-        w, total = machine.weights(a), float(a.sum())
-        y, plain = machine.signs[machine.visited], machine.scores(w, 0.0)
+        a = svm.feasible(run.dual.multipliers)
+        w, total = svm.weights(a), float(a.sum())
+        y, plain = svm.signs[svm.visited], svm.scores(w, 0.0)
         b = -0.5 * float(plain[y > 0].min() + plain[y < 0].max()) if free else 0.0
         margins, length = y * (plain + b), float(np.linalg.norm(w))
         if not (np.isfinite(total) and length > 0.0):
             return None, None
         upper, lower = length / total, float(margins.min()) / length
         gap = max(0.0, 1.0 - lower / upper)
-        if lower <= 0.0 and passes > HOPELESS:
+        if lower <= 0.0 and passes > MIN_PASSES_TO_SEPARATE:
             break
         if gap <= tol:
             scale, support = 1.0 / float(margins.min()), np.flatnonzero(a)
-            stop = Stop("tolerance", f"after {passes} passes no plane can have a margin wider by more than {gap:.2g} of it.")
+            sentence = (
+                f"solved after {plural(passes, 'pass', 'passes')}: no plane has a margin larger by more than {gap:.2g} of it"
+            )
+            stop = Stop("tolerance", sentence, gap=gap)
             multipliers, canonical = a[support] * scale, margins * scale
             return Nearest(w * scale, b * scale, support, multipliers, canonical, lower, gap, passes, passes, stop), None
-        run.order[: len(machine.visited)], run.kept = machine.visited, len(machine.visited)
+        run.order[: len(svm.visited)], run.kept = svm.visited, len(svm.visited)
         run.dual.bounds[:] = np.inf, -np.inf
     return None, run.dual.multipliers

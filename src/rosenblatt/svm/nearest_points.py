@@ -1,52 +1,58 @@
-"""The widest margin: the nearest points of the convex hulls of two classes.
+"""The hard margin: the nearest points of the convex hulls of two classes.
 
-Problem    min 1/2 |sum_i a_i y_i x_i|^2  s.t.  a >= 0, the a_i of each class sum to 1. The plane of the widest margin is the
+Problem    min 1/2 |sum_i a_i y_i x_i|^2  s.t.  a >= 0, the a_i of each class sum to 1. The plane of the largest margin is the
            perpendicular bisector: with v = sum_i a_i y_i x_i it is min 1/2 |w|^2 s.t. y_i (w.x_i + b) >= 1 solved by
            w = 2 v/|v|^2 and multipliers 2 a_i/|v|^2. Without a bias: all a_i sum to 1, w = v/|v|^2.
-Update     one pass over all rows finds those furthest behind the plane; they join a working set, on which `corral.py` finds
-           the nearest points. Where those meet, `exact.py` decides in fractions whether they truly do.
+Update     one pass over all rows finds those furthest behind the plane; they join a working set, on which `active_set.py`
+           finds the nearest points. If these are equal in floats, `exact_separation.py` decides in fractions.
 Guarantee  any convex weights and any plane have  min_i y_i (w.x_i + b)/|w|  <=  margin  <=  |v|/2  (without a bias |v|).
-           Both sides are measured in float64 on all rows in one pass; `gap` is their relative difference.
+           Both sides are computed in float64 on all rows in one pass; `gap` is their relative difference.
 Reference  K. P. Bennett and E. J. Bredensteiner, Duality and geometry in SVM classifiers, ICML (2000); S. S. Keerthi et al.,
            A fast iterative nearest point algorithm, IEEE Trans. Neural Networks 11 (2000).
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpstrf
 
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
-from ..progress import told
-from .active_set import EPS, Corral
-from .exact_separation import Decision, Patience, decide, point
+from ..progress import Progress, current_callback
+from ..reporting.text import plural
+from .active_set import EPS, Corral, CorralEnd
+from .exact_separation import Decision, WorkBudget, decide, point
 from .not_separable import NotSeparable
-from .signed_rows import NARROW, SignedRows
+from .signed_rows import MAX_DENSE_COLUMNS, SignedRows
 
-# A pass brings so many rows of each class into the working set; it is emptied but for the corral when it outgrows its room.
-BATCH = 64
-ROOM = 1 << 25  # bytes, or a tenth of the rows
-MANY = 4000  # so many rows that have more than twice as many columns are all at work, by their products with each other
+# Rows of each class that a pass adds to the working set, at least.
+MIN_ROWS_PER_PASS = 64
+# The working set is reduced to the corral when it exceeds this size, or a tenth of the rows.
+WORKING_SET_BYTES = 1 << 25
+# Up to this many dense rows, with more than twice as many columns, are solved at once by their inner products.
+MAX_GRAM_ROWS = 4000
+
+# Why a run ended: "met": the hulls meet in floats; the others as in `Stop`, and "time": the deadline.
+EndReason = Literal["tolerance", "met", "rounding", "steps", "time"]
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """The plane of the widest margin, and what proves it."""
+    """The plane of the largest margin, and the bound on its distance from the optimum."""
 
-    coef: Any  # w, of size features, with the smallest y_i (w.x_i + b) equal to 1
+    coef: FloatArray  # w, with the smallest y_i (w.x_i + b) equal to 1
     bias: float
-    support: Any  # the rows, as positions in the problem, that the plane leans on
-    multipliers: Any  # theirs, positive: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 where the bias is free
-    canonical: Any  # y_i (w.x_i + b) for every row that weighs something, in order
-    margin: float  # 1/|w|, which the plane has
-    gap: float  # no plane has more than margin/(1 - gap)
+    support: IntArray  # the support vectors, as positions in the problem
+    multipliers: FloatArray  # alpha_i > 0 of these: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 for a free bias
+    canonical: FloatArray  # y_i (w.x_i + b) for every row of positive weight, in order
+    margin: float  # 1/|w|
+    gap: float  # no plane has a margin above margin/(1 - gap)
     steps: int
     passes: int
     stop: Stop
@@ -58,10 +64,11 @@ def nearest_points(
 ) -> Nearest:  # fmt: skip
     """Solve a binary problem; x0 = 0 means no bias, else it is free.
 
-    start : multipliers, one per row of the problem, to begin from; another solver's, say.
-    positive, about : the label that counts as +1 and a clause, for the words of `NotSeparable`.
-    price : over 0, rows may cross the plane: each is given a coordinate of its own, of squared length q_i = price times the
-        largest centred value squared over the row's weight. That is the squared hinge with C_i = 1/q_i, and always separable.
+    start : multipliers of another solver to start from, one per row of the problem.
+    positive, about : the label that counts as +1 and a clause, for the message of `NotSeparable`.
+    price : if above 0, rows may violate the margin: each gets a coordinate of its own, of squared length q_i = price times the
+        largest centered value squared, divided by the weight of the row. This is the squared hinge with C_i = 1/q_i, and
+        always separable.
     """
     with one_blas_thread():
         rows = SignedRows(problem)
@@ -76,55 +83,61 @@ def nearest_points(
 
 @dataclass(frozen=True)
 class End:
-    """Where a run came: its rows and weights, and what fractions decided where floats could not."""
+    """The end of a run: its rows and weights, and the exact decision if floats could not decide."""
 
     run: _Run
-    reason: str  # tolerance, met, rounding, steps, time
+    reason: EndReason
     decision: Decision | None = None
 
     @property
     def weights(self) -> tuple[Any, Any]:
-        """The places of rows and their convex weights."""
+        """The positions of the corral's rows and their convex weights."""
         held = self.run.corral.places
         return self.run.places[held], self.run.corral.a[held]
 
 
 def approach(
     rows: SignedRows, *, tol: float, max_steps: int, start: Any = None, price: float = 0.0, verbose: bool = False,
-    patience: Patience | None = None,
+    budget: WorkBudget | None = None,
 ) -> End:  # fmt: skip
-    """Run until the gap is small, the rows meet, or neither can be told in floats: then fractions decide."""
-    patience = patience or Patience()
-    run = _Run(rows, tol, max_steps, price, verbose, patience.deadline)
-    if start is None and rows.dense and len(rows) <= MANY and rows.n_features > 2 * len(rows):
-        if run.wide() == "tolerance":
+    """Run until the gap is small or the hulls meet; where floats cannot decide, fractions do."""
+    budget = budget or WorkBudget()
+    run = _Run(rows, tol, max_steps, price, verbose, budget.deadline)
+    if start is None and rows.dense and len(rows) <= MAX_GRAM_ROWS and rows.n_features > 2 * len(rows):
+        if run.solve_gram() == "tolerance":
             return End(run, "tolerance")
         start = run.multipliers()
     run.begin(start)
     end = End(run, run.run())
     if end.reason in ("met", "rounding") and not price:
         apart = end.reason == "rounding" and run.lower > 0
-        return End(run, end.reason, decide(rows, *end.weights, apart=apart, patience=patience.less() if apart else patience))
+        return End(run, end.reason, decide(rows, *end.weights, apart=apart, budget=budget.less() if apart else budget))
     return end
 
 
 class _Run:
+    """The working set, its corral, and the bounds on the margin."""
+
     def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: float, verbose: bool, deadline: float) -> None:
-        self.rows, self.tol, self.max_steps, self.verbose, self.deadline = rows, tol, max_steps, verbose, deadline
+        self.rows, self.tol, self.max_steps, self.deadline = rows, tol, max_steps, deadline
+        self.progress = current_callback(verbose)
         largest = np.ldexp(rows.extent, rows.exponent) or 1.0
         self.price = np.full(len(rows), price * largest**2) / (rows.weights[rows.index] if rows.weights.size else 1.0)
         self.passes = 0
-        self.places: Any  # of the working rows
+        self.places: Any  # positions of the working rows
         self.corral: Corral
         self.v: Any
         self.products: Any
         self.upper, self.lower = np.inf, -np.inf
-        row_bytes = 8.0 * (rows.n_features if rows.n_features <= NARROW else max(1.0, rows.density) * (1 if rows.dense else 2))
-        self.room = int(max(ROOM, 0.1 * rows.nbytes) / row_bytes)
+        row_bytes = 8.0 * (
+            rows.n_features if rows.n_features <= MAX_DENSE_COLUMNS else max(1.0, rows.density) * (1 if rows.dense else 2)
+        )
+        self.max_rows = int(max(WORKING_SET_BYTES, 0.1 * rows.nbytes) / row_bytes)
 
     # --- the working set -------------------------------------------------------------------------------------------------
 
     def begin(self, start: Any) -> None:
+        """Choose the first working rows: one per side, or those of the multipliers `start`."""
         rows = self.rows
         if start is None:
             products = rows.products(rows.mean())
@@ -132,15 +145,15 @@ class _Run:
             weights = np.ones(len(first))
         else:
             given = np.asarray(start, np.float64)[rows.index]
-            heaviest = np.argsort(-given, kind="stable")[: self.room]
+            heaviest = np.argsort(-given, kind="stable")[: self.max_rows]
             first = [int(place) for place in heaviest if given[place] > 0]
             for k in set(range(rows.n_sides)) - set(rows.side[first].tolist()):
                 first.append(int(np.flatnonzero(rows.side == k)[0]))
             weights = np.maximum(given[first], EPS)
         self._make_corral(np.array(first), weights)
 
-    def wide(self) -> str:
-        """All rows at once, in coordinates of their own: the factor of the products they have with each other."""
+    def solve_gram(self) -> EndReason | CorralEnd:
+        """Solve for all rows at once; their coordinates are the Cholesky factor of their Gram matrix."""
         rows = self.rows
         L, order, rank, _ = dpstrf(rows.gram(), lower=1)
         Z = np.empty((len(rows), rank))
@@ -148,13 +161,13 @@ class _Run:
         self.places = np.arange(len(rows))
         self.corral = Corral(Z, rows.side, rows.n_sides, self.price, _lengths(Z, self.price))
         self.corral.begin(np.array([np.flatnonzero(rows.side == k)[0] for k in range(rows.n_sides)]), np.ones(rows.n_sides))
-        word, corral = self.corral.solve(self.tol, self.max_steps, self.deadline), self.corral
-        if word != "least":
-            return word
+        end, corral = self.corral.solve(self.tol, self.max_steps, self.deadline), self.corral
+        if end != "least":
+            return end
         held = np.array(corral.places)
         v = rows.combine(held, corral.a[held])
         for _ in range(3):
-            self._look(v, float(np.sqrt(corral.square(rows.combine(held, corral.a[held])))))
+            self._measure(v, float(np.sqrt(corral.square(rows.combine(held, corral.a[held])))))
             if self.gap <= self.tol:
                 return "tolerance"
             more = corral.correct(self.products[held])
@@ -165,7 +178,7 @@ class _Run:
         return "rounding"
 
     def multipliers(self) -> Any:
-        """The weights, one for each row of the problem, to begin from again."""
+        """The weights, one for each row of the problem, for another start."""
         out = np.zeros(self.rows.n_rows)
         out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
         return out
@@ -181,39 +194,41 @@ class _Run:
         return corral
 
     def _join(self, new: Any) -> None:
+        """Add rows to the working set."""
         corral = self.corral
-        if len(self.places) + len(new) > max(self.room, 4 * len(corral.places) + len(new)):
+        if len(self.places) + len(new) > max(self.max_rows, 4 * len(corral.places) + len(new)):
             kept = np.array(corral.places)
             self._make_corral(self.places[kept], corral.a[kept])
             corral = self.corral
         Z = self.rows.take(new)
         self.places = np.concatenate([self.places, new])
         lengths = np.concatenate([corral.lengths, _lengths(Z, self.price[new])])
-        whole = np.concatenate([corral.Z, Z]) if isinstance(Z, np.ndarray) else sp.vstack([corral.Z, Z], format="csr")
-        corral.grow(whole, self.rows.side[self.places], self.price[self.places], lengths)
+        working = np.concatenate([corral.Z, Z]) if isinstance(Z, np.ndarray) else sp.vstack([corral.Z, Z], format="csr")
+        corral.grow(working, self.rows.side[self.places], self.price[self.places], lengths)
 
     # --- rounds ----------------------------------------------------------------------------------------------------------
 
-    def run(self) -> str:
-        stalled, batch = 0, max(BATCH, min(self.rows.n_features, 512))
+    def run(self) -> EndReason:
+        """Alternate between the working set and passes over all rows."""
+        stalled, batch = 0, max(MIN_ROWS_PER_PASS, min(self.rows.n_features, 512))
         while True:
-            word = self.corral.solve(self.tol, self.max_steps, self.deadline)
-            if word == "met":
+            end = self.corral.solve(self.tol, self.max_steps, self.deadline)
+            if end == "met":
                 return "met"
             before = self.upper
-            self._look()
+            self._measure()
             if self.gap <= self.tol:
                 return "tolerance"
-            if word in ("steps", "time"):
-                return word
+            if end == "steps" or end == "time":
+                return end
             stalled = stalled + 1 if self.upper >= before * (1.0 - EPS) else 0
             new = self._worst(batch)
             if not len(new) or stalled > 2:
                 return "rounding"
             self._join(new)
 
-    def _look(self, v: Any = None, length: float | None = None) -> None:
-        """One pass: what the weights prove, and what their plane has; their point and its length, if they are known better."""
+    def _measure(self, v: Any = None, length: float | None = None) -> None:
+        """Compute both bounds on the margin in one pass; `v`, `length`: the point of the weights, if known precisely."""
         corral, rows = self.corral, self.rows
         self.v = corral.v if v is None else v
         self.products = rows.products(self.v)
@@ -223,17 +238,17 @@ class _Run:
         self.upper = self.length / rows.n_sides
         self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
         self.passes += 1
-        told(self.passes, self.gap)
-        if self.verbose:
-            held = len(corral.places)
-            sys.stderr.write(f"pass {self.passes}: {corral.steps} steps, {held} rows hold the plane, gap {self.gap:.3g}\n")
+        if self.progress is not None:
+            text = f"{plural(corral.steps, 'step')}, {plural(len(corral.places), 'support vector')}"
+            self.progress(Progress(self.passes, gap=self.gap, text=text))
 
     @property
     def gap(self) -> float:
+        """The relative difference of the bounds on the margin."""
         return max(0.0, 1.0 - self.lower / self.upper) if self.upper > 0 else 1.0
 
     def _worst(self, batch: int) -> Any:
-        """The rows furthest behind the plane that are not at work yet, some of each side."""
+        """The rows of each side that are furthest behind the plane and not in the working set."""
         corral, rows = self.corral, self.rows
         level = corral.sums(corral.a * self.products[self.places])
         behind = level[rows.side] - self.products
@@ -249,22 +264,23 @@ class _Run:
 
     # --- the end ---------------------------------------------------------------------------------------------------------
 
-    def adopt(self, decision: Decision) -> str:
-        """The nearest points as fractions found them, where floats could not tell them apart or how far they are."""
+    def adopt(self, decision: Decision) -> EndReason:
+        """Take over the nearest points that were computed in fractions."""
         self.places = np.array(decision.places)
         v = point(self.rows, decision)
         self.corral = self._corral(self.places)
         self.corral.hold(np.array([float(a) for a in decision.weights]), v)
-        self._look(v, float(np.linalg.norm(v)))
+        self._measure(v, float(np.linalg.norm(v)))
         return "tolerance" if self.gap <= self.tol else "rounding"
 
-    def result(self, reason: str) -> Nearest:
+    def result(self, reason: EndReason) -> Nearest:
+        """The plane, in the coordinates of the original rows."""
         rows, corral = self.rows, self.corral
         if not self.length > 0:
-            raise ValueError("the sizes of the rows of X differ by more than floats can hold together: scale the features")
+            raise ValueError("the rows of X differ in size by more than the range of floats: scale the features")
         total = float(self.least.sum())
         if not total > 0:
-            total = self.length**2  # the plane does not separate as measured; the weights' own scale is all there is
+            total = self.length**2  # the plane does not separate the rows as computed; only the weights give a scale
         scale = rows.n_sides / total
         threshold = (self.least[0] - self.least[1]) / 2 * scale if rows.free else 0.0
         held = np.sort(np.array(corral.places))
@@ -274,15 +290,17 @@ class _Run:
             multipliers = np.ldexp(corral.a * scale, 2 * rows.exponent)
         if not (np.isfinite(coef).all() and np.isfinite(bias) and abs(coef).max(initial=0.0) > np.finfo(np.float64).tiny):
             if rows.extent == 0.0:
-                raise ValueError("all rows of X are the same point, and no plane through it is better than another")
-            raise ValueError(f"values of about {rows.extent:.0e} in X make weights that floats cannot hold: scale the features")
+                raise ValueError("all rows of X are the same point, so no plane is better than another")
+            raise ValueError(
+                f"values of about {rows.extent:.0e} in X give weights out of the range of floats: scale the features"
+            )
         self.products[self.places] -= corral.price * corral.a
         canonical = self.products * scale
         if rows.free:
             canonical -= rows.signs * threshold
         margin = float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent))
         if not rows.near and not self.price.any():
-            # A plane far from the origin loses digits when it is written as weights and bias: it is measured once more as such.
+            # A plane far from the origin loses digits when it is written as weights and bias, so it is measured again.
             canonical = rows.canonical(coef, bias)
             self.lower = min(self.lower, float(canonical.min()) / float(np.linalg.norm(w)))
             reason = "rounding" if reason == "tolerance" and self.gap > self.tol else reason
@@ -293,18 +311,17 @@ class _Run:
             self.gap, corral.steps, self.passes, self._stop(reason),
         )  # fmt: skip
 
-    def _stop(self, reason: str) -> Stop:
-        steps, passes = self.corral.steps, self.passes
-        looks = f"{steps} step{'s' * (steps != 1)} and {passes} pass{'es' * (passes != 1)}"
+    def _stop(self, reason: EndReason) -> Stop:
+        gap = f"a gap of {self.gap:.2g}, above tol={self.tol:g}"
+        done = f"after {plural(self.corral.steps, 'step')} and {plural(self.passes, 'pass', 'passes')}"
         if reason == "tolerance":
-            return Stop("tolerance", f"after {looks} no plane can have a margin wider by more than {self.gap:.2g} of it.")
+            sentence = f"solved {done}: no plane has a margin larger by more than {self.gap:.2g} of it"
+            return Stop("tolerance", sentence, gap=self.gap)
         if reason == "steps":
-            yet = "" if self.lower > 0 else ", and the plane does not separate the rows"
-            return Stop("steps", f"the {self.max_steps} steps allowed left a gap of {self.gap:.2g}, not {self.tol:g}{yet}.")
-        return Stop(
-            "rounding",
-            f"after {looks} rounding leaves a gap of {self.gap:.2g}, not {self.tol:g}; centre and scale the features.",
-        )
+            yet = "" if self.lower > 0 else "; the plane does not separate the rows"
+            sentence = f"stopped after {plural(self.max_steps, 'step')} (the limit) with {gap}{yet}"
+            return Stop("steps", sentence, limit=self.max_steps, gap=self.gap)
+        return Stop("rounding", f"stopped by rounding errors {done} with {gap}: center and scale the features", gap=self.gap)
 
 
 def _lengths(Z: Any, price: Any) -> Any:

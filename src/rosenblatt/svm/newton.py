@@ -1,11 +1,11 @@
-"""Newton's method for the squared hinge with many more rows than columns.
+"""Soft margin with the squared hinge loss and many more rows than columns: Newton's method.
 
 Problem    min over v = (w, b):  f(v) = 1/2 <v, P v> + sum_i C_i max(0, 1 - <A_i, v>)^2,  A_i = y_i (x_i, x_0), P as in
-           `interior.py`.
+           `interior_point.py`.
 Update     H = P + 2 sum of C_i A_i A_i^T over the rows inside the margin;  v -= t H^-1 grad f,  t the best on the line.
            From one step to the next only the rows that crossed the margin change H.
-Guarantee  f is convex and a quadratic on each of finitely many pieces: f falls with every step, and a whole step on the last
-           piece ends at the minimum.
+Guarantee  f is convex and quadratic on each of finitely many pieces: f decreases with every step, and a full step on the
+           last piece ends at the minimum.
 Reference  O. Mangasarian, Optimization Methods and Software 17 (2002); S. S. Keerthi and D. DeCoste, JMLR 6 (2005).
 """
 
@@ -16,45 +16,46 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from .problem import Effort, Machine, Solution
-from .row_blocks import Blocks, blocks_of, factored, penalty_of, sample_of
+from .problem import BinarySVM, Solution, SolverLimits
+from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
-FLAT = 1e-14  # a slope this small, relative to where the line search began, is rounding; so is this share of the objective
-ROUGH = 1e-4  # of the objective: near enough for a sample
+# A smaller slope, relative to the beginning of the line search, is rounding; so is a smaller share of the objective.
+ROUNDING = 1e-14
+SAMPLE_TOL = 1e-4  # of the objective, for the sample
 
 
-def newton(machine: Machine, effort: Effort, start: Solution | None = None) -> tuple[Solution, int]:
-    """The solution and the steps made. Its gap is at most `effort.tol`, or as small as float64 allows, while steps last."""
-    seen, steps = machine.visited, 0
-    v = np.zeros(machine.width + 1)
+def newton(svm: BinarySVM, limits: SolverLimits, start: Solution | None = None) -> tuple[Solution, int]:
+    """The solution and the number of steps; the gap is at most `limits.tol` or as small as float64 allows, within the limit."""
+    seen, steps = svm.visited, 0
+    v = np.zeros(svm.width + 1)
     if start is not None:
-        v[:-1], v[-1] = start.w, start.intercept / (machine.x0 or 1.0)
-    elif (few := sample_of(machine, effort.seed)) is not None:
+        v[:-1], v[-1] = start.w, start.intercept / (svm.x0 or 1.0)
+    elif (few := draw_sample(svm, limits.seed)) is not None:
         wanted, costs = few
-        descent = Descent(blocks_of(machine, wanted), costs, penalty_of(machine), v, effort.n_jobs)
-        while steps < effort.max_iter and descent.step(ROUGH):
+        descent = Descent(signed_blocks(svm, wanted), costs, penalty_diagonal(svm), v, limits.n_jobs)
+        while steps < limits.max_iter and descent.step(SAMPLE_TOL):
             steps += 1
         v = descent.v
-    descent = Descent(blocks_of(machine, seen), machine.costs[machine.seen], penalty_of(machine), v, effort.n_jobs)
+    descent = Descent(signed_blocks(svm, seen), svm.costs[svm.seen], penalty_diagonal(svm), v, limits.n_jobs)
     best: Solution | None = None
     while True:
-        moved = steps < effort.max_iter and descent.step()
+        moved = steps < limits.max_iter and descent.step()
         steps += moved
-        found = _solution(machine, descent)
+        found = _solution(svm, descent)
         best = found if best is None or found.gap < best.gap else best
-        effort.tell(steps, best.gap)
-        if best.gap <= effort.tol or not moved:
+        limits.report(steps, best.gap)
+        if best.gap <= limits.tol or not moved:
             return best, steps
 
 
-def _solution(machine: Machine, descent: Descent) -> Solution:
-    multipliers = np.zeros(len(machine.signs))
-    multipliers[machine.visited] = 2.0 * descent.costs * np.maximum(0.0, 1.0 - descent.margins)
-    return machine.solution(multipliers)
+def _solution(svm: BinarySVM, descent: Descent) -> Solution:
+    multipliers = np.zeros(len(svm.signs))
+    multipliers[svm.visited] = 2.0 * descent.costs * np.maximum(0.0, 1.0 - descent.margins)
+    return svm.solution(multipliers)
 
 
 class Descent:
-    """A point on its way down, with the margins of its rows and the Hessian there."""
+    """The current point, the margins of its rows and the Hessian."""
 
     def __init__(self, blocks: Blocks, costs: Any, penalty: Any, v: Any, n_jobs: int) -> None:
         self.blocks, self.costs, self.penalty, self.n_jobs = blocks, costs, penalty, n_jobs
@@ -63,13 +64,13 @@ class Descent:
         self.H = np.diag(penalty)
 
     def step(self, least: float = 0.0) -> bool:
-        """One Newton step with an exact line search; False where it gains nothing, or under `least` of the objective."""
+        """Make a Newton step with an exact line search; return False if it gains at most `least` of the objective."""
         slack = np.maximum(0.0, 1.0 - self.margins)
         gradient = self.penalty * self.v - 2.0 * self.blocks.sum(self.costs * slack)
         self._update(slack > 0.0)
-        dv = -cho_solve(factored(self.H), gradient, check_finite=False)
+        dv = -cho_solve(cholesky_factor(self.H), gradient, check_finite=False)
         objective = 0.5 * float(self.v @ (self.penalty * self.v)) + float(self.costs @ (slack * slack))
-        if not -float(gradient @ dv) > max(least, FLAT) * objective:
+        if not -float(gradient @ dv) > max(least, ROUNDING) * objective:
             return False
         along = self.blocks.product(dv)
         t = self._line_search(dv, along)
@@ -79,6 +80,7 @@ class Descent:
         return True
 
     def _update(self, inside: Any) -> None:
+        """Update the Hessian by the rows that crossed the margin."""
         crossed = inside != self.inside
         for entered, sign in ((crossed & inside, 2.0), (crossed & self.inside, -2.0)):
             if entered.any():
@@ -86,7 +88,7 @@ class Descent:
         self.inside = inside
 
     def _line_search(self, dv: Any, along: Any) -> float:
-        """The t >= 0 where the slope of f(v + t dv) is zero; Newton's method on it, held inside a bracket."""
+        """The t >= 0 where the slope of f(v + t dv) is zero, by Newton's method inside a bracket."""
         curve, tilt = float(dv @ (self.penalty * dv)), float(dv @ (self.penalty * self.v))
         C, low, high, t, first = self.costs, 0.0, np.inf, 0.0, 0.0
         for turn in range(60):
@@ -99,7 +101,7 @@ class Descent:
                 first = slope
                 if slope >= 0.0:
                     return 0.0
-            if abs(slope) <= FLAT * abs(first) or bend <= 0.0:
+            if abs(slope) <= ROUNDING * abs(first) or bend <= 0.0:
                 break
             low, high = (t, high) if slope < 0.0 else (low, t)
             t_next = t - slope / bend

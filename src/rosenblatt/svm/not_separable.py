@@ -1,4 +1,4 @@
-"""What proves that no plane separates the rows, as an exception."""
+"""The exception that carries a proof that no plane separates the rows."""
 
 from __future__ import annotations
 
@@ -7,29 +7,62 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ..array_types import MatrixLike
 from ..certificates.data import Data, label_text
 from ..certificates.exact_numbers import root_above
 from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided
 from ..certificates.verify import verify
+from ..reporting.text import comma_list
+
+MAX_LISTED_ROWS = 12  # in the message
 
 
-class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as StopIteration does
-    """No plane separates the rows, and here is why: some rows of both classes have convex combinations that meet.
+class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
+    """No plane separates the rows, with a proof: convex combinations of rows of both classes that are equal.
 
     Problem    is there a plane with y_i (w.x_i + b) > 0 for every row?
     Guarantee  if weights >= 0 sum to 1 in each class and sum_i weight_i y_i x_i = 0, then the sum of weight_i y_i (w.x_i + b)
                is 0 for every plane, and not all of its terms can be positive. Without a bias the weights sum to 1 over all.
     Reference  P. Gordan, Math. Annalen 6 (1873); at most d + 2 rows are needed: J. Radon, Math. Annalen 83 (1921).
 
+    Parameters
+    ----------
+    rows : sequence of int
+        Positions in X of the rows of the proof, at most d + 2.
+    weights : sequence of fractions.Fraction
+        Their weights.
+    positive : object
+        The label that counts as +1; all other rows of the proof count as -1.
+    free : bool, default=True
+        Whether the plane may have a bias.
+    bound_squared : fractions.Fraction, default=0
+        The square of `bound`.
+    about : str, default=""
+        A clause of the message that names the classes.
+
     Attributes
     ----------
-    rows : positions in X of the rows the proof needs, at most d + 2.
-    weights : their weights, `fractions.Fraction`.
-    positive : the label that counts as +1; all other rows of the proof count as -1.
-    free : whether the plane was allowed a bias.
-    exact : True: the combinations meet exactly. False: they come within 2 `bound` of each other (without a bias: the
-        combination within `bound` of the origin), so that no plane separates with a larger margin than `bound`.
+    exact : bool
+        True: the combinations are equal. False: they are at most 2 `bound` apart (without a bias: at most `bound` from the
+        origin), so that no plane separates the rows with a larger margin than `bound`.
+    bound : float
+        An upper bound on the margin of any plane; 0 if `exact`.
+
+    See Also
+    --------
+    rosenblatt.certify : Decide separability without an exception.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "a"]
+    >>> try:
+    ...     rb.MaxMargin().fit(X, y)
+    ... except rb.NotSeparable as proof:
+    ...     print(proof.rows, [str(weight) for weight in proof.weights], proof.check(X, y))
+    [0, 1, 2] ['1/2', '1', '1/2'] True
     """
 
     def __init__(
@@ -50,31 +83,44 @@ class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as Stop
 
     @property
     def exact(self) -> bool:
+        """Whether the combinations are equal."""
         return self.bound_squared == 0
 
     @property
     def bound(self) -> float:
+        """An upper bound on the margin of any plane."""
         return root_above(self.bound_squared)
 
     def _sentence(self) -> str:
-        names = ", ".join(map(str, self.rows[:12])) + (", ..." if len(self.rows) > 12 else "")
+        names = comma_list(self.rows, MAX_LISTED_ROWS)
         if not self.exact:
             return (
-                f"no plane separates the rows{self.about} with a margin above {self.bound:.3g}: "
-                f"convex combinations of these {len(self.rows)} rows of both classes come that near: {names}"
+                f"no plane separates the rows{self.about} with a margin above {self.bound:.3g}, "
+                f"as shown by these {len(self.rows)} rows of both classes: {names}"
             )
         if len(self.rows) == 1:
-            return f"row {self.rows[0]} is zero, and no plane through the origin separates it{self.about}"
+            return f"row {self.rows[0]} is zero, so no plane through the origin separates it{self.about}"
         if len(self.rows) == 2 and self.free:
             return f"rows {self.rows[0]} and {self.rows[1]} are the same point with opposite labels{self.about}"
-        meet = "meet" if self.free else "meet the origin"
-        some = f"these {len(self.rows)} rows have convex combinations that {meet}: {names}"
-        return f"no plane separates the rows{self.about}: {some}"
+        if self.free:
+            return f"no plane separates the rows{self.about}: the convex hulls overlap in these {len(self.rows)} rows: {names}"
+        hull = f"the convex hull of these {len(self.rows)} signed rows contains the origin: {names}"
+        return f"no plane separates the rows{self.about}: {hull}"
 
-    def certificate(self, X: Any, y: Any) -> Inseparable | Undecided:
-        """The proof as `rb.verify` checks it and `rb.save_certificate` writes it.
+    def certificate(self, X: MatrixLike, y: npt.ArrayLike) -> Inseparable | Undecided:
+        """The proof as a certificate, for `rb.verify` and `rb.save_certificate`.
 
-        It speaks of X and y where y has two classes; where it has more, of X and of whether y is `positive`.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows of the fit.
+        y : array-like of shape (n_rows,)
+            The labels of the fit.
+
+        Returns
+        -------
+        Inseparable or Undecided
+            A certificate about X and y if y has two classes, else about X and `y == positive`; `Undecided` if not `exact`.
         """
         labels = self._two(y)
         data = Data(X, labels)
@@ -91,8 +137,21 @@ class NotSeparable(ValueError):  # noqa: N818  it says what is the case, as Stop
         ceiling = Ceiling(self.bound_squared, pairs)
         return Undecided(about, ceiling, ceiling)
 
-    def check(self, X: Any, y: Any) -> bool:
-        """Whether the proof holds of these rows and labels, in fractions, as `rb.verify` finds."""
+    def check(self, X: MatrixLike, y: npt.ArrayLike) -> bool:
+        """Check the proof against rows and labels in exact arithmetic, with `rb.verify`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            The labels.
+
+        Returns
+        -------
+        bool
+            Whether the proof holds.
+        """
         return bool(verify(self.certificate(X, y), X, self._two(y)))
 
     @staticmethod

@@ -1,112 +1,119 @@
-"""A support-vector machine for two classes: its problem, and what any multipliers prove about it.
+"""The binary SVM problem, and the bounds that any multipliers give for its optimum.
 
 Problem    min over w, b, xi:  1/2 |w|^2 + sum_i C_i xi_i   (hinge; sum_i C_i xi_i^2 for its square)
            s.t.  y_i (<w, x_i> + b) >= 1 - xi_i,  xi_i >= 0.
-           A penalised intercept is one more weight, b = x_0 v with v^2/2 beside |w|^2/2; a free one costs nothing.
+           A penalized intercept is one more weight, b = x_0 v with v^2/2 added to |w|^2/2; a free one has no penalty.
 Dual       max over a:  sum_i a_i - 1/2 |sum_i a_i y_i p_i|^2   (- sum_i a_i^2/(4 C_i) for the square)
            s.t.  0 <= a_i <= C_i (no upper limit for the square), and sum_i a_i y_i = 0 where the intercept is free.
-Guarantee  For every w, b and every a that keeps its constraints: dual(a) <= optimum <= primal(w, b). What is left between the
-           two is the gap; both are evaluated on all rows in float64.
-Reference  C. Cortes and V. Vapnik, Machine Learning 20 (1995).
+Guarantee  For every w, b and every feasible a: dual(a) <= optimum <= primal(w, b). Their difference is the gap; both are
+           evaluated on all rows in float64.
+Reference  C. Cortes and V. Vapnik, BinarySVM Learning 20 (1995).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Rows, rows_width
 from ..kernels.linear.blocks import combine, lengths, score
-from ..progress import told
+from ..progress import Progress, ProgressCallback
 
-# Rows that are too many to be sorted, and how many of them show where to look.
-MANY, MARKS = 4096, 512
+# With more rows, only those near the best intercept are sorted; a sample of this size finds them.
+MAX_SORTED_ROWS, SAMPLED_ROWS = 4096, 512
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How far a solver goes, and with what."""
+class SolverLimits:
+    """Tolerance, iteration limit and resources of a solver."""
 
     tol: float  # the relative gap to reach
     max_iter: int = 1000  # passes or steps
     seed: int = 0
     n_jobs: int = 1
-    watch: Callable[[int, float], None] | None = None  # told the passes or steps made so far, and the gap
+    progress: ProgressCallback | None = None  # receives the passes or steps so far, and the gap
 
-    def tell(self, steps: int, gap: float) -> None:
-        told(steps, gap)
-        if self.watch is not None:
-            self.watch(steps, gap)
+    def report(self, iterations: int, gap: float) -> None:
+        """Report the passes or steps made so far, and the gap."""
+        if self.progress is not None:
+            self.progress(Progress(iterations, max_iter=self.max_iter, gap=gap))
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A plane, the multipliers it is made of, and what they prove."""
+    """A plane, its multipliers, and the bounds on the optimum."""
 
-    w: Any  # float64, sum a_i y_i x_i
+    w: FloatArray  # sum a_i y_i x_i
     intercept: float
-    multipliers: Any  # float64, one per row
+    multipliers: FloatArray  # one per row
     primal: float
     dual: float
-    margins: Any  # y_i (<w, x_i> + b)
-    costs: Any  # of the machine
+    margins: FloatArray  # y_i (<w, x_i> + b)
+    costs: FloatArray  # C_i
 
     @property
     def gap(self) -> float:
-        """(primal - dual)/primal: by how much, at most, the objective is over its minimum."""
+        """(primal - dual)/primal, a bound on the relative distance of the objective from its minimum."""
         if not np.isfinite(self.primal):
             return np.inf
         return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
-class Machine:
+class BinarySVM:
+    """A binary SVM problem: rows, labels, costs, loss and intercept."""
+
     rows: Rows
-    signs: Any  # int8
-    costs: Any  # float64, C_i; rows of cost 0 are not there
-    squared: bool
+    signs: IntArray  # int8
+    costs: FloatArray  # C_i; rows of cost 0 are ignored
+    squared: bool  # the squared hinge
     x0: float  # 0: no intercept
-    free: bool
+    free: bool  # the intercept has no penalty
 
     @cached_property
-    def visited(self) -> Any:
-        """The rows that cost something, in order."""
+    def visited(self) -> IntArray:
+        """The rows of positive cost, in order."""
         return np.flatnonzero(self.costs > 0.0)
 
     @cached_property
     def seen(self) -> Any:
-        """The same as an index: of all rows a slice, so that what it takes is a view and no copy."""
+        """`visited` as an index: a slice if it is all rows, so that indexing gives a view."""
         return slice(None) if len(self.visited) == len(self.signs) else self.visited
 
     @property
     def width(self) -> int:
+        """The number of features."""
         return rows_width(self.rows)
 
-    def lengths(self) -> Any:
+    def lengths(self) -> FloatArray:
         """The squared length of every row x."""
         out = np.empty(len(self.signs))
         lengths(self.rows, 0.0, out)
         return out
 
-    def scores(self, w: Any, shift: float, wanted: Any = None) -> Any:
+    def scores(self, w: FloatArray, shift: float, wanted: IntArray | None = None) -> FloatArray:
+        """<w, x_i> + shift for the visited rows, or for those in `wanted`."""
         wanted = self.visited if wanted is None else wanted
         out = np.empty(len(wanted))
         score(self.rows, wanted, w, float(shift), out)
         return out
 
-    def weights(self, multipliers: Any) -> Any:
+    def weights(self, multipliers: FloatArray) -> FloatArray:
         """sum_i a_i y_i x_i"""
         w = np.zeros(self.width)
         combine(self.rows, self.visited, multipliers[self.seen] * self.signs[self.seen], w)
         return w
 
-    def feasible(self, multipliers: Any) -> Any:
-        """The multipliers with the class of the larger sum scaled down to the other, where the intercept is free: those between
-        their bounds if they can carry it, so that the others stay at their bounds, else all of the class."""
+    def feasible(self, multipliers: FloatArray) -> FloatArray:
+        """Multipliers that are feasible for a free intercept: both classes have the same sum.
+
+        The class of the larger sum is scaled down: the multipliers strictly between their bounds if they are large enough,
+        so that the others stay at their bounds, else all multipliers of the class.
+        """
         if not self.free:
             return multipliers
         excess = float(multipliers @ self.signs)
@@ -124,26 +131,26 @@ class Machine:
         return scaled
 
     def intercept(self, scores: Any) -> float:
-        """The best intercept for these scores of the visited rows. It need not be the multipliers' own, and is seldom worse."""
+        """The best intercept for these scores of the visited rows; rarely worse than the intercept given by the multipliers."""
         if self.x0 == 0.0:
             return 0.0
         stiffness = 0.0 if self.free else 1.0 / self.x0**2
         return best_intercept(scores, self.signs[self.seen], self.costs[self.seen], self.squared, stiffness)
 
     def norm(self, w: Any, intercept: float) -> float:
-        """|w|^2, and the squared weight of a penalised intercept."""
+        """|w|^2, plus the squared weight of a penalized intercept."""
         return float(w @ w) + (0.0 if self.free or self.x0 == 0.0 else (intercept / self.x0) ** 2)
 
     def losses(self, margins: Any) -> float:
-        """What the rows cost at these margins, those of the visited rows."""
+        """The total loss of the visited rows at these margins."""
         slack = 1.0 - margins
         np.maximum(slack, 0.0, out=slack)
         if self.squared:
             slack *= slack
         return float(self.costs[self.seen] @ slack)
 
-    def solution(self, multipliers: Any) -> Solution:
-        """What these multipliers make: their weights, the best intercept for them, and both sides of the gap."""
+    def solution(self, multipliers: FloatArray) -> Solution:
+        """The weights of these multipliers, the best intercept for them, and the primal and dual objectives."""
         multipliers = self.feasible(multipliers)
         w, y, a = self.weights(multipliers), self.signs[self.seen], multipliers[self.seen]
         v = self.x0 * float(a @ y)
@@ -162,20 +169,20 @@ class Machine:
 
 
 def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> float:
-    """The b that makes stiffness b^2/2 plus the cost of the rows least, given their scores without it; the middle where a whole
-    stretch is best.
+    """The b that minimizes stiffness b^2/2 plus the loss of the rows, given their scores without b; the middle of an interval
+    of minima.
 
-    The sum is convex in b, and its slope changes its form only where a row enters or leaves the margin, at b = y - score: sort
-    these places and walk the slope to zero.
+    The sum is convex in b. Its slope is linear between the places b = y - score, where rows enter or leave the margin: sort
+    these places and find the zero of the slope.
     """
     places = y - scores
     weight_around, moment_around = stiffness, 0.0
-    if len(places) > MANY:
+    if len(places) > MAX_SORTED_ROWS:
         places, y, costs, more, moment_around = _near_zero(places, y, costs, squared, stiffness)
         weight_around += more
     order = np.argsort(places)
     t, C, right = places[order], costs[order], y[order] < 0
-    # Positives cost C (t - b) left of their place, negatives C (b - t) right of theirs; or C times the squares of these.
+    # Positive rows have a loss C (t - b) left of their place, negative ones C (b - t) right of it; or C times the square.
     down, up = np.where(right, C, 0.0), np.where(right, 0.0, C)
     left_of, right_of = np.concatenate([[0.0], np.cumsum(down)]), np.concatenate([np.cumsum(up[::-1])[::-1], [0.0]])
     if squared:
@@ -198,10 +205,12 @@ def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: fl
 
 
 def _near_zero(places: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> tuple[Any, Any, Any, float, float]:
-    """The rows between two places where the slope is surely negative and surely positive; and what the others make of it, as
-    weight b - moment: sorting a few rows is quicker than sorting all, and takes less memory."""
+    """The rows between a place of negative slope and one of positive slope, and the slope of the others as weight b - moment.
+
+    Sorting these rows is faster than sorting all rows, and takes less memory.
+    """
     low, high = -np.inf, np.inf
-    marks = np.sort(places[:: max(1, len(places) // MARKS)])
+    marks = np.sort(places[:: max(1, len(places) // SAMPLED_ROWS)])
     first, last = 0, len(marks) - 1
     while first <= last:
         middle = (first + last) // 2

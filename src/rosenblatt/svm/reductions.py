@@ -1,7 +1,7 @@
-"""Many classes as several problems of two: each class against the rest, or each pair of classes.
+"""Reductions of multiclass problems to binary ones: each class against the rest, or each pair of classes.
 
-Reference  one against one: S. Knerr, L. Personnaz and G. Dreyfus, Single-layer learning revisited (1990); how pairs vote is in
-           `scores.py`.
+Reference  one against one: S. Knerr, L. Personnaz and G. Dreyfus, Single-layer learning revisited (1990); the votes of pairs
+           are counted in `scores.py`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..kernels.linear.schemes import Binary
 
 @dataclass(frozen=True)
 class Head:
-    """A binary problem; `positive` and `negative` are class codes, `negative` None where it is all the rest."""
+    """A binary problem; `positive` and `negative` are class codes, and `negative` is None for "the rest"."""
 
     problem: Problem
     positive: int
     negative: int | None
 
     def about(self, classes: Any) -> str:
-        """A clause for error messages; nothing where there are two classes."""
+        """A clause for error messages; empty if there are only two classes."""
         if len(classes) == 2:
             return ""
         other = "the rest" if self.negative is None else f"class {classes[self.negative]!s}"
@@ -34,7 +34,7 @@ class Head:
 
 
 def heads(X: Any, codes: Any, n_classes: int, scheme: str, *, weights: Any = None, x0: float = 1.0) -> list[Head]:
-    """The binary problems of a scheme, "ovr" or "ovo", on the same rows, laid out already or not. Two classes make one."""
+    """The binary problems of a scheme, "ovr" or "ovo", on the same rows. Two classes give one problem."""
     rows = X if isinstance(X, Dense | CSR) else make_rows(X)
     weights = np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64)
     heavy = weights > 0 if weights.size else np.ones(len(codes), bool)

@@ -1,4 +1,4 @@
-"""Rows of a machine in blocks: A_i = y_i (x_i, x_0), their weighted squares, sums and products, without a copy of X."""
+"""Products with the rows A_i = y_i (x_i, x_0) of a binary SVM, in blocks, without a copy of X."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..data.problem import Rows
 from ..kernels.linear.blocks import add_pairs, combine, gather, score
 from ..kernels.linear.rows import CSR
 from ..parallel import in_order, one_blas_thread
-from .problem import Machine
+from .problem import BinarySVM
 
-BLOCK_BYTES = 1 << 18  # half of a core's own cache
-STRETCH = 64  # blocks that one thread takes at a time, and adds up by itself
-SMALL = 4000  # rows of which no sample is worth taking
-SAMPLE = 16  # a sample has one row of so many,
-PER_COLUMN = 20  # but so many for each column
+BLOCK_BYTES = 1 << 18  # half of the cache of a core
+BLOCKS_PER_TASK = 64  # blocks that one thread sums
+MIN_SAMPLED_ROWS = 4000  # smaller problems are not sampled
+SAMPLE_DIVISOR = 16  # a sample has one row in 16,
+SAMPLE_ROWS_PER_COLUMN = 20  # but at least this many rows per column
 
 
 class Blocks:
-    """Some rows of a machine, with their signs."""
+    """Some rows of a binary SVM, with their signs."""
 
     def __init__(self, rows: Rows, wanted: Any, signs: Any, x0: float, width: int) -> None:
         self.rows, self.wanted, self.x0, self.width = rows, wanted, float(x0), width
@@ -34,7 +34,7 @@ class Blocks:
         return Blocks(self.rows, self.wanted[some], self.signs[some], self.x0, self.width)
 
     def block(self) -> Any:
-        """A, as one array: for few rows."""
+        """A as one array, for few rows."""
         out = np.empty((len(self.wanted), self.width + 1))
         gather(self.rows, self.wanted, self.signs, self.x0, out)
         return out
@@ -67,8 +67,8 @@ class Blocks:
         return upper + np.triu(upper, 1).T
 
     def _spans(self) -> Iterator[tuple[int, int]]:
-        stretch = STRETCH * self._block
-        return ((start, min(start + stretch, len(self.wanted))) for start in range(0, len(self.wanted), stretch))
+        size = BLOCKS_PER_TASK * self._block
+        return ((start, min(start + size, len(self.wanted))) for start in range(0, len(self.wanted), size))
 
     @property
     def _block(self) -> int:
@@ -91,39 +91,40 @@ class Blocks:
         return H
 
 
-def blocks_of(machine: Machine, wanted: Any) -> Blocks:
-    return Blocks(machine.rows, wanted, machine.signs[wanted], machine.x0, machine.width)
+def signed_blocks(svm: BinarySVM, wanted: Any) -> Blocks:
+    """The wanted rows of a binary SVM."""
+    return Blocks(svm.rows, wanted, svm.signs[wanted], svm.x0, svm.width)
 
 
-def penalty_of(machine: Machine) -> Any:
-    """The diagonal of P: a free intercept costs nothing. Without an intercept its place holds itself at zero."""
-    penalty = np.ones(machine.width + 1)
-    penalty[-1] = 0.0 if machine.free and machine.x0 != 0.0 else 1.0
+def penalty_diagonal(svm: BinarySVM) -> Any:
+    """The diagonal of P: 0 for a free intercept, else 1; without an intercept, 1 keeps its weight at zero."""
+    penalty = np.ones(svm.width + 1)
+    penalty[-1] = 0.0 if svm.free and svm.x0 != 0.0 else 1.0
     return penalty
 
 
-def sample_of(machine: Machine, seed: int) -> tuple[Any, Any] | None:
-    """Some rows, and costs under which each class weighs as much as it does as a whole; None where it does not pay."""
-    seen = machine.visited
-    size = max(len(seen) // SAMPLE, PER_COLUMN * machine.width)
-    if len(seen) < max(SMALL, 4 * size):
+def draw_sample(svm: BinarySVM, seed: int) -> tuple[Any, Any] | None:
+    """Random rows, and costs that give each class its total cost; None if a sample is not worthwhile."""
+    seen = svm.visited
+    size = max(len(seen) // SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN * svm.width)
+    if len(seen) < max(MIN_SAMPLED_ROWS, 4 * size):
         return None
     wanted = np.sort(np.random.default_rng(seed).choice(seen, size, replace=False))
-    costs, y = machine.costs[wanted].copy(), machine.signs[wanted]
+    costs, y = svm.costs[wanted].copy(), svm.signs[wanted]
     for side in (1, -1):
-        part, whole = costs[y == side].sum(), machine.costs[seen][machine.signs[seen] == side].sum()
+        part, total = costs[y == side].sum(), svm.costs[seen][svm.signs[seen] == side].sum()
         if part == 0.0:
             return None
-        costs[y == side] *= whole / part
+        costs[y == side] *= total / part
     return wanted, costs
 
 
-def factored(H: Any) -> Any:
-    """A Cholesky factor for `cho_solve`; directions that nothing holds get a little of their own."""
+def cholesky_factor(H: Any) -> Any:
+    """A Cholesky factor for `cho_solve`; a nearly singular matrix gets a small diagonal shift."""
     scale = float(np.diag(H).max())
     for shift in (0.0, 1e-14, 1e-11, 1e-8):
         try:
             return cho_factor(H + shift * scale * np.eye(len(H)) if shift else H, check_finite=False)
         except np.linalg.LinAlgError:
             continue
-    raise ValueError("the features are scaled too differently for float64: scale them")
+    raise ValueError("the scales of the features differ too much for float64: scale the features")

@@ -1,4 +1,4 @@
-"""The rows of a binary problem as the nearest-points solver sees them: signed, centred, of size one, never copied whole."""
+"""The rows of a binary problem for the nearest-points solver: signed, centered and scaled in blocks, without a copy of X."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import scipy.sparse as sp
 from ..data.problem import Problem, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 
-BLOCK = 1 << 21  # bytes of rows that are looked at together
-NARROW = 1024  # columns: rows at work that are sparse but no longer than this are quicker as an array
-FAR = 8.0  # rows further from the origin than so many times their extent are centred before each product
+BLOCK_BYTES = 1 << 21
+MAX_DENSE_COLUMNS = 1024  # sparse working rows with up to this many columns are faster as an array
+MAX_DISTANCE = 8.0  # in units of their extent: rows further from the origin are centered before each product
 
 
 class SignedRows:
-    """z_i = y_i (x_i - centre) 2^exponent for the rows that weigh something.
+    """z_i = y_i (x_i - center) 2^exponent for the rows of positive weight.
 
-    The hulls of both classes may be moved together, and powers of two are exact: neither changes the nearest points. Sparse
-    rows and rows whose plane goes through the origin stay where they are.
+    Moving both hulls by the same vector does not change the nearest points, and powers of two are exact. Sparse rows, and
+    rows whose plane passes through the origin, are not moved.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -34,32 +34,32 @@ class SignedRows:
         self.n_sides = 2 if self.free else 1
         self.side = (self.signs < 0).astype(np.intp) if self.free else np.zeros(len(self.signs), np.intp)
         self.dense = isinstance(problem.rows, Dense)
-        self.centre = np.zeros(problem.n_features)
+        self.center = np.zeros(problem.n_features)
         self.extent, distance = self._extent()
         self.exponent = -int(np.frexp(self.extent)[1])
-        # Centre and power of two are put on the vector, or, where that would cost digits or overflow, on blocks of rows.
-        self.near = abs(self.exponent) <= 400 and distance <= FAR * self.extent
+        # Center and power of two are applied to the vector or, if that would lose digits or overflow, to the blocks of rows.
+        self.near = abs(self.exponent) <= 400 and distance <= MAX_DISTANCE * self.extent
 
     def __len__(self) -> int:
         return len(self.index)
 
     def _extent(self) -> tuple[float, float]:
-        """The largest coordinate, after centring, and the largest of the centre."""
+        """The largest coordinate of the centered rows, and of the center."""
         if not self.dense:
             return float(abs(self.problem.rows.values).max(initial=0.0)), 0.0
-        low, high = np.full(len(self.centre), np.inf), np.full(len(self.centre), -np.inf)
+        low, high = np.full(len(self.center), np.inf), np.full(len(self.center), -np.inf)
         for _, block in self.blocks():
             np.minimum(low, block.min(axis=0), out=low)
             np.maximum(high, block.max(axis=0), out=high)
         if self.free:
-            self.centre = low / 2 + high / 2
-        extent = np.maximum(high - self.centre, self.centre - low)
-        return float(extent.max(initial=0.0)), float(abs(self.centre).max(initial=0.0))
+            self.center = low / 2 + high / 2
+        extent = np.maximum(high - self.center, self.center - low)
+        return float(extent.max(initial=0.0)), float(abs(self.center).max(initial=0.0))
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """The rows that count, in blocks of about 2 MB, as they are."""
+        """The original rows of positive weight, in blocks of about 2 MB."""
         width = max(1.0, self.problem.density) * self.problem.rows.values.itemsize
-        step = max(1, int(BLOCK / width))
+        step = max(1, int(BLOCK_BYTES / width))
         for start in range(0, len(self), step):
             here = slice(start, min(start + step, len(self)))
             if self.problem.visited is None:
@@ -72,9 +72,9 @@ class SignedRows:
         return rows_as_matrix(rows, 0, len(wanted))
 
     def _scaled(self, block: Any) -> Any:
-        """The block in float64, centred where rows are dense, times the power of two."""
+        """The block in float64, centered if dense, times the power of two."""
         if self.dense:
-            return np.ldexp(block - self.centre, self.exponent)
+            return np.ldexp(block - self.center, self.exponent)
         return sp.csr_array((np.ldexp(block.data.astype(np.float64), self.exponent), block.indices, block.indptr), block.shape)
 
     def _ready(self, block: Any) -> Any:
@@ -87,75 +87,75 @@ class SignedRows:
         for here, block in self.blocks():
             out[here] = self._ready(block) @ u
         if self.near and self.dense:
-            out -= self.centre @ u
+            out -= self.center @ u
         return out * self.signs
 
     def canonical(self, coef: Any, bias: float) -> Any:
-        """y_i (w.x_i + b) for every row as it came."""
+        """y_i (w.x_i + b) for every original row."""
         out = np.empty(len(self))
         for here, block in self.blocks():
             out[here] = block.astype(np.float64, copy=False) @ coef
         return (out + bias) * self.signs
 
     def take(self, places: Any) -> Any:
-        """z_i of some rows in float64: an array, or a CSR matrix where rows are sparse and long."""
+        """z_i of some rows in float64: an array, or a CSR matrix for sparse rows of many columns."""
         rows, signs = self._scaled(self._taken(self.index[places])), self.signs[places]
-        if self.dense or self.n_features <= NARROW:
+        if self.dense or self.n_features <= MAX_DENSE_COLUMNS:
             return (rows if self.dense else rows.toarray()) * signs[:, None]
         return sp.csr_array(sp.diags_array(signs) @ rows)
 
     def combine(self, places: Any, a: Any) -> Any:
         """sum_i a_i z_i of some rows."""
-        step = max(1, int(BLOCK / (8 * max(1.0, self.density))))
-        total = np.zeros(len(self.centre))
+        step = max(1, int(BLOCK_BYTES / (8 * max(1.0, self.density))))
+        total = np.zeros(len(self.center))
         for start in range(0, len(places), step):
             total += a[start : start + step] @ self.take(places[start : start + step])
         return total
 
     def gram(self) -> Any:
-        """z_i . z_j of all rows, which are dense, summed over blocks of columns."""
+        """z_i . z_j of all pairs of dense rows, summed over blocks of columns."""
         total = np.zeros((len(self), len(self)))
-        step = max(1, BLOCK // (8 * len(self)))
-        for start in range(0, len(self.centre), step):
+        step = max(1, BLOCK_BYTES // (8 * len(self)))
+        for start in range(0, len(self.center), step):
             here = slice(start, start + step)
             block = self.problem.rows.values[:, here]
             block = block if self.problem.visited is None else block[self.index]
-            block = np.ldexp(block - self.centre[here], self.exponent)
+            block = np.ldexp(block - self.center[here], self.exponent)
             total += block @ block.T
         return total * np.outer(self.signs, self.signs)
 
     def raw(self, places: Any) -> tuple[Any, Any]:
-        """The columns in which some rows are not all zero, and y_i x_i there, as they came, in float64."""
+        """The nonzero columns of some rows, and y_i x_i in these columns, in float64."""
         rows = self._taken(self.index[places])
         columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices[rows.data != 0])
         values = rows[:, columns] if self.dense else rows[:, columns].toarray()
         return columns, values.astype(np.float64) * self.signs[places][:, None]
 
     def twins(self) -> list[int] | None:
-        """Two rows that are the same point with opposite labels, or, where the plane has no bias, a row of zeros."""
+        """Two equal rows with opposite labels or, without a bias, a row of zeros; None if there are none."""
         return same_points((block for _, block in self.blocks()), self.signs > 0, not self.free)
 
     def mean(self) -> Any:
-        """The sum over the sides of the mean of z_i: the direction to begin with."""
+        """The sum over the sides of the mean of z_i: the first direction."""
         share = self.signs / np.bincount(self.side, minlength=self.n_sides)[self.side]
-        total = np.zeros(len(self.centre))
+        total = np.zeros(len(self.center))
         for here, block in self.blocks():
-            total += share[here] @ self._ready(block)  # the shares of both classes move the centre to and fro
+            total += share[here] @ self._ready(block)  # the shares of the two classes cancel the center
         return np.ldexp(total, self.exponent) if self.near else total
 
     def unscaled(self, w: Any, threshold: float) -> tuple[Any, float]:
-        """A plane w . z = threshold of the scaled rows, as weights and bias of the rows as they came."""
+        """The plane w . z = threshold of the scaled rows, as weights and bias for the original rows."""
         coef = np.ldexp(w, self.exponent)
-        return coef, -(threshold + float(w @ np.ldexp(self.centre, self.exponent)))
+        return coef, -(threshold + float(w @ np.ldexp(self.center, self.exponent)))
 
 
 def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | None:
-    """The first row that is the same point as one before with another code, and that one; or, if asked, the first of zeros."""
+    """The first row that equals an earlier row with another code, with that row; if `zeros`, or the first row of zeros."""
     first: dict[bytes, int] = {}
     for place, key in enumerate(key for block in blocks for key in keys(block)):
         if zeros and key == b"":
             return [place]
-        # Of a point that was seen, the first row is enough: had another another code, it would have been found then.
+        # Only the first row of each point is stored: a second code would have ended the search.
         before = first.setdefault(key, place)
         if codes[before] != codes[place]:
             return [before, place]
@@ -163,14 +163,14 @@ def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | N
 
 
 def keys(block: Any) -> Iterator[bytes]:
-    """A digest of each row: the columns that are not zero and their values; nothing for a row of zeros."""
+    """A digest of the nonzero columns and values of each row; empty for a row of zeros."""
     for i in range(block.shape[0]):
         columns, values = entries(block, i)
         yield blake2b(columns.astype(np.int64).tobytes() + values.tobytes(), digest_size=16).digest() if len(columns) else b""
 
 
 def entries(block: Any, i: int) -> tuple[Any, Any]:
-    """The columns of a row that are not zero, and their values."""
+    """The nonzero columns of a row, and their values."""
     if isinstance(block, np.ndarray):
         columns = np.flatnonzero(block[i])
         return columns, block[i, columns]

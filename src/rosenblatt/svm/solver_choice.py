@@ -1,11 +1,11 @@
-"""Which solver a soft-margin machine gets, by the shape of its rows.
+"""The choice of the soft-margin solver, by loss and shape of the rows.
 
-    newton             squared hinge, a d x d matrix is cheap     a handful of steps, each a pass and the rows that crossed
+    newton             squared hinge, a d x d matrix is cheap     few steps, each one pass and the rows that crossed the margin
     interior-point     hinge, a d x d matrix is cheap             20 to 50 steps on the rows near the margin
-    dual-coordinates   all others: many columns, many rows        passes over the rows that still move
-Sparse rows, and dense ones of up to MOST_COLUMNS, try passes first, and go on with one of the others where those get stuck.
-Where there are fewer rows than columns, and few of either, the first two run on the rows turned into as many dimensions as
-there are rows: all that a machine sees of its rows is their inner products.
+    dual-coordinates   all others: many columns, many rows        passes over the rows whose multipliers still change
+Sparse rows, and dense rows of up to MAX_FALLBACK_COLUMNS columns, try dual coordinate descent first and continue with one of
+the others if it stalls. With fewer rows than columns, and few of both, the first two run on rotated rows with as many
+coordinates as there are rows: an SVM depends only on the inner products of its rows.
 """
 
 from __future__ import annotations
@@ -19,60 +19,64 @@ from ..kernels.linear.rows import CSR, Dense
 from .dual_coordinates import dual_coordinates
 from .interior_point import interior
 from .newton import newton
-from .problem import Effort, Machine, Solution
-from .row_blocks import SMALL
+from .problem import BinarySVM, Solution, SolverLimits
+from .row_blocks import MIN_SAMPLED_ROWS
 
 SOLVERS = ("newton", "interior-point", "dual-coordinates")
-# Columns up to which a matrix of columns x columns is cheap beside the passes that it saves.
-DENSE_COLUMNS = 500
-SPARSE_COLUMNS = 1000
-MOST_COLUMNS = 2000  # with more, passes go on; up to here the matrix is dear, but where passes get stuck there is no other way
-# Rows up to which the same is true of a matrix of rows x rows.
-FEW_ROWS = 1000
-# On sparse rows passes are cheap. Before an interior point so many are tried as take about its time, which grows with the
-# columns; a quarter of that where they will hardly be enough, for a plane to begin from.
-TRIED, TRIED_PER_COLUMN, HARD = 100, 2, 1e-5
+# Up to this width the Gram matrix is cheaper than the passes that it saves.
+MAX_DENSE_COLUMNS = 500
+MAX_SPARSE_COLUMNS = 1000
+# Up to this width the Gram matrix is built as a fallback when dual coordinate descent stalls.
+MAX_FALLBACK_COLUMNS = 2000
+# Up to this number of rows a matrix of rows x rows is cheap.
+MAX_GRAM_ROWS = 1000
+# Passes on sparse rows are cheap. The passes before an interior point take about as long as it does, which grows with the
+# columns; for a tolerance below HARD_TOL, where they rarely suffice, a quarter of them gives a starting point.
+FIRST_PASSES, FIRST_PASSES_PER_COLUMN, HARD_TOL = 100, 2, 1e-5
 
 
-def solve_machine(machine: Machine, solver: str, effort: Effort, start: Solution | None = None) -> tuple[Solution, int, str]:
-    """The solution, the passes or steps it took and the solver; its gap says whether the tolerance was reached."""
+def solve_binary_svm(
+    svm: BinarySVM, solver: str, limits: SolverLimits, start: Solution | None = None
+) -> tuple[Solution, int, str]:
+    """The solution, the number of passes or steps, and the name of the solver; the gap may be above the tolerance."""
     if solver != "auto":
-        return (*_solve(machine, solver, effort, start), solver)
-    solver = choose(machine)
-    passes_first = solver == "interior-point" and isinstance(machine.rows, CSR) and len(machine.visited) >= SMALL
-    if solver == "dual-coordinates" and machine.width <= MOST_COLUMNS:
-        solver, passes_first = "newton" if machine.squared else "interior-point", True
+        return (*_solve(svm, solver, limits, start), solver)
+    solver = choose_solver(svm)
+    passes_first = solver == "interior-point" and isinstance(svm.rows, CSR) and len(svm.visited) >= MIN_SAMPLED_ROWS
+    if solver == "dual-coordinates" and svm.width <= MAX_FALLBACK_COLUMNS:
+        solver, passes_first = "newton" if svm.squared else "interior-point", True
     if passes_first:
-        tried = (TRIED + TRIED_PER_COLUMN * machine.width) // (1 if effort.tol >= HARD else 4)
-        start, passes = dual_coordinates(machine, replace(effort, max_iter=min(effort.max_iter, tried)), start)
-        if start.gap <= effort.tol:
+        tried = (FIRST_PASSES + FIRST_PASSES_PER_COLUMN * svm.width) // (1 if limits.tol >= HARD_TOL else 4)
+        start, passes = dual_coordinates(svm, replace(limits, max_iter=min(limits.max_iter, tried)), start)
+        if start.gap <= limits.tol:
             return start, passes, "dual-coordinates"
-    return (*_solve(machine, solver, effort, start), solver)
+    return (*_solve(svm, solver, limits, start), solver)
 
 
-def choose(machine: Machine) -> str:
-    most = SPARSE_COLUMNS if isinstance(machine.rows, CSR) else DENSE_COLUMNS
-    if machine.width > most and len(machine.visited) > FEW_ROWS:
+def choose_solver(svm: BinarySVM) -> str:
+    """The solver for the shape of the rows."""
+    most = MAX_SPARSE_COLUMNS if isinstance(svm.rows, CSR) else MAX_DENSE_COLUMNS
+    if svm.width > most and len(svm.visited) > MAX_GRAM_ROWS:
         return "dual-coordinates"
-    return "newton" if machine.squared else "interior-point"
+    return "newton" if svm.squared else "interior-point"
 
 
-def _solve(machine: Machine, solver: str, effort: Effort, start: Solution | None) -> tuple[Solution, int]:
+def _solve(svm: BinarySVM, solver: str, limits: SolverLimits, start: Solution | None) -> tuple[Solution, int]:
     if solver == "dual-coordinates":
-        return dual_coordinates(machine, effort, start)
+        return dual_coordinates(svm, limits, start)
     method = newton if solver == "newton" else interior
-    if machine.width <= len(machine.visited):
-        return method(machine, effort, start)
-    turned, steps = method(turn(machine), effort)
-    multipliers = np.zeros(len(machine.signs))
-    multipliers[machine.visited] = turned.multipliers
-    return machine.solution(multipliers), steps
+    if svm.width <= len(svm.visited):
+        return method(svm, limits, start)
+    rotated, steps = method(rotate_rows(svm), limits)
+    multipliers = np.zeros(len(svm.signs))
+    multipliers[svm.visited] = rotated.multipliers
+    return svm.solution(multipliers), steps
 
 
-def turn(machine: Machine) -> Machine:
-    """The visited rows, turned so that they need no more columns than there are rows."""
-    seen = machine.visited
-    rows = take_rows(machine.rows, seen)
+def rotate_rows(svm: BinarySVM) -> BinarySVM:
+    """The visited rows, rotated so that they have as many columns as rows."""
+    seen = svm.visited
+    rows = take_rows(svm.rows, seen)
     if isinstance(rows, CSR):
         matrix = rows_as_matrix(rows, 0, len(seen)).astype(np.float64)
         products = (matrix @ matrix.T).toarray()
@@ -83,4 +87,4 @@ def turn(machine: Machine) -> Machine:
             products += part @ part.T
     lengths, axes = np.linalg.eigh(products)
     values = axes * np.sqrt(np.maximum(lengths, 0.0))
-    return replace(machine, rows=Dense(read_only(values)), signs=machine.signs[seen], costs=machine.costs[seen])
+    return replace(svm, rows=Dense(read_only(values)), signs=svm.signs[seen], costs=svm.costs[seen])

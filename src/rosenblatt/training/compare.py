@@ -13,7 +13,7 @@ import numpy as np
 from ..array_types import BoolArray
 from ..catalog import ALGORITHMS
 from ..data.readers.read import read
-from ..progress import Watch
+from ..progress import ProgressCallback
 from ..reporting.text import count, join_and, short
 from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
@@ -88,14 +88,14 @@ def choose_algorithms(prepared: Prepared, names: list[str] | None) -> tuple[list
 
 
 def compare(
-    request: Request, prepared: Prepared, names: list[str], before: Callable[[str], Watch | None] = lambda name: None
+    request: Request, prepared: Prepared, names: list[str], before: Callable[[str], ProgressCallback | None] = lambda name: None
 ) -> Iterator[Entry]:
     """Fit the algorithms one after another; `before` is called with each name and returns the progress callback of its fit."""
     for name in names:
         yield _run(request, prepared, name, before(name))
 
 
-def _run(request: Request, prepared: Prepared, name: str, watch: Watch | None) -> Entry:
+def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallback | None) -> Entry:
     _warm_up(request, prepared, name)
     try:
         estimator, _, seconds, _ = fit(request.make(name), prepared.X, prepared.y, watch)

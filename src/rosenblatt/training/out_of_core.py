@@ -83,7 +83,7 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
             _check_least_squares_shape(cache)
         problem = cache.problem(
             multiclass=getattr(learner, "multiclass", "ovr"),
-            x0=float(learner.intercept_scaling) if learner.fit_intercept else 0.0,
+            x0=learner._x0,
             order=getattr(learner, "order", "cyclic"),
             class_weights=_class_weights(learner, cache),
         )

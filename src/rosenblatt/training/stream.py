@@ -26,7 +26,7 @@ from ..data.readers.sources import Source
 from ..data.table import Data, as_text, typed_labels
 from ..estimators.base import LinearClassifier
 from ..preprocessing.recipe import Recipe
-from ..progress import Progress, Watch
+from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural
 from ..scores import linear_scores, winners
 from .metrics import Confusion
@@ -60,7 +60,9 @@ class Caches(NamedTuple):
     notes: tuple[str, ...]
 
 
-def train_stream(request: Request, cache_path: str | None = None, watch: Watch | None = None, beside: str = "model") -> Outcome:
+def train_stream(
+    request: Request, cache_path: str | None = None, watch: ProgressCallback | None = None, beside: str = "model"
+) -> Outcome:
     """Train the model of a request in constant memory and test it.
 
     Parameters
@@ -127,7 +129,7 @@ def _check_request(request: Request, estimator: LinearClassifier) -> None:
 
 
 def _open_caches(
-    request: Request, cache_path: str | None, beside: str, watch: Watch | None, stack: contextlib.ExitStack
+    request: Request, cache_path: str | None, beside: str, watch: ProgressCallback | None, stack: contextlib.ExitStack
 ) -> Caches:
     """Open the caches of a request, or write them if there are none for it."""
     tested = request.test is not None or request.holdout_share is not None
@@ -151,7 +153,7 @@ def _reopened(train: Cache, test: Cache | None) -> Caches:
     return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used))
 
 
-def _build_caches(request: Request, train: Path, test: Path | None, key: str, watch: Watch | None) -> Caches:
+def _build_caches(request: Request, train: Path, test: Path | None, key: str, watch: ProgressCallback | None) -> Caches:
     """Read the file twice: fit the recipe, then write the features of the training rows and of the test rows."""
     labels: set[str] = set()
     heads: list[Data] = []
@@ -210,7 +212,7 @@ class _FeatureWriter:
             self._writer.close(self._classes, width=self._recipe.width if self._sparse else None, notes=notes)
 
 
-def _training_rows(request: Request, labels: set[str], heads: list[Data], watch: Watch | None) -> Iterator[Data]:
+def _training_rows(request: Request, labels: set[str], heads: list[Data], watch: ProgressCallback | None) -> Iterator[Data]:
     """Yield the training rows of the file in chunks; collect their labels, and the first chunk in `heads`."""
     with Source(request.data) as source:
         for chunk, held in _parts(request, source, watch, "scanning"):
@@ -221,7 +223,7 @@ def _training_rows(request: Request, labels: set[str], heads: list[Data], watch:
             yield training
 
 
-def _parts(request: Request, source: Source, watch: Watch | None, stage: str) -> Iterator[tuple[Data, BoolArray]]:
+def _parts(request: Request, source: Source, watch: ProgressCallback | None, stage: str) -> Iterator[tuple[Data, BoolArray]]:
     """Yield the chunks of the file, and which of their rows are held out."""
     share = request.holdout_share
     holdout = None if share is None else Holdout(share, request.seed)

@@ -16,7 +16,7 @@ from ..array_types import Array, IntArray, Matrix
 from ..data.labels import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
 from ..preprocessing.recipe import Recipe
-from ..progress import Progress, Watch, watching
+from ..progress import Progress, ProgressCallback, progress_callback
 from .metrics import Confusion
 from .preparation import Prepared, describe_provenance, prepare, read_with_digest
 from .request import Request
@@ -110,7 +110,7 @@ class Outcome:
         return classes
 
 
-def train(request: Request, watch: Watch | None = None) -> Outcome:
+def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     """Train the model of a request in memory and test it.
 
     Parameters
@@ -157,7 +157,7 @@ def train(request: Request, watch: Watch | None = None) -> Outcome:
     return replace(outcome, bound=update_bound(outcome), total_seconds=time.perf_counter() - started)
 
 
-def fit(estimator: LinearClassifier, X: Matrix, y: Array, watch: Watch | None = None) -> FitResult:
+def fit(estimator: LinearClassifier, X: Matrix, y: Array, watch: ProgressCallback | None = None) -> FitResult:
     """Fit an estimator and record its passes, its duration and its warnings."""
     history: list[PassRecord] = []
     with record_fit(history, watch) as warned:
@@ -168,7 +168,7 @@ def fit(estimator: LinearClassifier, X: Matrix, y: Array, watch: Watch | None = 
 
 
 @contextlib.contextmanager
-def record_fit(history: list[PassRecord], watch: Watch | None) -> Iterator[list[warnings.WarningMessage]]:
+def record_fit(history: list[PassRecord], watch: ProgressCallback | None) -> Iterator[list[warnings.WarningMessage]]:
     """Append the passes of a fit to `history`, forward its progress to `watch`, and yield the list of its warnings."""
 
     def record(progress: Progress) -> None:
@@ -177,7 +177,7 @@ def record_fit(history: list[PassRecord], watch: Watch | None) -> Iterator[list[
         if watch is not None:
             watch(progress)
 
-    with watching(record), warnings.catch_warnings(record=True) as warned:
+    with progress_callback(record), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         yield warned
 
@@ -203,7 +203,7 @@ def confusion_on_test(estimator: LinearClassifier, prepared: Prepared) -> Confus
     return Confusion.of(prepared.codes_test, predict_codes(estimator, prepared.X_test), len(prepared.classes))
 
 
-def cross_validate(request: Request, data: Data, watch: Watch | None = None) -> tuple[Confusion, ...]:
+def cross_validate(request: Request, data: Data, watch: ProgressCallback | None = None) -> tuple[Confusion, ...]:
     """Predict each fold with a model, preprocessing included, that is trained on the other folds."""
     assert request.cv is not None
     classes, codes = classes_and_codes(typed_labels(data.labels))

@@ -116,8 +116,8 @@ def test_a_verdict_is_the_same_however_a_mail_comes_in(trained, tmp_path):
     path.write_bytes(b"From a@b Mon Jan  1 10:00:00 2024\n" + letter(True, 1000) + b"\n>From now on: cheap pills\n\n")
     line = shlex.join([*ROSENBLATT, "mail", "classify", "--json"])
     ways = (f"{line} {path}", f"{line} < {path}", f"{line} <(cat {path})")
-    told = [subprocess.run(["bash", "-c", way], capture_output=True, text=True, check=False) for way in ways]
-    scores = {json.loads(each.stdout)["score"] for each in told}
+    reported = [subprocess.run(["bash", "-c", way], capture_output=True, text=True, check=False) for way in ways]
+    scores = {json.loads(each.stdout)["score"] for each in reported}
     with Filter.open(trained) as piped:
         assert scores == {piped.classify(path.read_bytes()).score}
 
@@ -232,7 +232,7 @@ def test_reasons_sum_to_the_score(trained, tmp_path):
     assert "all others" in text
 
 
-def test_explain_says_that_it_explains_the_first_of_several_mails(trained, tmp_path):
+def test_explain_uses_the_first_of_several_mails(trained, tmp_path):
     path, postmark = tmp_path / "box.mbox", b"From a@b Mon Jan  1 10:00:00 2024\n"
     path.write_bytes(b"".join(postmark + letter(True, number) + b"\n" for number in (1000, 1001, 1002)))
     for given in ([], ["--json"]):
@@ -300,11 +300,14 @@ def test_evaluate_on_folders_an_index_and_the_own_log(trained, tmp_path):
     assert "<svg" in picture.read_text()
 
 
-def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(trained, tmp_path):
-    for name, told in (("curve.gif", "a figure is written as .png, .svg, .pdf"), ("nowhere/curve.svg", "there is no folder")):
+def test_an_impossible_picture_is_reported_before_the_work(trained, tmp_path):
+    for name, reported in (
+        ("curve.gif", "a figure is written as .png, .svg, .pdf"),
+        ("nowhere/curve.svg", "there is no folder"),
+    ):
         found = rosenblatt("mail", "evaluate", "--plot", tmp_path / name)
         assert (found.code, found.out) == (2, "")
-        assert told in found.err
+        assert reported in found.err
 
 
 def test_near_has_a_band(trained):
@@ -322,7 +325,7 @@ def test_standard_input_that_is_closed_is_no_fault_of_ours(trained):
         assert (ran.stdout, len(ran.stderr.splitlines())) == ("", 1)
 
 
-def test_standard_output_that_is_closed_is_told(trained, tmp_path):
+def test_closed_standard_output_is_reported(trained, tmp_path):
     line = shlex.join([*ROSENBLATT, "mail", "classify", "--filter", str(new(tmp_path, True))]) + " >&-"
     ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert ran.returncode == 3
@@ -331,10 +334,10 @@ def test_standard_output_that_is_closed_is_told(trained, tmp_path):
 
 def test_reasons_in_other_letters_can_be_read(home, tmp_path):
     word = "\u0432\u044b\u0438\u0433\u0440\u044b\u0448"
-    for side, said in (("spam", word), ("ham", "\u0432\u0441\u0442\u0440\u0435\u0447\u0430")):
+    for side, response in (("spam", word), ("ham", "\u0432\u0441\u0442\u0440\u0435\u0447\u0430")):
         for n in range(20):
             (tmp_path / f"{side}{n}.eml").write_bytes(
-                f"Subject: {n}\nContent-Type: text/plain; charset=utf-8\n\n{said}".encode()
+                f"Subject: {n}\nContent-Type: text/plain; charset=utf-8\n\n{response}".encode()
             )
     sides = [[tmp_path / f"{side}{n}.eml" for n in range(20)] for side in ("spam", "ham")]
     assert rosenblatt("mail", "learn", "--spam", *sides[0], "--ham", *sides[1]).code == 0
@@ -343,7 +346,7 @@ def test_reasons_in_other_letters_can_be_read(home, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["learn"], "nothing to learn"),
         (["learn", "box.mbox"], "say which kind it is: mail learn --spam PATH or --ham PATH"),
@@ -359,11 +362,11 @@ def test_reasons_in_other_letters_can_be_read(home, tmp_path):
         (["evaluate", "--train", "near", "--band", "nan"], "must be a number over 0"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(home, arguments, told, tmp_path, monkeypatch):
+def test_an_error_is_one_line(home, arguments, reported, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = rosenblatt("mail", *arguments)
     assert found.code in (1, 2)
-    assert told in found.err
+    assert reported in found.err
     assert "Traceback" not in found.err
 
 
@@ -381,7 +384,7 @@ def test_one_verdict_imports_little(trained, tmp_path):
     assert printed[1:] == ["0", "[]"]
 
 
-def test_a_mail_on_both_sides_is_told(home, tmp_path):
+def test_a_mail_with_both_labels_is_reported(home, tmp_path):
     spam = folder(tmp_path / "spam", True, range(3))
     found = rosenblatt("mail", "learn", "--spam", spam, "--ham", spam)
     assert found.code == 0
@@ -399,9 +402,9 @@ def test_what_is_skipped_on_both_sides_is_counted_at_the_end(home, tmp_path):
     assert found.err.endswith("skipped 3 files in total\n")
 
 
-def test_show_lists_as_many_as_are_asked_for(trained):
-    told = rosenblatt("mail", "show", "-n", 5, "--json").json
-    assert (len(told["spammy"]), len(told["hammy"])) == (5, 5)
+def test_show_lists_the_given_number(trained):
+    reported = rosenblatt("mail", "show", "-n", 5, "--json").json
+    assert (len(reported["spammy"]), len(reported["hammy"])) == (5, 5)
 
 
 def test_a_mail_of_which_nothing_is_known_has_no_bars(trained):

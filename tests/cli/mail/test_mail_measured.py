@@ -1,4 +1,4 @@
-"""`rosenblatt mail evaluate` and `show`: the filter that is there is what is measured, and what it promises is said."""
+"""`rosenblatt mail evaluate` and `show`: evaluation of an existing filter, and its guarantee."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def evaluated(*arguments):
     return found.json
 
 
-def test_a_filter_is_measured_with_its_settings_and_with_others_if_asked(home, tmp_path):
+def test_evaluation_uses_the_settings_of_the_filter_or_given_ones(home, tmp_path):
     own, same = evaluated(), evaluated("--ham-weight", 5, "--ham-loss", 0.02)
     assert own["settings"] == {"ham_weight": 5.0, "ham_loss": 0.02}
     assert own == same
@@ -39,7 +39,7 @@ def test_a_filter_is_measured_with_its_settings_and_with_others_if_asked(home, t
     assert evaluated(*boxes, "--ham-loss", 0.3)["settings"]["ham_loss"] == 0.3
 
 
-def test_the_filters_own_mail_is_shuffled_if_asked_and_has_no_dates(home):
+def test_the_mail_of_the_filter_can_be_shuffled_and_has_no_dates(home):
     own, given, shuffled = evaluated(), evaluated("--order", "given"), evaluated("--order", "shuffled")
     assert own == given
     assert own["percent"] != shuffled["percent"]
@@ -50,11 +50,11 @@ def test_the_filters_own_mail_is_shuffled_if_asked_and_has_no_dates(home):
     assert "does not store dates" in refused.err
 
 
-def test_texts_that_are_gone_are_told(home):
+def test_dropped_texts_are_reported(home):
     with Filter.open(home) as found:
         found.compact(keep=50)
-    told = rosenblatt("mail", "evaluate")
-    assert "texts of 40 messages were dropped from the log; only the others are evaluated" in told.err
+    reported = rosenblatt("mail", "evaluate")
+    assert "texts of 40 messages were dropped from the log; only the others are evaluated" in reported.err
     assert evaluated()["folded"] == 40
 
 
@@ -71,8 +71,8 @@ def test_parts_that_can_be_left_out():
     assert PARTS["from"] == ("sender",)
     assert PARTS["other-headers"] == ("headers",)
     assert set(PARTS["all-headers"]) == {"subject", "sender", "reply_to", "to", "received", "headers"}
-    told = rosenblatt("mail", "evaluate", "--help").out.replace("\n", " ")
-    assert all(name in told for name in PARTS)
+    reported = rosenblatt("mail", "evaluate", "--help").out.replace("\n", " ")
+    assert all(name in reported for name in PARTS)
 
 
 def test_all_headers_are_left_out(home):

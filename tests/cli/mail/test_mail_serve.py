@@ -1,4 +1,4 @@
-"""`rosenblatt mail serve` as a process: asked by spamc and over HTTP, ended by a signal."""
+"""`rosenblatt mail serve` as a process: spamc, HTTP, and signals."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_it_answers_learns_and_stops(server):
         spamc = ["spamc", "-d", "127.0.0.1", "-p", port]
         assert subprocess.run([*spamc, "-c"], input=letter(True, 999), capture_output=True, check=False).returncode == 1
         assert subprocess.run([*spamc, "-c"], input=letter(False, 999), capture_output=True, check=False).returncode == 0
-        learnt = subprocess.run([*spamc, "-L", "ham"], input=letter(False, 999), capture_output=True, check=True)
-        assert b"successfully" in learnt.stdout
+        learned = subprocess.run([*spamc, "-L", "ham"], input=letter(False, 999), capture_output=True, check=True)
+        assert b"successfully" in learned.stdout
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
     assert "stopped" in process.stderr.read()
@@ -98,7 +98,7 @@ def test_a_port_that_is_taken_makes_no_filter(tmp_path):
     assert not (tmp_path / "home").exists()
 
 
-def test_its_socket_has_the_mode_that_was_asked_for_and_mails_may_be_large(tmp_path):
+def test_the_socket_has_its_mode_and_mails_may_be_large(tmp_path):
     place = tmp_path / "spamd.sock"
     options = ["--no-spamd", "--no-http", "--socket", place, "--socket-mode", "0660", "--max-size", "1000"]
     command = [*ROSENBLATT, "mail", "serve", "--home", tmp_path / "home", *options]

@@ -159,6 +159,13 @@ def test_a_name_that_was_said_is_in_the_first_line(kernel: bool) -> None:
 
 
 @both
+def test_the_record_after_a_header_may_be_longer_than_the_first_block(kernel: bool) -> None:
+    content = b'text,label\n"' + b"many words\n" * 200_000 + b'",u\nfew,v\nfew,u\n'
+    data = read("csv", content, kernel)
+    assert (data.features.names, data.labels.tolist()) == (("text",), ["u", "v", "u"])
+
+
+@both
 def test_missing(kernel: bool) -> None:
     content = b"a,b,label\n1,u,0\n,v,1\n3,?,0\nNA,w,1\n"
     data = read("csv", content, kernel, missing="mean")

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from rosenblatt.data.problem import make_rows
 from rosenblatt.kernels.compile import OPTIONS
-from rosenblatt.kernels.linear.rows import CSR, Dense, ask, axpy, axpy_head, dot, dots, sqnorm
+from rosenblatt.kernels.linear.rows import CSR, Dense, axpy, axpy_head, dot, dots, prefetch_row, sqnorm
 
 # Not cached: the cache would not notice an edit of this file.
 compiled = numba.njit(**OPTIONS)
@@ -44,7 +44,7 @@ def call_axpy_head(rows: Any, i: int, a: float, W: Any, h: int) -> None:
 
 @compiled
 def call_ask(rows: Any, i: int) -> None:
-    ask(rows, i)
+    prefetch_row(rows, i)
 
 
 KINDS = [

@@ -199,7 +199,7 @@ class _Reference(HTMLParser):
             self.words.append(data)
 
 
-def test_real_pages_say_what_the_standard_library_says():
+def test_real_pages_agree_with_the_standard_library():
     folder = data_folder("mail/spamassassin")
     files = sorted(path for kind in ("spam-1", "hard-ham-1") for path in Path(folder, kind).iterdir())[::3]
     agreed = pages = 0

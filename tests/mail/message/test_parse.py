@@ -242,7 +242,7 @@ def test_a_message_in_a_message_is_read_with_its_subject() -> None:
     assert parse(mixed(b"\nouter", head + coded)) == parse(mixed(b"\nouter", forwarded))
 
 
-def test_a_plain_alternative_is_left_out_only_if_it_says_the_same() -> None:
+def test_a_plain_alternative_is_dropped_only_if_it_repeats_the_html() -> None:
     html = HTML + b"<p>cheap pills <b>for</b> you"
     same = parse(mixed(b"\ncheap pills for you", html, kind=b"alternative"))
     other = parse(mixed(b"\nminutes of the last meeting", html, kind=b"alternative"))

@@ -75,7 +75,7 @@ from pathlib import Path
 from rosenblatt.mail.message.parse import parse
 raw = Path(sys.argv[1]).read_bytes()
 message = parse(raw)
-held = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())  # ru_maxrss has that of whoever started it
+held = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())  # ru_maxrss is inherited
 assert int(held[1]) < 256 * 1024
 print(len(raw), message.body[:5].decode(), message.attachments.decode())
 """

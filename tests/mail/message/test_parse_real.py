@@ -1,4 +1,4 @@
-"""Python's email package, which is slow but well read, says the same of the mails that people sent."""
+"""The parser agrees with Python's email package on real mails."""
 
 from __future__ import annotations
 

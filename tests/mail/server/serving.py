@@ -30,7 +30,7 @@ class Counts(NamedTuple):
 
 
 class Plain:
-    """Weights of a few words; what was learnt is remembered, and counts nothing."""
+    """A filter with weights of a few words; lessons are recorded without effect."""
 
     calibration = CALIBRATION
 
@@ -95,7 +95,7 @@ class Plain:
 
 @contextlib.contextmanager
 def serving(spam_filter: Any, **options: Any) -> Iterator[tuple[Addresses, Server]]:
-    """A server in a thread, on ports that are free; spamd's side only, unless HTTP is asked for."""
+    """A server in a thread, on free ports; spamd only, unless HTTP is requested."""
     server = Server(**{"port": 0, "http_port": None, "warm": False} | options)
     there, found = threading.Event(), []
 
@@ -126,7 +126,7 @@ def connected(addresses: Addresses) -> socket.socket:
 
 
 def all_of(client: socket.socket) -> bytes:
-    """What the server says until it closes; nothing more where it cut the connection."""
+    """The output of the server until it closes or aborts the connection."""
     parts = []
     with contextlib.suppress(ConnectionError):
         while part := client.recv(65536):
@@ -137,7 +137,7 @@ def all_of(client: socket.socket) -> bytes:
 def ask(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
     """Send bytes, close the writing side as spamc does, and read the answer."""
     with connected(addresses) as client:
-        with contextlib.suppress(OSError):  # cut off before it was said, or before the writing side was closed
+        with contextlib.suppress(OSError):  # cut off before it was response, or before the writing side was closed
             client.sendall(sent)
             if shut:
                 client.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""What cannot be taken back is a conflict over HTTP, not a server that is busy."""
+"""A message that cannot be unlearned is a conflict over HTTP."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def test_a_folded_mail_is_a_conflict(tmp_path: Path, kind: str) -> None:
     with fresh(tmp_path, mails(range(10))) as found:
         found.compact()
         with serving(found, http_port=0) as (addresses, _):
-            status, told = learnt(addresses.http, kind, mail(1))
+            status, reported = learned(addresses.http, kind, mail(1))
     assert status == 409
-    assert "was dropped" in told["error"]
+    assert "was dropped" in reported["error"]
 
 
-def learnt(address: Any, kind: str, raw: bytes) -> tuple[int, Any]:
+def learned(address: Any, kind: str, raw: bytes) -> tuple[int, Any]:
     connection = HTTPConnection(*address, timeout=10)
     try:
         connection.request("POST", f"/v1/learn?as={kind}", raw, {"Content-Type": "message/rfc822"})

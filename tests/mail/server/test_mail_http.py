@@ -50,9 +50,9 @@ def talk(addresses: Any, sent: bytes) -> bytes:
 
 
 def test_a_mail_is_classified_with_reasons(server: Any) -> None:
-    status, said, _ = call(server[1], "POST", "/v1/classify?reasons=1", SPAM)
+    status, response, _ = call(server[1], "POST", "/v1/classify?reasons=1", SPAM)
     assert status == 200
-    assert said == {
+    assert response == {
         "label": "spam",
         "score": pytest.approx(2.4),
         "probability": pytest.approx(server[0].classify(SPAM).probability),
@@ -116,15 +116,15 @@ def test_health_and_metrics(server: Any) -> None:
         ("/v1/classify", SPAM, {"Host": "evil.example"}, 403, "must name localhost"),
     ],
 )
-def test_a_wrong_request_hears_why(server: Any, path: str, body: Any, headers: Any, status: int, sentence: str) -> None:
-    code, said, _ = call(server[1], "POST", path, body, headers)
+def test_a_wrong_request_gets_the_reason(server: Any, path: str, body: Any, headers: Any, status: int, sentence: str) -> None:
+    code, response, _ = call(server[1], "POST", path, body, headers)
     assert code == status
-    assert sentence in said["error"]
+    assert sentence in response["error"]
 
 
-def test_pages_of_other_sites_are_not_told_yes(server: Any) -> None:
-    asked = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
-    status, _, headers = call(server[1], "OPTIONS", "/v1/learn?as=ham", None, asked)
+def test_requests_from_pages_of_other_sites_are_refused(server: Any) -> None:
+    queries = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    status, _, headers = call(server[1], "OPTIONS", "/v1/learn?as=ham", None, queries)
     assert status == 405
     assert not [name for name in headers if name.lower().startswith("access-control")]
 
@@ -141,7 +141,7 @@ def test_names_of_this_machine(host: str, local: bool) -> None:
     assert is_local(host) is local
 
 
-def test_a_token_opens_all_and_without_it_only_health_is_told() -> None:
+def test_without_the_token_only_health_is_reported() -> None:
     with serving(Plain(), host="0.0.0.0", port=None, http_port=0, token=TOKEN) as (addresses, _):
         there = addresses._replace(http=("127.0.0.1", addresses.http[1] if addresses.http else 0))
         right = {"Authorization": f"Bearer {TOKEN}", "Host": "mail.example"}  # on an open address any name will do
@@ -151,9 +151,9 @@ def test_a_token_opens_all_and_without_it_only_health_is_told() -> None:
         assert call(there, "GET", "/metrics", None, {"Authorization": f"bearer {TOKEN}"})[0] == 200  # RFC 9110, 11.1
         for wrong in ("", TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer é"):
             given = {"Authorization": wrong} if wrong else {}
-            status, said, headers = call(there, "POST", "/v1/learn?as=spam", SPAM, given)
+            status, response, headers = call(there, "POST", "/v1/learn?as=spam", SPAM, given)
             assert (status, headers["www-authenticate"]) == (401, "Bearer")
-            assert TOKEN not in str(said)
+            assert TOKEN not in str(response)
         assert call(there, "GET", "/metrics")[0] == 401
 
 
@@ -178,18 +178,18 @@ def test_who_is_silent_or_slow_is_cut_off(server: Any) -> None:
     assert in_time(time.monotonic() - start, 6)
     with socket.create_connection(server[1].http, 10) as dripping:
         dripping.settimeout(0.05)
-        said = b""
+        response = b""
         for byte in head:
             try:
                 dripping.sendall(bytes([byte]))
-                said = dripping.recv(100)
+                response = dripping.recv(100)
                 break
             except TimeoutError:
                 continue
-        assert said.startswith(b"HTTP/1.1 408 ")
+        assert response.startswith(b"HTTP/1.1 408 ")
 
 
-def test_nobody_may_send_for_ever_after_a_refusal(server: Any) -> None:
+def test_a_refused_client_cannot_send_forever(server: Any) -> None:
     with socket.create_connection(server[1].http, 10) as endless:
         endless.sendall(b"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
 
@@ -215,17 +215,17 @@ def test_who_ends_his_side_after_the_request_gets_his_answer(server: Any) -> Non
         with socket.create_connection(server[1].http, 10) as client:
             client.sendall(sent)
             client.shutdown(socket.SHUT_WR)
-            said = all_of(client)
-        assert (b'"label":"spam"' in said) is answered
-        assert in_time(time.monotonic() - start, 0.3)  # he is not kept waiting for a second request
+            response = all_of(client)
+        assert (b'"label":"spam"' in response) is answered
+        assert in_time(time.monotonic() - start, 0.3)  # the client is not kept waiting for a second request
 
 
 @pytest.mark.parametrize(("length", "kind"), [(20_001, b"message/rfc822"), (5, b"text/plain")])
 def test_who_asks_before_he_sends_is_refused_before_he_is_invited(server: Any, length: int, kind: bytes) -> None:
     head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\n" % kind
     start = time.monotonic()
-    said = talk(server[1], head + b"Content-Length: %d\r\n\r\n" % length)
-    assert said.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 415 "))
+    response = talk(server[1], head + b"Content-Length: %d\r\n\r\n" % length)
+    assert response.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 415 "))
     assert in_time(time.monotonic() - start, 0.3)
 
 
@@ -246,7 +246,7 @@ def test_a_second_request_on_a_connection_has_its_own_time(server: Any) -> None:
         (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 9000, b"431"),
     ],
 )
-def test_garbage_is_refused_and_told_why(server: Any, sent: bytes, status: bytes) -> None:
+def test_garbage_is_refused_with_a_reason(server: Any, sent: bytes, status: bytes) -> None:
     head, _, body = talk(server[1], sent).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 " + status + b" ")
     assert list(json.loads(body)) == ["error"]
@@ -271,15 +271,15 @@ def test_mails_that_are_too_much_together_are_refused() -> None:
         for each in waiting:
             each.sendall(head + b"x" * 19_000)
         soon(lambda: call(addresses, "POST", "/v1/classify", b"x" * 20_000)[0] == 503)
-        status, said, headers = call(addresses, "POST", "/v1/classify", b"x" * 20_000)
+        status, response, headers = call(addresses, "POST", "/v1/classify", b"x" * 20_000)
         assert (status, headers["retry-after"]) == (503, "1")
-        assert "try again" in said["error"]
+        assert "try again" in response["error"]
         for each in waiting:
             each.close()
         soon(lambda: call(addresses, "POST", "/v1/classify", b"x" * 20_000)[0] == 200)
 
 
-def test_a_filter_that_fails_or_hangs_says_so_without_the_mail() -> None:
+def test_errors_of_the_filter_do_not_quote_the_mail() -> None:
     spam_filter, lines = Plain(), []
     limits = Limits(handle_seconds=0.3)
     with serving(spam_filter, http_port=0, limits=limits, log=lines.append) as (addresses, _):
@@ -291,7 +291,7 @@ def test_a_filter_that_fails_or_hangs_says_so_without_the_mail() -> None:
     assert "pills" not in "".join(lines)
 
 
-def test_what_the_server_cannot_do_is_told_once_a_minute_and_by_health() -> None:
+def test_errors_are_logged_once_a_minute_and_in_health() -> None:
     spam_filter, warnings = Plain(), list[str]()
     with serving(spam_filter, http_port=0, warn=warnings.append) as (addresses, _):
         spam_filter.broken = FilterError("home", "the disk is full")
@@ -299,8 +299,8 @@ def test_what_the_server_cannot_do_is_told_once_a_minute_and_by_health() -> None
             assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[:2] == (503, {"error": "the disk is full"})
             assert b"EX_TEMPFAIL: the disk is full" in ask(addresses, request("CHECK", SPAM))
         assert warnings == ["the disk is full"]
-        told = {"status": "ok", "learning": False, "reason": "the disk is full"}
-        assert call(addresses, "GET", "/healthz")[:2] == (200, told)
+        reported = {"status": "ok", "learning": False, "reason": "the disk is full"}
+        assert call(addresses, "GET", "/healthz")[:2] == (200, reported)
         assert b"rosenblatt_mail_learning 0\n" in call(addresses, "GET", "/metrics")[1]
         spam_filter.broken = None
         assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[0] == 200
@@ -310,7 +310,7 @@ def test_what_the_server_cannot_do_is_told_once_a_minute_and_by_health() -> None
     assert warnings == ["the disk is full", "learning is possible again"]
 
 
-def test_metrics_are_told_also_where_the_filter_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_are_served_without_numbers_of_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     spam_filter = Plain()
     with serving(spam_filter, http_port=0) as (addresses, _):
         monkeypatch.setattr("rosenblatt.mail.server.http.STATS_TIMEOUT_S", 0.1)
@@ -322,7 +322,7 @@ def test_metrics_are_told_also_where_the_filter_says_nothing(monkeypatch: pytest
             assert b"rosenblatt_mail_filter_" not in text
 
 
-def test_the_log_tells_the_size_of_mails_that_were_read() -> None:
+def test_the_log_has_the_size_of_mails_that_were_read() -> None:
     lines: list[str] = []
     with serving(Plain(), http_port=0, log=lines.append) as (addresses, _):
         assert call(addresses, "POST", "/v1/classify", SPAM)[0] == 200
@@ -371,7 +371,7 @@ def test_who_comes_in_the_last_moment_is_answered_on_both_sides(monkeypatch: pyt
     monkeypatch.setattr("rosenblatt.serving.sockets.SETTLE_S", 0.6)
     with serving(Plain(), http_port=0) as (addresses, server):
         server.stop()
-        time.sleep(0.3)  # nobody is let in any more, and the system still accepts
+        time.sleep(0.3)  # the server refuses, and the system still accepts
         assert b"Spam: True" in ask(addresses, request("CHECK", SPAM))
     with serving(Plain(), http_port=0) as (addresses, server):
         server.stop()

@@ -52,8 +52,8 @@ def process(home: Path, stop_seconds: float = 5.0, before: tuple[str, ...] = ())
     with subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=hears_hangups) as running:
         try:
             assert running.stdout is not None
-            told = json.loads(running.stdout.readline())
-            yield Addresses(tuple(told[0]), *told[1:]), running
+            reported = json.loads(running.stdout.readline())
+            yield Addresses(tuple(reported[0]), *reported[1:]), running
         finally:
             running.kill()
 
@@ -107,7 +107,7 @@ def test_a_terminal_that_ends_may_say_so_twice(tmp_path: Path) -> None:
         assert running.wait(10) == 0
 
 
-def test_whoever_starts_it_under_nohup_may_leave(tmp_path: Path) -> None:
+def test_it_keeps_running_under_nohup(tmp_path: Path) -> None:
     with process(tmp_path / "f", before=("nohup",)) as (addresses, running):
         os.kill(running.pid, signal.SIGHUP)
         time.sleep(0.3)
@@ -137,8 +137,8 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
                     for number in range(first, first + 1000):
                         mail = b"Subject: %d\n\nhello %d\n" % (number, number)
                         sent += 1
-                        said = learn(where, mail, number % 2 == 0)
-                        if b"DidSet: local" not in said:
+                        response = learn(where, mail, number % 2 == 0)
+                        if b"DidSet: local" not in response:
                             return
                         acknowledged.append(mail)
 
@@ -163,10 +163,10 @@ def test_answers_are_those_of_the_filter(tmp_path: Path) -> None:
         with serving(spam_filter, warm=True) as (addresses, _):
             for mail in (SPAM, HAM, UNSURE, b"", b"\0" * 100):
                 verdict = spam_filter.classify(mail)
-                said = points(verdict.score, verdict.label, spam_filter.calibration)
-                assert f"Spam: {said.spam} ; {said}\r\n".encode() in ask(addresses, request("CHECK", mail))
+                response = points(verdict.score, verdict.label, spam_filter.calibration)
+                assert f"Spam: {response.spam} ; {response}\r\n".encode() in ask(addresses, request("CHECK", mail))
                 done = ask(addresses, request("PROCESS", mail)).partition(b"\r\n\r\n")[2]
-                assert spam_filter.classify(done) == verdict  # what is written about a mail says nothing about it
+                assert spam_filter.classify(done) == verdict  # added headers do not change the verdict
             assert b"DidSet" in learn(addresses, UNSURE, True)
             assert spam_filter.label_of(UNSURE) is True
             assert b"DidSet" in learn(addresses, UNSURE, False)
@@ -197,7 +197,7 @@ def test_what_others_teach_is_known_soon_where_lessons_never_cease(tmp_path: Pat
         assert ours.stats()["messages"] == 2
 
 
-def test_a_home_that_is_gone_or_may_only_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_read_only_home_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.05)
     warnings: list[str] = []
     with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
@@ -207,18 +207,18 @@ def test_a_home_that_is_gone_or_may_only_be_read_is_told(tmp_path: Path, monkeyp
             soon(lambda: warnings)
             assert b"was moved or removed" in learn(addresses, HAM, False)
             (tmp_path / "elsewhere").rename(tmp_path / "f")
-        assert [told for told in warnings if "was moved" in told] == warnings[:1]
+        assert [reported for reported in warnings if "was moved" in reported] == warnings[:1]
         spam_filter.store.log.read_only = True
         warnings.clear()
         with serving(spam_filter, warn=warnings.append) as (addresses, _):
-            (told,) = warnings  # before anybody asks
-            assert told.startswith("cannot be changed")
+            (reported,) = warnings  # before the first request
+            assert reported.startswith("cannot be changed")
             assert b"Spam: " in ask(addresses, request("CHECK", SPAM))
         spam_filter.store.log.read_only = False
 
 
 def forget_at_once(addresses: Addresses, mails: list[bytes]) -> list[int]:
-    """The exit codes that are told."""
+    """The exit codes."""
 
     def code(mail: bytes) -> int:
         return int(ask(addresses, request("TELL", mail, "Remove: local")).split()[1])
@@ -227,13 +227,13 @@ def forget_at_once(addresses: Addresses, mails: list[bytes]) -> list[int]:
         return list(pool.map(code, mails))
 
 
-def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Path) -> None:
+def test_a_mail_without_text_cannot_be_forgotten(tmp_path: Path) -> None:
     with Filter.open(tmp_path / "f", create=True, settings={"bits": 16}) as spam_filter:
         spam_filter.learn([(SPAM, True), (HAM, False)])
         spam_filter.compact()
         with serving(spam_filter) as (addresses, _):
-            said = ask(addresses, request("TELL", SPAM, "Remove: local"))
-            assert said.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this message cannot be unlearned")
+            response = ask(addresses, request("TELL", SPAM, "Remove: local"))
+            assert response.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this message cannot be unlearned")
             spam_filter.learn([(UNSURE, True)])
             assert forget_at_once(addresses, [SPAM, UNSURE, HAM, b"A: b\n\nnew"]) == [69, 0, 69, 0]
             assert spam_filter.label_of(UNSURE) is None
@@ -244,5 +244,5 @@ def test_a_mail_whose_text_is_gone_cannot_be_forgotten_and_says_so(tmp_path: Pat
                 thread.start()
             for thread in threads:
                 thread.join()
-            assert sum(b"DidSet: local" in said for said in answers) == 2
-            assert sum(said.startswith(b"SPAMD/1.5 69 ") for said in answers) == 2
+            assert sum(b"DidSet: local" in response for response in answers) == 2
+            assert sum(response.startswith(b"SPAMD/1.5 69 ") for response in answers) == 2

@@ -111,7 +111,7 @@ def test_when_the_filter_fails_no_mail_is_lost_and_learning_is_not_claimed() -> 
             ("-L", "forget"): (74, b""),
         }.items():
             assert spamc(addresses, *arguments) == answer, arguments
-    assert spamc(addresses) == (0, SPAM)  # nobody is there any more
+    assert spamc(addresses) == (0, SPAM)  # the server has stopped
     assert spamc(addresses, "-c") == (0, b"0/0\n")
     assert spamc(addresses, "-L", "ham")[0] not in (0, 1)
 
@@ -141,7 +141,7 @@ def test_edge_cases_pass_through_byte_by_byte(server: Any) -> None:
 
 
 def test_fifty_at_once_each_get_their_own_answer(server: Any) -> None:
-    asked = [(SPAM, (1, b"14.5/5.0\n")), (HAM, (0, b"-4.5/5.0\n")), (UNSURE, (0, b"2.0/5.0\n"))] * 100
+    queries = [(SPAM, (1, b"14.5/5.0\n")), (HAM, (0, b"-4.5/5.0\n")), (UNSURE, (0, b"2.0/5.0\n"))] * 100
     with ThreadPoolExecutor(50) as clients:
-        answers = list(clients.map(lambda pair: spamc(server[1], "-c", mail=pair[0]), asked))
-    assert answers == [answer for _, answer in asked]
+        answers = list(clients.map(lambda pair: spamc(server[1], "-c", mail=pair[0]), queries))
+    assert answers == [answer for _, answer in queries]

@@ -28,14 +28,14 @@ def plain() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("mail", "said"), [(SPAM, "True ; 14.5 / 5.0"), (HAM, "False ; -4.5 / 5.0"), (UNSURE, "False ; 2.0 / 5.0")]
+    ("mail", "response"), [(SPAM, "True ; 14.5 / 5.0"), (HAM, "False ; -4.5 / 5.0"), (UNSURE, "False ; 2.0 / 5.0")]
 )
-def test_a_check_says_points_and_the_threshold(plain: Any, mail: bytes, said: str) -> None:
-    assert ask(plain[1], request("CHECK", mail)) == f"SPAMD/1.5 0 EX_OK\r\nSpam: {said}\r\n\r\n".encode()
+def test_a_check_returns_points_and_the_threshold(plain: Any, mail: bytes, response: str) -> None:
+    assert ask(plain[1], request("CHECK", mail)) == f"SPAMD/1.5 0 EX_OK\r\nSpam: {response}\r\n\r\n".encode()
 
 
 @pytest.mark.parametrize("shut", [True, False])
-def test_a_client_may_leave_its_side_open_where_it_says_the_length(plain: Any, shut: bool) -> None:
+def test_a_client_that_sends_the_length_may_keep_its_side_open(plain: Any, shut: bool) -> None:
     assert b"Spam: True" in ask(plain[1], request("CHECK", SPAM), shut)
 
 
@@ -109,7 +109,7 @@ def test_a_packed_mail_is_unpacked_in_steps_and_held_as_it_is(size: int, period:
     assert budget.held == 0
 
 
-def test_telling_is_learning_moving_and_forgetting_and_says_what_it_did(plain: Any) -> None:
+def test_tell_learns_moves_and_forgets_and_reports_it(plain: Any) -> None:
     spam_filter, addresses = plain
     mail = b"Subject: tell\n\n"
 
@@ -127,10 +127,10 @@ def test_telling_is_learning_moving_and_forgetting_and_says_what_it_did(plain: A
     assert tell("Remove: local") == done % b""
 
 
-def test_a_server_may_be_told_not_to_learn() -> None:
+def test_a_server_can_refuse_to_learn() -> None:
     with serving(Plain(), tell=False) as (addresses, _):
-        said = ask(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
-    assert said == b"SPAMD/1.5 69 EX_UNAVAILABLE: this server does not learn from its clients\r\n"
+        response = ask(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
+    assert response == b"SPAMD/1.5 69 EX_UNAVAILABLE: this server does not learn from its clients\r\n"
 
 
 def test_a_processed_mail_comes_back_whole(plain: Any) -> None:
@@ -170,14 +170,14 @@ def test_a_processed_mail_comes_back_whole(plain: Any) -> None:
     ],
 )
 def test_a_wrong_request_gets_one_line_and_no_more(plain: Any, sent: bytes, code: int) -> None:
-    said = ask(plain[1], sent)
-    assert said.startswith(f"SPAMD/1.5 {code} EX_".encode())
-    assert said.endswith(b"\r\n")
-    assert said.count(b"\n") == 1  # an empty line would tell spamc of success
-    assert b"Content-length:" not in said  # and this would cost the mail
+    response = ask(plain[1], sent)
+    assert response.startswith(f"SPAMD/1.5 {code} EX_".encode())
+    assert response.endswith(b"\r\n")
+    assert response.count(b"\n") == 1  # after an empty line spamc reports success
+    assert b"Content-length:" not in response  # and this would cost the mail
 
 
-def test_a_filter_that_fails_says_so_without_the_mail() -> None:
+def test_an_error_of_the_filter_does_not_quote_the_mail() -> None:
     spam_filter, lines = Plain(), []
     spam_filter.broken = KeyError("Subject: secret")
     with serving(spam_filter, log=lines.append) as (addresses, _):
@@ -189,7 +189,7 @@ def test_a_filter_that_fails_says_so_without_the_mail() -> None:
     assert not any(word in line for line in lines for word in ("secret", "pills"))
 
 
-def test_the_log_tells_the_size_of_mails_that_were_read() -> None:
+def test_the_log_has_the_size_of_mails_that_were_read() -> None:
     lines: list[str] = []
     with serving(Plain(), log=lines.append, tell=False) as (addresses, _):
         ask(addresses, request("CHECK", SPAM))

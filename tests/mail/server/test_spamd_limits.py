@@ -27,24 +27,24 @@ def plain() -> Any:
         yield spam_filter, addresses
 
 
-def test_who_says_nothing_and_who_drips_is_cut_off(plain: Any) -> None:
+def test_silent_and_slow_clients_are_disconnected(plain: Any) -> None:
     with connected(plain[1]) as silent, connected(plain[1]) as dripping:
         start = time.monotonic()
-        said = b""
+        response = b""
         dripping.settimeout(0.1)
         for byte in request("CHECK", SPAM) * 2:
             try:
                 dripping.sendall(bytes([byte]))
-                said = dripping.recv(1000)
+                response = dripping.recv(1000)
                 break
             except TimeoutError:
                 continue
-        assert said.startswith(b"SPAMD/1.5 79 EX_TIMEOUT: ")
+        assert response.startswith(b"SPAMD/1.5 79 EX_TIMEOUT: ")
         assert all_of(silent).startswith(b"SPAMD/1.5 79 EX_TIMEOUT: ")
         assert in_time(time.monotonic() - start, 5)
 
 
-def test_a_client_that_never_reads_holds_nobody_up() -> None:
+def test_a_client_that_never_reads_blocks_no_other() -> None:
     limits = QUICK._replace(message_bytes=30_000_000, write_seconds=0.3, read_seconds=5.0)
     with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -66,12 +66,12 @@ def test_too_many_at_once_are_refused_politely() -> None:
         soon(lambda: b"Spam: True" in ask(addresses, request("CHECK", SPAM)))
 
 
-def test_beyond_those_that_are_told_connections_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_far_over_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.mail.server.spamd.EXTRA_CONNECTIONS", 1)
     limits = Limits(connections=1, stop_seconds=0.1)
-    with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as told:
+    with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as reported:
         begun.sendall(b"CHECK")
-        assert told.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
+        assert reported.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
         assert ask(addresses, request("CHECK", SPAM)) == b""
 
 
@@ -112,7 +112,7 @@ def test_many_ordinary_mails_may_come_packed_at_once() -> None:
     with serving(spam_filter, limits=limits) as (addresses, _), ThreadPoolExecutor(50) as pool:
         sent = request("CHECK", packed, "Compress: zlib")
         answers = list(pool.map(lambda _: ask(addresses, sent), range(50)))
-    assert all(b"Spam: False" in said for said in answers)
+    assert all(b"Spam: False" in response for response in answers)
 
 
 def test_what_a_packed_mail_makes_is_held() -> None:
@@ -164,23 +164,23 @@ def test_lessons_that_come_together_are_committed_together() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    assert sum(b"DidSet" in said for said in answers) == 10 == len(spam_filter.labels)
+    assert sum(b"DidSet" in response for response in answers) == 10 == len(spam_filter.labels)
     assert len(answers) == 20 == sum(spam_filter.transactions)
     assert len(spam_filter.transactions) <= 10
 
 
-def teach_at_once(spam_filter: Plain, told: list[tuple[bytes, str]]) -> list[bytes]:
-    """Answers to lessons that come one soon after the other, while the first is still being learnt."""
+def teach_at_once(spam_filter: Plain, reported: list[tuple[bytes, str]]) -> list[bytes]:
+    """Answers to lessons that arrive while the first is being learned."""
     spam_filter.delay = 0.3
-    answers = [b""] * len(told)
+    answers = [b""] * len(reported)
     with serving(spam_filter) as (addresses, _):
 
         def teach(number: int) -> None:
-            mail, kind = told[number]
+            mail, kind = reported[number]
             headers = ["Remove: local"] if kind == "forget" else [f"Message-class: {kind}", "Set: local"]
             answers[number] = ask(addresses, request("TELL", mail, *headers))
 
-        threads = [threading.Thread(target=teach, args=(number,)) for number in range(len(told))]
+        threads = [threading.Thread(target=teach, args=(number,)) for number in range(len(reported))]
         for thread in threads:
             thread.start()
             time.sleep(0.01)
@@ -194,20 +194,20 @@ def test_mails_that_are_forgotten_together_cost_one_replay() -> None:
     mails = [b"Subject: %d\n\n" % number for number in range(10)]
     spam_filter.labels = dict.fromkeys(mails, True)
     answers = teach_at_once(spam_filter, [(mail, "forget") for mail in [*mails, mails[-1]]])
-    assert [b"DidRemove" in said for said in answers] == [True] * 10 + [False]  # the last was a copy
+    assert [b"DidRemove" in response for response in answers] == [True] * 10 + [False]  # the last was a copy
     assert not spam_filter.labels
     assert spam_filter.replays == [1, 10]
 
 
-def test_lessons_are_learnt_and_forgotten_in_the_order_in_which_they_came() -> None:
+def test_lessons_are_processed_in_their_order() -> None:
     spam_filter = Plain()
     kinds = ["spam", "forget", "ham", "forget", "spam", "ham"]
     answers = teach_at_once(spam_filter, [(HAM, "spam"), *((SPAM, kind) for kind in kinds)])
-    assert all(b"Did" in said for said in answers)
+    assert all(b"Did" in response for response in answers)
     assert spam_filter.labels == {HAM: True, SPAM: False}
 
 
-def test_an_error_is_told_to_all_whose_lessons_were_in_the_transaction() -> None:
+def test_an_error_reaches_all_clients_of_the_transaction() -> None:
     spam_filter, answers = Plain(), []
     spam_filter.delay = 0.5
     with serving(spam_filter) as (addresses, _):
@@ -224,7 +224,7 @@ def test_an_error_is_told_to_all_whose_lessons_were_in_the_transaction() -> None
         for thread in threads:
             thread.join()
     assert len(answers) == 6
-    assert {said.partition(b": ")[0] for said in answers} == {b"SPAMD/1.5 75 EX_TEMPFAIL"}
+    assert {response.partition(b": ")[0] for response in answers} == {b"SPAMD/1.5 75 EX_TEMPFAIL"}
     assert not spam_filter.labels
 
 
@@ -314,7 +314,7 @@ def test_both_addresses_of_this_machine_share_a_port() -> None:
         each.close()
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_taken_port_is_reported() -> None:
     [taken] = listen("127.0.0.1", 0)
     with taken, pytest.raises(ServeError, match=r"cannot listen on 127\.0\.0\.1 port \d+: address already in use"):
         listen("127.0.0.1", taken.getsockname()[1])

@@ -42,7 +42,7 @@ def teach(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.R
             os.write(say, b"!\n" if done else b"#\n")
 
 
-def told(lines: list[str], numbers: list[int]) -> tuple[list[int], list[int]]:
+def reported(lines: list[str], numbers: list[int]) -> tuple[list[int], list[int]]:
     """The numbers of messages that must be in the log, in order, and with what was begun last."""
     sure, maybe = list(numbers), list(numbers)
     for line in lines:
@@ -66,7 +66,7 @@ def in_log(home: Path, places: dict[bytes, int]) -> list[int]:
 
 
 def killed(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.Random) -> list[str]:
-    """What a child said until it was killed."""
+    """The output of a child until it was killed."""
     hear, say = os.pipe()
     child = os.fork()
     if child == 0:
@@ -85,8 +85,8 @@ def killed(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.
     time.sleep(draw.uniform(0.0, 0.01))
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the child ended by itself"
-    with os.fdopen(hear) as said:
-        return [line for line in (heard.decode() + said.read()).split("\n") if line]
+    with os.fdopen(hear) as response:
+        return [line for line in (heard.decode() + response.read()).split("\n") if line]
 
 
 def main(folder: str, kills: int, source: str) -> None:
@@ -98,7 +98,7 @@ def main(folder: str, kills: int, source: str) -> None:
     places = {digest(raw): number for number, (raw, _) in enumerate(pool)}
     for turn in range(kills):
         lines = killed(home, pool, first, random.Random(turn))
-        sure, maybe = told(lines, numbers)
+        sure, maybe = reported(lines, numbers)
         numbers = in_log(home, places)
         assert numbers in (sure, maybe), (turn, lines[-4:])
         first += sum(line.startswith("?+") for line in lines)

@@ -50,9 +50,9 @@ def test_a_damaged_log_is_a_sentence(tmp_path: Path, seed: int, whole: bytes) ->
     try:
         use(tmp_path)
     except FilterError as error:
-        told = str(error)
-        assert told.startswith(f"{tmp_path}: ")
-        assert "\n" not in told
+        reported = str(error)
+        assert reported.startswith(f"{tmp_path}: ")
+        assert "\n" not in reported
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_no_log_is_made_beside_the_weights_of_another(tmp_path: Path) -> None:
         assert found.created
 
 
-def test_a_damaged_log_says_what_to_do(tmp_path: Path) -> None:
+def test_a_damaged_log_reports_what_to_do(tmp_path: Path) -> None:
     fresh(tmp_path, mails(range(60))).close()
     (tmp_path / "log.sqlite").write_bytes(b"From me@example.org" * 400)
     with pytest.raises(FilterError, match=r"; restore a copy of it, or move the directory of the filter away and learn again$"):
@@ -198,7 +198,7 @@ def test_another_process_keeps_the_log(tmp_path: Path, monkeypatch: pytest.Monke
         with pytest.raises(FilterError, match="another process has locked it"):
             found.learn(mails(range(5, 8)))
         found.classify(mail(3))
-        with Filter.open(tmp_path) as second:  # who only reads does not wait
+        with Filter.open(tmp_path) as second:  # a reader does not wait
             assert second.stats()["messages"] == 5
         other.close()
         assert found.learn(mails(range(8))) == Learned(new=3, known=5)
@@ -222,13 +222,13 @@ def test_a_mailbox_that_fails_half_way_leaves_whole_batches(tmp_path: Path) -> N
     with fresh(tmp_path / "a", []) as found:
         with pytest.raises(OSError, match=r"^the mailbox is gone$"):
             found.learn(failing())  # type: ignore[arg-type]
-        learnt = found.stats()["messages"]
-        assert 0 < learnt < 450
-        with fresh(tmp_path / "b", mails(range(learnt))) as other:
+        learned = found.stats()["messages"]
+        assert 0 < learned < 450
+        with fresh(tmp_path / "b", mails(range(learned))) as other:
             assert_equal(found, other)
         with pytest.raises(OSError, match=r"^the mailbox is gone$"):
             found.learn(failing(), mix=True)  # type: ignore[arg-type]
-        assert found.stats()["messages"] == learnt
+        assert found.stats()["messages"] == learned
 
 
 def full(home: str, size: int) -> None:
@@ -251,8 +251,8 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, size: int) -> None:
     child = f"import sys; sys.path[:0] = {[str(HERE), str(HERE.parent)]}; {called}"
     ran = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
-    done, told = ran.stdout.strip().split(" ", 1)
-    assert told.startswith(f"{tmp_path / 'a'}: log.sqlite cannot be ")
+    done, reported = ran.stdout.strip().split(" ", 1)
+    assert reported.startswith(f"{tmp_path / 'a'}: log.sqlite cannot be ")
     with Filter.open(tmp_path / "a", create=True, settings={"bits": 16}) as found:
         assert found.stats()["messages"] == int(done)
         with fresh(tmp_path / "b", mails(range(int(done))), bits=16) as other:

@@ -1,4 +1,4 @@
-"""Texts that are folded away: the filter stays as it was, its home gets smaller, and what cannot be taken back is said."""
+"""Folding: the filter stays the same, its files get smaller, and messages without texts cannot be unlearned."""
 
 from __future__ import annotations
 
@@ -66,9 +66,11 @@ def test_a_compacted_home_is_small(tmp_path: Path) -> None:
         assert found.stats()["bytes"] < 500_000 < 800_000 < before  # with the columns that are rehearsed
         assert (tmp_path / "a" / "filter.safetensors").samefile(*(tmp_path / "a").glob("base-*"))
         with Filter.open(tmp_path / "a") as again:  # there are no texts to take names from, but the file has them
-            for told in (found.top(3), again.top(3)):
-                assert [[each.weight for each in side] for side in told] == [[each.weight for each in side] for side in named]
-                assert not any(each.name.startswith("column") for side in told for each in side)
+            for reported in (found.top(3), again.top(3)):
+                assert [[each.weight for each in side] for side in reported] == [
+                    [each.weight for each in side] for side in named
+                ]
+                assert not any(each.name.startswith("column") for side in reported for each in side)
         assert_equal(found, other)
         found.learn(mails(range(300, 350)))
         other.learn(mails(range(300, 350)))
@@ -97,7 +99,7 @@ def test_who_reads_a_base_that_is_replaced_looks_again(tmp_path: Path, monkeypat
             assert_equal(found, other)
 
 
-def test_texts_stay_on_the_disk_while_somebody_reads_and_that_is_told(tmp_path: Path) -> None:
+def test_texts_stay_on_disk_while_another_process_reads(tmp_path: Path) -> None:
     with fresh(tmp_path / "a", mails(range(30))) as found:
         with contextlib.closing(sqlite3.connect(tmp_path / "a" / "log.sqlite")) as reader:
             reader.execute("BEGIN")

@@ -1,4 +1,4 @@
-"""Several threads and processes use one filter, some are interrupted, and one that only asks loads little."""
+"""Several threads and processes use one filter, some are interrupted, and classifying imports little."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_many_verdicts_load_compiled_code(tmp_path: Path, monkeypatch: pytest.Mo
     expected: list[int] = []
     monkeypatch.setattr(view, "load_numba_for", expected.append)
     with fresh(tmp_path / "a", mails(range(50))) as found:
-        asked = [mail(number) for number in range(view.NUMBA_AFTER_MAILS)]
-        few = list(found.classify_many(asked[1:]))
+        queries = [mail(number) for number in range(view.NUMBA_AFTER_MAILS)]
+        few = list(found.classify_many(queries[1:]))
         assert not expected
-        assert list(found.classify_many(asked))[1:] == few == [found.classify(raw) for raw in asked[1:]]
+        assert list(found.classify_many(queries))[1:] == few == [found.classify(raw) for raw in queries[1:]]
         assert expected == [view.NUMBA_FROM_MESSAGES]
 
 
@@ -169,24 +169,24 @@ def test_several_processes_learn_at_once(tmp_path: Path) -> None:
         "from small_filters import *",
         f"found = Filter.open({os.fspath(home)!r}, create=True, settings={{'bits': BITS}})",
         "first = int(sys.argv[1])",
-        "told = [found.learn(mails([n])).new for n in range(first, first + 40)]",
+        "reported = [found.learn(mails([n])).new for n in range(first, first + 40)]",
         "found.unlearn(mail(first)); found.learn([(mail(first + 1), True)]); found.compact(keep=100); found.refresh()",
-        "print(sum(told)); found.close()",
+        "print(sum(reported)); found.close()",
     ]
     command = [sys.executable, "-c", "\n".join(lines)]
     children = [subprocess.Popen([*command, str(first)], stdout=subprocess.PIPE) for first in (0, 20, 100)]
-    told = [int(child.communicate(timeout=60)[0]) for child in children]
+    reported = [int(child.communicate(timeout=60)[0]) for child in children]
     assert [child.returncode for child in children] == [0, 0, 0]
     with Filter.open(home) as found:
         rows = found.store.log.db.execute("SELECT digest, spam FROM messages ORDER BY seq").fetchall()
-        assert 60 + 40 - 3 <= len(rows) <= sum(told)
+        assert 60 + 40 - 3 <= len(rows) <= sum(reported)
         places = {digest(mail(number)): number for number in range(200)}
         left = [(mail(places[name]), bool(spam)) for name, spam in rows]
         with fresh(tmp_path / "fresh", left) as other:
             assert_equal(found, other)
 
 
-def test_classifying_does_not_wait_for_who_writes(tmp_path: Path) -> None:
+def test_classifying_does_not_wait_for_a_writer(tmp_path: Path) -> None:
     with fresh(tmp_path / "a", mails(range(10))) as found:
         done = threading.Event()
         with found.store.writing:

@@ -13,9 +13,9 @@ import subprocess
 
 import numpy as np
 import pytest
+from exported_models import NAMES, Recipe, a_model, category, rows, with_recipe, words
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from kitchen import NAMES, Recipe, a_model, category, rows, with_recipe, words
 
 import rosenblatt as rb
 from rosenblatt.data.csr import CSRMatrix
@@ -56,7 +56,7 @@ def model(request):
 
 
 @pytest.fixture(params=RECIPES)
-def cooked(request):
+def with_scaling(request):
     return with_recipe(RECIPES[request.param], 4)
 
 
@@ -97,11 +97,11 @@ def test_onnx_scores_and_labels_are_ours(model):
     assert names == list(model.feature_names or [f"x{j}" for j in range(5)])
 
 
-def test_onnx_has_the_recipe(cooked):
-    X = with_holes(rows(4)[0], cooked)
-    label, scores, _ = run_onnx(to_onnx(cooked), X)
-    assert_scores(scores, cooked.scores(X))
-    assert label.tolist() == cooked.labels_of(scores).tolist()
+def test_onnx_has_the_recipe(with_scaling):
+    X = with_holes(rows(4)[0], with_scaling)
+    label, scores, _ = run_onnx(to_onnx(with_scaling), X)
+    assert_scores(scores, with_scaling.scores(X))
+    assert label.tolist() == with_scaling.labels_of(scores).tolist()
 
 
 def test_onnx_takes_no_rows_and_one(model):
@@ -167,11 +167,11 @@ def test_c_sums_in_the_documented_order_to_the_bit(tmp_path):
     assert np.array_equal(run_c(to_c(model), X, 4, tmp_path)[0], wanted)
 
 
-def test_c_has_the_recipe(cooked, tmp_path):
-    X = with_holes(rows(4)[0], cooked)
-    scores, labels = run_c(to_c(cooked), X, 4, tmp_path)
-    assert_scores(scores, cooked.scores(X))
-    assert labels == cooked.labels_of(scores).tolist()
+def test_c_has_the_recipe(with_scaling, tmp_path):
+    X = with_holes(rows(4)[0], with_scaling)
+    scores, labels = run_c(to_c(with_scaling), X, 4, tmp_path)
+    assert_scores(scores, with_scaling.scores(X))
+    assert labels == with_scaling.labels_of(scores).tolist()
 
 
 # --- SQL -------------------------------------------------------------------------------------------------------------------
@@ -202,18 +202,18 @@ def test_sql_scores_and_labels_are_ours(model):
     assert [row[-1] for row in found] == as_text(model.labels_of(np.array(scores)))
 
 
-def test_sql_has_the_recipe(cooked):
-    X = with_holes(rows(4)[0], cooked)
-    found, scores = run_sql(cooked, X, cooked.recipe.number_names)
-    assert_scores(np.array(scores), cooked.scores(X))
-    assert [row[-1] for row in found] == cooked.labels_of(np.array(scores)).tolist()
+def test_sql_has_the_recipe(with_scaling):
+    X = with_holes(rows(4)[0], with_scaling)
+    found, scores = run_sql(with_scaling, X, with_scaling.recipe.number_names)
+    assert_scores(np.array(scores), with_scaling.scores(X))
+    assert [row[-1] for row in found] == with_scaling.labels_of(np.array(scores)).tolist()
 
 
 def test_sql_has_columns_of_names():
-    recipe = Recipe(3, strings=[category("colour's", "red", "it's", 'a "b"'), category("shape", "round", "flat")])
+    recipe = Recipe(3, strings=[category("color's", "red", "it's", 'a "b"'), category("shape", "round", "flat")])
     model, (X, _) = with_recipe(recipe, 4), rows(4, 12)
     cells = [["red", "it's", 'a "b"', "unheard of"] * 3, ["flat", None, "round"] * 4]
-    names = [*recipe.number_names, "colour's", "shape"]
+    names = [*recipe.number_names, "color's", "shape"]
     found, scores = run_sql(model, X[:, :3], names, cells=cells)
     assert_scores(np.array(scores), model.scores((X[:, :3], cells)))
     assert [row[-1] for row in found] == model.labels_of(np.array(scores)).tolist()
@@ -290,9 +290,9 @@ def test_a_string_in_c_is_the_text_in_utf_8(text):
 # --- JSON ------------------------------------------------------------------------------------------------------------------
 
 
-def score_by_hand(told, row, cells=()):
-    """As the file's own sentences say."""
-    recipe = told["recipe"]
+def score_by_hand(exported, row, cells=()):
+    """Score a row by the instructions in the file."""
+    recipe = exported["recipe"]
     features = list(row)
     if recipe is not None:
         if recipe["fill"] is not None:
@@ -302,44 +302,44 @@ def score_by_hand(told, row, cells=()):
         features = [(x - shift) / divide for x, shift, divide in zip(features, recipe["shift"], recipe["divide"], strict=True)]
         for block, cell in zip(recipe["blocks"], cells, strict=True):
             features += [float(cell == value) for value in block["values"]]
-    planes = zip(told["weights"], told["intercept"], strict=True)
+    planes = zip(exported["weights"], exported["intercept"], strict=True)
     scores = [b + sum(w * x for w, x in zip(weights, features, strict=True)) for weights, b in planes]
-    if told["pairs"] is not None:
-        votes, total = [0.0] * len(told["classes"]), [0.0] * len(told["classes"])
-        for score, (a, b) in zip(scores, told["pairs"], strict=True):
+    if exported["pairs"] is not None:
+        votes, total = [0.0] * len(exported["classes"]), [0.0] * len(exported["classes"])
+        for score, (a, b) in zip(scores, exported["pairs"], strict=True):
             votes[b if score > 0 else a] += 1
             total[a] -= score
             total[b] += score
         scores = [v + t / (3 * (abs(t) + 1)) for v, t in zip(votes, total, strict=True)]
     if len(scores) == 1:
-        return scores, told["classes"][scores[0] > 0]
-    return scores, told["classes"][scores.index(max(scores))]
+        return scores, exported["classes"][scores[0] > 0]
+    return scores, exported["classes"][scores.index(max(scores))]
 
 
 def test_json_has_what_it_takes_to_score(model):
     X, _ = rows(4)
-    told = json.loads(to_json(model))
-    found = [score_by_hand(told, row) for row in X.tolist()]
+    exported = json.loads(to_json(model))
+    found = [score_by_hand(exported, row) for row in X.tolist()]
     assert_scores(np.array([scores for scores, _ in found]), model.scores(X))
     assert [label for _, label in found] == as_text(model.predict(X))
-    assert np.array_equal(np.array(told["weights"]), model.coef.astype(float))
-    assert told["columns"] == list(model.feature_names or [f"x{j}" for j in range(5)])
+    assert np.array_equal(np.array(exported["weights"]), model.coef.astype(float))
+    assert exported["columns"] == list(model.feature_names or [f"x{j}" for j in range(5)])
 
 
-def test_json_has_the_recipe(cooked):
-    X = with_holes(rows(4)[0], cooked)
-    told = json.loads(to_json(cooked))
-    assert_scores(np.array([score_by_hand(told, row)[0] for row in X.tolist()]), cooked.scores(X))
+def test_json_has_the_recipe(with_scaling):
+    X = with_holes(rows(4)[0], with_scaling)
+    exported = json.loads(to_json(with_scaling))
+    assert_scores(np.array([score_by_hand(exported, row)[0] for row in X.tolist()]), with_scaling.scores(X))
 
 
 def test_json_has_names_and_words():
-    recipe = Recipe(3, strings=[category("colour", "red", "blue"), words("message", "cash", "hello")])
-    told = json.loads(to_json(with_recipe(recipe)))
-    assert told["recipe"]["blocks"] == [
-        {"column": "colour", "values": ["red", "blue"]},
+    recipe = Recipe(3, strings=[category("color", "red", "blue"), words("message", "cash", "hello")])
+    exported = json.loads(to_json(with_recipe(recipe)))
+    assert exported["recipe"]["blocks"] == [
+        {"column": "color", "values": ["red", "blue"]},
         {"column": "message", "words": ["cash", "hello"]},
     ]
-    assert "sqrt" in " ".join(told["how"])
+    assert "sqrt" in " ".join(exported["how"])
 
 
 # --- export -----------------------------------------------------------------------------------------------------------------
@@ -378,8 +378,8 @@ def test_text_columns_are_refused(to):
 
 @pytest.mark.parametrize("to", [to_onnx, to_c])
 def test_categorical_columns_are_refused(to):
-    with pytest.raises(ExportError, match=r"export does not support categorical columns \('colour'\)"):
-        to(with_recipe(Recipe(3, strings=[category("colour", "red")])))
+    with pytest.raises(ExportError, match=r"export does not support categorical columns \('color'\)"):
+        to(with_recipe(Recipe(3, strings=[category("color", "red")])))
 
 
 def test_scaling_that_overflows_is_refused():

@@ -83,7 +83,7 @@ def test_who_left_while_waiting_is_not_computed_for(slow: Any) -> None:
         head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{there.port}\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", there.port), 10) as leaving:
             leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            soon(lambda: there.server.app.desk.there == 2)
+            soon(lambda: there.server.app.pool.n_pending == 2)
             leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         time.sleep(0.2)
         go.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import Lazy
+from ..lazy_group import LazyGroup
 
 COMMANDS = {
     "learn": "Learn from mail whether it is spam.",
@@ -19,7 +19,7 @@ COMMANDS = {
 }
 
 
-class MailCommands(Lazy):
+class MailCommands(LazyGroup):
     listed, package = COMMANDS, __name__
 
 

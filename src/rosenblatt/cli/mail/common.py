@@ -17,6 +17,7 @@ from ..console import Failure, note
 if TYPE_CHECKING:
     from ...mail.filter import Filter
 
+Watch = Callable[[Progress], object] | None
 MAX_SKIPPED_LINES = 20  # skipped files that are listed
 
 
@@ -54,9 +55,7 @@ class Reading:
     only_mails : skip explicitly named files that do not look like mails.
     """
 
-    def __init__(
-        self, paths: Iterable[str], watch: Callable[[Progress], object] | None = None, only_mails: bool = False
-    ) -> None:
+    def __init__(self, paths: Iterable[str], watch: Watch = None, only_mails: bool = False) -> None:
         self.paths, self.watch, self.only_mails = list(paths), watch, only_mails
         self.seen = 0
         self.skipped: list[tuple[str, str]] = []
@@ -121,8 +120,7 @@ class Sides(click.Command):
         ctx.allow_extra_args = True
         super().parse_args(ctx, repeated)
         if ctx.args and not ctx.resilient_parsing:
-            command = ctx.command_path.partition(" ")[2]
-            raise click.UsageError(f"say which kind it is: {command} --spam PATH or --ham PATH", ctx)
+            raise click.UsageError(f"say which kind it is: mail {ctx.info_name} --spam PATH or --ham PATH", ctx)
         return ctx.args
 
 

@@ -14,7 +14,7 @@ from ...mail.store.state import Settings
 from ...reporting.text import percent, plural
 from ..console import Failure, bar, check_picture, check_writable, note, out, print_json
 from ..options import as_json, seed
-from .common import Reading, Sides, home, opened, report_skipped, sides
+from .common import Reading, Sides, Watch, home, opened, report_skipped, sides
 
 if TYPE_CHECKING:
     from ...mail.evaluation import Evaluation
@@ -135,7 +135,7 @@ def _fields(without: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def _corpus(
-    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str | None, seed: int, home: str, watch: Any
+    spam: tuple[str, ...], ham: tuple[str, ...], index: str | None, order: str | None, seed: int, home: str, watch: Watch
 ) -> _Corpus:
     from ...mail.evaluation import chronological
     from ...mail.message.parse import parse
@@ -164,7 +164,7 @@ def _corpus(
     return _Corpus([(parse(raw), is_spam) for _, raw, is_spam in mails])
 
 
-def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[tuple[str, bytes, bool]]:
+def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Watch) -> Iterator[tuple[str, bytes, bool]]:
     readings = []
     for paths, is_spam in sides:
         readings.append(Reading(paths, watch, only_mails=True))
@@ -173,7 +173,7 @@ def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Any) -> Iterator[t
     report_skipped(*readings)
 
 
-def _read_index(index: str, watch: Any) -> Iterator[tuple[str, bytes, bool]]:
+def _read_index(index: str, watch: Watch) -> Iterator[tuple[str, bytes, bool]]:
     from ...mail.evaluation import read_index
 
     return _read((([str(path)], is_spam) for path, is_spam in read_index(index)), watch)

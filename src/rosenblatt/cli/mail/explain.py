@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...reporting.text import percent
-from ..console import note, out, print_json, say
+from ..console import note, out, print_fields, print_json
 from ..options import as_json
 from .common import Reading, home, no_mail, opened
 
@@ -66,7 +66,7 @@ def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: b
         ("verdict", f"{found.label} (probability of spam {_probability(found.probability)})"),
         ("score", f"{found.score:+.3f} (spam from {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f})"),
     ]
-    say(lines)
+    print_fields(lines)
     rows = [(reason.name, reason.weight) for reason in reasons]
     if rows:
         click.echo()
@@ -85,7 +85,7 @@ def show(spam_filter: Filter, count: int, as_json: bool) -> None:
         print_json({**stats, "settings": asdict(stats["settings"]), "calibration": calibration._asdict(), **features})
         return
     folded = f" (the texts of {stats['folded']:,} were dropped)" if stats["folded"] else ""
-    say([
+    print_fields([
         ("filter", stats["home"]),
         ("learned", f"{stats['spam']:,} spam and {stats['ham']:,} ham{folded}"),
         ("thresholds", f"spam from {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),

@@ -67,7 +67,7 @@ TEXT_DROPPED = "cannot be unlearned, because its text was dropped; nothing was c
 LABELS = {True: "spam", False: "ham", None: None}
 
 
-def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> int:
+def learn(home: str, settings: dict[str, float], spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> int:
     """Learn mail; returns the number of mails that kept their old label. Without mail, no filter is created."""
     with bar("learning") as watch:
         sides = [(Reading(paths, watch, only_mails=True), is_spam) for paths, is_spam in ((spam, True), (ham, False))]
@@ -106,7 +106,7 @@ def learn(home: str, settings: dict[str, Any], spam: tuple[str, ...], ham: tuple
     return int(done.kept)
 
 
-def _options(settings: dict[str, Any]) -> list[str]:
+def _options(settings: dict[str, float]) -> list[str]:
     return [f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items()]
 
 

@@ -73,7 +73,7 @@ class _Reader:
                     if seen > (FIRST_CELLS if len(found) > FIRST_ROWS else 10 * FIRST_CELLS):
                         break
             except UnclosedError as unclosed:
-                if not found:  # the first record is longer
+                if len(found) < 2:  # the first record, or the one after a header, is longer
                     first_bytes *= 2
                     while window.stop < first_bytes and window.fill(more=True):
                         pass
@@ -81,7 +81,7 @@ class _Reader:
                         continue
                     raise self._unclosed(unclosed.at) from None
             except MisquotedError as wrong:
-                if not found:
+                if len(found) < 2:
                     raise self._misquoted(wrong.at) from None
             break
         if not found:

@@ -1,1 +1,1 @@
-"""Kernels on rows and weights."""
+"""Kernels for rows and weights: products, updates, sweeps and solvers."""

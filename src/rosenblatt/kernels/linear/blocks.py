@@ -1,4 +1,4 @@
-"""Some rows at a time: their scores, their sums, their products; what direct solvers are written on."""
+"""Scores, sums and products of selected rows, for the batch solvers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..compile import kernel
-from .rows import ask, axpy, dot, span, sqnorm
+from .rows import axpy, dot, prefetch_row, span, sqnorm
 
-AHEAD = 8  # rows; as in schedules.py
+ROWS_AHEAD = 8  # rows between a prefetch and its use; as PREFETCH_ROWS in online/schedules.py
 
 
 @kernel
@@ -17,25 +17,25 @@ def score(rows: Any, wanted: Any, w: Any, shift: float, out: Any) -> None:
     """out[r] = <x_i, w> + shift for the r-th wanted row i."""
     m = wanted.shape[0]
     for r in range(m):
-        if r + AHEAD < m:
-            ask(rows, wanted[r + AHEAD])
+        if r + ROWS_AHEAD < m:
+            prefetch_row(rows, wanted[r + ROWS_AHEAD])
         out[r] = dot(rows, wanted[r], w) + shift
 
 
 @kernel
 def combine(rows: Any, wanted: Any, coefs: Any, w: Any) -> None:
-    """w += sum_r coefs[r] x_i over the wanted rows i; those with a coefficient of zero are not touched."""
+    """w += sum_r coefs[r] x_i over the wanted rows i; rows with a coefficient of zero are skipped."""
     m = wanted.shape[0]
     for r in range(m):
-        if r + AHEAD < m:
-            ask(rows, wanted[r + AHEAD])
+        if r + ROWS_AHEAD < m:
+            prefetch_row(rows, wanted[r + ROWS_AHEAD])
         if coefs[r] != 0.0:
             axpy(rows, wanted[r], coefs[r], w)
 
 
 @kernel
 def gather(rows: Any, wanted: Any, scale: Any, x0: float, out: Any) -> None:
-    """out[r] = scale[r] (x_i, x_0): a block of float64 rows with the constant last."""
+    """out[r] = scale[r] (x_i, x_0): a block of float64 rows with the constant in the last column."""
     d = out.shape[1] - 1
     for r in range(wanted.shape[0]):
         row = out[r]
@@ -54,8 +54,8 @@ def lengths(rows: Any, shift: float, out: Any) -> None:
 
 @kernel
 def add_pairs(rows: Any, wanted: Any, coefs: Any, x0: float, H: Any) -> None:
-    """H += sum_r coefs[r] (x_i, x_0) (x_i, x_0)^T for sparse rows, but only the upper triangle and the last row: one product
-    for each pair of nonzeros."""
+    """H += sum_r coefs[r] (x_i, x_0) (x_i, x_0)^T for sparse rows: the upper triangle and the last row, one product for each
+    pair of nonzeros."""
     d = H.shape[0] - 1
     for r in range(wanted.shape[0]):
         i, a = wanted[r], coefs[r]

@@ -1,8 +1,8 @@
-"""Dual coordinates: one row's multiplier at a time moves to where it is best, and the weights follow.
+"""Dual coordinate descent: the multiplier of one row at a time moves to its best value, and the weights follow.
 
 Problem    min over a:  1/2 |sum_i a_i y_i p_i|^2 + sum_i (softness_i/2 a_i^2 - a_i + b y_i a_i),  0 <= a_i <= cap_i,
-           p = (x, x_0). softness: 0 for the hinge, 1/(2 C_i) for its square, whose cap is infinite. b: 0, or where a free
-           intercept stands (`direct/coordinates.py`).
+           p = (x, x_0). softness: 0 for the hinge, 1/(2 C_i) for its square, whose cap is infinite. b: 0, or the center of
+           a free intercept (`svm/dual_coordinates.py`).
 Update     G = y_i (<w, x_i> + v x_0 + b) - 1 + softness_i a_i;  a_i = clip(a_i - G/(|p_i|^2 + softness_i)).
 Reference  C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan, ICML 2008, algorithm 3 (with shrinking).
 """
@@ -14,35 +14,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile import kernel
-from .rows import ask, axpy, dot
+from .rows import axpy, dot, prefetch_row
 from .shuffle import shuffle
 
 
 class Dual(NamedTuple):
-    """The multipliers and the weights they make, on their way."""
+    """The current multipliers and their weights."""
 
     signs: Any  # int8
     caps: Any  # float64, the largest multiplier of each row
-    softness: Any  # float64, one for each row, or none at all for the hinge
+    softness: Any  # float64, one per row; empty for the hinge
     curvatures: Any  # float64, |p_i|^2 + softness_i
     multipliers: Any  # float64
     w: Any  # float64, sum a_i y_i x_i
     v: Any  # float64, one number: x_0 sum a_i y_i
     b: Any  # float64, one number
-    bounds: Any  # float64, two: rows at a bound that push outwards beyond these are shrunk away
+    bounds: Any  # float64, two: rows at a bound whose outward gradients exceed these are skipped
     x0: float
 
 
-AHEAD = 8
+ROWS_AHEAD = 8  # rows between a prefetch and its use
 
 
 @kernel
 def coordinate_passes(rows: Any, dual: Any, order: Any, kept: int, passes: int, free: bool, seed: Any) -> int:
-    """Some passes over the first `kept` rows of `order`, shuffled anew for each. Rows that are shrunk away go out of the front
-    part of `order`, which is all that the next pass visits; how many are left there is returned.
+    """Make some passes over the first `kept` rows of `order`, shuffled before each pass. Rows that are shrunk away leave this
+    front part, which is all that the next pass visits; return its new length.
 
-    After each pass the bounds become the largest and the smallest gradient met that points inwards, and a free intercept moves
-    by x_0^2 sum_i a_i y_i.
+    After each pass the bounds are the largest and the smallest inward gradient, and a free intercept moves by
+    x_0^2 sum_i a_i y_i.
     """
     v, b = dual.v[0], dual.b[0]
     high, low = dual.bounds[0], dual.bounds[1]
@@ -51,8 +51,8 @@ def coordinate_passes(rows: Any, dual: Any, order: Any, kept: int, passes: int, 
         largest, smallest = -np.inf, np.inf
         for r in range(m):
             i = order[r]
-            if r + AHEAD < m:
-                ask(rows, order[r + AHEAD])
+            if r + ROWS_AHEAD < m:
+                prefetch_row(rows, order[r + ROWS_AHEAD])
             y, a, cap = dual.signs[i], dual.multipliers[i], dual.caps[i]
             G = y * (dot(rows, i, dual.w) + v * dual.x0 + b) - 1.0
             if dual.softness.shape[0] > 0:
@@ -70,7 +70,7 @@ def coordinate_passes(rows: Any, dual: Any, order: Any, kept: int, passes: int, 
             kept += 1
             largest, smallest = max(largest, pushed), min(smallest, pushed)
             if pushed != 0.0:
-                # A row of zeros has no curvature: its multiplier goes all the way.
+                # A row of zeros has no curvature: its multiplier moves to its bound.
                 to = min(max(a - G / dual.curvatures[i], 0.0), cap)
                 if to != a:
                     axpy(rows, i, (to - a) * y, dual.w)

@@ -1,4 +1,4 @@
-"""The loss of a whole problem and its gradient, in one pass: the row is added while it is at hand."""
+"""The loss of a problem and its gradient, in one pass."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from .rules import loss, step
 
 
 @kernel
-def descend(rows: Any, labels: Any, rule: Any, w: Any, bias: Any, x0: float, downhill: Any, lift: Any, margins: Any) -> float:
+def loss_and_gradient(
+    rows: Any, labels: Any, rule: Any, w: Any, bias: Any, x0: float, downhill: Any, lift: Any, margins: Any
+) -> float:
     """The sum of c_i loss(m_i); downhill, lift[0] += minus its gradient; margins[i] = m_i = y_i (<w, x_i> + x_0 bias[0]).
 
-    For `Binary` labels. A margin that is not finite ends the pass: the loss is then NaN.
+    For `Binary` labels. A margin that is not finite ends the pass with a loss of NaN.
     """
     total = 0.0
     for i in range(margins.shape[0]):

@@ -1,4 +1,4 @@
-"""Second moments of sparse rows: every pair of a row's nonzeros, nothing else."""
+"""Second moments of sparse rows, from the pairs of nonzeros of each row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..compile import kernel
 
 @kernel
 def add_pairs(rows: Any, weights: Any, units: Any, gram: Any) -> None:
-    """gram += sum_i c_i x_i x_i', its upper triangle only; columns, sorted within a CSR row, are over their unit, if any."""
+    """gram += sum_i c_i x_i x_i', upper triangle only; columns are sorted within each CSR row, and divided by `units`."""
     values, indices, indptr = rows.values, rows.indices, rows.indptr
     for i in range(indptr.shape[0] - 1):
         c = weights[i] if weights.shape[0] > 0 else 1.0

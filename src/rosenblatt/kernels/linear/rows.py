@@ -1,7 +1,7 @@
-"""The two containers of rows and the few operations every algorithm is written on.
+"""The two containers of rows, dense and CSR, and the operations that all algorithms use.
 
-`w` is one weight vector; `W` holds one weight vector per head: heads x features for dense rows, so that a head's dot product
-runs over neighbours; features x heads for CSR rows, so that one nonzero finds all heads in one cache line. Products are
+`w` is one weight vector; `W` holds one weight vector per head: heads x features for dense rows, so that the dot product of a
+head reads contiguous memory; features x heads for CSR rows, so that all heads of a nonzero are in one cache line. Products are
 summed in float64. The sums of dense rows may be reordered (vector lanes); moves of the weights never are, so that a replay
 gives the same bits. A move is computed in float64 and rounded once; with a = 1 or -1, float32 lanes give the same bits faster.
 """
@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 
 from ..compile import COMPILED, REORDER, operation
 
-# --- Ask the processor for memory before it is needed.
+# --- prefetching: request memory before it is needed -----------------------------------------------------------------------
 
 
 def _instruction(locality: int) -> Any:
@@ -42,28 +42,32 @@ def _instruction(locality: int) -> Any:
 
 
 def _nothing(array: Any, offset: Any) -> None:
-    """Plain Python has no cache lines to ask for."""
+    """Plain Python cannot prefetch."""
 
 
-# What is used again soon goes into every cache; what passes by once, into the nearest only, and pushes nothing out elsewhere.
+# `prefetch` fills all caches, for memory that is used again; `prefetch_once` only the nearest, for memory that is used once.
 prefetch: Any = _instruction(3) if COMPILED else _nothing
 prefetch_once: Any = _instruction(0) if COMPILED else _nothing
 
 
-# ---
+# --- containers and operations ---------------------------------------------------------------------------------------------
 
 CACHE_LINE = 64
-ASKED = 1024  # bytes of a row that are asked for; the processor sees by itself that a long row goes on
-FAR = 1 << 20  # bytes of weights that a core's own cache does not hold: those of later nonzeros are fetched in time
-NONZEROS_AHEAD = 32
-HEADS_AHEAD = 16  # the same where a nonzero meets all heads
+PREFETCH_BYTES = 1024  # bytes of a row that are prefetched; the hardware prefetches the rest of a long row
+CACHED_WEIGHTS_BYTES = 1 << 20  # larger weights exceed the cache of a core: those of later nonzeros are prefetched
+NONZEROS_AHEAD = 32  # nonzeros between a prefetch and its use
+HEADS_AHEAD = 16  # the same, where a nonzero uses the weights of all heads
 
 
 class Dense(NamedTuple):
+    """Dense rows."""
+
     values: Any  # n x d, C order, float32 or float64
 
 
 class CSR(NamedTuple):
+    """Sparse rows."""
+
     values: Any
     indices: Any  # int32 or int64
     indptr: Any
@@ -96,7 +100,7 @@ def axpy_head(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
 
 
 @operation
-def ask(rows: Any, i: Any) -> Any:
+def prefetch_row(rows: Any, i: Any) -> Any:
     """Prefetch row i."""
 
 
@@ -130,7 +134,9 @@ def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
 @dots.of(Dense, fastmath=REORDER)
 def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
     k, d = W.shape
-    for h in range(0, k, 2):  # two heads share each load of x; an odd last one runs twice, so that its sum has the same bits
+    for h in range(
+        0, k, 2
+    ):  # two heads share each load of x; an odd last head is computed twice, so that its sum has the same bits
         other = min(h + 1, k - 1)
         s0 = s1 = 0.0
         for j in range(d):
@@ -146,16 +152,16 @@ def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
     axpy(rows, i, a, W[h])
 
 
-@ask.of(Dense)
+@prefetch_row.of(Dense)
 def _(rows: Any, i: Any) -> Any:
     width = rows.values.shape[1] * rows.values.itemsize
-    for offset in range(0, min(width, ASKED), CACHE_LINE):
+    for offset in range(0, min(width, PREFETCH_BYTES), CACHE_LINE):
         prefetch(rows.values, np.int64(i) * width + offset)
 
 
 @operation
 def span(rows: Any, i: Any) -> Any:
-    """Where row i's nonzeros start and stop, unsigned: Numba need not ask whether an index counts from the end."""
+    """Start and stop of the nonzeros of row i, unsigned, so that Numba does not check for negative indices."""
 
 
 @span.of(CSR)
@@ -168,9 +174,9 @@ def _(rows: Any, i: Any, w: Any) -> Any:
     values, indices = rows.values, rows.indices
     start, stop = span(rows, i)
     quads = stop - ((stop - start) & np.uintp(3))
-    far, last = w.shape[0] * w.strides[0] > FAR, np.int64(indices.shape[0]) - 4
+    far, last = w.shape[0] * w.strides[0] > CACHED_WEIGHTS_BYTES, np.int64(indices.shape[0]) - 4
     s0 = s1 = s2 = s3 = 0.0
-    for j in range(start, quads, np.uintp(4)):  # four sums, so that no product waits for the one before
+    for j in range(start, quads, np.uintp(4)):  # four sums, so that no product waits for the previous one
         if far:
             soon = np.uintp(min(np.int64(j) + NONZEROS_AHEAD, last))
             for ahead in range(soon, soon + np.uintp(4)):
@@ -224,7 +230,7 @@ def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
         W[np.uintp(rows.indices[j]), h] += a * rows.values[j]
 
 
-@ask.of(CSR)
+@prefetch_row.of(CSR)
 def _(rows: Any, i: Any) -> Any:
     start, stop = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])
     for offset in range(start * rows.values.itemsize, stop * rows.values.itemsize, CACHE_LINE):

@@ -1,4 +1,4 @@
-"""`step`: how far a rule moves the weights; `loss`: what it descends on. The rules are in `online/rules`, one file each."""
+"""The operations of a learning rule. The rules are in `online/rules`, one file each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..compile import operation
 
 @operation
 def step(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
-    """tau >= 0 for a row of this margin and weight whose move has this squared length; 0: no move, NaN: it overflowed."""
+    """tau >= 0 for a row of this margin and weight whose move has this squared length; 0: no move, NaN: overflow."""
 
 
 @operation
 def loss(rule: Any, margin: Any) -> Any:
-    """What a row of weight 1 at this margin costs, where a rule descends on a loss: its derivative is -tau."""
+    """The loss of a row of weight 1 at this margin, for rules that minimize a loss; its derivative is -tau."""
 
 
 @operation

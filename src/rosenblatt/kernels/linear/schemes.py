@@ -1,9 +1,9 @@
-"""What a label asks of a row's scores: one plane, k planes against each other, or k planes each against the rest.
+"""Label schemes: one plane, k planes that compete with each other (joint), or k planes each against the rest.
 
-Each scheme has two operations. `judge` writes the moves that row i asks for onto the tape, without making them; `move`
-makes one of them. Every sweep, replay and average is a loop over these two.
+Each scheme has two operations. `propose_moves` writes the moves that row i triggers to the tape, without applying them; `move`
+applies one of them. Every sweep, replay and average is a loop over these two.
 
-    scheme   the row asks for a move when            the move
+    scheme   the row triggers a move when            the move
     Binary   y <w, p> <= margin                      w += tau y p
     Joint   <w_l, p> - max_z <w_z, p> <= margin     w_l += tau p, w_z -= tau p   (z: the smallest label among equals)
     Rest     y_h <w_h, p> <= margin, each head h     w_h += tau y_h p             (y_h = +1 where h is the row's label)
@@ -23,70 +23,76 @@ from .rules import step
 
 
 class Binary(NamedTuple):
+    """Labels of two classes."""
+
     signs: Any  # int8, +1 or -1 for each row
-    weights: Any  # float64, one for each row, or none at all where every row weighs 1
+    weights: Any  # float64, one per row; empty if every row has weight 1
 
 
 class Joint(NamedTuple):
+    """Labels of k classes whose planes compete with each other."""
+
     codes: Any  # int32, 0..k-1 for each row
     weights: Any
 
 
 class Rest(NamedTuple):
+    """Labels of k classes, each against the rest."""
+
     codes: Any
-    heads: Any  # int32, the class that each head tells from the rest
+    heads: Any  # int32, the positive class of each head
     weights: Any
 
 
 class State(NamedTuple):
-    """The weights on their way, and what is counted along: one entry per head that runs on its own."""
+    """The current weights, and counts with one entry per independent head."""
 
     w: Any  # Binary: d. Joint, Rest: k x d (dense) or d x k (CSR)
     bias: Any  # float64, one per weight vector
     counts: Any  # int64, updates made so far
     sqnorms: Any  # float64, the squared norm of the augmented weights; kept current where w_max is set
-    scores: Any  # float64, room for one row's scores
+    scores: Any  # float64, a buffer for the scores of one row
     x0: float
 
 
 class Tape(NamedTuple):
-    """The moves asked for or made, in order; a buffer that the caller empties."""
+    """A buffer of moves, proposed or applied, in order."""
 
     rows: Any  # int64
     steps: Any  # float64, tau > 0
     times: Any  # int64, position of the row within this call
     others: Any  # int32, Joint: the rival; Rest: the head; Binary: unused
-    margins: Any  # float64, the margin that asked for the move
+    margins: Any  # float64, the margin of the row before the move
 
 
 @operation
 def write(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
-    """Put one move on the tape, unless it is no move at all; the new number of moves, or -1 where its length overflowed."""
+    """Write one move to the tape unless tau is 0; return the new number of moves, or -1 after an overflow."""
 
 
 @operation
-def judge(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
-    """Put the moves that row i asks for on the tape after the first `used`; the new number, or -1 where a score overflowed."""
+def propose_moves(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+    """Write the moves that row i triggers to the tape after the first `used`; return their number, or -1 after an overflow."""
 
 
 @operation
 def move(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
-    """Make one move of row i, `tau` long."""
+    """Apply one move of row i, with the factor `tau`."""
 
 
 @operation
 def length(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
-    """The squared length of row i's move with tau = 1."""
+    """The squared length of the move of row i with tau = 1."""
 
 
 @operation
 def weight_of(labels: Any, i: Any) -> Any:
-    """What row i weighs."""
+    """The weight of row i."""
 
 
 @operation
 def head_of(labels: Any, other: Any) -> Any:
-    """Which entry of `State.counts` a move belongs to."""
+    """The entry of `State.counts` that counts a move."""
 
 
 @write.of(Tape)
@@ -102,7 +108,7 @@ def _(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
     return used + 1
 
 
-@judge.of(Binary)
+@propose_moves.of(Binary)
 def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
     margin = labels.signs[i] * (dot(rows, i, state.w) + state.x0 * state.bias[0])
     if not abs(margin) < np.inf:
@@ -129,7 +135,7 @@ def _(labels: Any, other: Any) -> Any:
     return 0
 
 
-@judge.of(Joint)
+@propose_moves.of(Joint)
 def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
     scores, label, rival = state.scores, labels.codes[i], -1
     dots(rows, i, state.w, scores)
@@ -164,7 +170,7 @@ def _(labels: Any, other: Any) -> Any:
     return 0
 
 
-@judge.of(Rest)
+@propose_moves.of(Rest)
 def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
     scores, label = state.scores, labels.codes[i]
     dots(rows, i, state.w, scores)

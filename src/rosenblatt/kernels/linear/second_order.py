@@ -2,7 +2,7 @@
 
 An update is not a multiple of a row, so there is no tape of updates: w_j += a s_j x_j, s_j -= beta (s_j x_j)^2. `adapt_binary`
 is the one update of a single weight vector. It serves the estimators (dense and CSR rows, float64) and the mail filter
-(`UnitSets`, float32); the row type selects the bodies of `dot`, `spread_of` and `sway`.
+(`UnitSets`, float32); the row type selects the bodies of `dot`, `spread_of` and `update_weights`.
 
 The variances have the layout of the weights (see `rows.py`). For the estimators both are float64, whatever the type of the
 rows; for CSR rows each weight has its variance next to it, so that one cache line brings both.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile import REORDER, inlined, kernel, operation
-from .rows import CSR, Dense, ask, dot, dots, prefetch, span
+from .rows import CSR, Dense, dot, dots, prefetch, prefetch_row, span
 from .rules import gain, target
 from .schemes import Binary, Joint, Rest, weight_of
 from .sweeps import DONE, OVERFLOW
@@ -42,12 +42,12 @@ def spread_of_head(rows: Any, i: Any, S: Any, h: Any) -> Any:
 
 
 @operation
-def sway(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
-    """w_j += a s_j x_j, then s_j -= beta (s_j x_j)^2, down to the share `least` of itself at most, whatever rounding says."""
+def update_weights(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
+    """w_j += a s_j x_j, then s_j -= beta (s_j x_j)^2, but s_j keeps at least the share `least` of itself."""
 
 
 @operation
-def sway_head(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) -> Any:
+def update_head(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) -> Any:
     """The same for head h."""
 
 
@@ -65,7 +65,7 @@ def _(rows: Any, i: Any, S: Any, h: Any) -> Any:
     return spread_of(rows, i, S[h])
 
 
-@sway.of(Dense)
+@update_weights.of(Dense)
 def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
     for j in range(w.shape[0]):
         sx = s[j] * np.float64(rows.values[i, j])
@@ -73,9 +73,9 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
         s[j] = max(s[j] - beta * sx * sx, least * s[j])
 
 
-@sway_head.of(Dense)
+@update_head.of(Dense)
 def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) -> Any:
-    sway(rows, i, a, beta, least, W[h], S[h])
+    update_weights(rows, i, a, beta, least, W[h], S[h])
 
 
 @spread_of.of(CSR)
@@ -98,7 +98,7 @@ def _(rows: Any, i: Any, S: Any, h: Any) -> Any:
     return total
 
 
-@sway.of(CSR)
+@update_weights.of(CSR)
 def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
     start, stop = span(rows, i)
     for j in range(start, stop):
@@ -108,7 +108,7 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
         s[c] = max(s[c] - beta * sx * sx, least * s[c])
 
 
-@sway_head.of(CSR)
+@update_head.of(CSR)
 def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) -> Any:
     start, stop = span(rows, i)
     for j in range(start, stop):
@@ -118,7 +118,7 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) 
         S[c, h] = max(S[c, h] - beta * sx * sx, least * S[c, h])
 
 
-# --- what a label asks of a row --------------------------------------------------------------------------------------------
+# --- updates by scheme ------------------------------------------------------------------------------------------------------
 
 
 @operation
@@ -127,8 +127,8 @@ def adapt(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) ->
 
 
 @inlined
-def _sway_bias(state: Any, a: Any, beta: Any, least: Any, spread: Any, h: Any) -> Any:
-    """`sway` for the bias of head h, whose feature is x_0."""
+def _update_bias(state: Any, a: Any, beta: Any, least: Any, spread: Any, h: Any) -> Any:
+    """`update_weights` for the bias of head h, whose feature is x_0."""
     s = spread.bias[h]
     sx = s * state.x0
     state.bias[h] += a * sx
@@ -147,8 +147,8 @@ def adapt_binary(rows: Any, i: Any, y: Any, score: Any, rule: Any, weight: Any, 
     alpha, beta, least = gain(rule, goal - margin, v, weight)
     if not alpha < np.inf:
         return False
-    sway(rows, i, y * alpha, beta, least, state.w, spread.w)
-    _sway_bias(state, y * alpha, beta, least, spread, 0)
+    update_weights(rows, i, y * alpha, beta, least, state.w, spread.w)
+    _update_bias(state, y * alpha, beta, least, spread, 0)
     state.counts[0] += 1
     return True
 
@@ -177,10 +177,10 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any
     alpha, beta, least = gain(rule, goal - margin, v, weight_of(labels, i))
     if not alpha < np.inf:
         return False
-    sway_head(rows, i, alpha, beta, least, state.w, spread.w, label)
-    sway_head(rows, i, -alpha, beta, least, state.w, spread.w, rival)
-    _sway_bias(state, alpha, beta, least, spread, label)
-    _sway_bias(state, -alpha, beta, least, spread, rival)
+    update_head(rows, i, alpha, beta, least, state.w, spread.w, label)
+    update_head(rows, i, -alpha, beta, least, state.w, spread.w, rival)
+    _update_bias(state, alpha, beta, least, spread, label)
+    _update_bias(state, -alpha, beta, least, spread, rival)
     state.counts[0] += 1
     return True
 
@@ -200,19 +200,19 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any
         alpha, beta, least = gain(rule, goal - margin, v, weight)
         if not alpha < np.inf:
             return False
-        sway_head(rows, i, y * alpha, beta, least, state.w, spread.w, h)
-        _sway_bias(state, y * alpha, beta, least, spread, h)
+        update_head(rows, i, y * alpha, beta, least, state.w, spread.w, h)
+        _update_bias(state, y * alpha, beta, least, spread, h)
         state.counts[h] += 1
     return True
 
 
 @kernel
 def adapt_to(rows: Any, labels: Any, order: Any, rule: Any, ahead: int, state: Any, spread: Any) -> tuple[int, int]:
-    """Learn the rows in `order`, `ahead` rows ahead of which memory is asked for: (rows visited, why it came back)."""
+    """Learn the rows in `order`, prefetching `ahead` rows ahead; return (rows visited, reason of the return)."""
     n = order.shape[0]
     for p in range(n):
         if ahead > 0 and p + ahead < n:
-            ask(rows, order[p + ahead])
+            prefetch_row(rows, order[p + ahead])
         if not adapt(labels, rows, order[p], rule, state, spread):
             return p, OVERFLOW
     return n, DONE
@@ -268,7 +268,7 @@ def _(rows: Any, i: Any, s: Any) -> Any:
     return _sum(rows, i, s) * x * x
 
 
-@sway.of(UnitSets)
+@update_weights.of(UnitSets)
 def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
     """Variances start at 1 and rows have length 1, so that rounding cannot bring s_j to 0; `least` is not needed."""
     start, stop = span(rows, i)

@@ -1,4 +1,4 @@
-"""Permutations of rows: window by window, or in place."""
+"""Permutations of rows: in windows, or in place."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ A, B, C, HALF, ONE = (np.uint64(number) for number in (13, 7, 17, 32, 1))
 
 @kernel
 def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, order: Any) -> Any:
-    """Write the rows of the blocks at `starts` (cut off at n) into `order`, shuffled within windows of blocks; how many.
+    """Write the rows of the blocks at `starts` (up to n) into `order`, shuffled within windows of blocks; return their number.
 
-    Fisher-Yates, inside out: each row takes a place among those before it, and what was there moves to the end. The draws are
-    the upper halves of Marsaglia's xorshift64 (Journal of Statistical Software 8, 2003); a window's `seed` is any uint64 but 0.
+    Inside-out Fisher-Yates: each row takes a random place among the previous ones, whose row moves to the end. The draws are
+    the upper halves of Marsaglia's xorshift64 (Journal of Statistical Software 8, 2003); seeds are any uint64 but 0.
     """
     drawn, filled, first = seeds[0], np.uint64(0), np.uint64(0)
     for b in range(starts.shape[0]):
@@ -35,7 +35,7 @@ def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, o
 
 @kernel
 def shuffle(order: Any, m: int, seed: Any) -> int:
-    """Shuffle the first m entries; `seed`, one uint64 other than 0, moves on. Returns m."""
+    """Shuffle the first m entries and update `seed`, one uint64 other than 0; return m."""
     drawn = seed[0]
     for p in range(1, m):
         drawn ^= drawn << A

@@ -1,41 +1,42 @@
-"""The passes over the rows: `online` moves the weights, `find` collects what it would move, `add` and `trail` replay moves."""
+"""Passes over the rows: `online` updates the weights, `collect_moves` only collects moves; the others replay moves."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from ..compile import kernel
-from .rows import ask
-from .schemes import head_of, judge, length, move
+from .rows import prefetch_row
+from .schemes import head_of, length, move, propose_moves
 
-# Why a sweep came back.
+# Why a sweep returned.
 DONE, FULL, LIMIT, NORM, OVERFLOW = range(5)
 
 
 class Pace(NamedTuple):
-    rhos: Any  # float64, step sizes rho_1, rho_2, ...; the last one stands for all that follow
-    limit: int  # come back when a head has made this many updates
-    bound: float  # come back when the squared norm of a head passes this
-    ahead: int  # how many rows ahead of its turn a row is asked for; 0: never
+    """Step sizes and limits of a sweep."""
+
+    rhos: Any  # float64, step sizes rho_1, rho_2, ...; the last one is used for all further updates
+    limit: int  # return when a head has made this many updates
+    bound: float  # return when the squared norm of a head exceeds this
+    ahead: int  # rows between a prefetch and its use; 0: no prefetching
     since: int  # rows visited before
 
 
 @kernel
 def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any, sums: Any, tape: Any) -> tuple[int, int, int]:
-    """Visit the rows in `order`, moving the weights wherever the rule asks: w += rho_k tau y_i x_i.
+    """Visit the rows in `order` and update the weights where a row violates the margin: w += rho_k tau y_i x_i.
 
-    `sums`, where it has room, collects the moves times the number of rows visited before: what an average needs, while the
-    row is at hand.
-    Comes back when the order is done, the tape is full, a head has reached the limit or the bound, or a score overflowed:
-    (rows visited, moves on the tape, why).
+    `sums`, if not empty, adds up the moves times the number of rows visited before, for the average.
+    Returns (rows visited, moves on the tape, reason) at the end of the order, or when the tape is full, a head has reached the
+    limit or the bound, or a score overflowed.
     """
     n, room, last = order.shape[0], tape.rows.shape[0] - state.counts.shape[0], pace.rhos.shape[0] - 1
     used, why = 0, DONE
     for p in range(n):
         i = order[p]
         if pace.ahead > 0 and p + pace.ahead < n:
-            ask(rows, order[p + pace.ahead])
-        after = judge(labels, rows, i, rule, state, tape, used)
+            prefetch_row(rows, order[p + pace.ahead])
+        after = propose_moves(labels, rows, i, rule, state, tape, used)
         if after == used:
             continue
         if after < 0:
@@ -64,12 +65,12 @@ def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any,
 
 
 @kernel
-def find(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tape: Any) -> tuple[int, int, int]:
-    """Collect the moves that the rows in `order` ask for, and leave the weights alone."""
+def collect_moves(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tape: Any) -> tuple[int, int, int]:
+    """Collect the moves that the rows in `order` trigger, without updating the weights."""
     used = 0
     for p in range(order.shape[0]):
         i = order[p]
-        after = judge(labels, rows, i, rule, state, tape, used)
+        after = propose_moves(labels, rows, i, rule, state, tape, used)
         if after < 0:
             return p, used, OVERFLOW
         used = after
@@ -77,17 +78,17 @@ def find(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tape: Any) -
 
 
 @kernel
-def add(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any) -> None:
-    """Make the moves of the rows `moved`, in order: the replay of a log, the step of a batch, the sum behind an average."""
+def apply_moves(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any) -> None:
+    """Apply the moves of the rows `moved`, in order: to replay a log, to sum a batch step, or to sum an average."""
     for s in range(moved.shape[0]):
         move(labels, rows, moved[s], others[s], taus[s], x0, w, bias)
 
 
 @kernel
-def trail(
+def record_planes(
     rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any, planes: Any, shifts: Any
 ) -> None:
-    """Make the moves of a binary run and write down the plane before the first and after each: (w, x_0 bias)."""
+    """Apply the moves of a binary run and record the plane (w, x_0 bias) before the first move and after each."""
     for s in range(planes.shape[0]):
         if s > 0:
             move(labels, rows, moved[s - 1], others[s - 1], taus[s - 1], x0, w, bias)
@@ -97,14 +98,14 @@ def trail(
 
 
 @kernel
-def add_steps(
+def apply_steps(
     rows: Any, labels: Any, moved: Any, others: Any, taus: Any, edges: Any,
     state: Any, delta: Any, flat: Any, planes: Any, shifts: Any,
 ) -> None:  # fmt: skip
-    """Make batch steps: the moves between two of `edges` are summed in `delta`, rounded to the weights' type, and made.
+    """Apply batch steps: the moves between two of `edges` are summed in `delta`, rounded to the type of the weights, and added.
 
-    flat: (weights, those of `delta`, one number of the weights' type), seen as vectors. planes, shifts: the plane before the
-    first step and after each, of binary runs; or empty.
+    flat: (weights, those of `delta`, one number of the type of the weights), as vectors. planes, shifts: for binary runs, the
+    plane before the first step and after each; else empty.
     """
     weights, sums, rounded = flat
     for n in range(edges.shape[0]):

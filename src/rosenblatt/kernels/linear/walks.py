@@ -1,10 +1,10 @@
-"""Walks through the hypotheses of a run: every one of them judges a block of rows.
+"""Walks: errors and votes of all hypotheses of a run on a block of rows.
 
-A walk starts from the scores of one hypothesis and makes the run's moves on the scores instead of the weights:
+A walk starts from the scores of one hypothesis and applies the moves of the run to the scores instead of the weights:
 <w + c v, p> = <w, p> + c <v, p>. `products[v]` holds <v, p> for every row p of the block, `scores[h]` the scores of head h.
-Move s adds `coefs[s] * products[vectors[s]]` to the scores of head `plus[s]` and takes it from head `minus[s]` (-1: from none);
-`shifts[s]`, what weight 0 adds to every row, goes to `bias` instead, one number for each head: among the scores, a large bias
-would swallow small products for good. Where `ends[s]` is set, a hypothesis is complete.
+Move s adds `coefs[s] * products[vectors[s]]` to the scores of head `plus[s]` and subtracts it from head `minus[s]` (-1: none).
+`shifts[s]`, the move of weight 0, is added to `bias`, one number per head: in the scores, a large bias would cancel small
+products for good. If `ends[s]` is set, a hypothesis is complete.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from ..compile import kernel
 
 
 class Moves(NamedTuple):
+    """The moves of a walk."""
+
     vectors: Any  # int64
     coefs: Any  # float64
     shifts: Any  # float64
@@ -27,10 +29,10 @@ class Moves(NamedTuple):
 
 @kernel
 def count_wrong(planes: Any, shifts: Any, X: Any, rough: Any, doubts: Any, signs: Any, weights: Any, errors: Any) -> None:
-    """errors[n] += what the rows of X weigh that plane n, which scores them <w_n, x> + shifts[n], does not have on their side.
+    """errors[n] += the weight of the rows of X that plane n, with scores <w_n, x> + shifts[n], misclassifies.
 
-    rough[n, i] + shifts[n] in float32 is at most doubts[n] from the score of row i; where that leaves the side open, the score
-    is computed in float64. signs: float32.
+    rough[n, i] + shifts[n] in float32 is at most doubts[n] from the score of row i; if that leaves the sign undecided, the
+    score is computed in float64. signs: float32.
     """
     m = signs.shape[0]
     for n in range(rough.shape[0]):
@@ -56,7 +58,7 @@ def count_wrong(planes: Any, shifts: Any, X: Any, rough: Any, doubts: Any, signs
 
 @kernel
 def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
-    """errors[n] += what the rows weigh that hypothesis n of a binary walk gets wrong; a row on the plane is wrong."""
+    """errors[n] += the weight of the rows that hypothesis n of a binary walk misclassifies; a row on the plane is an error."""
     n = 0
     for s in range(moves.coefs.shape[0]):
         make_move(products, moves, s, scores, bias)
@@ -86,7 +88,7 @@ def count_errors_joint(products: Any, moves: Any, codes: Any, weights: Any, scor
 
 @kernel
 def count_votes(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
-    """votes[0] += the votes of a binary walk's hypotheses, +1 or -1 times their ballots; a row on the plane gets -1."""
+    """votes[0] += the votes of the hypotheses of a binary walk, +1 or -1 times their ballots; a row on the plane gets -1."""
     m, n, score, vote = scores.shape[1], 0, scores[0], votes[0]
     for s in range(moves.coefs.shape[0]):
         product, c = products[moves.vectors[s]], moves.coefs[s]
@@ -104,7 +106,7 @@ def count_votes(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any,
 
 @kernel
 def count_votes_joint(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
-    """votes[h] += the ballots of the hypotheses whose best head is h, the first among equals."""
+    """votes[h] += the ballots of the hypotheses whose best head is h; ties go to the first head."""
     k, m, n = scores.shape[0], scores.shape[1], 0
     for s in range(moves.coefs.shape[0]):
         make_move(products, moves, s, scores, bias)
@@ -122,6 +124,7 @@ def count_votes_joint(products: Any, moves: Any, ballots: Any, scores: Any, bias
 
 @kernel
 def make_move(products: Any, moves: Any, s: int, scores: Any, bias: Any) -> None:
+    """Apply move s to the scores and the biases."""
     product, c, shift = products[moves.vectors[s]], moves.coefs[s], moves.shifts[s]
     plus, minus = moves.plus[s], moves.minus[s]
     for i in range(scores.shape[1]):

@@ -1,8 +1,9 @@
-"""The 0-1 loss along lines: on each, the step that leaves the fewest rows on the wrong side.
+"""The 0-1 loss along lines: the step along each line with the fewest misclassified rows.
 
-Problem    min over t of the number of rows with s_i + t p_i <= 0; s_i is a row's signed score, p_i what a step of 1 adds to it.
-Update     the loss is constant between the points -s_i/p_i. Sort them, count across them, step to the middle of a best
-           interval (one of several at random), and go on to the next line.
+Problem    min over t of the number of rows with s_i + t p_i <= 0; s_i is the signed score of a row, p_i its change
+           by a step of 1.
+Update     the loss is constant between the points -s_i/p_i. Sort them, count the errors in each interval, step to the middle
+           of a best interval (one of several at random), and continue with the next line.
 Reference  L. Li and H.-T. Lin, Optimizing 0/1 loss for perceptrons by random coordinate descent, IJCNN (2007).
 """
 
@@ -15,17 +16,17 @@ import numpy as np
 from ..compile import kernel
 from .shuffle import HALF, A, B, C
 
-FLAT = 1e-12  # a row that moves less than so much of the fastest one does not move
-NARROW = 1e-10  # an interval shorter than so much of its ends is none: rounding made it
-SHORT = 16  # so many numbers are sorted by insertion
+MIN_SPEED = 1e-12  # relative to the fastest row: slower rows do not move
+MIN_INTERVAL = 1e-10  # relative to its ends: shorter intervals are rounding errors
+INSERTION_SIZE = 16  # up to this many numbers are sorted by insertion
 
 
 @kernel
 def sort_with(keys: Any, marks: Any, n: int, stack: Any) -> None:
-    """Sort the first n keys and carry the marks along; `stack` has room for 2 log2(n) whole numbers."""
+    """Sort the first n keys and their marks; `stack` holds 2 log2(n) integers."""
     top, low, high = 0, 0, n - 1
     while True:
-        while high - low >= SHORT:
+        while high - low >= INSERTION_SIZE:
             a, b, c = keys[low], keys[(low + high) // 2], keys[high]
             pivot = max(min(a, b), min(max(a, b), c))
             i, j = low, high
@@ -39,7 +40,7 @@ def sort_with(keys: Any, marks: Any, n: int, stack: Any) -> None:
                     marks[i], marks[j] = marks[j], marks[i]
                     i += 1
                     j -= 1
-            # The longer part waits, so that few do.
+            # The longer part waits on the stack, which keeps the stack short.
             if j - low > high - i:
                 stack[top], stack[top + 1] = low, j
                 low = i
@@ -63,9 +64,9 @@ def sort_with(keys: Any, marks: Any, n: int, stack: Any) -> None:
 def search_lines(
     P: Any, order: Any, scores: Any, steps: Any, keys: Any, marks: Any, stack: Any, reach: float, seed: Any
 ) -> int:
-    """Step along the lines P[r], r in `order`, one after the other; scores and steps move. Returns the errors at the end.
+    """Step along the lines P[r], r in `order`, one by one, updating scores and steps; return the errors at the end.
 
-    Only steps that move scores by up to `reach` times their mean size are looked at: sorting is most of the work.
+    Only steps that change scores by up to `reach` times their mean size are considered: sorting is most of the work.
     """
     n, drawn = scores.shape[0], seed[0]
     for r in order:
@@ -81,7 +82,7 @@ def search_lines(
             s, moves = scores[i], p[i]
             first, last = s - edge * moves, s + edge * moves
             right += first > 0.0
-            if (first > 0.0) != (last > 0.0) and abs(moves) > FLAT * fastest:
+            if (first > 0.0) != (last > 0.0) and abs(moves) > MIN_SPEED * fastest:
                 keys[m] = -s / moves
                 marks[m] = 1 if moves > 0.0 else -1
                 m += 1
@@ -90,7 +91,7 @@ def search_lines(
         here = -edge
         for k in range(m + 1):
             after = keys[k] if k < m else edge
-            if right >= best and after - here > NARROW * max(abs(here), abs(after)):
+            if right >= best and after - here > MIN_INTERVAL * max(abs(here), abs(after)):
                 ties = 1 if right > best else ties + 1
                 drawn ^= drawn << A
                 drawn ^= drawn >> B

@@ -77,11 +77,11 @@ def decoded(raw: bytes, attribute: bool = False) -> bytes:
     return b"".join(pieces)
 
 
-def _in_text(found: Any) -> bytes:
+def _in_text(found: re.Match[bytes]) -> bytes:
     return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], False, b"")
 
 
-def _in_attribute(found: Any) -> bytes:
+def _in_attribute(found: re.Match[bytes]) -> bytes:
     after = found.string[found.end() : found.end() + 1]
     return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], True, after)
 

@@ -15,26 +15,36 @@ ZLIB_LEVEL = 6
 class Message(NamedTuple):
     """The fields of a mail, each as UTF-8; several values of one field are lines of it.
 
-    Attributes
+    Parameters
     ----------
-    subject : bytes
+    subject : bytes, default=b""
         The subject.
-    sender : bytes
+    sender : bytes, default=b""
         From.
-    reply_to : bytes
+    reply_to : bytes, default=b""
         Reply-To.
-    to : bytes
+    to : bytes, default=b""
         To and Cc.
-    received : bytes
+    received : bytes, default=b""
         The hosts that the mail passed.
-    headers : bytes
+    headers : bytes, default=b""
         The other informative headers, as lines "name: value".
-    body : bytes
+    body : bytes, default=b""
         The text of all parts, HTML without its tags.
-    links : bytes
+    links : bytes, default=b""
         The addresses that the mail links to.
-    attachments : bytes
+    attachments : bytes, default=b""
         The types and names of the parts that are not text.
+
+    See Also
+    --------
+    Filter.messages : The messages that a filter has learned.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Message
+    >>> Message.unpack(Message(subject=b"Lunch").pack()).subject
+    b'Lunch'
     """
 
     subject: bytes = b""

@@ -31,20 +31,30 @@ CACHE_KB = 8 << 10  # of the temporary file of a spool
 class Learned(NamedTuple):
     """The result of `Filter.learn`: the number of mails by outcome.
 
-    Attributes
+    Parameters
     ----------
-    new : int
+    new : int, default=0
         Mails that were learned for the first time.
-    known : int
+    known : int, default=0
         Mails that had been learned before with the same label; nothing changed.
-    moved : int
+    moved : int, default=0
         Mails that had been learned before with the other label, which was undone.
-    kept : int
+    kept : int, default=0
         Mails that had been learned before with the other label and stay so, because their texts were dropped.
-    both : int
+    both : int, default=0
         Mails that were given twice with both labels; the last one counts.
-    unmixed : str
-        Why the mails were not mixed with those learned before, although they should have been; otherwise "".
+    unmixed : str, default=""
+        Why the mails were not mixed with those learned before, although they should have been.
+
+    See Also
+    --------
+    Filter.learn : Learn mails.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Learned
+    >>> Learned(new=2, known=1).new
+    2
     """
 
     new: int = 0
@@ -58,12 +68,22 @@ class Learned(NamedTuple):
 class Unlearned(NamedTuple):
     """The result of `Filter.unlearn`.
 
-    Attributes
+    Parameters
     ----------
     known : bool
         Whether the mail had been learned; if not, nothing changed.
-    exact : bool
+    exact : bool, default=True
         Whether the filter is now the one that never saw the mail. False: its text was dropped, and nothing changed.
+
+    See Also
+    --------
+    Filter.unlearn : Undo the learning of a mail.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Unlearned
+    >>> Unlearned(known=True).exact
+    True
     """
 
     known: bool
@@ -73,14 +93,24 @@ class Unlearned(NamedTuple):
 class Relearned(NamedTuple):
     """The result of `Filter.relearn_many` for one mail.
 
-    Attributes
+    Parameters
     ----------
     was : bool or None
         The label before: spam (True), ham (False), or not learned (None).
     now : bool or None
         The label after.
-    folded : bool
+    folded : bool, default=False
         Whether the mail should have been moved, but stays because its text was dropped.
+
+    See Also
+    --------
+    Filter.relearn_many : Change the labels of mails.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Relearned
+    >>> Relearned(was=True, now=False).now
+    False
     """
 
     was: bool | None

@@ -37,6 +37,19 @@ class FilterError(ValueError):
         The directory of the filter.
     sentence : str
         What is wrong, without the directory.
+
+    See Also
+    --------
+    FoldedError : An operation on a message whose text was dropped.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import Filter, FilterError
+    >>> try:
+    ...     Filter.open("no/such/folder")
+    ... except FilterError as error:
+    ...     error.sentence
+    'no filter yet; create one: rosenblatt mail learn --spam JUNK --ham INBOX'
     """
 
     def __init__(self, home: str | os.PathLike[str], sentence: str) -> None:
@@ -45,7 +58,25 @@ class FilterError(ValueError):
 
 
 class FoldedError(FilterError):
-    """An operation on a message whose text was dropped, so that the log cannot be replayed without it."""
+    """An operation on a message whose text was dropped, so that the log cannot be replayed without it.
+
+    Parameters
+    ----------
+    home : str or path
+        The directory of the filter.
+    sentence : str
+        What is wrong.
+
+    See Also
+    --------
+    Filter.compact : Drop the texts of old messages.
+
+    Examples
+    --------
+    >>> from rosenblatt.mail import FilterError, FoldedError
+    >>> issubclass(FoldedError, FilterError)
+    True
+    """
 
 
 class BaseGoneError(FilterError):

@@ -51,6 +51,11 @@ class Settings:
     features : int, default=1
         The version of the features; set by the filter.
 
+    See Also
+    --------
+    Filter.open : Open a filter with settings.
+    Filter.change : Change settings.
+
     Examples
     --------
     >>> from rosenblatt.mail import Settings
@@ -85,7 +90,7 @@ class Settings:
             if getattr(self, name) < 2:
                 raise ValueError(f"{name} must be 2 or more, got {getattr(self, name)}")
 
-    def changed(self, values: Mapping[str, Any]) -> Settings:
+    def changed(self, values: Mapping[str, float]) -> Settings:
         """These settings with other values.
 
         Parameters
@@ -104,7 +109,7 @@ class Settings:
             raise ValueError(f"a filter has no setting {unknown[0]!r}; the settings are {known}")
         return Settings(**asdict(self) | dict(values))
 
-    def replayed(self) -> dict[str, Any]:
+    def replayed(self) -> dict[str, float]:
         """The settings that the weights depend on.
 
         Returns

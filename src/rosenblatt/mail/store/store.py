@@ -73,7 +73,7 @@ class Store:
     messages are scored or learned, so that a verdict never waits for a disk or a replay.
     """
 
-    def __init__(self, home: str | os.PathLike[str], create: bool, settings: dict[str, Any]) -> None:
+    def __init__(self, home: str | os.PathLike[str], create: bool, settings: dict[str, float]) -> None:
         self.home = Path(home).absolute()  # the working directory may change
         initial = Settings(features=FEATURES).changed(settings)
         if create:
@@ -227,7 +227,7 @@ class Store:
         """Whether a state is a replay of this log, and not of a copy with other messages."""
         return self.log.reaches(state.generation, state.seq) and (state.seq == 0 or self.log.digest_at(state.seq) == state.last)
 
-    def _merged_settings(self, kept: Settings, values: dict[str, Any]) -> Settings:
+    def _merged_settings(self, kept: Settings, values: dict[str, float]) -> Settings:
         """The stored settings with new values; after a change of the features all messages are replayed once."""
         if not (kept.features < FEATURES and self.log.base() is None):
             self._check_features(kept)
@@ -241,7 +241,7 @@ class Store:
             dropped = f"the texts of {self.log.folded():,} messages were dropped"
             raise FilterError(self.home, f"{versions}; {dropped}, so that a new filter must be trained")
 
-    def _change(self, values: dict[str, Any]) -> None:
+    def _change(self, values: dict[str, float]) -> None:
         """Store new values; other settings that another process has changed in the meantime stay."""
         with self.log.writing():
             kept = self.log.settings()
@@ -259,7 +259,7 @@ class Store:
                 )
             self.log.change(wanted, replayed)
 
-    def change(self, values: dict[str, Any]) -> None:
+    def change(self, values: dict[str, float]) -> None:
         """Change settings, and replay the log if they change the weights."""
         Settings().changed(values)  # errors in the values are not errors of the log
         with self.writing:

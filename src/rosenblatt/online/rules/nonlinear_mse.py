@@ -1,12 +1,12 @@
-"""The rule of least squares through a squashing function.
+"""The rule of nonlinear least squares, with a sigmoid activation.
 
 Problem    min E(w) = 1/2 sum_n c_n (t_n - h(<w, x_n>))^2 with h = tanh and t = -1 or +1, or h = logistic and t = 0 or 1.
-           Either h is odd about its middle, so that with the margin m = y <w, x>, y = -1 or +1, a row costs 1/2 (1 - h(m))^2.
-           E is not convex, and a row far on the wrong side hardly pulls any more.
+           Either h is odd about its middle, so that with the margin m = y <w, x>, y = -1 or +1, the loss is 1/2 (1 - h(m))^2.
+           E is not convex, and rows far on the wrong side have almost no gradient.
 Update     every row, one by one:  w += rho c (t - h(a)) h'(a) x  =  rho tau y x  with tau = c (1 - h(m)) h'(m).
            With s = 1/(1 + exp(-z)), 1 - h = H (1 - s) and h' = D s (1 - s): tanh has z = 2 m, H = 2, D = 4; the logistic
-           function z = m and H = D = 1. tau is longest at s = 1/3 and vanishes on both sides.
-Guarantee  E'' <= BEND |x|^2 for one row, so batch steps with rho = 1/(BEND sum_n c_n |x_n|^2) never make E larger.
+           function z = m and H = D = 1. tau is largest at s = 1/3 and vanishes on both sides.
+Guarantee  E'' <= B |x|^2 for one row, B = MAX_CURVATURE, so batch steps with rho = 1/(B sum_n c_n |x_n|^2) never increase E.
 Reference  B. Widrow and M. Lehr, Proc. IEEE 78 (1990), section on the sigmoid Adaline; D. Rumelhart, G. Hinton and R. Williams,
            Nature 323 (1986), for one unit.
 """
@@ -20,20 +20,23 @@ from ...kernels.linear.rules import loss, step
 
 ACTIVATIONS = ("tanh", "logistic")
 # The largest tau of a row of weight 1, at s = 1/3: H D 4/27.
-LONGEST = {"tanh": 32 / 27, "logistic": 4 / 27}
+MAX_STEP = {"tanh": 32 / 27, "logistic": 4 / 27}
 # The largest second derivative of 1/2 (1 - h(m))^2, rounded up: at s = (9 + sqrt(33))/24 it is s (1 - s)^2 (3 s - 1) times
 # H D (dz/dm), 16 for tanh and 1 for the logistic function.
-BEND = {"tanh": 1.2329, "logistic": 0.07706}
+MAX_CURVATURE = {"tanh": 1.2329, "logistic": 0.07706}
 
 
 class NonlinearMSERule(NamedTuple):
-    margin: float  # no margin is wide enough: every row moves
+    """The parameters of an activation."""
+
+    margin: float  # infinite: every row moves the weights
     speed: float  # z = speed * m
     height: float  # H
     slope: float  # D
 
 
 def nonlinear_mse_rule(activation: str) -> NonlinearMSERule:
+    """The rule of an activation, "tanh" or "logistic"."""
     return NonlinearMSERule(math.inf, 2.0, 2.0, 4.0) if activation == "tanh" else NonlinearMSERule(math.inf, 1.0, 1.0, 1.0)
 
 

@@ -24,8 +24,8 @@ import numpy as np
 from ...array_types import BoolArray, IntArray
 from ...data.problem import Problem, rows_as_matrix, take_rows
 from ...reporting.text import plural
-from ...svm.exact_separation import Patience
-from ...svm.hard_margin import by_coordinates, many_and_sparse
+from ...svm.exact_separation import WorkBudget
+from ...svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ...svm.nearest_points import approach, nearest_points
 from ...svm.not_separable import NotSeparable
 from ...svm.signed_rows import SignedRows, entries, keys
@@ -163,12 +163,12 @@ def plane_for(problem: Problem, left: BoolArray, deadline: float) -> FloatPlane 
     part, start = replace(problem, visited=some), None
     with np.errstate(all="ignore"):
         if many_and_sparse(part):
-            plane, start = by_coordinates(part, RELATIVE_MARGIN_TOL, deadline)
+            plane, start = hard_margin_by_coordinates(part, RELATIVE_MARGIN_TOL, deadline)
             if plane is not None:
                 return plane_with_errors(problem, plane.coef, plane.bias)
         rows = SignedRows(part)
-        patience = Patience(deadline=deadline)
-        end = approach(rows, tol=RELATIVE_MARGIN_TOL, max_steps=MAX_FORCED_STEPS, start=start, patience=patience)
+        budget = WorkBudget(deadline=deadline)
+        end = approach(rows, tol=RELATIVE_MARGIN_TOL, max_steps=MAX_FORCED_STEPS, start=start, budget=budget)
         if end.decision is not None and not end.decision.apart:
             return None
         try:

@@ -16,7 +16,7 @@ from ...array_types import FloatArray, IntArray, MatrixLike
 from ...data.problem import Problem, make_problem
 from ...kernels.linear.rows import Dense
 from ...parallel import one_blas_thread
-from ...progress import told
+from ...progress import report_progress
 from ...reporting.text import count, plural
 from ...validation import flag, number
 from ..inputs import validated_rows
@@ -255,7 +255,7 @@ class _Run:
 
     def _report(self) -> None:
         best, found = self.search.best.errors, self.hitting_set
-        told(0, text=f"{best} errors, at least {found.lower}")
+        report_progress(0, text=f"{best} errors, at least {found.lower}")
         if self.verbose:
             seconds = time.perf_counter() - self.begun
             sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {found.lower} by {len(found.clashes)} clashes\n")

@@ -23,7 +23,7 @@ from ...data.problem import Problem
 from ...kernels.linear.rows import Dense
 from ...kernels.linear.zero_one import search_lines
 from ...svm.dual_coordinates import Descent as Multipliers
-from ...svm.problem import Machine
+from ...svm.problem import BinarySVM
 from .exact_signs import BYTES_PER_BLOCK, FloatPlane, plane_with_errors
 
 MIN_COPY_BYTES, COPY_SHARE = 1 << 25, 0.1  # a copy may take the larger of these bytes and this share of the rows
@@ -169,10 +169,10 @@ class Search:
         if self.space.near is not None and self.space.width <= max(MAX_LINES, self.problem.n_rows):
             return np.asarray(np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0])
         rows, signs, n = self.problem.rows, self.problem.labels.signs, self.problem.n_rows
-        machine = Machine(rows, signs, np.ones(n), False, float(self.space.free), self.space.free)
+        machine = BinarySVM(rows, signs, np.ones(n), False, float(self.space.free), self.space.free)
         with np.errstate(all="ignore"):
             size = float(machine.lengths().mean())
-            machine = Machine(rows, signs, np.full(n, 10.0 / size), False, float(self.space.free), self.space.free)
+            machine = BinarySVM(rows, signs, np.full(n, 10.0 / size), False, float(self.space.free), self.space.free)
             run = Multipliers(machine, 0)
             for _ in range(START_PASSES):
                 if time.perf_counter() > self.deadline:
