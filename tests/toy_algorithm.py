@@ -39,7 +39,7 @@ class BoldPerceptron(OnlineClassifier):
     def _rule(self, problem: Problem) -> PerceptronRule:
         return PerceptronRule(0.0)
 
-    def _plan_options(self) -> dict[str, Any]:
+    def _config_options(self) -> dict[str, Any]:
         return {"order": self.order, "max_updates": self.max_updates, "step": float(self.boldness)}
 
     def _check_own_parameters(self) -> None:

@@ -28,7 +28,7 @@ from .reporting.text import plural
 class Progress:
     """The progress of a fit, as passed to a callback.
 
-    Attributes
+    Parameters
     ----------
     passes : int
         Completed passes of an online learner; completed passes or iterations of a solver.

@@ -108,7 +108,7 @@ class AROW(LinearClassifier):
     n_updates_: int
     stop_: Stop
     variances_: FloatArray
-    _belief: GaussianWeights
+    _gaussian: GaussianWeights
     _classes_fixed: bool
 
     def __init__(
@@ -144,7 +144,7 @@ class AROW(LinearClassifier):
         if problem.visited is not None or self.order == "random":
             check_finite()  # not every row is visited
         try:
-            found = self._fit_second_order(problem, self._start(problem, classes), self._plan(self.order, self._passes()))
+            found = self._fit_second_order(problem, self._start(problem, classes), self._config(self.order, self._passes()))
         except OutOfRangeError:
             check_finite()
             raise
@@ -187,23 +187,26 @@ class AROW(LinearClassifier):
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
-        first = "_belief" not in self.__dict__
+        first = "_gaussian" not in self.__dict__
         known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))
         problem, joint = data.problem(self.multiclass, self._x0), self._is_joint(data.classes)
-        belief = self._nothing(problem, data.classes) if first else self._belief.extended(data.classes, self.classes_, joint)
-        if len(belief.counts) != (1 if joint else len(belief.bias)):
+        weights = self._nothing(problem, data.classes) if first else self._gaussian.extended(data.classes, self.classes_, joint)
+        if len(weights.counts) != (1 if joint else len(weights.bias)):
             raise ValueError(f"multiclass={self.multiclass!r} cannot change between calls of partial_fit")
         if len(data.classes) < 2:
             stop = Stop("chunk", "only one class has been seen so far")
         elif problem.n_visited == 0:
             stop = Stop("chunk", "all rows of the chunk have weight 0")
         else:
-            made, belief = int(belief.counts.sum()), self._fit_second_order(problem, belief, self._plan("cyclic", 1)).weights
-            made = int(belief.counts.sum()) - made
+            made, weights = (
+                int(weights.counts.sum()),
+                self._fit_second_order(problem, weights, self._config("cyclic", 1)).weights,
+            )
+            made = int(weights.counts.sum()) - made
             stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
         self._classes_fixed = data.fixed
-        self._set(belief, data.classes, stop, 1)
+        self._set(weights, data.classes, stop, 1)
         return self
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
@@ -229,9 +232,9 @@ class AROW(LinearClassifier):
 
     def _start(self, problem: Problem, classes: Array) -> GaussianWeights:
         start = self._nothing(problem, classes)
-        if not (self.warm_start and "_belief" in self.__dict__):
+        if not (self.warm_start and "_gaussian" in self.__dict__):
             return start
-        before = self._belief
+        before = self._gaussian
         if not np.array_equal(classes, self.classes_) or before.weights.shape != start.weights.shape:
             raise ValueError(
                 f"warm_start continues a run on classes {self.classes_.tolist()} and {before.weights.shape[1]} features, "
@@ -242,7 +245,7 @@ class AROW(LinearClassifier):
     def _passes(self) -> int:
         return AUTO_PASSES if isinstance(self.max_iter, str) else int(self.max_iter)
 
-    def _plan(self, order: str, passes: int) -> RunConfig:
+    def _config(self, order: str, passes: int) -> RunConfig:
         return RunConfig(
             order=order,
             max_iter=passes,
@@ -251,10 +254,14 @@ class AROW(LinearClassifier):
             progress=current_callback(bool(self.verbose)),
         )
 
-    def _fit_second_order(self, problem: Problem, start: GaussianWeights, plan: RunConfig) -> SecondOrderResult:
-        return fit_second_order(problem, arow_rule(float(self.r)), plan, start)
+    def _fit_second_order(self, problem: Problem, start: GaussianWeights, config: RunConfig) -> SecondOrderResult:
+        return fit_second_order(problem, arow_rule(float(self.r)), config, start)
 
-    def _set(self, belief: GaussianWeights, classes: Array, stop: Stop, passes: int) -> None:
-        self._belief, self.classes_, self.stop_, self.n_iter_ = belief, classes, stop, passes
-        self.coef_, self.intercept_, self.variances_ = belief.weights.copy(), belief.bias * self._x0, belief.variances.copy()
-        self.n_updates_ = int(belief.counts.sum())
+    def _set(self, weights: GaussianWeights, classes: Array, stop: Stop, passes: int) -> None:
+        self._gaussian, self.classes_, self.stop_, self.n_iter_ = weights, classes, stop, passes
+        self.coef_, self.intercept_, self.variances_ = (
+            weights.weights.copy(),
+            weights.bias * self._x0,
+            weights.variances.copy(),
+        )
+        self.n_updates_ = int(weights.counts.sum())

@@ -172,6 +172,18 @@ class NonlinearMSE(OnlineClassifier):
         self.verbose = verbose
 
     def reading(self, keep: Keep) -> Self:
+        """Return another reading of the same run as a fitted estimator, without fitting again.
+
+        Parameters
+        ----------
+        keep : {"last", "pocket", "average", "vote"}
+            Which hypothesis of the run to keep. "minimum" has only the last.
+
+        Returns
+        -------
+        model : object
+            A copy of this estimator with that reading.
+        """
         check_is_fitted(self, "classes_")
         if self.solver == "minimum" and keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={keep!r}: use solver='online'")
@@ -180,19 +192,19 @@ class NonlinearMSE(OnlineClassifier):
     def _rule(self, problem: Problem) -> NonlinearMSERule:
         return nonlinear_mse_rule(self.activation)
 
-    def _plan_options(self) -> dict[str, Any]:
+    def _config_options(self) -> dict[str, Any]:
         tol = float(self.tol) if self.solver.startswith("batch") else None
         return {"update": self.solver, "order": self.order, "max_updates": self.max_updates, "tol": tol}
 
-    def _plan(self, problem: Problem, keep_log: bool) -> RunConfig:
-        plan = super()._plan(problem, keep_log)
+    def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
+        config = super()._config(problem, keep_log)
         if self.max_iter == "auto" and self.solver != "online":
-            plan = replace(plan, max_iter=AUTO_ITERATIONS)
+            config = replace(config, max_iter=AUTO_ITERATIONS)
         if not isinstance(self.step, str):
-            return replace(plan, step=self.step)
+            return replace(config, step=self.step)
         if "_auto" not in self.__dict__:
             self._auto = self._auto_step(problem) if self.solver != "minimum" else 1.0
-        return replace(plan, step=self._auto)
+        return replace(config, step=self._auto)
 
     def _auto_step(self, problem: Problem) -> float:
         total = total_sqnorm(problem)
@@ -232,14 +244,14 @@ class NonlinearMSE(OnlineClassifier):
         if self.solver == "minimum" and self.keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={self.keep!r}: use solver='online'")
 
-    def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
+    def _solve(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> RunResult:
         if self.solver != "minimum":
-            return super()._solve(problem, plan, start, sums)
-        state, most = zero_state(problem, len(start.bias), np.float64), plan.max_iter or AUTO_ITERATIONS
+            return super()._solve(problem, config, start, sums)
+        state, most = zero_state(problem, len(start.bias), np.float64), config.max_iter or AUTO_ITERATIONS
         heads = as_heads(start.w, problem.rows).astype(np.float64)
         try:
             found = minimize_nonlinear(
-                problem, self._rule(problem), float(self.tol), most, heads, start.bias, plan.n_jobs, plan.progress
+                problem, self._rule(problem), float(self.tol), most, heads, start.bias, config.n_jobs, config.progress
             )
         except NonlinearOutOfRangeError as error:
             raise OutOfRangeError(str(error)) from None

@@ -49,7 +49,7 @@ MAX_AUTO_PASSES = 1000
 
 
 def _streams(self: OnlineClassifier) -> bool:
-    if self.keep == "pocket" or self._plan_options().get("update", "online") != "online":
+    if self.keep == "pocket" or self._config_options().get("update", "online") != "online":
         raise AttributeError(
             "partial_fit visits each row once, but keep='pocket' and batch updates need all rows several times: use fit"
         )
@@ -84,7 +84,7 @@ class OnlineClassifier(LinearClassifier):
         """Return the rule, from checked parameters."""
 
     @abstractmethod
-    def _plan_options(self) -> dict[str, Any]:
+    def _config_options(self) -> dict[str, Any]:
         """Return the fields of `RunConfig` that only this estimator has parameters for."""
 
     @abstractmethod
@@ -99,8 +99,8 @@ class OnlineClassifier(LinearClassifier):
         """Whether X must be checked before the first pass, because a parameter is computed from all rows."""
         return False
 
-    def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
-        return solve(problem, self._rule(problem), plan, start, sums)
+    def _solve(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> RunResult:
+        return solve(problem, self._rule(problem), config, start, sums)
 
     def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
         """Return the separability check that runs after each pass, or None."""
@@ -123,21 +123,21 @@ class OnlineClassifier(LinearClassifier):
         sum_in_pass = isinstance(problem.rows, Dense) or not keep_log or self.order == "cyclic"
         sums = zero_sums(start) if self.keep == "average" and sum_in_pass else None
         proofs = self._proofs(problem, classes, start)
-        plan = self._plan(problem, keep_log)
+        config = self._config(problem, keep_log)
         if proofs is not None:
             check_finite()
-            plan = replace(plan, check=proofs.check)
+            config = replace(config, check=proofs.check)
         try:
-            result = self._solve(problem, plan, start, sums)
+            result = self._solve(problem, config, start, sums)
         except OutOfRangeError:
             check_finite()
             raise
-        if not visited_every_row(problem, plan, result):
+        if not visited_every_row(problem, config, result):
             check_finite()
         if proofs is not None:
             result.stops = proofs.attached(result.stops)
         proved = result.stop.reason == "impossible" and result.stop.certificate is not None
-        endless = self.max_iter is None or (proofs is not None and plan.max_iter is None)
+        endless = self.max_iter is None or (proofs is not None and config.max_iter is None)
         if endless and not (result.stop.separated or proved):
             warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=4)
         self._classes_fixed = True
@@ -199,7 +199,7 @@ class OnlineClassifier(LinearClassifier):
         elif problem.n_visited == 0:
             run, stop = before, Stop("chunk", "all rows of the chunk have weight 0")
         else:
-            run, result = before.learn(problem, self._rule(problem), self._plan(problem, True), data.classes, self.keep)
+            run, result = before.learn(problem, self._rule(problem), self._config(problem, True), data.classes, self.keep)
             made = int(result.state.counts.sum() - before.state.counts.sum())
             stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
         self._classes_fixed = data.fixed
@@ -232,8 +232,8 @@ class OnlineClassifier(LinearClassifier):
         check_n_jobs_and_verbose(self)
         self._check_own_parameters()
 
-    def _plan(self, problem: Problem, keep_log: bool) -> RunConfig:
-        options = self._plan_options()
+    def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
+        options = self._config_options()
         return RunConfig(
             max_iter=self._passes(problem, options) if self.max_iter == "auto" else self.max_iter,
             seed=seed_of(self.random_state),

@@ -135,7 +135,7 @@ class PassiveAggressive(OnlineClassifier):
     def _rule(self, problem: Problem) -> PassiveAggressiveRule:
         return passive_aggressive_rule(self.variant, float(self.C))
 
-    def _plan_options(self) -> dict[str, Any]:
+    def _config_options(self) -> dict[str, Any]:
         return {"order": self.order, "max_updates": self.max_updates}
 
     def _check_own_parameters(self) -> None:

@@ -189,7 +189,7 @@ class Perceptron(OnlineClassifier):
     def _rule(self, problem: Problem) -> PerceptronRule:
         return PerceptronRule(mean_sqnorm(problem) if self.margin == "auto" else float(self.margin))
 
-    def _plan_options(self) -> dict[str, Any]:
+    def _config_options(self) -> dict[str, Any]:
         names = ("update", "order", "step", "max_updates", "w_max", "tol")
         return {name: getattr(self, name) for name in names}
 
@@ -220,10 +220,10 @@ class Perceptron(OnlineClassifier):
         there = {"convergence_": "_convergence" in self.__dict__}
         return [name for name in object.__dir__(self) if (there[name] if name in there else hasattr(self, name))]
 
-    def _solve(self, problem: Problem, plan: RunConfig, start: State, sums: State | None) -> RunResult:
+    def _solve(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> RunResult:
         rule = self._rule(problem)
         self._margin_used = rule.margin
-        return solve(problem, rule, plan, start, sums)
+        return solve(problem, rule, config, start, sums)
 
     def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
         if not self.certify:

@@ -144,7 +144,7 @@ class UpdateLog:
 
     @property
     def steps(self) -> FloatArray:
-        """tau, the length factor of each entry."""
+        """The length factor tau of each entry."""
         steps: FloatArray = read_only(self._joined().steps)
         return steps
 
