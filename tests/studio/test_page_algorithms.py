@@ -171,7 +171,7 @@ def test_polynomials_separate_what_lines_cannot(visit: Callable[..., Visit], pre
         {"data": {"preset": preset}, "degree": degree, "runs": [{"algorithm": "perceptron", "knobs": {"max_updates": 10_000}}]}
     )
     assert " 0 of " in tab.now
-    assert tab.text("#verdict").lower().startswith("separable, margin")
+    assert tab.text("#verdict").startswith("Separable: the widest margin")
 
 
 def test_standardised_columns_are_drawn_where_they_are(visit: Callable[..., Visit]) -> None:

@@ -119,7 +119,7 @@ def test_what_the_tour_proposes_to_try_is_inside_an_export(offline: Visit) -> No
 def test_an_export_says_that_it_cannot_compute_and_recovers(offline: Visit) -> None:
     offline.page.mouse.click(*offline.pixel(-1, 1, (-1.25, 1.25, -1.25, 1.25)))
     offline.rest()
-    assert "recording" in offline.trouble
+    assert "plays recorded runs" in offline.trouble
     offline.click("#undo")
     assert offline.trouble == ""
     assert "Update 19 of 19" in offline.now

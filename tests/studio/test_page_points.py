@@ -237,9 +237,7 @@ def test_how_wrong_each_reading_is_stands_over_the_plane(visit: Callable[..., Vi
     assert "vote" not in tab.press("ArrowLeft").text(".plane figcaption span")
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "words"), [("perceptron", "the nearest one at a distance of "), ("soft-margin", "a margin of ")]
-)
+@pytest.mark.parametrize(("algorithm", "words"), [("perceptron", "the nearest point is "), ("soft-margin", "the margin is ")])
 def test_the_width_of_the_margin_is_told(visit: Callable[..., Visit], algorithm: str, words: str) -> None:
     tab = visit({"runs": [{"algorithm": algorithm, "knobs": {}}]})
     X, y = np.array(PRESETS["separable"].points), np.array(PRESETS["separable"].labels)

@@ -28,17 +28,17 @@ REPLAYED = """async ([run, points, labels]) => {
   return [Array.from(recording.weights), wrong(recording.length)];
 }"""
 
-# What it draws of the readings in the end: the pocket's and the average's weights, and whom the vote's grid gives which class.
+# The readings at the end: the weights of pocket and average, and the votes on a grid.
 READINGS = """async ([run, points, labels, box]) => {
   const { Recording } = await import("/model/recording.js");
-  const { Ballot } = await import("/view/ballot.js");
+  const { VoteCount } = await import("/view/votes.js");
   const recording = new Recording(run, points, labels);
   const pocket = recording.pocketAt(recording.length);
-  const ballot = new Ballot(recording, box);
-  ballot.count(recording.length, 60000);
-  const { nx, ny } = ballot.grid;
+  const votes = new VoteCount(recording, box);
+  votes.count(recording.length, 60000);
+  const { nx, ny } = votes.grid;
   return [Array.from(pocket.weights ?? recording.at(pocket.t)), Array.from(recording.averageAt(recording.length)),
-    ballot.shares().map(share => Array.from(share)), nx, ny];
+    votes.shares().map(share => Array.from(share)), nx, ny];
 }"""
 
 

@@ -31,7 +31,9 @@ def test_the_tour_end_to_end(tab: Visit, steps: list[dict[str, Any]]) -> None:
         assert "points on the wrong side" in tab.now
         titles = [tab.page.locator(f"#algorithm-{at}").input_value() for at in range(len(step["state"].get("runs", [1])))]
         assert titles == [run["algorithm"] for run in step["state"].get("runs", [{"algorithm": "perceptron"}])]
-        assert tab.page.locator("#tour").get_by_role("button", name="Next" if n < len(steps) else "Done").is_enabled()
+        assert (
+            tab.page.locator("#tour").get_by_role("button", name="Next" if n < len(steps) else "Done", exact=True).is_enabled()
+        )
         seen.add((tab.now, str(tab.picture())))
         tab.page.locator("#tour .primary").click()
         tab.rest()
@@ -42,7 +44,7 @@ def test_the_tour_end_to_end(tab: Visit, steps: list[dict[str, Any]]) -> None:
 
 def test_the_tour_speaks_of_what_it_must(steps: list[dict[str, Any]]) -> None:
     text = " ".join(step["title"] + " " + step["html"] for step in steps).lower()
-    for idea in ("update", "mistake", "bound", "separable", "pocket", "vot", "margin", "class", "loss"):
+    for idea in ("update", "wrong", "bound", "separable", "pocket", "vot", "margin", "class", "loss"):
         assert idea in text
 
 

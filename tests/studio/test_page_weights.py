@@ -19,7 +19,7 @@ def test_pointing_at_a_point_lights_its_half_plane(visit: Callable[..., Visit]) 
     tab.page.mouse.move(*tab.pixel(3, 0, PRESETS["lecture"].box))
     lit = tab.rest().picture("#weights")
     assert lit != before
-    assert tab.text(TOLD).startswith("point 1 (B): 3, 0, score ")
+    assert tab.text(TOLD).startswith("point 2 (B): 3, 0, score ")
     tab.page.mouse.move(*tab.pixel(2, 2, PRESETS["lecture"].box))
     assert tab.rest().picture("#weights") not in (before, lit)
     tab.page.mouse.move(0, 0)

@@ -24,7 +24,7 @@ def code_of(request: RunRequest, fit: Fit, weights: FloatArray | None = None, dr
     weights : ndarray, default=None
         Sample weights.
     drawn : bool, default=False
-        Whether the rows are visited in a random order without a seed; the script then says so.
+        Whether the rows are visited in a random order without a seed; the script then has a comment about it.
     """
     lines = ["import numpy as np", "import rosenblatt as rb", "", *_point_lines(request), *_feature_lines(request.features)]
     arguments = ", ".join(f"{name}={text}" for name, text in _arguments(request, fit))

@@ -210,7 +210,7 @@ def _widget(page: dict[str, Any], note: str | None) -> Any:
 
 
 def _new_run_note(model: Any, recording: dict[str, Any]) -> str:
-    """Say that a run is new, and how it differs from the model's."""
+    """Return a note that a run is new, and how it differs from the model's."""
     run = recording["run"]
     missing = _unmatched_parameters(model, parse_request(recording["request"]))
     log = _log_of(model)

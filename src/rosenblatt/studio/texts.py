@@ -28,7 +28,7 @@ SOLVED = "no further improvement is possible"
 
 
 def stop_sentence(model: LinearClassifier) -> str:
-    """Say why the run of a fitted model ended; one clause for each reason if several planes were trained separately.
+    """Describe why the run of a fitted model ended; one clause for each reason if several planes were trained separately.
 
     >>> from rosenblatt import Perceptron
     >>> stop_sentence(Perceptron(max_updates=1).fit([[0, 0], [1, 0], [2, 0], [0, 3]], [0, 1, 1, 0]))
@@ -92,7 +92,7 @@ def _required_margin(model: LinearClassifier) -> str:
 
 
 def separability_sentence(certificate: Certificate, features: Features) -> str:
-    """Say what a certificate proves about the points, for boundaries of the features' degree."""
+    """Describe what a certificate proves about the points, for boundaries of the features' degree."""
     if isinstance(certificate, Separable):
         return f"Separable: the widest margin is {certificate.geometric.lower:.3g}."
     if isinstance(certificate, Inseparable):

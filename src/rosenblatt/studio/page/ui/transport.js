@@ -111,9 +111,9 @@ function description(app) {
 function marginText(recording, t) {
   if (recording.heads !== 1) return "";
   const long = Math.hypot(...recording.at(t).subarray(1));
-  if (recording.run.margin_machine && long > 0) return `, a margin of ${brief(1 / long)} on each side`;
+  if (recording.run.margin_machine && long > 0) return `; the margin is ${brief(1 / long)} on each side`;
   const margin = recording.errorsAt(t) === 0 ? recording.marginAt(t) : null;
-  return margin === null || !(margin > 0) ? "" : `, the nearest one at a distance of ${brief(margin)}`;
+  return margin === null || !(margin > 0) ? "" : `; the nearest point is ${brief(margin)} away`;
 }
 
 /** The pass that update t was made in, from 1. @param {number[]} passes @param {number} t */
