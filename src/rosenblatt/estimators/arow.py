@@ -108,7 +108,7 @@ class AROW(LinearClassifier):
     n_updates_: int
     stop_: Stop
     variances_: FloatArray
-    _belief: GaussianWeights
+    _gaussian: GaussianWeights
     _classes_fixed: bool
 
     def __init__(
@@ -187,23 +187,28 @@ class AROW(LinearClassifier):
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
-        first = "_belief" not in self.__dict__
+        first = "_gaussian" not in self.__dict__
         known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))
         problem, joint = data.problem(self.multiclass, self._x0), self._is_joint(data.classes)
-        belief = self._nothing(problem, data.classes) if first else self._belief.extended(data.classes, self.classes_, joint)
-        if len(belief.counts) != (1 if joint else len(belief.bias)):
+        gaussian = (
+            self._initial(problem, data.classes) if first else self._gaussian.extended(data.classes, self.classes_, joint)
+        )
+        if len(gaussian.counts) != (1 if joint else len(gaussian.bias)):
             raise ValueError(f"multiclass={self.multiclass!r} cannot change between calls of partial_fit")
         if len(data.classes) < 2:
             stop = Stop("chunk", "only one class has been seen so far")
         elif problem.n_visited == 0:
             stop = Stop("chunk", "all rows of the chunk have weight 0")
         else:
-            made, belief = int(belief.counts.sum()), self._fit_second_order(problem, belief, self._plan("cyclic", 1)).weights
-            made = int(belief.counts.sum()) - made
+            made, gaussian = (
+                int(gaussian.counts.sum()),
+                self._fit_second_order(problem, gaussian, self._plan("cyclic", 1)).weights,
+            )
+            made = int(gaussian.counts.sum()) - made
             stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
         self._classes_fixed = data.fixed
-        self._set(belief, data.classes, stop, 1)
+        self._set(gaussian, data.classes, stop, 1)
         return self
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
@@ -224,14 +229,14 @@ class AROW(LinearClassifier):
     def _is_joint(self, classes: Array) -> bool:
         return self.multiclass == "joint" and len(classes) > 2
 
-    def _nothing(self, problem: Problem, classes: Array) -> GaussianWeights:
+    def _initial(self, problem: Problem, classes: Array) -> GaussianWeights:
         return initial_gaussian(len(classes), problem.n_features, self._is_joint(classes))
 
     def _start(self, problem: Problem, classes: Array) -> GaussianWeights:
-        start = self._nothing(problem, classes)
-        if not (self.warm_start and "_belief" in self.__dict__):
+        start = self._initial(problem, classes)
+        if not (self.warm_start and "_gaussian" in self.__dict__):
             return start
-        before = self._belief
+        before = self._gaussian
         if not np.array_equal(classes, self.classes_) or before.weights.shape != start.weights.shape:
             raise ValueError(
                 f"warm_start continues a run on classes {self.classes_.tolist()} and {before.weights.shape[1]} features, "
@@ -254,7 +259,11 @@ class AROW(LinearClassifier):
     def _fit_second_order(self, problem: Problem, start: GaussianWeights, plan: RunConfig) -> SecondOrderResult:
         return fit_second_order(problem, arow_rule(float(self.r)), plan, start)
 
-    def _set(self, belief: GaussianWeights, classes: Array, stop: Stop, passes: int) -> None:
-        self._belief, self.classes_, self.stop_, self.n_iter_ = belief, classes, stop, passes
-        self.coef_, self.intercept_, self.variances_ = belief.weights.copy(), belief.bias * self._x0, belief.variances.copy()
-        self.n_updates_ = int(belief.counts.sum())
+    def _set(self, gaussian: GaussianWeights, classes: Array, stop: Stop, passes: int) -> None:
+        self._gaussian, self.classes_, self.stop_, self.n_iter_ = gaussian, classes, stop, passes
+        self.coef_, self.intercept_, self.variances_ = (
+            gaussian.weights.copy(),
+            gaussian.bias * self._x0,
+            gaussian.variances.copy(),
+        )
+        self.n_updates_ = int(gaussian.counts.sum())

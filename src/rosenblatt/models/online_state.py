@@ -88,7 +88,7 @@ def _as_run_weights(coef: Array | None, dense: bool, k: int) -> Array:
 
 def arow_to_parts(estimator: AROW) -> Parts:
     """Encode bias, variances and update counts; the mean of the weights is the model's `coef`."""
-    arrays = {name: array for name, array in vars(estimator._belief).items() if name != "weights"}
+    arrays = {name: array for name, array in vars(estimator._gaussian).items() if name != "weights"}
     return {"fixed": bool(estimator._classes_fixed)}, {f"belief.{name}": array for name, array in arrays.items()}
 
 
@@ -106,5 +106,5 @@ def restore_arow(estimator: Any, meta: Meta, arrays: Arrays) -> None:
     joint = len(coef) > 1 and estimator.multiclass == "joint"
     counted = counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),)
     require(counted and (counts >= 0).all(), "AROW: the update counts are invalid")
-    estimator._belief = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)
+    estimator._gaussian = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)
     estimator.variances_, estimator._classes_fixed = variances.copy(), meta["fixed"] is True

@@ -129,7 +129,7 @@ def _encode_state(estimator: Any, named: bool, arrays: Arrays) -> Meta:
         meta["fixed"] = bool(fitted["_classes_fixed"])
         meta["run"], stored = run_to_parts(estimator._run, estimator.keep, fitted.get("coef_"))
         arrays.update(stored)
-    elif "_belief" in fitted:
+    elif "_gaussian" in fitted:
         meta["belief"], stored = arow_to_parts(estimator)
         arrays.update(stored)
     elif fitted.get("warm_start") and "_solutions" in fitted:
