@@ -288,7 +288,7 @@ def test_rows_that_meet_few_of_many_columns_give_the_same_bits(monkeypatch, opti
         return model
 
     few = learnt()
-    monkeypatch.setattr("rosenblatt.online.second_order.FEW", np.inf)
+    monkeypatch.setattr("rosenblatt.online.second_order.COLUMNS_PER_NONZERO", np.inf)
     same(few, learnt())
 
 

@@ -227,7 +227,7 @@ class AROW(LinearClassifier):
     def _is_joint(self, classes: Array) -> bool:
         return self.multiclass == "joint" and len(classes) > 2
 
-    def _nothing(self, problem: Problem, classes: Array) -> GaussianWeights:
+    def _initial(self, problem: Problem, classes: Array) -> GaussianWeights:
         return initial_gaussian(len(classes), problem.n_features, self._is_joint(classes))
 
     def _start(self, problem: Problem, classes: Array) -> GaussianWeights:

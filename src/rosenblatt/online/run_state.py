@@ -15,9 +15,10 @@ from ..kernels.linear.schemes import Joint, Rest, State, Tape
 from ..progress import Progress
 from ..reporting.text import plural
 from .config import RunConfig, RunResult
+from .moves import make_moves
 from .schedules import Steps
 from .stopping import Stop
-from .update_log import UpdateLog, make_moves
+from .update_log import UpdateLog
 
 
 class RunState:

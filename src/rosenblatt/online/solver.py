@@ -23,10 +23,11 @@ from ..kernels.linear.sweeps import FULL, OVERFLOW, Pace, collect_moves, online
 from ..parallel import in_order
 from ..reporting.text import plural
 from .config import RunConfig, RunResult
+from .moves import apply_delta, make_moves
 from .run_state import RunState, raise_out_of_range, select_heads
 from .schedules import ORDERS, PREFETCH_ROWS
 from .stopping import Stop
-from .update_log import UpdateLog, apply_delta, make_moves
+from .update_log import UpdateLog
 from .zero_step_proof import zero_step_stop
 
 # Multiply-adds per kernel call, about 0.1 s, so that Ctrl-C is handled promptly.

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from ..array_types import Array, FloatArray, IntArray
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
-from ..kernels.linear.sweeps import apply_moves, apply_steps, record_planes
+from ..kernels.linear.sweeps import apply_steps, record_planes
+from .moves import Entries, kernel_columns, make_moves, repeated_number
 
 
 class Update(NamedTuple):
@@ -22,22 +23,6 @@ class Update(NamedTuple):
     step: float
     time: int
     rival: int
-
-
-class Entries(NamedTuple):
-    """A part of the log. Rows and times have the smallest integer type that holds them; equal steps share one number."""
-
-    rows: IntArray
-    steps: FloatArray
-    times: IntArray  # relative to `since`
-    others: IntArray  # Joint: the rival class; Rest: the head; Binary: zeros
-    since: int
-
-    @property
-    def clock(self) -> IntArray:
-        """The times of the entries, from the beginning of the run."""
-        clock: IntArray = self.times.astype(np.int64) + self.since
-        return clock
 
 
 class UpdateLog:
@@ -103,9 +88,9 @@ class UpdateLog:
             self._parts.append(
                 Entries(
                     rows.astype(np.int32 if self._problem.n_rows < 1 << 31 else np.int64),
-                    steps.copy() if (steps != steps[0]).any() else _repeated(steps[0], len(steps)),
+                    steps.copy() if (steps != steps[0]).any() else repeated_number(steps[0], len(steps)),
                     times.astype(np.uint32 if times[-1] < 1 << 32 else np.int64),
-                    others.astype(np.int32) if joint else _repeated(np.int32(0), len(rows)),
+                    others.astype(np.int32) if joint else repeated_number(np.int32(0), len(rows)),
                     since,
                 )
             )
@@ -120,7 +105,7 @@ class UpdateLog:
             rows, others = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "others"))
             firsts = {float(part.steps[0]) for part in parts if part.steps.strides == (0,)}
             equal = len(firsts) == 1 and all(part.steps.strides == (0,) for part in parts)
-            steps = _repeated(firsts.pop(), len(rows)) if equal else np.concatenate([part.steps for part in parts])
+            steps = repeated_number(firsts.pop(), len(rows)) if equal else np.concatenate([part.steps for part in parts])
             self._parts = [Entries(rows, steps, clock, others, 0)]
         elif not self._parts:
             none = np.zeros(0, np.int32)
@@ -253,7 +238,7 @@ class UpdateLog:
     def _make_steps(self, state: State, edges: Any, planes: Any, shifts: Any) -> None:
         """Apply batch steps in one kernel call: a call per step would take most of the time."""
         delta, stretch = zero_sums(state), slice(int(edges[0]), int(edges[-1]))
-        moves = _columns(self._local_rows[stretch], self._others[stretch], self.steps[stretch])
+        moves = kernel_columns(self._local_rows[stretch], self._others[stretch], self.steps[stretch])
         weights = state.w.reshape(-1)
         assert np.shares_memory(weights, state.w) or not weights.size
         flat = weights, delta.w.reshape(-1), np.empty(1, state.w.dtype)
@@ -265,7 +250,7 @@ class UpdateLog:
         planes, shifts = np.empty((len(edges), self._problem.n_features)), np.empty(len(edges))
         if not self._grouped:
             stretch = slice(int(edges[0]), int(edges[-1]))
-            moves = _columns(self._local_rows[stretch], self._others[stretch], self.steps[stretch])
+            moves = kernel_columns(self._local_rows[stretch], self._others[stretch], self.steps[stretch])
             record_planes(self._problem.rows, self._problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
             return planes, shifts
         self._make_steps(state, edges, planes, shifts)
@@ -400,30 +385,3 @@ class UpdateLog:
             for part in (problem.rows, problem.labels)
         )
         vars(self).update(state, _problem=replace(problem, rows=rows, labels=labels))
-
-
-def make_moves(problem: Problem, rows: Any, others: Any, steps: Any, state: State) -> None:
-    """Apply the moves of some rows to the weights of `state`, in order."""
-    apply_moves(problem.rows, problem.labels, *_columns(rows, others, steps), state.x0, state.w, state.bias)
-
-
-def _columns(rows: Any, others: Any, steps: Any) -> tuple[Any, Any, Any]:
-    """The columns in the types that kernels are compiled for."""
-    moved, against = rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False)
-    return (
-        read_only(np.ascontiguousarray(moved)),
-        read_only(np.ascontiguousarray(against)),
-        read_only(np.ascontiguousarray(steps)),
-    )
-
-
-def apply_delta(state: State, delta: State) -> None:
-    """Add a batch step to the weights."""
-    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that the weights are finite
-        state.w[...] += delta.w.astype(state.w.dtype)
-        state.bias[...] += delta.bias
-
-
-def _repeated(number: Any, count: int) -> Array:
-    """An array of one repeated number, like np.broadcast_to but faster."""
-    return np.ndarray(count, buffer=(one := np.array([number])), dtype=one.dtype, strides=(0,))
