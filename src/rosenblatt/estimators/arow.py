@@ -191,7 +191,7 @@ class AROW(LinearClassifier):
         known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))
         problem, joint = data.problem(self.multiclass, self._x0), self._is_joint(data.classes)
-        weights = self._nothing(problem, data.classes) if first else self._gaussian.extended(data.classes, self.classes_, joint)
+        weights = self._initial(problem, data.classes) if first else self._gaussian.extended(data.classes, self.classes_, joint)
         if len(weights.counts) != (1 if joint else len(weights.bias)):
             raise ValueError(f"multiclass={self.multiclass!r} cannot change between calls of partial_fit")
         if len(data.classes) < 2:
@@ -231,7 +231,7 @@ class AROW(LinearClassifier):
         return initial_gaussian(len(classes), problem.n_features, self._is_joint(classes))
 
     def _start(self, problem: Problem, classes: Array) -> GaussianWeights:
-        start = self._nothing(problem, classes)
+        start = self._initial(problem, classes)
         if not (self.warm_start and "_gaussian" in self.__dict__):
             return start
         before = self._gaussian
