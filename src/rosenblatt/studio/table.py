@@ -113,9 +113,7 @@ def _check_width(source: Source) -> None:
     line = source.peek(MAX_HEADER_LINE_BYTES).partition(b"\n")[0] + b"\n"
     cells = max(line.count(delimiter) for delimiter in (b",", b";", b"\t", b"|")) + 1
     if cells > MAX_FILE_COLUMNS:
-        raise DataError(
-            source.name, f"the first line has {cells:,} cells or more; the maximum is {MAX_FILE_COLUMNS:,} columns"
-        )
+        raise DataError(source.name, f"the first line has {cells:,} cells or more; the maximum is {MAX_FILE_COLUMNS:,} columns")
 
 
 def _unpack_source(source: Source) -> Source:
