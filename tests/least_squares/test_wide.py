@@ -13,17 +13,17 @@ import rosenblatt as rb
 
 @pytest.mark.parametrize("shape", [(18, 18), (12, 30)])
 @pytest.mark.parametrize("alpha", [0.0, 1e-3])
-def test_few_rows_with_columns_of_very_different_sizes_are_fitted_right(shape: tuple[int, int], ridge: float) -> None:
+def test_few_rows_with_columns_of_very_different_sizes_are_fitted_right(shape: tuple[int, int], alpha: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape) * 10.0 ** rng.uniform(-6, 6, shape[1])
     y = np.arange(shape[0]) % 2
-    model = rb.LinearMSE(alpha=ridge).fit(X, y)
+    model = rb.LinearMSE(alpha=alpha).fit(X, y)
     t = 2.0 * y - 1.0
-    cost = np.sum((t - model.decision_function(X)) ** 2) + ridge * np.sum(model.coef_**2)
-    Z, s = (X - X.mean(axis=0), t - t.mean()) if ridge else (np.column_stack([np.ones(len(X)), X]), t)
+    cost = np.sum((t - model.decision_function(X)) ** 2) + alpha * np.sum(model.coef_**2)
+    Z, s = (X - X.mean(axis=0), t - t.mean()) if alpha else (np.column_stack([np.ones(len(X)), X]), t)
     left, sizes, right = np.linalg.svd(Z, full_matrices=False)
-    w = right.T @ (sizes / (sizes**2 + ridge) * (left.T @ s)) if ridge else np.linalg.pinv(Z, rcond=1e-15) @ s
-    assert cost <= (np.sum((s - Z @ w) ** 2) + ridge * np.sum(w**2)) * (1 + 1e-6) + 1e-9
+    w = right.T @ (sizes / (sizes**2 + alpha) * (left.T @ s)) if alpha else np.linalg.pinv(Z, rcond=1e-15) @ s
+    assert cost <= (np.sum((s - Z @ w) ** 2) + alpha * np.sum(w**2)) * (1 + 1e-6) + 1e-9
 
 
 @pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])

@@ -243,8 +243,8 @@ def test_too_few_steps_are_said_with_the_gap() -> None:
 def test_a_working_set_that_outgrows_its_room_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = separated(3000, 10, 0.02)
     wide = solve(X, y, tol=1e-11)
-    monkeypatch.setattr("rosenblatt.svm.nearest_points.ROOM", 8 * 10 * 30)
-    monkeypatch.setattr("rosenblatt.svm.nearest_points.BATCH", 160)
+    monkeypatch.setattr("rosenblatt.svm.nearest_points.WORKING_SET_BYTES", 8 * 10 * 30)
+    monkeypatch.setattr("rosenblatt.svm.nearest_points.MIN_ROWS_PER_PASS", 160)
     made = []
     begin = Corral.begin
     monkeypatch.setattr(Corral, "begin", lambda self, places, weights: (made.append(len(places)), begin(self, places, weights)))

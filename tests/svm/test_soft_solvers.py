@@ -114,8 +114,8 @@ def test_containers_and_number_types_give_the_same_plane(squared: bool, pack: An
 def eager(monkeypatch: Any) -> None:
     """Small sets are sifted as large ones are."""
     for place in ("row_blocks", "interior_point"):
-        monkeypatch.setattr(f"rosenblatt.svm.{place}.SMALL", 200)
-    monkeypatch.setattr("rosenblatt.svm.row_blocks.PER_COLUMN", 5)
+        monkeypatch.setattr(f"rosenblatt.svm.{place}.MIN_SAMPLED_ROWS", 200)
+    monkeypatch.setattr("rosenblatt.svm.row_blocks.SAMPLE_ROWS_PER_COLUMN", 5)
 
 
 @pytest.mark.once
@@ -135,8 +135,8 @@ def test_sifting_gives_the_optimum_of_all_rows(noise: float, free: bool, eager: 
 
 def test_rows_fixed_on_the_wrong_side_come_back(eager: None, monkeypatch: Any) -> None:
     """A band far too narrow, around the plane of a poor sample."""
-    monkeypatch.setattr("rosenblatt.svm.interior_point.BAND", 0.0)
-    monkeypatch.setattr("rosenblatt.svm.interior_point.LEAST", 500)
+    monkeypatch.setattr("rosenblatt.svm.interior_point.FIRST_BAND", 0.0)
+    monkeypatch.setattr("rosenblatt.svm.interior_point.MIN_SHARE_DIVISOR", 500)
     m = machine(1200, 4, noise=1.0)
     found, _ = interior(m, SolverLimits(1e-10))
     assert found.gap <= 1e-10
@@ -207,7 +207,7 @@ def test_the_shape_chooses_the_solver() -> None:
 
 
 def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
-    monkeypatch.setattr("rosenblatt.svm.solver_choice.SMALL", 100)
+    monkeypatch.setattr("rosenblatt.svm.solver_choice.MIN_SAMPLED_ROWS", 100)
     m = machine(400, 4, pack=sp.csr_array)
     assert solve_binary_svm(m, "auto", SolverLimits(1e-2))[2] == "dual-coordinates"
     found, _, used = solve_binary_svm(m, "auto", SolverLimits(1e-9))

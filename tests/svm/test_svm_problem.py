@@ -102,7 +102,7 @@ def test_a_whole_stretch_of_best_intercepts_gives_its_middle() -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_sums_products_and_squares_are_those_of_the_signed_rows(pack: Any, dtype: Any, n_jobs: int, monkeypatch: Any) -> None:
     monkeypatch.setattr("rosenblatt.svm.row_blocks.BLOCK_BYTES", 1)
-    monkeypatch.setattr("rosenblatt.svm.row_blocks.STRETCH", 2)
+    monkeypatch.setattr("rosenblatt.svm.row_blocks.BLOCKS_PER_TASK", 2)
     rng = np.random.default_rng(2)
     X = (rng.normal(size=(120, 6)) * (rng.random((120, 6)) < 0.6)).astype(dtype)
     wanted = np.flatnonzero(rng.random(120) < 0.8)

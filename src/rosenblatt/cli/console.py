@@ -46,11 +46,11 @@ def out() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
 
 
-def print_json(result: Any) -> None:
+def print_json(result: object) -> None:
     click.echo(json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False, default=_as_json))
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> object:
     """Convert arrays and NumPy scalars; any other object becomes text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
@@ -100,7 +100,7 @@ class _Conversion:
         self.path, self.options, self.read_chunks, self.target = path, options, read_chunks, target
         self.rows = self.columns = 0
 
-    def write(self, file: Any) -> None:
+    def write(self, file: BinaryIO) -> None:
         from ..data.table import Table
 
         numeric = self.target in NUMERIC_FORMATS
@@ -146,7 +146,7 @@ class _Conversion:
         seen = {str(label) for data in self.read_chunks() for label in np.unique(as_text(require_labels(data).labels)).tolist()}
         return np.unique(typed_labels(np.array(sorted(seen), object)))
 
-    def _write_svmlight(self, file: Any, recipe: Recipe | None) -> None:
+    def _write_svmlight(self, file: BinaryIO, recipe: Recipe | None) -> None:
         from ..data.labels import codes_of
         from ..data.writers import write_svmlight
         from .console import note
@@ -161,7 +161,7 @@ class _Conversion:
             codes = codes_of(data, classes)
             write_svmlight(file, recipe.rows(data), codes if named else classes[codes], zero_based=self.options.zero_based)
 
-    def _write_npz(self, file: Any, recipe: Recipe | None) -> None:
+    def _write_npz(self, file: BinaryIO, recipe: Recipe | None) -> None:
         import numpy as np
 
         from ..data.labels import codes_of
@@ -174,20 +174,20 @@ class _Conversion:
             codes.append(codes_of(data, classes))
         write_npz(file, _joined(parts, recipe.width), classes[np.concatenate(codes)])
 
-    def _write_delimited(self, file: Any, recipe: Recipe | None) -> None:
+    def _write_delimited(self, file: BinaryIO, recipe: Recipe | None) -> None:
         from ..data.writers import write_csv
 
         delimiter = "\t" if self.target == "tsv" else ","
         for number, (names, columns, label, labels) in enumerate(self._tables(recipe)):
             write_csv(file, names, columns, _as_integers(labels), label, delimiter=delimiter, header=number == 0)
 
-    def _write_jsonl(self, file: Any, recipe: Recipe | None) -> None:
+    def _write_jsonl(self, file: BinaryIO, recipe: Recipe | None) -> None:
         from ..data.writers import write_jsonl
 
         for names, columns, label, labels in self._tables(recipe):
             write_jsonl(file, names, columns, _as_integers(labels), label)
 
-    def _write_arrow(self, file: Any, recipe: Recipe | None) -> None:
+    def _write_arrow(self, file: BinaryIO, recipe: Recipe | None) -> None:
         from ..data.writers import arrow_table, arrow_writer
 
         with contextlib.ExitStack() as stack:
@@ -248,7 +248,7 @@ def _joined(parts: list[Any], width: int) -> Any:
     return vstack(parts, width) if isinstance(parts[0], CSRMatrix) else np.concatenate(parts)
 
 
-def _write_compressed(file: IO[bytes], name: str, write: Callable[[Any], None]) -> None:
+def _write_compressed(file: BinaryIO, name: str, write: Callable[[BinaryIO], None]) -> None:
     """Compress the output as the extension of its name says."""
     compressed = _compressor(file, name.rsplit(".", 1)[-1].lower())
     if compressed is None:
@@ -258,7 +258,7 @@ def _write_compressed(file: IO[bytes], name: str, write: Callable[[Any], None]) 
         write(compressed)
 
 
-def _compressor(file: IO[bytes], extension: str) -> Any:
+def _compressor(file: BinaryIO, extension: str) -> Any:
     if extension == "gz":
         import gzip
 

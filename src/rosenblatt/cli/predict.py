@@ -103,7 +103,7 @@ class Prediction:
         line = self._json_line if self.as_json else _text_line
         return (line(label, row) for label, row in zip(labels, each, strict=True))
 
-    def _json_line(self, label: Any, scores: list[float] | None) -> str:
+    def _json_line(self, label: object, scores: list[float] | None) -> str:
         result = {"label": label}
         if scores is not None:
             names = map(str, self.model.classes.tolist())
@@ -111,7 +111,7 @@ class Prediction:
         return json.dumps(result, ensure_ascii=False) + "\n"
 
 
-def _text_line(label: Any, scores: list[float] | None) -> str:
+def _text_line(label: object, scores: list[float] | None) -> str:
     return "\t".join([str(label), *map(repr, scores or ())]) + "\n"
 
 

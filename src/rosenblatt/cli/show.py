@@ -95,7 +95,7 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     return fields
 
 
-def _provenance_text(value: Any) -> str:
+def _provenance_text(value: object) -> str:
     return ", ".join(f"{name} {each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
 
 

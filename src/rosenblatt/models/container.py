@@ -93,7 +93,7 @@ class InvalidContentError(ValueError):
     """The contents of a model file are invalid; `read` adds the name of the file."""
 
 
-def require(condition: Any, problem: str) -> None:
+def require(condition: object, problem: str) -> None:
     """Raise `InvalidContentError(problem)` unless the condition holds."""
     if not condition:
         raise InvalidContentError(problem)

@@ -26,6 +26,7 @@ from .votes import StoredVote
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..estimators.base import LinearClassifier
     from ..online.readings import Vote
 
 # Classes that the repr lists.
@@ -191,7 +192,7 @@ class Model:
         indices: IntArray = winners(scores)
         return indices
 
-    def estimator(self) -> Any:
+    def estimator(self) -> LinearClassifier:
         """Return the model as a fitted scikit-learn estimator, without the recipe.
 
         Returns

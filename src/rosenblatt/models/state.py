@@ -22,6 +22,8 @@ from .votes import store_vote
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..estimators.base import LinearClassifier
+
 
 # --- estimator -> model ----------------------------------------------------------------------------------------------------
 
@@ -141,12 +143,12 @@ def _encode_state(estimator: Any, named: bool, arrays: Arrays) -> Meta:
 # --- model -> estimator ----------------------------------------------------------------------------------------------------
 
 
-def estimator_of(model: Model) -> Any:
+def estimator_of(model: Model) -> LinearClassifier:
     """Return the estimator that `model_of` converted, without its log."""
     if model.more is None or "filter" in model.more[0]:
         raise ValueError(f"this {model.kind} model was saved for prediction only and cannot become an estimator")
     meta, arrays = model.more
-    estimator: Any = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
+    estimator: LinearClassifier = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
     attributes: dict[str, Any] = {"classes_": model.classes, "stop_": model.stop, "n_features_in_": model.n_features}
     if model.coef is not None:
         attributes.update(coef_=model.coef, intercept_=model.intercept)
@@ -156,7 +158,7 @@ def estimator_of(model: Model) -> Any:
         attributes["n_updates_"] = model.n_updates
     if meta["named"] and model.names is not None:
         attributes["feature_names_in_"] = np.array(model.names, object)
-    vars(estimator).update(attributes)
+    estimator.__dict__.update(attributes)
     _restore_state(estimator, model, meta, arrays)
     return estimator
 

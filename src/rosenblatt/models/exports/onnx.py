@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
+from ...array_types import Array
 from ..model import Model
 from .formula import ExportError, Formula, formula_of
 
@@ -68,7 +69,7 @@ class _Graph:
         self.nodes.append(helper.make_node(operation, inputs, [output], **attributes))
         return output
 
-    def constant(self, name: str, array: Any) -> str:
+    def constant(self, name: str, array: Array) -> str:
         from onnx import numpy_helper
 
         self.constants.append(numpy_helper.from_array(np.asarray(array), name))

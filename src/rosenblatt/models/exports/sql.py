@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..model import Model
-from .formula import ExportError, Formula, formula_of
+from .formula import ExportError, Formula, Label, formula_of
 
 MAX_COLUMNS = 1600  # limit of PostgreSQL; SQLite allows 2000
 MAX_WEIGHTS = 20_000
@@ -153,11 +153,11 @@ def _with(steps: list[Step]) -> str:
     return "WITH " + ",\n".join(parts)
 
 
-def _case(cases: list[tuple[str, Any]]) -> str:
+def _case(cases: list[tuple[str, Label]]) -> str:
     return "CASE " + " ".join(f"WHEN {condition} THEN {literal(value)}" for condition, value in cases) + " END"
 
 
-def number(value: Any) -> str:
+def number(value: float) -> str:
     """A literal that reads back as the same float; standard SQL takes a number without exponent as an exact decimal."""
     text = repr(float(value))
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?", text):
@@ -165,7 +165,7 @@ def number(value: Any) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-def literal(value: Any) -> str:
+def literal(value: Label) -> str:
     """A label or a category as a literal."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
