@@ -75,7 +75,7 @@ def obeys(told: dict[str, Any], asking: dict[str, Any]) -> None:
     assert told["stop"]["sentence"]
     assert told["seconds"] >= 0.0
     assert (told["log"] is None) != (told["frames"] is None)
-    assert (told["log"] is not None) == ALGORITHMS[asking["algorithm"]].online
+    assert (told["log"] is not None) == ALGORITHMS[asking["algorithm"]].logged
     curves = told["curves"]
     at, errors, loss = (numbers(curves[name]) for name in ("at", "errors", "loss"))
     assert len(at) == len(errors) == len(loss)
