@@ -104,7 +104,7 @@ def test_models_with_weights_and_without_their_rows_are_shown_too() -> None:
         assert told["readings"]["last"] == (model.predict(X) != y).sum()
     with pytest.raises(RequestError, match="this model has none; fit it with log=True"):
         record(rb.Perceptron(keep="vote", log=False).fit(X, y), X, y)
-    with pytest.raises(RequestError, match="fitted on 80 rows, and there are 79 points"):
+    with pytest.raises(RequestError, match="fitted on 80 rows, but there are 79 points"):
         record(heavy, X[1:], y[1:])
 
 

@@ -64,7 +64,7 @@ def turn(tab: Visit, knob: dict[str, Any], value: str) -> None:
 
 @pytest.mark.parametrize("estimator", sorted({each["estimator"] for each in MENU}))
 def test_every_knob_can_be_turned(visit: Callable[..., Visit], estimator: str) -> None:
-    """One after the other and back; Python hears the value, and has no trouble with it."""
+    """Change one knob after another and back; Python gets the value and accepts it."""
     each = next(each for each in MENU if each["estimator"] == estimator)
     tab = visit({"runs": [{"algorithm": each["name"], "knobs": {}}]})
     for knob in each["knobs"]:

@@ -1,4 +1,4 @@
-"""The proof, live: verdicts with their reason, mistakes against their bound, and the curves of the run."""
+"""The proof on the page: verdicts with their reason, updates against their bound, and the curves of the run."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_norm_is_under_its_bound_in_the_chart_too(visit: Callable[..., Visit
         assert float(norm) <= float(bound)
 
 
-def test_steps_of_a_gradient_are_no_mistakes(visit: Callable[..., Visit]) -> None:
+def test_updates_of_a_gradient_have_no_bound(visit: Callable[..., Visit]) -> None:
     runs = [{"algorithm": "nonlinear-mse-online", "knobs": {"max_updates": 100}}]
     tab = visit({"data": {"preset": "nearly"}, "runs": runs})
     assert tab.text("#updates-bound") == "100 updates so far."

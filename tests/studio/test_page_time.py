@@ -14,7 +14,7 @@ UPDATES = 19
 
 
 def passes(tab: Visit) -> list[int]:
-    """Where the passes of a run end, as the plane's words tell: the pass is said with each update."""
+    """The ends of the passes of a run, from the text of each update."""
     found, before = [], "1"
     tab.press("Home")
     for t in range(1, tab.length + 1):

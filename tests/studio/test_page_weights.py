@@ -85,7 +85,7 @@ def test_a_double_click_starts_the_run_there(tab: Visit) -> None:
 
 
 def test_the_solution_cone_is_where_the_path_ends(visit: Callable[..., Visit]) -> None:
-    """After the last update of a run that separates, w lies in all half-planes: the description says so."""
+    """After the last update of a run that separates, w lies in all half-planes, and the description agrees."""
     tab = visit({"data": {"preset": "separable"}})
     end = tab.picture("#weights")
     assert tab.press("Home").picture("#weights") != end

@@ -80,7 +80,7 @@ def test_an_export_of_a_file_begins_with_its_rows(tmp_path: Path, small: None) -
         (["--set", "start=[1,2", "--export", "page.html"], "start must be"),
         (["--set", "margin=-1"], "margin must be"),
         (["--algorithm", "soft-margin", "--set", "margin=1"], "soft-margin has no knob 'margin'"),
-        (["example:nothing"], "there is no example 'nothing'"),
+        (["example:nothing"], "unknown example 'nothing'"),
         (["--export", "/proc/page.html"], "/proc/page.html: cannot be written"),
         (["--host", "0.0.0.0"], "other machines"),
         (["--host", "no.such.host.invalid"], "unknown host"),

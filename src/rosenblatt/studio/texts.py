@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import assert_never
 
 from ..certificates.statements import Certificate, Inseparable, Separable
 from ..estimators.arow import AROW
@@ -15,6 +16,7 @@ from ..estimators.base import LinearClassifier
 from ..estimators.online import OnlineClassifier
 from ..estimators.perceptron import Perceptron
 from ..estimators.svm_base import MarginClassifier
+from ..online.stopping import StopReason
 from ..proofs.convergence import Convergence
 from ..reporting.text import plural, short
 from .curves import update_margin
@@ -47,7 +49,7 @@ def stop_sentence(model: LinearClassifier) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def stop_clause(model: LinearClassifier, reason: str) -> str:
+def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
     """Return the clause for one `Stop.reason`, with the model's own limits."""
     limits = model.get_params(deep=False)
     match reason:
@@ -67,7 +69,8 @@ def stop_clause(model: LinearClassifier, reason: str) -> str:
         case "tolerance" if isinstance(model, MarginClassifier):
             return f"solved: {SOLVED}"
         case "tolerance":
-            return f"stopped because the last step was shorter than the tolerance {limits['tol']:g}"
+            tol = limits.get("tol")
+            return f"stopped because the last step was {'zero' if tol is None else f'shorter than the tolerance {tol:g}'}"
         case "solved":
             return f"solved: {SOLVED}"
         case "inseparable":
@@ -80,7 +83,7 @@ def stop_clause(model: LinearClassifier, reason: str) -> str:
             return "stopped because the gradient is zero: no point moves the weights any more"
         case "chunk":
             return "trained with partial_fit: the last chunk is complete"
-    return f"stopped ({reason})"
+    assert_never(reason)
 
 
 def _required_margin(model: LinearClassifier) -> str:
