@@ -19,7 +19,7 @@ LONG_FIT = textwrap.dedent(
     import sys
     import numpy as np
     import rosenblatt as rb
-    from rosenblatt.progress import watching
+    from rosenblatt.progress import progress_callback
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background are born deaf to it
     estimator, parameters, k = getattr(rb, sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3])
@@ -39,7 +39,7 @@ LONG_FIT = textwrap.dedent(
 
     reported = []
     try:
-        with watching(report):
+        with progress_callback(report):
             model.fit(X, y)
     except KeyboardInterrupt:
         after = model.predict(X[:200, :40])

@@ -252,7 +252,7 @@ def test_stop_tells_of_the_chunk() -> None:
     first = model.n_updates_
     model.partial_fit(X[10:], y[10:])
     assert model.stop_.reason == "chunk"
-    assert f"30 rows made {model.n_updates_ - first} updates" in model.stop_.sentence
+    assert f"30 rows, {model.n_updates_ - first} updates" in model.stop_.sentence
 
 
 # --- what is refused ---------------------------------------------------------------------------------------------------

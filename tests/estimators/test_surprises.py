@@ -80,7 +80,7 @@ def test_the_pocket_of_wide_sparse_rows_is_the_pocket_of_dense_ones(weights):
 
 
 def test_a_bad_step_is_not_blamed_on_x():
-    with pytest.raises(ValueError, match="look at step"):
+    with pytest.raises(ValueError, match="check step"):
         rb.Perceptron(step=1e308).fit(X, y)
 
 

@@ -308,7 +308,7 @@ def test_of_a_folder_only_mails_are_read(tmp_path):
 def test_real_mails_are_read_from_their_folders():
     top = data_folder("mail/spamassassin")
     for folder in (top / "spam-1", top / "easy-ham-1", top.parent / "edge_cases"):
-        found = mails([folder], most=100)
+        found = mails([folder], max_bytes=100)
         assert [mail.source.partition(":")[0] for mail in found] == [str(path) for path in sorted(folder.iterdir())]
         assert found.skipped == []
 

@@ -38,7 +38,7 @@ def taught(messages: list[Message], spam: Any) -> State:
 
 def scored(messages: list[Message], spam: Any) -> Any:
     """Every score from before the message was learnt."""
-    return taught(messages, spam).kept()[0]
+    return taught(messages, spam).recent_scores()[0]
 
 
 def test_a_ham_seldom_scores_above_a_spam() -> None:

@@ -40,9 +40,9 @@ def test_the_conditions_of_the_optimum_hold_and_no_plane_is_wider(data: Any, con
     assert model.gap_ <= 1e-12
     canonical = signs * (X @ model.coef_[0] + model.intercept_[0])
     assert canonical.min() > 1 - 1e-9
-    held = model.support_
+    held = model.support_[0]
     np.testing.assert_allclose(canonical[held], 1, rtol=1e-8)
-    alpha = model.multipliers_
+    alpha = model.multipliers_[0]
     assert (alpha > 0).all()
     assert abs((alpha * signs[held]).sum()) < 1e-10 * alpha.sum()
     w = (alpha * signs[held]) @ X[held]
@@ -59,18 +59,18 @@ def test_libsvm_finds_the_same(data: Any) -> None:
     assert np.linalg.norm(model.coef_) == pytest.approx(np.linalg.norm(peer.coef_), rel=1e-6)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-5)
     # Mushrooms are rows of zeros and ones, and many more lie on the margin than hold it: any of those may.
-    on_margin = np.flatnonzero(model.canonical_ < 1 + 1e-6)
-    assert set(model.support_.tolist()) <= set(on_margin.tolist())
+    on_margin = np.flatnonzero(model.canonical_[0] < 1 + 1e-6)
+    assert set(model.support_[0].tolist()) <= set(on_margin.tolist())
     assert set(peer.support_.tolist()) <= set(on_margin.tolist())
     if data is setosa:
-        assert model.support_.tolist() == sorted(peer.support_.tolist())
+        assert model.support_[0].tolist() == sorted(peer.support_.tolist())
 
 
 def test_libsvm_stops_short_of_sonars_margin_with_the_same_support_vectors() -> None:
     """At tol=1e-8 its plane has rows inside the margin still; scaled until they are outside, it is narrower than ours."""
     X, y = sonar()
     model, peer = rb.MaxMargin(tol=1e-12).fit(X, y), SVC(kernel="linear", C=1e10, tol=1e-8).fit(X, y)
-    assert model.support_.tolist() == sorted(peer.support_.tolist())
+    assert model.support_[0].tolist() == sorted(peer.support_.tolist())
     signs = np.where(y == model.classes_[1], 1, -1)
     scores = X @ peer.coef_[0]
     theirs = (scores[signs > 0].min() - scores[signs < 0].max()) / 2 / np.linalg.norm(peer.coef_)

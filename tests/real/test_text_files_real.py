@@ -75,7 +75,7 @@ def test_tables_of_numbers(name: str) -> None:
 
 
 def test_the_label_is_in_the_middle() -> None:
-    with pytest.raises(DataError, match="say --label NAME"):
+    with pytest.raises(DataError, match="use --label"):
         table("uci/wdbc.data")
     data = table("uci/wdbc.data", label="1", ignore=("0",))
     assert data.features.shape == (569, 30)
@@ -84,7 +84,7 @@ def test_the_label_is_in_the_middle() -> None:
 
 def test_missing_values() -> None:
     with pytest.raises(
-        DataError, match=r"breast-cancer-wisconsin\.data, line 24, column 6: the value is missing: say --missing mean"
+        DataError, match=r"breast-cancer-wisconsin\.data, line 24, column 6: the value is missing; use --missing mean"
     ):
         table("uci/breast-cancer-wisconsin.data")
     data = table("uci/breast-cancer-wisconsin.data", missing="mean")

@@ -145,7 +145,7 @@ def update_count(bound: float) -> str:
     """A bound on a number of updates: exact up to 1e9, rounded beyond.
 
     >>> update_count(41.2), update_count(3.21e12)
-    ('41 updates', 'about 3.21e+12 updates')
+    ('41 updates', 'about 3.21e12 updates')
     """
     if bound == math.inf:
         return "more than 1e308 updates"
