@@ -322,7 +322,7 @@ def command_line_options() -> dict[str, Option]:
     return options
 
 
-def is_estimator(thing: object) -> TypeGuard[LinearClassifier]:
+def is_estimator(value: object) -> TypeGuard[LinearClassifier]:
     """Return whether something is an estimator of the catalog, without importing any."""
-    entry = ESTIMATORS.get(type(thing).__name__)
-    return entry is not None and type(thing).__module__ == entry.module
+    entry = ESTIMATORS.get(type(value).__name__)
+    return entry is not None and type(value).__module__ == entry.module

@@ -210,9 +210,9 @@ class LinearMSE(LinearClassifier):
         number("tol", self.tol)
         flag("fit_intercept", self.fit_intercept)
 
-    def _set(self, found: LeastSquaresSolution, classes: Any) -> None:
-        self.coef_, self.intercept_, self.classes_ = found.heads, found.bias, classes
-        self.mse_, self.rank_, self.solver_, self.stop_ = float(found.mse), found.rank, found.solver, found.stop
+    def _set(self, solution: LeastSquaresSolution, classes: Any) -> None:
+        self.coef_, self.intercept_, self.classes_ = solution.heads, solution.bias, classes
+        self.mse_, self.rank_, self.solver_, self.stop_ = float(solution.mse), solution.rank, solution.solver, solution.stop
 
 
 def _with_classes(before: _Stream, d: int, classes: Any) -> Any:

@@ -191,9 +191,9 @@ class MaxMargin(MarginClassifier):
             return found, found.stop, proof, solver
         return found, found.stop, None, solver
 
-    def _set(self, n: int, machines: list[Head], found: list[Machine]) -> None:
+    def _set(self, n: int, machines: list[Head], solved: list[Machine]) -> None:
         """Set the fitted attributes."""
-        planes = [plane for plane, *_ in found]
+        planes = [plane for plane, *_ in solved]
         canonical = np.full((len(planes), n), np.nan)
         for row, head, plane in zip(canonical, machines, planes, strict=True):
             row[slice(None) if head.problem.visited is None else head.problem.visited] = plane.canonical
@@ -205,9 +205,9 @@ class MaxMargin(MarginClassifier):
             "margin_": np.array([plane.margin for plane in planes]),
             "gap_": np.array([plane.gap for plane in planes]),
             "canonical_": canonical,
-            "proof_": [proof for _, _, proof, _ in found],
+            "proof_": [proof for _, _, proof, _ in solved],
             "n_iter_": max(plane.steps for plane in planes),
         }
         self._set_each(machines[0].problem.rows, each)
-        self.solver_ = " and ".join(sorted({solver for *_, solver in found}))
-        self.stop_ = merge_stops([stop for _, stop, *_ in found])
+        self.solver_ = " and ".join(sorted({solver for *_, solver in solved}))
+        self.stop_ = merge_stops([stop for _, stop, *_ in solved])

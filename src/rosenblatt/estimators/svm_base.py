@@ -45,10 +45,10 @@ class MarginClassifier(LinearClassifier):
             state["_support_rows"] = take_rows(rows, every), [np.searchsorted(every, place) for place in places]
         return state
 
-    def _set_each(self, rows: Rows, each: dict[str, Any]) -> None:
+    def _set_each(self, rows: Rows, attributes: dict[str, Any]) -> None:
         """Set the attributes, and keep the rows that the support vectors are taken from."""
-        self.__dict__.update(each)
-        self._support_rows = (rows, each["support_"])
+        self.__dict__.update(attributes)
+        self._support_rows = (rows, attributes["support_"])
 
     def _scores(self, X: Any) -> Any:
         scores = super()._scores(X)

@@ -279,15 +279,15 @@ def all_finite(array: Array) -> bool:
     return all(bool(np.isfinite(flat[start : start + _VALUES_PER_CHECK]).all()) for start in starts)
 
 
-def strict_json(raw: str | bytes, what: str) -> Any:
+def strict_json(raw: str | bytes, part: str) -> Any:
     """Parse JSON that may not contain duplicate keys, NaN or infinity."""
     try:
         text = raw if isinstance(raw, str) else raw.decode("utf-8")
         return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
-        raise InvalidContentError(f"{NOT_A_MODEL}: the {what} is not UTF-8 text") from None
+        raise InvalidContentError(f"{NOT_A_MODEL}: the {part} is not UTF-8 text") from None
     except json.JSONDecodeError:
-        raise InvalidContentError(f"{NOT_A_MODEL}: the {what} is not JSON") from None
+        raise InvalidContentError(f"{NOT_A_MODEL}: the {part} is not JSON") from None
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -238,20 +238,20 @@ def _check_columns(kind: str, columns: int, first: int, names: Any, number_names
         raise ValueError(f"a recipe has {columns} numeric columns but {len(number_names)} names for them")
 
 
-def _integer(meta: dict[str, Any], key: str, least: int, most: int) -> int:
+def _integer(meta: dict[str, Any], key: str, minimum: int, maximum: int) -> int:
     value = meta[key]
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"a recipe's {key} must be an integer from {least} to {most}, got {value!r:.80}")
+    if type(value) is not int or not minimum <= value <= maximum:
+        raise ValueError(f"a recipe's {key} must be an integer from {minimum} to {maximum}, got {value!r:.80}")
     return value
 
 
-def _strings(value: Any, what: str, most: int) -> tuple[str, ...]:
-    if not isinstance(value, list) or len(value) > most or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"a recipe's {what} must be a list of at most {most:,} strings")
+def _strings(value: Any, key: str, max_items: int) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > max_items or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"a recipe's {key} must be a list of at most {max_items:,} strings")
     try:
         "".join(value).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"a recipe's {what} must be valid text") from None
+        raise ValueError(f"a recipe's {key} must be valid text") from None
     return tuple(value)
 
 

@@ -218,10 +218,10 @@ class StringStatistics:
             option, advice = "--text", "use --text or --ignore"
             raise DataError(self.source, sentence, column=self.name, option=option, advice=advice)
 
-    def _too_many(self, found: str) -> DataError:
+    def _too_many(self, description: str) -> DataError:
         """The error for a column with too many values to be categorical: numbers with decimal commas, or an id."""
         example = min(self._names)
-        sentence = f"{found} (such as {cut(example)!r})"
+        sentence = f"{description} (such as {cut(example)!r})"
         if DECIMAL_COMMA.fullmatch(example):
             return DataError(self.source, f"{sentence}; numbers must have a decimal point, not a comma", column=self.name)
         advice = f"if it is an id, {IGNORE_ADVICE}"

@@ -76,16 +76,16 @@ class Prover(ABC):
     def spaces(self) -> tuple[Ceiling, Ceiling]:
         """The margins of the augmented and the geometric space."""
 
-    def _accurate_enough(self, found: Ceiling) -> bool:
+    def _accurate_enough(self, ceiling: Ceiling) -> bool:
         if time.monotonic() >= self.deadline:
             return True
-        if not isinstance(found, Margin):
+        if not isinstance(ceiling, Margin):
             return False
-        return found.gap == 0 or (found.gap <= MAX_GAP and len(found.pairs) > MAX_PAIRS_ALWAYS_EXACT)
+        return ceiling.gap == 0 or (ceiling.gap <= MAX_GAP and len(ceiling.pairs) > MAX_PAIRS_ALWAYS_EXACT)
 
-    def _decide(self, rows: SignedRows, places: IntArray, weights: FloatArray, found: Ceiling) -> Decision | None:
+    def _decide(self, rows: SignedRows, places: IntArray, weights: FloatArray, ceiling: Ceiling) -> Decision | None:
         """In fractions: whether the hulls intersect, or, if a plane was found, their nearest points."""
-        apart = isinstance(found, Margin)
+        apart = isinstance(ceiling, Margin)
         return decide(rows, places, weights, apart=apart, budget=self.budget.less() if apart else self.budget)
 
     def _separators_in_even_columns(self) -> Sequence[Plane] | None:

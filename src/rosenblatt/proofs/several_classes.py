@@ -48,8 +48,8 @@ class SeveralClasses(Prover):
                 geometric = tightest(geometric, better) if isinstance(better, Margin) else geometric
         return augmented, geometric
 
-    def _finished(self, found: Ceiling, gap: float) -> bool:
-        return time.monotonic() >= self.deadline or (isinstance(found, Margin) and found.gap <= gap)
+    def _finished(self, ceiling: Ceiling, gap: float) -> bool:
+        return time.monotonic() >= self.deadline or (isinstance(ceiling, Margin) and ceiling.gap <= gap)
 
     def _by_interior_point(self, rows: KeslerRows, free: bool) -> Ceiling | None:
         """The margin from the Gram matrix of all pairs; None if there are too many."""

@@ -216,14 +216,14 @@ def curves_of_log(log: UpdateLog, weights: FloatArray, data: Data, objective: Ob
     return Curves(at, counted, loss, pocket, None, weights[pocket.updates[-1]])
 
 
-def _one_vs_rest_curves(log: UpdateLog, weights: FloatArray, data: Data, objective: Objective, some: IntArray) -> Curves:
+def _one_vs_rest_curves(log: UpdateLog, weights: FloatArray, data: Data, objective: Objective, updates: IntArray) -> Curves:
     """Return the curves of one-vs-rest runs, where each head has a pocket of its own."""
     pockets = []
     for h, run in enumerate(log.runs()):
         own = _improvements(errors_of_every_hypothesis(run))
         pockets.append(own._replace(updates=hypotheses_of(log, h)[own.updates]))
     times = np.unique(np.concatenate([each.updates for each in pockets]))
-    at = np.union1d(some, times)
+    at = np.union1d(updates, times)
     kept = np.stack([weights[_last_at(each.updates, times), h] for h, each in enumerate(pockets)], axis=1)
     # Errors of the pockets of all heads together; they may increase when the pocket of one head improves.
     together = Pocket(times, evaluate(kept, data, objective)[0])

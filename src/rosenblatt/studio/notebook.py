@@ -110,13 +110,13 @@ def _is_random(given: dict[str, Any]) -> bool:
     return given.get("order", "cyclic") != "cyclic" and not is_batch(given) and given.get("solver") != "minimum"
 
 
-def _is_same(model: Any, log: UpdateLog | None, found: Any) -> bool:
+def _is_same(model: Any, log: UpdateLog | None, refitted: Any) -> bool:
     if log is not None:
-        other = found.log_
+        other = refitted.log_
         return np.array_equal(log.rows, other.rows) and bool(np.allclose(log.steps, other.steps, rtol=WEIGHTS_RTOL, atol=0.0))
     if "coef_" not in vars(model):
         return False
-    first, second = (np.column_stack([each.intercept_, each.coef_]) for each in (model, found))
+    first, second = (np.column_stack([each.intercept_, each.coef_]) for each in (model, refitted))
     return bool(np.linalg.norm(first - second) <= WEIGHTS_RTOL * np.linalg.norm(first))
 
 

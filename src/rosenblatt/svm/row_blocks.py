@@ -29,9 +29,9 @@ class Blocks:
         self.rows, self.wanted, self.x0, self.width = rows, wanted, float(x0), width
         self.signs = signs.astype(np.float64)
 
-    def pick(self, some: Any) -> Blocks:
-        """The rows where `some` is true."""
-        return Blocks(self.rows, self.wanted[some], self.signs[some], self.x0, self.width)
+    def pick(self, mask: Any) -> Blocks:
+        """The rows where `mask` is true."""
+        return Blocks(self.rows, self.wanted[mask], self.signs[mask], self.x0, self.width)
 
     def block(self) -> Any:
         """A as one array, for few rows."""

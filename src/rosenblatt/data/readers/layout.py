@@ -6,8 +6,8 @@ Header    The first row is a header in any of these cases: it contains a column 
           numbers below it, and in at least half of them its cell is not a number; or there are no columns of numbers, and it
           contains a common label name, or a value that does not occur below it in a column of recurring values.
 Label     The label is the column given by the user, else a column with a common label name, else the last or the first column
-          if it looks like labels: text or integers with few distinct values. A column y is a coordinate, not the label, if there
-          are a column x and a third column.
+          if it looks like labels: text or integers with few distinct values. A column y is a coordinate and not the label if
+          there are a column x and a third column.
 Types     A column is numeric if at least half of its cells are numbers; other cells in it are errors. Any other column is text.
 
 Delimited files are described by `Layout`. Formats with typed cells (JSON lines, Parquet, Arrow) are described by `TypedLayout`:

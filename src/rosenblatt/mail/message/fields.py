@@ -59,8 +59,8 @@ def shape(value: bytes) -> bytes:
     return _RUN.sub(_run, value[:_SHAPE_BYTES].translate(_LETTERS))
 
 
-def _run(found: re.Match[bytes]) -> bytes:
-    run = found[0]
+def _run(match: re.Match[bytes]) -> bytes:
+    run = match[0]
     return b"h" if b"9" in run and len(run.strip(b"9")) else b"9" if b"9" in run else b"A" if run.isupper() else b"a"
 
 

@@ -77,13 +77,13 @@ def decoded(raw: bytes, attribute: bool = False) -> bytes:
     return b"".join(pieces)
 
 
-def _in_text(found: re.Match[bytes]) -> bytes:
-    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], False, b"")
+def _in_text(match: re.Match[bytes]) -> bytes:
+    return (_one if match.end() - match.start() > CACHED_REFERENCE_BYTES else _short)(match[0], False, b"")
 
 
-def _in_attribute(found: re.Match[bytes]) -> bytes:
-    after = found.string[found.end() : found.end() + 1]
-    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], True, after)
+def _in_attribute(match: re.Match[bytes]) -> bytes:
+    after = match.string[match.end() : match.end() + 1]
+    return (_one if match.end() - match.start() > CACHED_REFERENCE_BYTES else _short)(match[0], True, after)
 
 
 def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:

@@ -49,8 +49,8 @@ class BudgetError(Exception):
 class Budget:
     """Bytes of mail in memory; used in the thread of the event loop only."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.held = most, 0
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self.held = max_bytes, 0
 
     def share(self) -> Share:
         return Share(self)
@@ -67,7 +67,7 @@ class Share:
         more = size - self._held
         if more <= 0:
             return
-        if self._budget.held + more > self._budget.most:
+        if self._budget.held + more > self._budget.max_bytes:
             raise BudgetError
         self._budget.held += more
         self._held = size

@@ -86,10 +86,10 @@ def _shifts_and_exponents(columns: Columns, may_shift: bool) -> tuple[FloatArray
 
     If all values are within a factor of 2 of a number, differences from it are exact.
     """
-    middle = columns.least / 2 + columns.most / 2
-    half = columns.most / 2 - columns.least / 2
+    middle = columns.minimum / 2 + columns.maximum / 2
+    half = columns.maximum / 2 - columns.minimum / 2
     shifts = np.where(may_shift & (abs(middle) / 4 > half), middle, 0.0)
-    sizes = np.maximum(abs(columns.least - shifts), abs(columns.most - shifts))
+    sizes = np.maximum(abs(columns.minimum - shifts), abs(columns.maximum - shifts))
     return shifts, _exponents(sizes)
 
 

@@ -75,21 +75,21 @@ def _cover_note(certificate: Separable) -> str:
     )
 
 
-def without_duplicates(found: Deduplicated, classes: list[Any]) -> Finding:
+def without_duplicates(deduplicated: Deduplicated, classes: list[Any]) -> Finding:
     """Whether the rows are separable once every point has one label."""
-    certificate, n, left_out = found.certificate, len(found.kept), found.left_out
+    certificate, n, left_out = deduplicated.certificate, len(deduplicated.kept), deduplicated.left_out
     removed = f"({plural(len(left_out), 'row')} removed: {join_and([row + 1 for row in left_out], limit=5)})"
     start = f"With one label per point {removed}, the other {plural(n, 'row')}"
-    evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": found.whose}
+    evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": deduplicated.whose}
     evidence["verdict"] = None if certificate is None else certificate.verdict
     if isinstance(certificate, Separable):
         evidence["margin"] = certificate.geometric.lower
         sentence = f"{start} are separable (proved), with margin {short(certificate.geometric.lower)}."
     elif isinstance(certificate, Inseparable):
-        words, evidence["clash"] = clash_clause(certificate, classes, found.proved)
-        if found.whose == "any":
+        words, evidence["clash"] = clash_clause(certificate, classes, deduplicated.proved)
+        if deduplicated.whose == "any":
             sentence = f"{start} are not separable either, whichever labels are kept (proved): {words}."
-        elif found.whose == "majority":
+        elif deduplicated.whose == "majority":
             majority = f"With the most frequent label of each point {removed}, the other {plural(n, 'row')}"
             sentence = f"{majority} are not separable either (proved): {words}."
         else:

@@ -82,18 +82,18 @@ class ClashFinder:
             size *= GROWTH
         return None
 
-    def _nearest(self, some: IntArray) -> Clash | FloatPlane | None:
-        """A clash or a plane of the rows `some` alone."""
-        signs = self.signs[some]
-        if self.free and (len(some) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(some)):
-            bias = 1.0 if len(some) and signs[0] > 0 else -1.0
+    def _nearest(self, positions: IntArray) -> Clash | FloatPlane | None:
+        """A clash or a plane of the rows `positions` alone."""
+        signs = self.signs[positions]
+        if self.free and (len(positions) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(positions)):
+            bias = 1.0 if len(positions) and signs[0] > 0 else -1.0
             return plane_with_errors(self.problem, np.zeros(self.problem.n_features), bias)
-        if len(some) == 0:
+        if len(positions) == 0:
             return plane_with_errors(self.problem, np.zeros(self.problem.n_features), 0.0)
-        size = min(len(some), self.problem.n_features)
+        size = min(len(positions), self.problem.n_features)
         if size > MAX_SIZE or (size > EXPENSIVE_SIZE and self.deadline - time.perf_counter() < EXPENSIVE_TIME_S):
             return None
-        part = replace(self.problem, visited=some)
+        part = replace(self.problem, visited=positions)
         try:
             with np.errstate(all="ignore"):
                 found = nearest_points(part, max_steps=MAX_SOLVER_STEPS)
@@ -115,10 +115,10 @@ class ClashFinder:
         here = NotSeparable(range(len(proof.rows)), proof.weights, 1, self.free)
         return here.check(rows, self.signs[some].tolist())
 
-    def find_disjoint(self, left: BoolArray, most: int) -> tuple[list[Clash], FloatPlane | None]:
-        """Up to `most` clashes that share no row; and a plane for the remaining rows, if the search ends with one."""
+    def find_disjoint(self, left: BoolArray, max_clashes: int) -> tuple[list[Clash], FloatPlane | None]:
+        """Up to `max_clashes` clashes that share no row; and a plane for the remaining rows, if the search ends with one."""
         left, found = left.copy(), list[Clash]()
-        while len(found) < most:
+        while len(found) < max_clashes:
             one = self.find(left)
             if not isinstance(one, tuple):
                 return found, one

@@ -343,11 +343,11 @@ class _Enumeration:
             chosen[flat.index] = side if counts[0] >= counts[1] else -side
             self.best = _Best(gained + max(counts), chosen)
 
-    def _keep(self, found: Turn, flat: Flat, sides: Array, gained: int) -> None:
-        if gained + found.right > self.best.right:
+    def _keep(self, turn: Turn, flat: Flat, sides: Array, gained: int) -> None:
+        if gained + turn.right > self.best.right:
             chosen = sides.copy()
-            chosen[flat.index] = found.sides()
-            self.best = _Best(gained + found.right, chosen)
+            chosen[flat.index] = turn.sides()
+            self.best = _Best(gained + turn.right, chosen)
 
 
 def _remaining_work(done: float, width: int) -> float:

@@ -86,10 +86,10 @@ class HittingSet:
             several = f"these {len(clashes):,} clashes share no row, and every plane misclassifies a row of each"
             self.how = several if len(clashes) > 1 else "no plane classifies all rows of this clash correctly"
 
-    def _add(self, found: list[Clash]) -> int:
+    def _add(self, clashes: list[Clash]) -> int:
         """Add clashes; return how many are new."""
         before = len(self.clashes)
-        self.clashes.update(dict.fromkeys(found))
+        self.clashes.update(dict.fromkeys(clashes))
         return len(self.clashes) - before
 
     def round(self) -> FloatPlane | None:

@@ -152,7 +152,7 @@ def minimum_errors(
     The best plane misclassifies 2 rows, and no plane misclassifies fewer: all 5 thresholds of 5 points were tried.
     """
     begun = time.perf_counter()
-    seconds = math.inf if time_limit is None else number("time_limit", time_limit, most=math.inf)
+    seconds = math.inf if time_limit is None else number("time_limit", time_limit, maximum=math.inf)
     seed = _seed(random_state)
     flag("fit_intercept", fit_intercept)
     given = validated_rows(X, y, "minimum_errors", max_classes=2)

@@ -92,10 +92,10 @@ class LineSpace:
         self.near, self.back, self.along = rows[kept] * np.sqrt(self.problem.n_rows), axes / stretch, axes * stretch
         self.width = int(kept.sum())
 
-    def columns(self, some: int, rng: np.random.Generator) -> FloatArray:
-        """Up to `some` lines, each along a column of the given rows."""
+    def columns(self, n_lines: int, rng: np.random.Generator) -> FloatArray:
+        """Up to `n_lines` lines, each along a column of the given rows."""
         m = self.width if self.along is None else len(self.along)
-        chosen = rng.permutation(m)[:some]
+        chosen = rng.permutation(m)[:n_lines]
         if self.along is not None:
             return np.asarray(self.along[chosen])
         lines = np.zeros((len(chosen), m))
