@@ -1,7 +1,7 @@
 """The catalog: every estimator and every algorithm, in one table that the rest of the package reads.
 
 The package's public names, model files, the options of the command line, the page's menu, the contract tests and the benchmarks
-all take what they need from here. Adding an algorithm means a rule or a solver, an estimator, and an entry below.
+all read this table. Adding an algorithm means a rule or a solver, an estimator, and an entry below.
 
 This module imports nothing heavy: an estimator is imported when it is made.
 """

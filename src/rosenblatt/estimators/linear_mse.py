@@ -39,12 +39,12 @@ class _Stream:
 
 
 class LinearMSE(LinearClassifier):
-    """Linear least squares on targets -1 and +1, exact also where columns depend on each other.
+    """Linear least squares on targets -1 and +1, exact even if columns depend on each other.
 
     Problem    min sum_n c_n (t_n - <w, p_n>)^2 + alpha |w|^2, where p = (x_0, x) and the penalty leaves the bias alone. With
                alpha = 0 and dependent columns, the shortest of all minima, the bias counted: w = pinv(P) t.
                With k > 2 classes one w for each, t = +1 on its own rows and -1 on the others.
-    Guarantee  `solver_` says how it was solved, `stop_` how well; squares of X are only summed where that is safe. A weight of
+    Guarantee  `solver_` says how it was solved, `stop_` how well; squares of X are summed only if that is safe. A weight of
                2 is a row given twice. `partial_fit` over all chunks is `fit` on the whole.
     Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996); the rest in `least_squares/linear.py`.
 
@@ -102,7 +102,7 @@ class LinearMSE(LinearClassifier):
     solver_: str
     stop_: Stop
     _stream: _Stream | None
-    _moments: tuple[Any, Any, Any, int]  # of `fit`, for partial_fit: (squares, shift, R, rows)
+    _moments: tuple[Any, Any, Any, int]  # from which partial_fit continues after fit: (squares, shift, R, rows)
 
     def __init__(
         self,

@@ -139,7 +139,7 @@ class MaxMargin(MarginClassifier):
         y : array-like of shape (n_rows,)
             The class label of each row.
         sample_weight : array-like of shape (n_rows,), default=None
-            Rows of weight 0 are ignored. All others must be on their side of the margin, whatever their weight; only with
+            Rows of weight 0 are ignored. All others must be on their side of the margin, for any weight; only with
             inseparable="soft" does a weight scale the price of crossing.
 
         Returns

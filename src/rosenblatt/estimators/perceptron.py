@@ -31,7 +31,7 @@ class Perceptron(OnlineClassifier):
     """Rosenblatt's perceptron: online or batch, with margin, pocket, voted, averaged, binary and multiclass.
 
     Problem    find w with y_n <w, p_n> > margin for every augmented row p_n = (x_0, x_n).
-    Update     where y_n <w, p_n> <= margin:  w += rho_k y_n p_n; a row on the plane is a mistake.
+    Update     if y_n <w, p_n> <= margin:  w += rho_k y_n p_n; a row on the plane is a mistake.
     Guarantee  if some unit vector separates the rows with margin gamma, and R is the longest augmented row, then from w = 0
                online runs make at most (R^2 + 2 margin/rho)/gamma^2 updates, in any order.
     Reference  Rosenblatt (1958); Novikoff (1962); pocket: Gallant (1990); vote, average: Freund and Schapire (1999).
@@ -60,8 +60,9 @@ class Perceptron(OnlineClassifier):
         update takes a row drawn uniformly from all misclassified ones; a pass is then as many updates as there are rows.
         Batch updates have no order.
     max_iter : int, "auto" or None, default="auto"
-        The number of passes. None: until the rows are separated or another limit is reached. "auto": 10, and below a thousand
-        rows as many as visit 10,000 (at most 1,000), as measured in `docs/defaults.md`; None with `certify`.
+        The number of passes. None: until the rows are separated or another limit is reached. "auto": 10, or for fewer than a
+        thousand rows enough passes to visit 10,000 rows (at most 1,000 passes), as measured in `docs/defaults.md`; None with
+        `certify`.
     max_updates : int, default=None
         The number of updates (of each one-vs-rest run).
     w_max : float, default=None

@@ -49,7 +49,7 @@ class SoftMargin(MarginClassifier):
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
                `tol`, or with a warning, and `stop_` says why.
-    Reference  Cortes and Vapnik, BinarySVM Learning 20 (1995). The solvers: see `rosenblatt.svm`.
+    Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
     is `SoftMargin(C=C, loss=loss, penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
@@ -75,7 +75,7 @@ class SoftMargin(MarginClassifier):
     tol : float, default=1e-3
         The relative duality gap to reach, greater than 0.
     max_iter : int or "auto", default="auto"
-        The number of passes (dual coordinates) or steps (Newton). "auto": 1000, and on small sets as many as visit 10 million
+        The number of passes (dual coordinates) or steps (Newton). "auto": 1000, or more on small sets, to visit 10 million
         rows.
     solver : {"auto", "newton", "interior-point", "dual-coordinates"}, default="auto"
         "auto" chooses by the shape of the data. "newton" is for the squared hinge, "interior-point" for the hinge.

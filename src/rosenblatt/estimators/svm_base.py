@@ -16,7 +16,7 @@ from .base import LinearClassifier
 class MarginClassifier(LinearClassifier):
     """Base of the estimators that are made of support vectors.
 
-    Several classes are several binary problems. Attributes have one entry per binary problem, also when there is one.
+    Several classes are several binary problems. Attributes have one entry per binary problem, even if there is only one.
     """
 
     support_: list[IntArray]

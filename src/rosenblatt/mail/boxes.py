@@ -9,7 +9,7 @@ Maildir  A folder with `cur` and `new`: the files in these two. Other folders in
 Folders  All files in them and in their subfolders, by name (by number in MH folders). Names that begin with "." or "," are
          skipped, and so are files without a header at their beginning, unless they end with .eml or .txt. No folder is read
          twice, so that links may form cycles.
-Files    A file that is named explicitly is a mail, whatever its content; compressed files are decompressed. Pipes are read if
+Files    A file that is named explicitly is a mail, with any content; compressed files are decompressed. Pipes are read if
          they are named and have a writer; devices and sockets are not opened.
 
 Of a longer mail the first `MAX_MAIL_BYTES` bytes are kept; `identity.digest` uses fewer.
@@ -33,8 +33,8 @@ from ..data.table import DataError
 MAX_MAIL_BYTES = 1 << 22
 READ_BYTES = 1 << 20
 MAX_POSTMARK_BYTES = 1000
-PEEK_BYTES = 4096  # at the beginning of a file, to recognize its format
-IGNORED_PREFIXES = (".", ",")  # of files that are not mails: state of mail programs, and mails deleted by MH
+PEEK_BYTES = 4096  # bytes at the beginning of a file by which its format is recognized
+IGNORED_PREFIXES = (".", ",")  # prefixes of files that are not mails: state of mail programs, mails deleted by MH
 BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n)*+")  # white space before an mbox that was edited or piped
 _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"

@@ -1,6 +1,6 @@
 """The container of a model file: arrays and JSON metadata in safetensors, with a SHA-256 over all of it.
 
-The file is what the safetensors library writes: 8 bytes of header length, a JSON header, the arrays. The header's
+The file has the format of the safetensors library: 8 bytes of header length, a JSON header, the arrays. The header's
 `__metadata__` has one key, `rosenblatt`, whose text is JSON again and starts with `{"format":2,"sha256":"...`. The digest is
 the SHA-256 of the whole file with these 64 digits as zeros, so that a change of any byte is detected; safetensors itself
 checks nothing. Size, header and digest are checked before any content is used. docs/model-files.md describes the format.
@@ -103,7 +103,7 @@ def require(condition: object, problem: str) -> None:
 
 
 def pack(meta: Meta, arrays: Arrays) -> list[bytes | bytearray | memoryview]:
-    """Return the bytes of a file as a few consecutive buffers; a `ValueError` reports what a file cannot hold."""
+    """Return the bytes of a file as a few consecutive buffers; raises `ValueError` for values that a file cannot hold."""
     from safetensors import serialize
 
     arrays, transposed = _in_c_order(arrays)

@@ -22,7 +22,7 @@ from .update_log import UpdateLog
 
 
 class RunState:
-    """Weights, log, clock and active heads of a run; `active` is what the kernel works on."""
+    """Weights, log, clock and active heads of a run; the kernel updates `active`."""
 
     def __init__(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> None:
         self.problem, self.config = problem, config

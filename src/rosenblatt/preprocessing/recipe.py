@@ -45,7 +45,7 @@ class Recipe:
     (['size', 'color=blue', 'color=red'], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
     """
 
-    kind: str  # of the training rows: "table", "sparse" or "dense"
+    kind: str  # kind of the training rows: "table", "sparse" or "dense"
     numbers: Numbers
     names: tuple[str, ...] = ()  # all columns of the table, in the order of the file
     number_names: tuple[str, ...] = ()  # the numeric columns
@@ -75,7 +75,7 @@ class Recipe:
         scale : {"auto", "none", "max", "standard"}, default="auto"
             How features are scaled; "auto" divides by the largest absolute value if ranges differ wildly.
         text, categorical : tuple of str, default=()
-            Names of columns that are text or categorical, whatever their cells look like.
+            Names of columns that are text or categorical, even if their cells look like numbers.
         first : int, optional
             The number of the first column of a matrix; by default 1 for sparse rows, 0 for arrays.
         """

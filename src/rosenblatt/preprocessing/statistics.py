@@ -33,7 +33,7 @@ MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
 MIN_ROWS_OF_A_WORD = 2  # rarer words are left out
-MIN_WORDS_OF_TEXT = 3  # in a cell of text, on average
+MIN_WORDS_OF_TEXT = 3  # words in a cell of a text column, on average
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]{1,15},[0-9]{1,15}\s*")
 IGNORE_OPTION, IGNORE_ADVICE = "--ignore", "leave the column out with --ignore"
 

@@ -1,7 +1,7 @@
 """The base of the proofs for two and for several classes.
 
-Floats find planes and pairs of rows. Their margins and lengths are then computed exactly; where that leaves the verdict open or
-the margin inaccurate, the search continues in fractions.
+Floats find planes and pairs of rows. Their margins and lengths are then computed exactly; if the verdict is still open or the
+margin is inaccurate, the search continues in fractions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Prover(ABC):
 
     @property
     def budget(self) -> WorkBudget:
-        """Unlimited work where the verdict depends on it, a few seconds where only digits of a margin do."""
+        """The budget: unlimited if the verdict depends on it, a few seconds if it only adds digits to a margin."""
         return WorkBudget(math.inf, self.deadline) if self.separators is None else WorkBudget(deadline=self.deadline)
 
     def certificate(self) -> Certificate:
@@ -108,7 +108,7 @@ class Prover(ABC):
         ]
 
     def _with_separators(self, space: Ceiling, counted: bool) -> Ceiling:
-        """The margin of the known separators, where the search in this space found none."""
+        """The margin of the known separators, if the search in this space found none."""
         if isinstance(space, Margin) or self.separators is None:
             return space
         return self.margin(self.separators, space, counted and self.intercept)

@@ -20,9 +20,9 @@ from .pairs_interior_point import PairsInteriorPoint
 from .prover import FLOAT_TOL, MAX_GAP, MAX_SOLVER_STEPS, ClashFoundError, Prover, convex_fractions
 
 FREE_INTERCEPT_SCALE = 2.0**17  # x0 in row lengths: an intercept with this constant is free up to a relative error of 1e-10
-FEW_PAIRS = 1000  # the interior-point method is fast up to here
+FEW_PAIRS = 1000  # number of pairs up to which the interior-point method is fast
 MAX_GRAM_PAIRS = 2500  # pairs for which a Gram matrix is built
-MAX_GRAM_VALUES = 1 << 23  # of the rows of these pairs
+MAX_GRAM_VALUES = 1 << 23  # values of the rows for which a Gram matrix is built
 MAX_EXPONENT = 1000  # rows with larger values than 2 to this exponent are scaled down first
 
 

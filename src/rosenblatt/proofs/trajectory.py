@@ -21,7 +21,7 @@ from ..kernels.linear.schemes import Binary, State
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
 
-UPDATES_PER_BLOCK = 128  # with one Gram matrix
+UPDATES_PER_BLOCK = 128  # updates that share one Gram matrix
 MAX_DENSE_COLUMNS = 1024  # up to this width the sparse rows of a block are multiplied as a dense array, which is faster
 
 Direction = tuple[FloatArray, FloatArray]  # heads x features, and weight 0 of each head

@@ -192,7 +192,7 @@ class Curves(NamedTuple):
     errors: IntArray
     loss: FloatArray
     pocket: Pocket | None = None
-    pockets: list[Pocket] | None = None  # of each one-vs-rest head
+    pockets: list[Pocket] | None = None  # the pocket of each one-vs-rest head
     pocket_weights: Any = None  # the weights in the pocket at the end, heads x (1 + features)
 
 
@@ -212,7 +212,7 @@ def curves_of_log(log: UpdateLog, weights: FloatArray, data: Data, objective: Ob
     if log._problem.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
         pocket = pocket._replace(errors=counted[np.searchsorted(at, pocket.updates)])
     else:
-        counted = errors[at]  # exact, also where rounding decides
+        counted = errors[at]  # exact, even if rounding decides a sign
     return Curves(at, counted, loss, pocket, None, weights[pocket.updates[-1]])
 
 

@@ -21,7 +21,7 @@ MODES = ("server", "export", "notebook")
 PRESET, ALGORITHM = "separable", "perceptron"
 # An export has these algorithms on every preset: the first of the menu, and the one the page offers for comparison.
 COMPARED = [{"algorithm": "perceptron"}, {"algorithm": "soft-margin"}]
-BOX_PADDING = 0.12  # around the points, as a share of their extent
+BOX_PADDING = 0.12  # padding around the points, as a share of their extent
 
 
 def page_data(

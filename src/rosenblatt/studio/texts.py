@@ -105,7 +105,7 @@ def separability_sentence(certificate: Certificate, features: Features) -> str:
 
 
 def clash_sentence(proof: Inseparable, features: Features) -> str:
-    """Name the points that no boundary of this degree can separate, and their position where it can be drawn."""
+    """Name the points that no boundary of this degree can separate, and their position if it can be drawn."""
     n, what = len(proof.rows), boundary_name(features.degree, proof.about.intercept)
     rivals = {pair.rival for pair in proof.clash}
     if len(rivals) > 2:

@@ -21,10 +21,10 @@ from .problem import BinarySVM, Solution, SolverLimits
 from .row_blocks import MIN_SAMPLED_ROWS, Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
 MAX_STEPS = 100
-STEP_SHARE = 0.995  # of the distance to the boundary
+STEP_SHARE = 0.995  # share of the distance to the boundary that a step goes
 MIN_STEP = 1e-10  # shorter steps end the method
-MAX_DUAL_ERROR = 1e-10  # relative to the weights: a larger unexpected residual means that a step was imprecise
-REFINEMENTS = 2  # of a step, once precision was lost
+MAX_DUAL_ERROR = 1e-10  # relative to the weights; a larger unexpected residual means that a step was imprecise
+REFINEMENTS = 2  # refinements of a step after precision was lost
 HALVING_STEPS = 8  # the method ends if the residual has not halved in this many steps
 
 
@@ -226,9 +226,9 @@ def _reflect(edge: Any, x: Any) -> Any:
 # Rows that are not fixed at first. With m rows in the sample, of which a share p is inside the margin, the error of its plane
 # moves the margins by about sqrt(d p/m)/(density of rows at the margin), so about n sqrt(d p/m) rows are within that distance.
 FIRST_BAND = 4.0
-MIN_SHARE_DIVISOR = 20  # but at least one row in 20
-ROUGH_TOL = 1e-3  # of the objective: enough to see which rows were fixed on the wrong side
-FINE_TOL = 1e-9  # of the objective: enough to see which multipliers are at a bound
+MIN_SHARE_DIVISOR = 20  # at least one row in 20 is not fixed
+ROUGH_TOL = 1e-3  # relative to the objective; enough to see which rows were fixed on the wrong side
+FINE_TOL = 1e-9  # relative to the objective; enough to see which multipliers are at a bound
 FINEST_TOL = 1e-15
 
 
@@ -313,7 +313,7 @@ class Sieve:
         return cross_over(self.svm, self.svm.solution(self.multipliers), low, high)
 
     def release(self) -> None:
-        """Release the rows that were fixed on the wrong side, and as many that are nearest to the margin."""
+        """Release the rows that were fixed on the wrong side, and the same number of rows nearest to the margin."""
         near = np.where(self.unclear | self.wrong, np.inf, abs(1.0 - self.margins))
         self.unclear |= self.wrong | _nearest(near, int(self.wrong.sum()))
 

@@ -21,7 +21,7 @@ from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, 
 
 # A smaller slope, relative to the beginning of the line search, is rounding; so is a smaller share of the objective.
 ROUNDING = 1e-14
-SAMPLE_TOL = 1e-4  # of the objective, for the sample
+SAMPLE_TOL = 1e-4  # tolerance for the sample, relative to the objective
 
 
 def newton(svm: BinarySVM, limits: SolverLimits, start: Solution | None = None) -> tuple[Solution, int]:

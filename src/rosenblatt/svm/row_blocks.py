@@ -18,8 +18,8 @@ from .problem import BinarySVM
 BLOCK_BYTES = 1 << 18  # half of the cache of a core
 BLOCKS_PER_TASK = 64  # blocks that one thread sums
 MIN_SAMPLED_ROWS = 4000  # smaller problems are not sampled
-SAMPLE_DIVISOR = 16  # a sample has one row in 16,
-SAMPLE_ROWS_PER_COLUMN = 20  # but at least this many rows per column
+SAMPLE_DIVISOR = 16  # a sample has one row in 16
+SAMPLE_ROWS_PER_COLUMN = 20  # a sample has at least this many rows per column
 
 
 class Blocks:

@@ -35,7 +35,7 @@ class PassRecord(NamedTuple):
 
     number: int
     updates: int  # so far
-    new_updates: int  # in this pass
+    new_updates: int  # updates in this pass
 
 
 class FitResult(NamedTuple):

@@ -36,10 +36,10 @@ def headers(raw: bytes) -> tuple[int, int]:
 
 
 def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
-    """The mail without headers of these names, as far as any program may see them.
+    """The mail without headers of these names, for any way in which programs find headers.
 
-    Some programs read headers up to the first empty line, whatever comes before, and for some a CR does not end a line. All
-    other bytes stay; in mails with both line ends, the LF of a removed header may stay.
+    Some programs read headers up to the first empty line, even after lines that are not headers, and for some a CR does not end
+    a line. All other bytes stay; in mails with both line ends, the LF of a removed header may stay.
     """
     end, end_lf = _end(raw), _end_lf(raw)
     low = raw[: max(end, end_lf)].lower()

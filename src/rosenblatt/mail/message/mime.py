@@ -25,7 +25,7 @@ class Content(NamedTuple):
     charset: bytes = b""
     boundary: bytes = b""
     encoding: bytes = b""
-    name: bytes = b""  # of the file, UTF-8
+    name: bytes = b""  # name of the file in UTF-8
     attached: bool = False
 
 

@@ -34,7 +34,7 @@ CODES = {
 _FIRST = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})\s*")
 _LENGTH = re.compile(rb"\d{1,18}")
 READ_BYTES = 64 * 1024
-FIRST_STEP_BYTES = 64 * 1024  # decompressed in the first step; most mails have no more
+FIRST_STEP_BYTES = 64 * 1024  # bytes decompressed in the first step, which is enough for most mails
 InPool = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
 

@@ -65,7 +65,7 @@ class TextHasher(HashingVectorizer):
     r"""Convert texts to sparse rows by feature hashing.
 
     The result is the same as that of scikit-learn's `HashingVectorizer`, bit for bit, and is computed many times as fast. All
-    its parameters have the same meaning. Words and character n-grams are compiled, also after a `preprocessor` or
+    its parameters have the same meaning. Words and character n-grams are found by compiled code, even after a `preprocessor` or
     `strip_accents`. With a custom `tokenizer`, `token_pattern`, `stop_words` or `analyzer` function, tokens are found in
     Python, and only hashing is compiled.
 
@@ -263,7 +263,7 @@ class TextHasher(HashingVectorizer):
         return sorted(found, key=lambda one: -abs(one[1]))
 
     def _check(self) -> None:
-        """Check what the kernels rely on; the slower checks of scikit-learn are made by `fit`."""
+        """Check the parameters that the kernels rely on; the slower checks of scikit-learn are made by `fit`."""
         if count("n_features", self.n_features) > MAX_COLUMNS:
             raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {self.n_features!r}")
         count("names", self.names, minimum=0)

@@ -1,7 +1,7 @@
 """Polynomial features for proofs: products of columns, and whether rounding them affects the proof.
 
 Problem    are the classes separable with the monomials of degree at most 2 or 3 as columns?
-Update     columns are scaled to at most 1 by powers of two, and shifted toward zero where that is exact; products are scaled in
+Update     columns are scaled to at most 1 by powers of two, and shifted toward zero if that is exact; products are scaled in
            the same way. None of this changes the answer. Products are floats, rounded if they need more than 53 bits.
 Guarantee  `exact`: no product was rounded. `holds_unrounded`: planes of the rounded products also separate the exact ones,
            because no score can change its sign: a product of k values has k - 1 roundings, each at most 2^-53 of it.

@@ -15,11 +15,11 @@ from .columns import Columns, lengths
 from .duplicates import Duplicates
 from .findings import Finding
 
-MIN_SCALE_RATIO = 100.0  # of two column ranges
-MIN_OFFSET_RATIO = 10.0  # of a column's distance from zero to its range
-MIN_LENGTH_RATIO = 10.0  # of a row to the median row
-MAX_LONG_SHARE = 0.01  # of the rows; if more are long, they are not exceptions
-SMALL_CLASS_SHARE = 0.05  # of the rows, with two classes; proportionally less with more classes
+MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
+MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
+MIN_LENGTH_RATIO = 10.0  # ratio of the length of a row to the median length
+MAX_LONG_SHARE = 0.01  # share of long rows up to which they are exceptions
+SMALL_CLASS_SHARE = 0.05  # share of the rows with two classes; proportionally less with more classes
 MIN_ROWS_FOR_SINGLETON = 8  # a class with a single row is reported from this number of rows on
 
 

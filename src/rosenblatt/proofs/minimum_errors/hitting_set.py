@@ -30,9 +30,9 @@ from .clashes import Clash, ClashFinder
 from .exact_signs import FloatPlane
 
 WEIGHT_UNIT = 1 << 40  # weights of clashes are rounded down to multiples of 1 over this
-MAX_CLASHES = 4000  # in a program; beyond, those of weight zero are dropped
+MAX_CLASHES = 4000  # clashes in a program; if there are more, those of weight zero are dropped
 CLASHES_PER_ROUND = 24
-FIRST_NODE_LIMIT, MAX_NODE_LIMIT = 2000, 1 << 30  # of the search tree of HiGHS in a round
+FIRST_NODE_LIMIT, MAX_NODE_LIMIT = 2000, 1 << 30  # nodes of the search tree of HiGHS in a round
 SAFETY = 1e-5  # subtracted from a bound of HiGHS before it is rounded up
 REMOVAL_FACTORS = (1.0, 3.0, 9.0)  # rows are removed with this many times the probability that the linear program gives them
 

@@ -26,11 +26,11 @@ from .exact_signs import FloatPlane
 from .hitting_set import HittingSet, LowerBoundProof
 from .search import Search
 
-FIRST_ROUNDS = 10  # of the search, before anything is proved
-WORK_PER_ROUND = 4_000_000  # rows times lines, between two rounds of proof
+FIRST_ROUNDS = 10  # rounds of the search before the first round of proof
+WORK_PER_ROUND = 4_000_000  # work of the search between two rounds of proof, in rows times lines
 MAX_ROUNDS, MAX_PROOF_ROUNDS = 300, 8
-FORCED_TIME_SHARE = 0.3  # of the time, to check whether equal rows force all errors
-SEARCH_FACTOR = 4  # more rounds of the search while the lower bound is below half of the errors
+FORCED_TIME_SHARE = 0.3  # share of the time for checking whether equal rows force all errors
+SEARCH_FACTOR = 4  # factor for the rounds of the search while the lower bound is below half of the errors
 FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")  # by number of weights
 
 

@@ -18,18 +18,18 @@ from ..text import count, percent, plural
 MAX_PASSES_SHOWN = 150
 # Passes up to which their updates are drawn as bars and their errors as dots.
 MAX_PASSES_WITH_BARS = 60
-# Multiply-adds, up to which the pocket is looked for: about half a second.
+# Multiply-adds up to which the pocket is computed: about half a second.
 MAX_POCKET_WORK = 1.5e9
 
 
 class Passes(NamedTuple):
     """Errors of a run, pass by pass."""
 
-    numbers: IntArray  # of the passes shown
-    errors: IntArray  # at their ends
-    updates: IntArray  # made until their ends
-    rows: int  # that were classified
-    total: int  # rows, of which these may be a sample
+    numbers: IntArray  # numbers of the passes shown
+    errors: IntArray  # errors at the end of each pass
+    updates: IntArray  # updates made until the end of each pass
+    rows: int  # rows that were classified
+    total: int  # all rows; `rows` may be a sample of them
 
 
 class PocketPosition(NamedTuple):
@@ -37,7 +37,7 @@ class PocketPosition(NamedTuple):
 
     errors: float
     update: int
-    place: float  # in passes: 6.4 is in the seventh
+    place: float  # position in passes: 6.4 is in the seventh pass
 
 
 def errors_per_pass(facts: Facts) -> Passes | None:
