@@ -47,7 +47,7 @@ class Progress:
     gap : float or None, default=None
         What a solver reduces to its tolerance: a relative duality gap, or the largest partial derivative.
     text : str, default=""
-        A short description, where the numbers do not say enough.
+        A short description, if the numbers are not enough.
 
     See Also
     --------

@@ -206,7 +206,7 @@ class ClashShape(Enum):
     SEGMENTS_INTERSECT = "segments-intersect"
     POINT_IN_HULL = "point-in-hull"  # one row in the convex hull of four or more of another class
     HULLS_OVERLAP = "hulls-overlap"  # the convex hulls of two classes overlap
-    SEVERAL_CLASSES = "several-classes"  # more than two classes take part
+    SEVERAL_CLASSES = "several-classes"  # the clash involves more than two classes
 
 
 @dataclass(frozen=True, repr=False)

@@ -44,7 +44,7 @@ class LinearMSE(LinearClassifier):
     Problem    min sum_n c_n (t_n - <w, p_n>)^2 + alpha |w|^2, where p = (x_0, x) and the penalty leaves the bias alone. With
                alpha = 0 and dependent columns, the shortest of all minima, the bias counted: w = pinv(P) t.
                With k > 2 classes one w for each, t = +1 on its own rows and -1 on the others.
-    Guarantee  `solver_` says how it was solved, `stop_` how well; squares of X are summed only if that is safe. A weight of
+    Guarantee  `solver_` is the method, `stop_` reports its accuracy; squares of X are summed only if that is safe. A weight of
                2 is a row given twice. `partial_fit` over all chunks is `fit` on the whole.
     Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996); the rest in `least_squares/linear.py`.
 

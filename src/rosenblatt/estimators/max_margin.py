@@ -48,7 +48,7 @@ class MaxMargin(MarginClassifier):
     multiclass : {"ovr", "ovo"}, default="ovr"
         For more than two classes: each against the rest, or each pair with a vote.
     inseparable : {"raise", "soft"}, default="raise"
-        "raise": raise `NotSeparable`. "soft": let rows cross the plane at a price, and keep the proof in `proof_`. The price is
+        "raise": raise `NotSeparable`. "soft": let rows cross the plane at a cost, and keep the proof in `proof_`. The cost is
         the squared hinge with C = 1/(largest centered value)^2, times the row's weight:
         min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2. All rows inside the margin are then support vectors, and
         time grows with the cube of their number: it is meant for a few thousand rows.
@@ -94,7 +94,7 @@ class MaxMargin(MarginClassifier):
 
     See Also
     --------
-    SoftMargin : Lets rows cross the margin at a price.
+    SoftMargin : Lets rows cross the margin at a cost.
     certify : Proves the margin, or that there is none, in exact arithmetic.
 
     Examples
@@ -140,7 +140,7 @@ class MaxMargin(MarginClassifier):
             The class label of each row.
         sample_weight : array-like of shape (n_rows,), default=None
             Rows of weight 0 are ignored. All others must be on their side of the margin, for any weight; only with
-            inseparable="soft" does a weight scale the price of crossing.
+            inseparable="soft" does a weight scale the cost of crossing.
 
         Returns
         -------

@@ -48,7 +48,7 @@ class SoftMargin(MarginClassifier):
                s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0.
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
-               `tol`, or with a warning, and `stop_` says why.
+               `tol`, or with a warning; `stop_` has the reason.
     Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
@@ -58,7 +58,7 @@ class SoftMargin(MarginClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a unit of slack, greater than 0. Infinity gives the hard margin, see `MaxMargin`. A row's weight scales
+        The cost of a unit of slack, greater than 0. Infinity gives the hard margin, see `MaxMargin`. A row's weight scales
         its C.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The price of slack.

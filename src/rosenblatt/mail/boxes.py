@@ -35,7 +35,7 @@ READ_BYTES = 1 << 20
 MAX_POSTMARK_BYTES = 1000
 PEEK_BYTES = 4096  # bytes at the beginning of a file by which its format is recognized
 IGNORED_PREFIXES = (".", ",")  # prefixes of files that are not mails: state of mail programs, mails deleted by MH
-BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n)*+")  # white space before an mbox that was edited or piped
+SPACE_BEFORE_MBOX = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n)*+")  # white space before an mbox that was edited or piped
 _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _TIME = rb"[0-9]{1,2}:[0-9]{2}"
@@ -62,8 +62,8 @@ FULL = re.compile(_COMPLETE + _NEXT)
 DATED = re.compile(_DATED)
 UNDATED = re.compile(_DATED + _UNDATED % rb"[^\s]*+")
 BARE = re.compile(_DATED + _UNDATED % rb"")
-HEADER = re.compile(BEFORE.pattern + rb"[ \t]*+(?:>From |[A-Za-z][\w.-]*+[ \t]*+:)")
-KNOWN = re.compile(rb"^(?:return-path|received|from|to|subject|date|message-id|mime-version)[ \t]*+:", re.I | re.M)
+HEADER = re.compile(SPACE_BEFORE_MBOX.pattern + rb"[ \t]*+(?:>From |[A-Za-z][\w.-]*+[ \t]*+:)")
+KNOWN_HEADER = re.compile(rb"^(?:return-path|received|from|to|subject|date|message-id|mime-version)[ \t]*+:", re.I | re.M)
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -206,14 +206,16 @@ def before_mbox(head: bytes) -> int | None:
     """The number of bytes before the first "From " line of an mbox; None if this is not an mbox."""
     if head.startswith(b"From "):
         return 0
-    found = BEFORE.match(head)
+    found = SPACE_BEFORE_MBOX.match(head)
     at = found.end() if found is not None else 0
     return at if UNDATED.match(head, at, at + MAX_POSTMARK_BYTES) else None
 
 
 def _is_mail(name: str, head: bytes) -> bool:
     """Whether a file that was not named explicitly may be a mail: it has a header, or the name of a mail or text."""
-    return bool(HEADER.match(head) or KNOWN.search(head)) or (name.lower().endswith((".eml", ".txt")) and b"\0" not in head)
+    return bool(HEADER.match(head) or KNOWN_HEADER.search(head)) or (
+        name.lower().endswith((".eml", ".txt")) and b"\0" not in head
+    )
 
 
 def _order(name: str) -> tuple[int, int, str]:

@@ -109,7 +109,7 @@ class Filter(FilterView):
         return self.store.refresh()
 
     def save(self) -> None:
-        """Write a snapshot of the state now; otherwise that happens now and then, and on `close`."""
+        """Write a snapshot of the state now. Snapshots are also written from time to time, and by `close`."""
         self.store.log.check_writable()
         try:
             self.store.save()

@@ -5,10 +5,10 @@ of the library (`kernels/linear/second_order.py`), which gives the same bits.
 
 `Rehearsal` keeps a filter that learns many messages of one class in a row from forgetting the other.
 
-Problem    A user who teaches a folder of ham and then one of spam, or only the spam that came through, moves the weights of
+Problem    Learning a folder of ham and then one of spam, or only the spam that was not recognized, moves the weights of
            shared features toward the last class: after 2,000 hams and then 400 spams, 495 of 500 new hams were called spam.
 Rehearsal  The columns of the last KEPT_PER_CLASS messages of each class are kept. From the RUN_LENGTH-th message in a row of
-           one class on, each further one is followed by a kept message of the other class, in turn. A rehearsed message that
+           one class on, each further one is followed by the next kept message of the other class. A rehearsed message that
            still has its margin changes nothing.
 Guarantee  The rehearsed messages follow from the labels in their order alone, so the filter remains the replay of its log and
            does not depend on how messages arrived. In mixed mail little is rehearsed.

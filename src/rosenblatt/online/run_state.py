@@ -205,7 +205,7 @@ def pass_limit(passes: int, last_updates: int) -> Stop:
 
 
 def raise_out_of_range(problem: Problem, row: int) -> NoReturn:
-    """Raise an error that names the row and says whether its values are the cause."""
+    """Raise an error with the row and whether its values are the cause."""
     largest = _largest(problem)
     kind = problem.rows.values.dtype.name
     cause = f"X has values up to {largest:.3g}; scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"

@@ -126,7 +126,7 @@ class Recipe:
         return hstack([CSRMatrix.from_dense(dense), *blocks], data.n_rows)
 
     def count_unknown_columns(self, X: Any) -> int:
-        """The number of columns that are not used because the recipe does not know them."""
+        """The number of columns that are not part of the recipe and therefore not used."""
         features = as_data(X).features
         if isinstance(features, Table):
             return len(set(features.names) - set(self.names)) if self.kind == "table" else 0

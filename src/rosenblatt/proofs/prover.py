@@ -89,7 +89,7 @@ class Prover(ABC):
         return decide(rows, places, weights, apart=apart, budget=self.budget.less() if apart else self.budget)
 
     def _separators_in_even_columns(self) -> Sequence[Plane] | None:
-        """Separating planes, or a clash, if column sizes differ so much that floats would see only the large columns.
+        """Separating planes, or a clash, if column sizes differ so much that small columns would be lost in floats.
 
         Columns may be multiplied by powers of two: planes are then divided by them, and a sum that is zero remains zero.
         """

@@ -23,7 +23,7 @@ from .curves import update_margin
 from .request import Features
 
 MAX_LISTED_POINTS = 12
-SOLVED = "no further improvement is possible"
+SOLVED_CLAUSE = "no further improvement is possible"
 
 
 # --- Why a run ended
@@ -67,12 +67,12 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "norm":
             return f"stopped because |w| exceeded {short(limits['w_max'])}"
         case "tolerance" if isinstance(model, MarginClassifier):
-            return f"solved: {SOLVED}"
+            return f"solved: {SOLVED_CLAUSE}"
         case "tolerance":
             tol = limits.get("tol")
             return f"stopped because the last step was {'zero' if tol is None else f'shorter than the tolerance {tol:g}'}"
         case "solved":
-            return f"solved: {SOLVED}"
+            return f"solved: {SOLVED_CLAUSE}"
         case "inseparable":
             return "solved for inseparable points: some were allowed to cross, at a cost"
         case "impossible":

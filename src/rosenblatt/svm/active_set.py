@@ -2,7 +2,7 @@
 
 Problem    min 1/2 |sum_i a_i z_i|^2 + 1/2 sum_i q_i a_i^2  s.t.  a >= 0, the a_i of each side sum to 1.
            z_i = y_i x_i. With two sides (the classes) the sum is the difference of two points, one of each hull; with one
-           side it is the point of least norm. q = 0, except for rows that may violate the margin at a price.
+           side it is the point of least norm. q = 0, except for rows that may violate the margin at a cost.
 Update     the corral is a set of rows whose (z_i, side of i) are independent. Add the row that violates the margin most; move
            to the point of least norm of the corral's affine hull; if a weight becomes negative on the way, stop there and drop
            its row; repeat until all weights are positive.

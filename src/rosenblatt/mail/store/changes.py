@@ -283,7 +283,7 @@ def _mix(store: Store) -> str:
 
 
 def finish(store: Store) -> None:
-    """After a change: bring the state up to date, fold the log if it is too long, and save now and then."""
+    """After a change: bring the state up to date, fold the log if it is too long, and save from time to time."""
     with store.writing:
         if store.stale:
             store.catch_up()

@@ -218,7 +218,7 @@ class Store:
         return state
 
     def remember(self) -> None:
-        """Keep a copy of the state now and then, so that recent messages can be unlearned without a replay of all."""
+        """Keep a copy of the state at checkpoints, so that recent messages can be unlearned without a replay of all."""
         if self.state.count - self._remembered >= MESSAGES_PER_CHECKPOINT:
             self.earlier = [*self.earlier[-1:], self.state.copy()]
             self._remembered = self.state.count

@@ -15,7 +15,7 @@ from .duplicates import Deduplicated
 from .findings import Finding, update_count
 from .polynomials import PolynomialRows
 
-MANY_UPDATES = 10_000  # a run of this length may look as if it did not end
+LONG_RUN_UPDATES = 10_000  # a run of this length may look as if it did not end
 MAX_ERRORS_LISTED = 5
 
 
@@ -50,7 +50,7 @@ def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
             f"R = {short(certificate.radius)}, so a perceptron that starts from zero makes at most R^2/gamma^2 = "
             f"{update_count(bound.upper)}."
         )
-        sentence += " It may be slow, but it is not stuck." if bound.upper >= MANY_UPDATES else ""
+        sentence += " It may be slow, but it is not stuck." if bound.upper >= LONG_RUN_UPDATES else ""
         sentence += _cover_note(certificate) if evidence["easy"] else ""
     else:
         ceilings = {"geometric": certificate.geometric, "augmented": certificate.augmented}

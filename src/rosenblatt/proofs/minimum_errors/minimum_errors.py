@@ -31,7 +31,7 @@ WORK_PER_ROUND = 4_000_000  # work of the search between two rounds of proof, in
 MAX_ROUNDS, MAX_PROOF_ROUNDS = 300, 8
 FORCED_TIME_SHARE = 0.3  # share of the time for checking whether equal rows force all errors
 SEARCH_FACTOR = 4  # factor for the rounds of the search while the lower bound is below half of the errors
-FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")  # by number of weights
+FLAT_NAMES = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")  # by number of weights
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class _Run:
             return None
         if found.errors < self.search.best.errors:
             self._offer(ClashFinder(problem, np.inf).separate(found.right))
-        how = f"all {count(found.tried)} {FLATS[self.n_weights]} of {count(found.points)} points were tried"
+        how = f"all {count(found.tried)} {FLAT_NAMES[self.n_weights]} of {count(found.points)} points were tried"
         return self._result(found.errors, LowerBoundProof.ENUMERATION, how, [])
 
     def _separable(self) -> MinimumErrors:
