@@ -57,9 +57,9 @@ class LinearMSE(LinearClassifier):
     fit_intercept : bool, default=True
         Whether rows are augmented by a constant.
     intercept_scaling : float, default=1.0
-        x_0, that constant. It matters only where the minimum is not unique.
+        x_0, that constant. It matters only if the minimum is not unique.
     tol : float, default=1e-10
-        The tolerance of the iterative solver, which is used where rows are sparse and both rows and columns are many: the
+        The tolerance of the iterative solver, which is used for sparse X with many rows and many columns: the
         residual or its gradient, relative to their size, as LSMR measures it. After 1000 iterations for a class it stops with
         a ConvergenceWarning. All other solvers are direct.
     class_weight : dict, "balanced" or None, default=None

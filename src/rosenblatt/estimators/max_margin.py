@@ -76,7 +76,7 @@ class MaxMargin(MarginClassifier):
         For each problem, those rows.
     multipliers_ : list of ndarray
         For each problem, their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 with a free intercept. They are
-        of size 1/(length of rows)^2, and zero or infinite where that does not fit a float.
+        of size 1/(length of rows)^2, and zero or infinite if that is out of the range of floats.
     margin_ : ndarray of shape (n_problems,)
         1/|w|, the distance of the nearest row from the plane.
     gap_ : ndarray of shape (n_problems,)

@@ -49,7 +49,7 @@ class Perceptron(OnlineClassifier):
     margin : float or "auto", default=0.0
         b >= 0: rows at or below it trigger an update. With k classes it applies to the lead over the best rival. "auto" is
         the mean squared length of the augmented rows: never far from the best in our measurements (`docs/defaults.md`), and
-        much better than 0 where rows are long counts.
+        much better than 0 for long rows of counts.
     step : float or callable, default=1.0
         rho > 0, or a function k -> rho_k, where k = 1, 2, ... counts updates.
     init : {"zeros", "sum"} or array-like, default="zeros"
@@ -87,7 +87,7 @@ class Perceptron(OnlineClassifier):
         Run until the rows are separated or it is *proved that no plane separates them*. If the rows are not separated after
         100 passes (full scans, where each update takes one), they are passed to `rb.certify`, once. If no plane exists, the
         run stops as "impossible". If one exists, the run continues and ends after at most (R^2 + 2 margin/rho)/gamma^2
-        updates; where gamma is tiny that may take long, so `max_iter` or `max_updates` may still be useful. Runs that end
+        updates; if gamma is tiny, that may take long, so `max_iter` or `max_updates` may still be useful. Runs that end
         earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
         sizes that shrink may still never find a plane.
     random_state : int, RandomState or None, default=None

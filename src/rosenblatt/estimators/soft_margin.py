@@ -71,7 +71,7 @@ class SoftMargin(MarginClassifier):
     penalize_intercept : bool, default=False
         True: the intercept is one more weight that counts in |w|, as in LIBLINEAR. False: it is free, as in the textbook.
     intercept_scaling : float, default=1.0
-        x_0, the constant before every row where the intercept is penalized. The larger, the freer the intercept.
+        x_0, the constant before every row if the intercept is penalized. The larger, the freer the intercept.
     tol : float, default=1e-3
         The relative duality gap to reach, greater than 0.
     max_iter : int or "auto", default="auto"

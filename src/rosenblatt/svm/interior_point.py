@@ -219,7 +219,7 @@ def _reflect(edge: Any, x: Any) -> Any:
 # --- Sifting: most rows of a large problem are clearly outside or clearly inside the margin; only the others need the solver.
 #
 # Update     solve a sample of the rows; by its plane, fix the rows far above the margin at a = 0 and those far below it at a =
-#            C; solve for the rows between, where the fixed ones are one linear term, g = the sum of C_i A_i; check all rows,
+#            C; solve for the rows between, with the fixed ones as one linear term, g = the sum of C_i A_i; check all rows,
 #            and release those that were fixed on the wrong side; repeat until the gap is small.
 # Guarantee  released rows are never fixed again, so it ends; the gap is that of all rows.
 

@@ -62,12 +62,12 @@ def _fields(names: tuple[bytes, ...]) -> tuple[re.Pattern[bytes], re.Pattern[byt
 
 
 def _end(raw: bytes) -> int:
-    """Where the first empty line begins, with any line ends."""
+    """The start of the first empty line, with any line ends."""
     return _first_empty(raw, POSTMARK, EMPTY, (b"\n", b"\r"))
 
 
 def _end_lf(raw: bytes) -> int:
-    """Where it begins if only LF ends a line."""
+    """The start of the first empty line if only LF ends a line."""
     return _first_empty(raw, POSTMARK_LF, EMPTY_LF, (b"\n", b"\r\n"))
 
 
@@ -156,7 +156,7 @@ _CONTENT_HEADERS = re.compile(rb"^(subject|content-(?:type|transfer-encoding|dis
 
 
 def end_of_head(raw: bytes, start: int, end: int) -> tuple[int, int]:
-    """Where the headers that begin at `start` end, and where the body begins."""
+    """The end of the headers that begin at `start`, and the start of the body."""
     found = _HEADER_LINES.match(raw, start, end) if raw[start : start + 1] not in (b" ", b"\t") else None
     stop = found.end() if found else start
     return stop, stop + 1 if stop < end and raw[stop : stop + 1] == b"\n" else stop

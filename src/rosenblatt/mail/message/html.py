@@ -207,7 +207,7 @@ def plain(html: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addresses: list[bytes]) -> int:
-    """Process a tag whose name ends at `at`; returns where the text continues."""
+    """Process a tag whose name ends at `at`; returns the position at which the text continues."""
     if name in BLOCKS:
         text += b"\n"
     elif name in CELLS:

@@ -154,7 +154,7 @@ class _Lines:
         self.parts, self.lines = parts, 100 * parts  # lines: including those that only begin like a boundary
 
     def pieces(self, raw: bytes, start: int, end: int, boundary: bytes) -> tuple[list[tuple[int, int]], int]:
-        """Start and end of the parts between boundary lines, and where the search ended."""
+        """Start and end of the parts between boundary lines, and the end of the search."""
         found = self._between(raw, start, end, b"--" + boundary.rstrip()) if boundary.strip() else ([], end)
         if not found[0] and (lost := _UNDECLARED_BOUNDARY.search(raw, start, min(end, start + 10_000))):
             found = self._between(raw, start, end, b"--" + lost[1].rstrip())

@@ -2,7 +2,7 @@
 
 Problem    after each row, the nearest w that gives it a margin of 1: min |w - w_t|^2 s.t. y <w, x> >= 1 (PA), with slack xi
            paid by C xi (PA-I) or by C xi^2 (PA-II).
-Update     if the loss l = 1 - y <w, x> is positive:  w += tau y x, with
+Update     where the loss l = 1 - y <w, x> is positive:  w += tau y x, with
            PA: tau = l/|x|^2;   PA-I: tau = min(C, l/|x|^2);   PA-II: tau = l/(|x|^2 + 1/(2C)).
            A row weight scales C; PA has no C, and scales its step if the weight is below 1. (A step scaled by more than 2
            would overshoot the row, by more each time.)

@@ -20,7 +20,7 @@ MAX_ERRORS_LISTED = 5
 
 
 def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | None = None) -> tuple[str, list[int]]:
-    """The clash as a clause, and its rows; `positions`: where the rows of the proof are among all rows."""
+    """The clash as a clause, and its rows; `positions` are those of the rows of the proof among all rows."""
     if positions is not None:
         pairs = (pair._replace(row=int(positions[pair.row])) for pair in proof.clash)
         proof = Inseparable(proof.about, tuple(pairs))
@@ -132,15 +132,15 @@ def degree(
 
 
 def errors(
-    found: MinimumErrors, lower: int, n: int, between: str, positions: IntArray | None, by_duplicates: bool = False
+    result: MinimumErrors, lower: int, n: int, between: str, positions: IntArray | None, by_duplicates: bool = False
 ) -> Finding:
     """The fewest errors of any plane, with a lower bound that may come from duplicates."""
-    fewest, wrong = int(found.errors), np.asarray(found.wrong, np.intp)
+    fewest, wrong = int(result.errors), np.asarray(result.wrong, np.intp)
     wrong = (wrong if positions is None else positions[wrong]).tolist()
-    if by_duplicates or lower > found.lower:
+    if by_duplicates or lower > result.lower:
         proof = "proved by the duplicates"
     else:
-        proof = "proved" if found.exact else "bound of HiGHS, computed in floats"
+        proof = "proved" if result.exact else "bound of HiGHS, computed in floats"
     start = f"{between} misclassifies {fewest:,} of {plural(n, 'row')}"
     if fewest == 0:
         sentence = f"A plane{between} classifies all {plural(n, 'row')} correctly; there was no time to certify its margin."
@@ -152,6 +152,6 @@ def errors(
         sentence = f"The best plane found{start}; no lower bound is known."
     if 0 < fewest <= MAX_ERRORS_LISTED:
         sentence += f" Misclassified: {'row' if fewest == 1 else 'rows'} {join_and([row + 1 for row in wrong], limit=5)}."
-    evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(found.how)}
-    evidence |= {"coef": np.asarray(found.coef).ravel().tolist(), "intercept": float(np.asarray(found.intercept).ravel()[0])}
+    evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(result.how)}
+    evidence |= {"coef": np.asarray(result.coef).ravel().tolist(), "intercept": float(np.asarray(result.intercept).ravel()[0])}
     return Finding("errors", sentence, evidence)

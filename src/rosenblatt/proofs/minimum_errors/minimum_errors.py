@@ -51,15 +51,15 @@ class MinimumErrors:
     intercept : float
         The intercept of the plane.
     wrong : array of int
-        The positions of the misclassified rows, exact: fractions decide where floats cannot. A row on the plane counts as
+        The positions of the misclassified rows, exact: fractions decide if floats cannot. A row on the plane counts as
         misclassified; with an intercept the plane is moved off all rows.
     exact : bool
         Whether the lower bound is proved in integers. False for a bound of HiGHS, which is computed in floats.
     how : str
         How the lower bound was proved, as a sentence.
     clashes : list of tuple of int
-        The sets of rows, as positions, that the lower bound rests on: no plane classifies all rows of a set correctly. Empty
-        where all planes were tried.
+        The sets of rows, as positions, that the lower bound rests on: no plane classifies all rows of a set correctly. Empty if
+        all planes were tried.
     seconds : float
         The time that the search took.
     proof : LowerBoundProof

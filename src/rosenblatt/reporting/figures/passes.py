@@ -33,7 +33,7 @@ class Passes(NamedTuple):
 
 
 class PocketPosition(NamedTuple):
-    """Where in the run the pocket was found."""
+    """The position of the pocket in the run."""
 
     errors: float
     update: int
