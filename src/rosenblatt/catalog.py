@@ -1,7 +1,7 @@
 """The catalog: every estimator and every algorithm, in one table that the rest of the package reads.
 
 The package's public names, model files, the options of the command line, the page's menu, the contract tests and the benchmarks
-all take what they need from here. Adding an algorithm means a rule or a solver, an estimator, and an entry below.
+all read this table. Adding an algorithm means a rule or a solver, an estimator, and an entry below.
 
 This module imports nothing heavy: an estimator is imported when it is made.
 """
@@ -322,7 +322,7 @@ def command_line_options() -> dict[str, Option]:
     return options
 
 
-def is_estimator(thing: object) -> TypeGuard[LinearClassifier]:
+def is_estimator(value: object) -> TypeGuard[LinearClassifier]:
     """Return whether something is an estimator of the catalog, without importing any."""
-    entry = ESTIMATORS.get(type(thing).__name__)
-    return entry is not None and type(thing).__module__ == entry.module
+    entry = ESTIMATORS.get(type(value).__name__)
+    return entry is not None and type(value).__module__ == entry.module

@@ -1,6 +1,6 @@
 """Losses as functions of the margin m = t a, with their derivatives.
 
-    0-1             1 where m <= 0, else 0           the training errors
+    0-1             1 if m <= 0, else 0              the training errors
     perceptron      max(0, -m)
     hinge           max(0, 1 - m)                    `SoftMargin`
     squared hinge   max(0, 1 - m)^2

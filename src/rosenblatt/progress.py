@@ -5,10 +5,10 @@ report after each pass and, during long passes, after each call of the kernel; s
 `verbose=1` of an estimator uses the same channel: it adds a callback that writes a line to standard error.
 
 Estimators have no parameter for a callback, because progress does not affect the result and is not part of a model. The
-callback applies to all fits in the block, also to those inside a pipeline or a search that runs in the same process.
-scikit-learn's own callbacks (`sklearn.callback`, scikit-learn 1.9) are set on one estimator and receive a context, the data
-and a fitted copy of the estimator for each task. They are not called here: several binary problems share one pass in
-compiled code, and no fitted copy exists between passes. A `Progress` holds numbers only, so it is cheap to create.
+callback applies to all fits in the block, including those inside a pipeline or a search that runs in the same process.
+scikit-learn's own callbacks (`sklearn.callback`, scikit-learn 1.9) are set on one estimator and receive a context, the data and
+a fitted copy of the estimator for each task. They are not called here: several binary problems share one pass in compiled code,
+and no fitted copy exists between passes. A `Progress` holds numbers only, so it is cheap to create.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Progress:
     gap : float or None, default=None
         What a solver reduces to its tolerance: a relative duality gap, or the largest partial derivative.
     text : str, default=""
-        A short description, where the numbers do not say enough.
+        A short description, if the numbers are not enough.
 
     See Also
     --------

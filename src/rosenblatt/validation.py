@@ -16,8 +16,10 @@ def one_of(name: str, value: object, options: Iterable[str], also: str = "") -> 
     return value
 
 
-def number(name: str, value: object, *, over: float = 0.0, or_equal: bool = False, most: float = sys.float_info.max) -> float:
-    """Check for a real number greater than `over` (or equal, with `or_equal`) and at most `most`."""
+def number(
+    name: str, value: object, *, over: float = 0.0, or_equal: bool = False, maximum: float = sys.float_info.max
+) -> float:
+    """Check for a real number greater than `over` (or equal, with `or_equal`) and at most `maximum`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
@@ -25,18 +27,18 @@ def number(name: str, value: object, *, over: float = 0.0, or_equal: bool = Fals
     except OverflowError:  # from an int
         raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, got a larger number") from None
     inside = real >= over if or_equal else real > over
-    if not (inside and real <= most):
-        high = " and finite" if most == sys.float_info.max else ""
+    if not (inside and real <= maximum):
+        high = " and finite" if maximum == sys.float_info.max else ""
         raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g}{high}, got {value!r}")
     return real
 
 
-def count(name: str, value: object, least: int = 1) -> int:
-    """Check for an integer of at least `least`."""
+def count(name: str, value: object, minimum: int = 1) -> int:
+    """Check for an integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value!r}")
     return int(value)
 
 

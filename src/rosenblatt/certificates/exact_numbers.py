@@ -9,7 +9,7 @@ from fractions import Fraction
 
 
 def as_float(number: Fraction) -> float:
-    """The nearest float; infinite where the number is beyond all floats."""
+    """The nearest float; infinite if the number is beyond the range of floats."""
     try:
         return float(number)
     except OverflowError:
@@ -33,7 +33,7 @@ def root_above(square: Fraction) -> float:
 
 
 def _approximate_root(square: Fraction) -> float:
-    """The square root in floats, also of squares beyond their range: the root of a 128-bit number times a power of two."""
+    """The square root in floats, even of squares beyond their range: the root of a 128-bit number times a power of two."""
     if square <= 0:
         return 0.0
     shift = (square.numerator.bit_length() - square.denominator.bit_length() - 128) // 2 * 2

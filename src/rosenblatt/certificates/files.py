@@ -7,7 +7,7 @@
      "geometric": {...}, "radius_squared": "5", "seal": "..."}
 
 The seal is the SHA-256 of all other content. It detects damage, not forgery: a forged file can be sealed again, and `verify`
-then finds what is false. A file that is truncated, too large, nested too deeply or of another form is rejected with a
+then finds the false statement. A file that is truncated, too large, nested too deeply or of another form is rejected with a
 `ValueError`; sizes are checked before anything is built from the content.
 """
 
@@ -28,7 +28,7 @@ from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, 
 FORMAT, VERSION = "rosenblatt certificate", 1
 MAX_BYTES = 1 << 28
 MAX_PARTS = 1 << 23  # list items and object fields; each takes about 100 bytes of memory
-MAX_DIGITS = 100_000  # of one integer
+MAX_DIGITS = 100_000  # digits of one integer
 MAX_DECIMAL_DIGITS = 4_000  # longer integers are written in hexadecimal, which Python parses in linear time and without a limit
 # Reducing a fraction costs the product of the lengths of numerator and denominator. This sum of products takes about 10 s.
 MAX_DIGIT_PRODUCTS = 150_000_000_000

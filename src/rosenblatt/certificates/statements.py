@@ -1,4 +1,4 @@
-"""What a certificate states: planes with their margins, a clash, or bounds on the margin where nothing was decided.
+"""What a certificate states: planes with their margins, a clash, or bounds on the margin if separability was not decided.
 
 A *clash* is a proof that no planes separate the classes: a few rows, each against a class that is not its own, with convex
 weights for which the signed sum of the rows is exactly zero. No plane classifies all rows of a clash correctly.
@@ -198,15 +198,15 @@ class Separable(_BriefRepr):
 class ClashShape(Enum):
     """The geometry of a clash, which the sentence about it is made from."""
 
-    ZERO_ROW = "zero-row"  # no intercept: a row of zeros lies on every plane through the origin
-    ORIGIN = "origin"  # no intercept: the signed rows have a convex combination that is zero
+    ZERO_ROW = "zero-row"  # without an intercept: a row of zeros lies on every plane
+    ORIGIN = "origin"  # without an intercept: a convex combination of the signed rows is zero
     SAME_POINT = "same-point"  # two rows of different classes
     POINT_ON_SEGMENT = "point-on-segment"
     POINT_IN_TRIANGLE = "point-in-triangle"
     SEGMENTS_INTERSECT = "segments-intersect"
     POINT_IN_HULL = "point-in-hull"  # one row in the convex hull of four or more of another class
-    HULLS_OVERLAP = "hulls-overlap"  # of two classes
-    SEVERAL_CLASSES = "several-classes"  # more than two classes take part
+    HULLS_OVERLAP = "hulls-overlap"  # the convex hulls of two classes overlap
+    SEVERAL_CLASSES = "several-classes"  # the clash involves more than two classes
 
 
 @dataclass(frozen=True, repr=False)
@@ -275,7 +275,7 @@ class Inseparable(_BriefRepr):
 
     @property
     def sides(self) -> tuple[list[int], list[int]] | None:
-        """Where two classes clash, the rows of each, the shorter list first."""
+        """The rows of each class, if two classes clash; the shorter list comes first."""
         if not self.about.intercept or len(self.rivals) != 2:
             return None
         # The weights balance between classes: with two rivals, a row against one of them belongs to the other.
@@ -306,7 +306,7 @@ class Inseparable(_BriefRepr):
 
 @dataclass(frozen=True, repr=False)
 class Undecided(_BriefRepr):
-    """Certificate of what is known where separability was not decided: upper bounds on every margin.
+    """Certificate for undecided separability: upper bounds on every margin.
 
     Parameters
     ----------

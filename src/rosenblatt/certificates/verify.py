@@ -46,7 +46,7 @@ class CheckCode(Enum):
     OTHER_SHAPE = "other-shape"
     OTHER_CLASSES = "other-classes"
     OTHER_DATA = "other-data"
-    INVALID_STATEMENT = "invalid-statement"  # contradictory in itself, whatever the data
+    INVALID_STATEMENT = "invalid-statement"  # contradictory for any data
     FALSE_STATEMENT = "false-statement"  # not true of the data
     TOO_LARGE = "too-large"  # beyond the limits of a file, or of the work to check it
 

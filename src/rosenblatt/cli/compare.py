@@ -46,7 +46,7 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
     """Compare all algorithms on the same rows: training error, test error, margin, updates, time.
 
     The best algorithm has the smallest test error; ties are broken by training error, then by time. McNemar's test on the rows
-    that only one of the two best algorithms classifies correctly tells whether their difference may be due to chance.
+    that only one of the two best algorithms classifies correctly shows whether their difference may be due to chance.
 
     \b
     Examples:

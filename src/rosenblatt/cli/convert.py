@@ -249,7 +249,7 @@ def _joined(parts: list[Any], width: int) -> Any:
 
 
 def _write_compressed(file: BinaryIO, name: str, write: Callable[[BinaryIO], None]) -> None:
-    """Compress the output as the extension of its name says."""
+    """Compress the output by the extension of its name."""
     compressed = _compressor(file, name.rsplit(".", 1)[-1].lower())
     if compressed is None:
         write(file)

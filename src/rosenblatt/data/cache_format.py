@@ -1,4 +1,4 @@
-"""The header of a cache, cache.json: what its files hold. docs/cache-files.md describes the format."""
+"""The header of a cache, cache.json, which describes its files. docs/cache-files.md describes the format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Header:
     """The contents of cache.json."""
 
     sparse: bool
-    dtype: str  # of the values, float64 or float32
+    dtype: str  # type of the values, float64 or float32
     rows: int
     columns: int
     stored: int  # number of values; for dense rows, rows times columns

@@ -236,7 +236,7 @@ def remove_cache(path: Path) -> None:
 
 
 def remove_stale(path: Path) -> None:
-    """Delete what killed writers of this cache left behind."""
+    """Delete the files that killed writers of this cache left behind."""
     for folder in path.parent.glob(f".{_escaped(path.name)}.{'[0-9a-f]' * 12}.part"):
         with contextlib.suppress(OSError):
             lock = lock_folder(folder)

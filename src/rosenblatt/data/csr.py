@@ -1,6 +1,6 @@
 """Sparse rows outside the kernels: one CSR matrix as three NumPy arrays.
 
-`CSRMatrix` is what readers, recipes, caches and models exchange. It needs no SciPy, whose import takes longer than a small
+Readers, recipes, caches and models exchange rows as `CSRMatrix`. It needs no SciPy, whose import takes longer than a small
 prediction. Kernels use their own NamedTuple, `kernels.linear.rows.CSR`: `data.problem.make_rows` converts to it, and
 `CSRMatrix.from_kernel` back, without a copy.
 """
@@ -50,7 +50,7 @@ class CSRMatrix:
 
     @classmethod
     def from_scipy(cls, X: sparse.sparray | sparse.spmatrix) -> CSRMatrix:
-        """A SciPy matrix; its arrays are shared where it is CSR with each column at most once per row."""
+        """Convert a SciPy matrix. The arrays of a CSR matrix without duplicate entries are shared."""
         csr: Any = X.tocsr()
         if not csr.has_canonical_format:
             csr = csr.copy()  # the caller's matrix is not changed

@@ -50,7 +50,7 @@ class Polynomial:
     degree : int
         The largest number of factors.
     max_features : int or None, default=100_000
-        The largest number of features allowed where the degree is at least 2.
+        The largest number of features allowed if the degree is at least 2.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class Polynomial:
                 f"degree={degree} gives {self.width:,} features of {columns:,} columns; the limit is {max_features:,}"
             )
         self.stages: Stages = []
-        self._first_product: list[IntArray] = []  # for each degree from 2 on: where the products of each left feature start
+        self._first_product: list[IntArray] = []  # for each degree from 2 on: the start of the products of each left feature
         start, last = 0, np.arange(columns if degree > 1 else 0)
         for _ in range(2, degree + 1):
             counts = columns - last
@@ -119,7 +119,7 @@ class Polynomial:
 
     def _expand_block(self, rows: CSRMatrix) -> CSRMatrix:
         row_of = rows.row_numbers()
-        stop_of = rows.indptr[1:][row_of]  # where the row of each stored value ends
+        stop_of = rows.indptr[1:][row_of]  # the end of the row of each stored value
         last = np.arange(len(rows.values))  # the stored value that is the last factor of each feature
         values, features = rows.values, rows.indices.astype(np.int64)
         found = [(values, features, row_of)]

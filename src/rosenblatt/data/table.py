@@ -16,7 +16,7 @@ LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class DataError(ValueError):
-    """A file that cannot be used: one sentence with the file and, where known, the line or row and the column (from 1).
+    """A file that cannot be used: one sentence with the file and, if known, the line or row and the column (from 1).
 
     Parameters
     ----------

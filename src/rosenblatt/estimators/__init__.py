@@ -1,1 +1,1 @@
-"""The scikit-learn face of the library."""
+"""The estimators, with the interface of scikit-learn."""

@@ -33,7 +33,7 @@ class AROW(LinearClassifier):
 
     Problem    after each row, the normal distribution of the weights that stays near the previous one, gives the row a margin
                of 1 and shrinks the variances of its features. Rare features keep large variances, and so move far.
-    Update     where m = y <w, p> < 1: with v = sum_j s_j p_j^2, beta = 1/(v + r) and alpha = (1 - m) beta,
+    Update     if m = y <w, p> < 1: with v = sum_j s_j p_j^2, beta = 1/(v + r) and alpha = (1 - m) beta,
                w_j += alpha y s_j p_j  and  s_j -= beta (s_j p_j)^2, from w = 0 and s = 1.
     Guarantee  a row's loss 1 - m shrinks by r/(v + r) at its update and never changes sign; no variance grows, and all stay
                over 0. The mistake bound is of the full matrix, see `rules/arow.py`.
@@ -161,8 +161,8 @@ class AROW(LinearClassifier):
     ) -> Self:
         """Learn from one chunk of a stream: each row once, in order.
 
-        The result equals one cyclic pass of `fit` over the whole stream, bit for bit and however the stream is cut into
-        chunks, if all classes are announced or occur in the first chunk.
+        The result equals one cyclic pass of `fit` over the whole stream, bit for bit and for any division into chunks, if all
+        classes are given by `classes` or occur in the first chunk.
 
         Parameters
         ----------

@@ -102,12 +102,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         # X is not checked for finite values here, which would cost a pass: a row that is not finite has no finite score, and
-        # the first pass stops there. `_learn` checks where some rows are not visited.
+        # the first pass stops there. `_learn` checks X if some rows are not visited.
         self._check_parameters()
         data = self._prepare(X, y, sample_weight)
         problem, classes = data.problem(self.multiclass, self._x0), data.classes
         check_finite = partial(self._check_finite, data.X)
-        del data  # the problem holds what is needed
+        del data  # the problem holds the rows that are needed
         return self._learn(problem, classes, check_finite)
 
     def _prepare(
@@ -290,7 +290,7 @@ def check_every_class_has_weight(weights: FloatArray | None, codes: IntArray, cl
 
 
 def weights_of_classes(class_weight: Any, classes: Array, counts: IntArray) -> FloatArray:
-    """Return the weight of each class from its number of rows: bit for bit what `row_weights` gives its rows."""
+    """Return the weight of each class from its number of rows, bit for bit equal to the result of `row_weights`."""
     if _is_balanced(class_weight):
         weights: FloatArray = compute_class_weight(
             class_weight, classes=classes, y=classes, sample_weight=counts.astype(np.float64)

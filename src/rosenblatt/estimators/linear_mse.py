@@ -39,12 +39,12 @@ class _Stream:
 
 
 class LinearMSE(LinearClassifier):
-    """Linear least squares on targets -1 and +1, exact also where columns depend on each other.
+    """Linear least squares on targets -1 and +1, exact even if columns depend on each other.
 
     Problem    min sum_n c_n (t_n - <w, p_n>)^2 + alpha |w|^2, where p = (x_0, x) and the penalty leaves the bias alone. With
                alpha = 0 and dependent columns, the shortest of all minima, the bias counted: w = pinv(P) t.
                With k > 2 classes one w for each, t = +1 on its own rows and -1 on the others.
-    Guarantee  `solver_` says how it was solved, `stop_` how well; squares of X are only summed where that is safe. A weight of
+    Guarantee  `solver_` is the method, `stop_` reports its accuracy; squares of X are summed only if that is safe. A weight of
                2 is a row given twice. `partial_fit` over all chunks is `fit` on the whole.
     Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996); the rest in `least_squares/linear.py`.
 
@@ -57,9 +57,9 @@ class LinearMSE(LinearClassifier):
     fit_intercept : bool, default=True
         Whether rows are augmented by a constant.
     intercept_scaling : float, default=1.0
-        x_0, that constant. It matters only where the minimum is not unique.
+        x_0, that constant. It matters only if the minimum is not unique.
     tol : float, default=1e-10
-        The tolerance of the iterative solver, which is used where rows are sparse and both rows and columns are many: the
+        The tolerance of the iterative solver, which is used for sparse X with many rows and many columns: the
         residual or its gradient, relative to their size, as LSMR measures it. After 1000 iterations for a class it stops with
         a ConvergenceWarning. All other solvers are direct.
     class_weight : dict, "balanced" or None, default=None
@@ -102,7 +102,7 @@ class LinearMSE(LinearClassifier):
     solver_: str
     stop_: Stop
     _stream: _Stream | None
-    _moments: tuple[Any, Any, Any, int]  # of `fit`, for partial_fit: (squares, shift, R, rows)
+    _moments: tuple[Any, Any, Any, int]  # from which partial_fit continues after fit: (squares, shift, R, rows)
 
     def __init__(
         self,
@@ -210,9 +210,9 @@ class LinearMSE(LinearClassifier):
         number("tol", self.tol)
         flag("fit_intercept", self.fit_intercept)
 
-    def _set(self, found: LeastSquaresSolution, classes: Any) -> None:
-        self.coef_, self.intercept_, self.classes_ = found.heads, found.bias, classes
-        self.mse_, self.rank_, self.solver_, self.stop_ = float(found.mse), found.rank, found.solver, found.stop
+    def _set(self, solution: LeastSquaresSolution, classes: Any) -> None:
+        self.coef_, self.intercept_, self.classes_ = solution.heads, solution.bias, classes
+        self.mse_, self.rank_, self.solver_, self.stop_ = float(solution.mse), solution.rank, solution.solver, solution.stop
 
 
 def _with_classes(before: _Stream, d: int, classes: Any) -> Any:

@@ -48,7 +48,7 @@ class MaxMargin(MarginClassifier):
     multiclass : {"ovr", "ovo"}, default="ovr"
         For more than two classes: each against the rest, or each pair with a vote.
     inseparable : {"raise", "soft"}, default="raise"
-        "raise": raise `NotSeparable`. "soft": let rows cross the plane at a price, and keep the proof in `proof_`. The price is
+        "raise": raise `NotSeparable`. "soft": let rows cross the plane at a cost, and keep the proof in `proof_`. The cost is
         the squared hinge with C = 1/(largest centered value)^2, times the row's weight:
         min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2. All rows inside the margin are then support vectors, and
         time grows with the cube of their number: it is meant for a few thousand rows.
@@ -76,7 +76,7 @@ class MaxMargin(MarginClassifier):
         For each problem, those rows.
     multipliers_ : list of ndarray
         For each problem, their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 with a free intercept. They are
-        of size 1/(length of rows)^2, and zero or infinite where that does not fit a float.
+        of size 1/(length of rows)^2, and zero or infinite if that is out of the range of floats.
     margin_ : ndarray of shape (n_problems,)
         1/|w|, the distance of the nearest row from the plane.
     gap_ : ndarray of shape (n_problems,)
@@ -94,7 +94,7 @@ class MaxMargin(MarginClassifier):
 
     See Also
     --------
-    SoftMargin : Lets rows cross the margin at a price.
+    SoftMargin : Lets rows cross the margin at a cost.
     certify : Proves the margin, or that there is none, in exact arithmetic.
 
     Examples
@@ -139,8 +139,8 @@ class MaxMargin(MarginClassifier):
         y : array-like of shape (n_rows,)
             The class label of each row.
         sample_weight : array-like of shape (n_rows,), default=None
-            Rows of weight 0 are ignored. All others must be on their side of the margin, whatever their weight; only with
-            inseparable="soft" does a weight scale the price of crossing.
+            Rows of weight 0 are ignored. All others must be on their side of the margin, for any weight; only with
+            inseparable="soft" does a weight scale the cost of crossing.
 
         Returns
         -------
@@ -191,9 +191,9 @@ class MaxMargin(MarginClassifier):
             return found, found.stop, proof, solver
         return found, found.stop, None, solver
 
-    def _set(self, n: int, machines: list[Head], found: list[Machine]) -> None:
+    def _set(self, n: int, machines: list[Head], solved: list[Machine]) -> None:
         """Set the fitted attributes."""
-        planes = [plane for plane, *_ in found]
+        planes = [plane for plane, *_ in solved]
         canonical = np.full((len(planes), n), np.nan)
         for row, head, plane in zip(canonical, machines, planes, strict=True):
             row[slice(None) if head.problem.visited is None else head.problem.visited] = plane.canonical
@@ -205,9 +205,9 @@ class MaxMargin(MarginClassifier):
             "margin_": np.array([plane.margin for plane in planes]),
             "gap_": np.array([plane.gap for plane in planes]),
             "canonical_": canonical,
-            "proof_": [proof for _, _, proof, _ in found],
+            "proof_": [proof for _, _, proof, _ in solved],
             "n_iter_": max(plane.steps for plane in planes),
         }
         self._set_each(machines[0].problem.rows, each)
-        self.solver_ = " and ".join(sorted({solver for *_, solver in found}))
-        self.stop_ = merge_stops([stop for _, stop, *_ in found])
+        self.solver_ = " and ".join(sorted({solver for *_, solver in solved}))
+        self.stop_ = merge_stops([stop for _, stop, *_ in solved])

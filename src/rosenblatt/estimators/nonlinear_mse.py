@@ -38,7 +38,7 @@ class NonlinearMSE(OnlineClassifier):
                far on the right side cost nothing. Rows far on the wrong side have a bounded cost and almost no gradient: E is
                not convex. With k > 2 classes, each against the rest.
     Update     one row: w += rho c (t - h(a)) h'(a) p; batch: the sum of that over all rows; batch-mean: over sum_n c_n.
-    Guarantee  solver="minimum" ends where the gradient is under `tol`, or warns; it starts from w = 0 and only goes down.
+    Guarantee  solver="minimum" ends when the gradient is under `tol`, or warns; it starts from w = 0 and only goes down.
                Batch steps with step="auto" never make E larger.
     Reference  B. Widrow and M. Lehr, Proc. IEEE 78 (1990); solver: `least_squares/nonlinear.py`.
 

@@ -42,7 +42,7 @@ Keep: TypeAlias = Literal["last", "pocket", "average", "vote"]
 Order: TypeAlias = Literal["cyclic", "permuted", "random", "mistakes"]
 JointOrOvr: TypeAlias = Literal["joint", "ovr"]
 VoteCount: TypeAlias = Literal["lifetime", "survivals"]
-# max_iter="auto", as measured in docs/defaults.md: this many passes, and on small sets as many as visit this many rows.
+# max_iter="auto", as measured in docs/defaults.md: this number of passes, or more on small sets, to visit this number of rows.
 AUTO_PASSES = 10
 AUTO_VISITS = 10_000
 MAX_AUTO_PASSES = 1000
@@ -160,8 +160,8 @@ class OnlineClassifier(LinearClassifier):
     ) -> Self:
         """Learn from one chunk of a stream: each row once, in order.
 
-        The result equals one cyclic pass of `fit` over the whole stream, bit for bit and however the stream is cut into
-        chunks, if all classes are announced or occur in the first chunk.
+        The result equals one cyclic pass of `fit` over the whole stream, bit for bit and for any division into chunks, if all
+        classes are given by `classes` or occur in the first chunk.
 
         Parameters
         ----------
@@ -339,4 +339,4 @@ class OnlineClassifier(LinearClassifier):
             raise AttributeError(
                 f"a vote has no {name}, because it is a majority of many planes: use reading('average') for one plane"
             )
-        return object.__getattribute__(self, name)  # raises what it would have raised
+        return object.__getattribute__(self, name)  # raises the same error

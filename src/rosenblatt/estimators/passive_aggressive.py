@@ -139,7 +139,7 @@ class PassiveAggressive(OnlineClassifier):
         return {"order": self.order, "max_updates": self.max_updates}
 
     def _check_own_parameters(self) -> None:
-        number("C", self.C, most=float("inf"))
+        number("C", self.C, maximum=float("inf"))
         one_of("variant", self.variant, VARIANTS)
         if self.max_updates is not None:
             count("max_updates", self.max_updates)

@@ -31,7 +31,7 @@ class Perceptron(OnlineClassifier):
     """Rosenblatt's perceptron: online or batch, with margin, pocket, voted, averaged, binary and multiclass.
 
     Problem    find w with y_n <w, p_n> > margin for every augmented row p_n = (x_0, x_n).
-    Update     where y_n <w, p_n> <= margin:  w += rho_k y_n p_n; a row on the plane is a mistake.
+    Update     if y_n <w, p_n> <= margin:  w += rho_k y_n p_n; a row on the plane is a mistake.
     Guarantee  if some unit vector separates the rows with margin gamma, and R is the longest augmented row, then from w = 0
                online runs make at most (R^2 + 2 margin/rho)/gamma^2 updates, in any order.
     Reference  Rosenblatt (1958); Novikoff (1962); pocket: Gallant (1990); vote, average: Freund and Schapire (1999).
@@ -49,7 +49,7 @@ class Perceptron(OnlineClassifier):
     margin : float or "auto", default=0.0
         b >= 0: rows at or below it trigger an update. With k classes it applies to the lead over the best rival. "auto" is
         the mean squared length of the augmented rows: never far from the best in our measurements (`docs/defaults.md`), and
-        much better than 0 where rows are long counts.
+        much better than 0 for long rows of counts.
     step : float or callable, default=1.0
         rho > 0, or a function k -> rho_k, where k = 1, 2, ... counts updates.
     init : {"zeros", "sum"} or array-like, default="zeros"
@@ -60,8 +60,9 @@ class Perceptron(OnlineClassifier):
         update takes a row drawn uniformly from all misclassified ones; a pass is then as many updates as there are rows.
         Batch updates have no order.
     max_iter : int, "auto" or None, default="auto"
-        The number of passes. None: until the rows are separated or another limit is reached. "auto": 10, and below a thousand
-        rows as many as visit 10,000 (at most 1,000), as measured in `docs/defaults.md`; None with `certify`.
+        The number of passes. None: until the rows are separated or another limit is reached. "auto": 10, or for fewer than a
+        thousand rows enough passes to visit 10,000 rows (at most 1,000 passes), as measured in `docs/defaults.md`; None with
+        `certify`.
     max_updates : int, default=None
         The number of updates (of each one-vs-rest run).
     w_max : float, default=None
@@ -86,7 +87,7 @@ class Perceptron(OnlineClassifier):
         Run until the rows are separated or it is *proved that no plane separates them*. If the rows are not separated after
         100 passes (full scans, where each update takes one), they are passed to `rb.certify`, once. If no plane exists, the
         run stops as "impossible". If one exists, the run continues and ends after at most (R^2 + 2 margin/rho)/gamma^2
-        updates; where gamma is tiny that may take long, so `max_iter` or `max_updates` may still be useful. Runs that end
+        updates; if gamma is tiny, that may take long, so `max_iter` or `max_updates` may still be useful. Runs that end
         earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
         sizes that shrink may still never find a plane.
     random_state : int, RandomState or None, default=None

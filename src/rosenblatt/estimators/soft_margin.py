@@ -48,8 +48,8 @@ class SoftMargin(MarginClassifier):
                s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0.
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
-               `tol`, or with a warning, and `stop_` says why.
-    Reference  Cortes and Vapnik, BinarySVM Learning 20 (1995). The solvers: see `rosenblatt.svm`.
+               `tol`, or with a warning; `stop_` has the reason.
+    Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
     is `SoftMargin(C=C, loss=loss, penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
@@ -58,7 +58,7 @@ class SoftMargin(MarginClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a unit of slack, greater than 0. Infinity gives the hard margin, see `MaxMargin`. A row's weight scales
+        The cost of a unit of slack, greater than 0. Infinity gives the hard margin, see `MaxMargin`. A row's weight scales
         its C.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The price of slack.
@@ -71,11 +71,11 @@ class SoftMargin(MarginClassifier):
     penalize_intercept : bool, default=False
         True: the intercept is one more weight that counts in |w|, as in LIBLINEAR. False: it is free, as in the textbook.
     intercept_scaling : float, default=1.0
-        x_0, the constant before every row where the intercept is penalized. The larger, the freer the intercept.
+        x_0, the constant before every row if the intercept is penalized. The larger, the freer the intercept.
     tol : float, default=1e-3
         The relative duality gap to reach, greater than 0.
     max_iter : int or "auto", default="auto"
-        The number of passes (dual coordinates) or steps (Newton). "auto": 1000, and on small sets as many as visit 10 million
+        The number of passes (dual coordinates) or steps (Newton). "auto": 1000, or more on small sets, to visit 10 million
         rows.
     solver : {"auto", "newton", "interior-point", "dual-coordinates"}, default="auto"
         "auto" chooses by the shape of the data. "newton" is for the squared hinge, "interior-point" for the hinge.
@@ -294,24 +294,26 @@ class SoftMargin(MarginClassifier):
             )
         return self._solutions if self._scheme == self.multiclass else None
 
-    def _set(self, rows: Rows, found: list[Solution], steps: list[int], solvers: list[str]) -> None:
+    def _set(self, rows: Rows, solutions: list[Solution], steps: list[int], solvers: list[str]) -> None:
         each = {
-            "support_": [np.flatnonzero(solution.multipliers) for solution in found],
-            "multipliers_": [solution.multipliers[np.flatnonzero(solution.multipliers)] for solution in found],
-            "canonical_": found[0].margins[None] if len(found) == 1 else np.stack([solution.margins for solution in found]),
-            "margin_": np.array([margin_of(solution.w) for solution in found]),
-            "gap_": np.array([solution.gap for solution in found]),
-            "dual_gap_": np.array([max(0.0, solution.primal - solution.dual) for solution in found]),
-            "objective_": np.array([solution.primal for solution in found]),
+            "support_": [np.flatnonzero(solution.multipliers) for solution in solutions],
+            "multipliers_": [solution.multipliers[np.flatnonzero(solution.multipliers)] for solution in solutions],
+            "canonical_": solutions[0].margins[None]
+            if len(solutions) == 1
+            else np.stack([solution.margins for solution in solutions]),
+            "margin_": np.array([margin_of(solution.w) for solution in solutions]),
+            "gap_": np.array([solution.gap for solution in solutions]),
+            "dual_gap_": np.array([max(0.0, solution.primal - solution.dual) for solution in solutions]),
+            "objective_": np.array([solution.primal for solution in solutions]),
             "n_iter_": max(steps),
         }
         self._set_each(rows, each)
-        self.coef_ = np.array([solution.w for solution in found])
-        self.intercept_ = np.array([solution.intercept for solution in found])
+        self.coef_ = np.array([solution.w for solution in solutions])
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.solver_ = " and ".join(sorted(set(solvers)))
-        self._solutions, self._scheme = found, self.multiclass
-        most = self._iteration_limit(len(found[0].multipliers))
-        self._end([self._stop(solution.gap, made, most) for solution, made in zip(found, steps, strict=True)])
+        self._solutions, self._scheme = solutions, self.multiclass
+        limit = self._iteration_limit(len(solutions[0].multipliers))
+        self._end([self._stop(solution.gap, made, limit) for solution, made in zip(solutions, steps, strict=True)])
 
     def _iteration_limit(self, n: int) -> int:
         """Return the limit of passes or steps."""
@@ -320,14 +322,15 @@ class SoftMargin(MarginClassifier):
         least = AUTO_ITERATIONS * (JOINT_FACTOR if self.multiclass == "crammer_singer" else 1)
         return max(least, min(AUTO_VISITS // n, MAX_AUTO_ITERATIONS))
 
-    def _stop(self, gap: float, steps: int, most: int) -> Stop:
+    def _stop(self, gap: float, steps: int, limit: int) -> Stop:
         if not np.isfinite(gap):
             raise ValueError(f"C={self.C:g} overflowed: use a smaller C, or scale the features")
         if gap <= self.tol:
             return Stop("tolerance", f"solved: the relative gap is {gap:.2g}, at most tol={self.tol:g}", gap=gap)
-        if steps >= most:
-            sentence = f"stopped after {most:,} iterations (the limit) with a relative gap of {gap:.2g}, above tol={self.tol:g}"
-            return Stop("steps", sentence, limit=most, gap=gap)
+        if steps >= limit:
+            gap_text = f"a relative gap of {gap:.2g}, above tol={self.tol:g}"
+            sentence = f"stopped after {limit:,} iterations (the limit) with {gap_text}"
+            return Stop("steps", sentence, limit=limit, gap=gap)
         sentence = f"stopped by rounding errors with a relative gap of {gap:.2g}, above tol={self.tol:g}"
         return Stop("rounding", sentence, gap=gap)
 
@@ -337,7 +340,7 @@ class SoftMargin(MarginClassifier):
             warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
 
     def _check_parameters(self) -> None:
-        number("C", self.C, most=float("inf"))
+        number("C", self.C, maximum=float("inf"))
         one_of("loss", self.loss, get_args(Loss))
         one_of("multiclass", self.multiclass, get_args(Multiclass))
         flag("fit_intercept", self.fit_intercept)

@@ -16,7 +16,7 @@ from .base import LinearClassifier
 class MarginClassifier(LinearClassifier):
     """Base of the estimators that are made of support vectors.
 
-    Several classes are several binary problems. Attributes have one entry per binary problem, also when there is one.
+    Several classes are several binary problems. Attributes have one entry per binary problem, even if there is only one.
     """
 
     support_: list[IntArray]
@@ -45,10 +45,10 @@ class MarginClassifier(LinearClassifier):
             state["_support_rows"] = take_rows(rows, every), [np.searchsorted(every, place) for place in places]
         return state
 
-    def _set_each(self, rows: Rows, each: dict[str, Any]) -> None:
+    def _set_each(self, rows: Rows, attributes: dict[str, Any]) -> None:
         """Set the attributes, and keep the rows that the support vectors are taken from."""
-        self.__dict__.update(each)
-        self._support_rows = (rows, each["support_"])
+        self.__dict__.update(attributes)
+        self._support_rows = (rows, attributes["support_"])
 
     def _scores(self, X: Any) -> Any:
         scores = super()._scores(X)

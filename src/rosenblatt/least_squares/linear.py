@@ -58,14 +58,14 @@ def least_squares(problem: Problem, ridge: float, tol: float) -> LeastSquaresSol
     return checked(found)
 
 
-def checked(found: LeastSquaresSolution) -> LeastSquaresSolution:
+def checked(solution: LeastSquaresSolution) -> LeastSquaresSolution:
     """Raise if the solution is not finite."""
-    if not (np.isfinite(found.heads).all() and np.isfinite(found.bias).all() and np.isfinite(found.mse)):
+    if not (np.isfinite(solution.heads).all() and np.isfinite(solution.bias).all() and np.isfinite(solution.mse)):
         raise SquaresOutOfRangeError(
             "the sums or the weights of least squares exceed the range of float64: scale the features "
             "(for example with sklearn.preprocessing.MaxAbsScaler)"
         )
-    return found
+    return solution
 
 
 def _from_squares(problem: Problem, ridge: float) -> LeastSquaresSolution | None:

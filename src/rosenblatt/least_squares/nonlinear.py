@@ -139,7 +139,7 @@ def minimize_nonlinear(
     problem: Problem,
     rule: Any,
     tol: float,
-    most: int,
+    max_iter: int,
     start: Any,
     start_bias: Any,
     n_jobs: int,
@@ -152,7 +152,7 @@ def minimize_nonlinear(
 
     def solve(h: int) -> tuple[Any, Stop, int]:
         v = np.concatenate([start_bias[h : h + 1], start[h]]) * scale
-        return (_newton if few else _lbfgs)(Descent(parts[h], rule, scale), v, tol, most, progress)
+        return (_newton if few else _lbfgs)(Descent(parts[h], rule, scale), v, tol, max_iter, progress)
 
     with one_blas_thread():
         found = list(in_order(solve, range(len(parts)), n_jobs))
@@ -170,24 +170,24 @@ def _stop(gradient: float, tol: float, steps: int, method: str) -> Stop:
     return Stop("passes", f"stopped {done}: the gradient is {gradient:.2g}, above tol={tol:g}", limit=steps, gap=gradient)
 
 
-def _newton(descent: Descent, v: Any, tol: float, most: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
+def _newton(descent: Descent, v: Any, tol: float, max_iter: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
     """(weights, stop, iterations) of Newton's method with Levenberg's damping."""
     value, gradient = descent(v)
     damping, H, steps = 1e-3, None, 0
-    while steps < most and abs(gradient).max() > tol:
+    while steps < max_iter and abs(gradient).max() > tol:
         if H is None:
             H = descent.second_derivative()
         steps += 1
         if progress is not None:
-            progress(Progress(steps, max_iter=most, gap=float(abs(gradient).max())))
+            progress(Progress(steps, max_iter=max_iter, gap=float(abs(gradient).max())))
         move = _damped(H, gradient, damping)
         if move is not None:
-            there, slope = descent(v + move)
+            next_value, slope = descent(v + move)
             promised = -(gradient @ move + 0.5 * move @ (H @ move))
-            kept = (value - there) / promised if promised > 0.0 else -1.0
+            kept = (value - next_value) / promised if promised > 0.0 else -1.0
             # At the last digits of E only the gradient shows whether a step was an improvement.
-            if kept > 1e-4 or (abs(value - there) <= 1e-14 * value and abs(slope).max() < abs(gradient).max()):
-                v, value, gradient, H = v + move, there, slope, None
+            if kept > 1e-4 or (abs(value - next_value) <= 1e-14 * value and abs(slope).max() < abs(gradient).max()):
+                v, value, gradient, H = v + move, next_value, slope, None
                 # The minimum keeps the matrix nonsingular if the rows are separable and E has its infimum at infinity.
                 damping = max(
                     damping * (0.1 if kept > 0.75 else 1.0 if kept > 0.25 else 4.0), MIN_DAMPING * abs(gradient).max()
@@ -205,9 +205,9 @@ def _damped(H: Any, gradient: Any, damping: float) -> Any | None:
     return -lapack.dpotrs(factor, gradient, lower=1)[0] if info == 0 else None
 
 
-def _lbfgs(descent: Descent, v: Any, tol: float, most: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
+def _lbfgs(descent: Descent, v: Any, tol: float, max_iter: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
     """(weights, stop, iterations) of L-BFGS, which does not report progress."""
-    options = {"gtol": tol, "ftol": 0.0, "maxiter": most, "maxfun": 10 * most, "maxcor": 20}
+    options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 10 * max_iter, "maxcor": 20}
     found = minimize(descent, v, jac=True, method="L-BFGS-B", options=options)
     return found.x, _stop(float(abs(found.jac).max()), tol, int(found.nit), "L-BFGS"), int(found.nit)
 

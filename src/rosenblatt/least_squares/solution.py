@@ -28,7 +28,7 @@ class LeastSquaresSolution:
     stop: Stop
     total: FloatArray | None = None  # the squared moments of X - shift, if computed
     shift: FloatArray | None = None
-    R: FloatArray | None = None  # or their triangle
+    R: FloatArray | None = None  # the triangle of the moments, if computed
 
 
 def cholesky_solve(gram: Any, right: Any) -> Any | None:

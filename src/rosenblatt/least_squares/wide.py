@@ -14,7 +14,7 @@ from ..reporting.text import plural
 from .moments import BLOCK_VALUES, largest_value, multiply, multiply_transposed, n_heads, roots, row_blocks, targets, upper
 from .solution import EPS, LeastSquaresSolution, cholesky_solve
 
-MAX_ITERATIONS = 1000  # of LSMR, for each head
+MAX_ITERATIONS = 1000  # iterations of LSMR for each head
 MAX_COPIED_VALUES = 1 << 24  # the largest X that may be copied
 
 
@@ -28,7 +28,7 @@ class _Rows:
         c = np.square(self.root)
         T, self.centered = targets(problem, 0, problem.n_rows), bool(ridge and problem.x0)
         self.x0 = 0.0 if self.centered else problem.x0 / self.unit
-        self.direction = self.root[:, 0] / np.sqrt(c.sum())  # of the row weights; centering projects it out
+        self.direction = self.root[:, 0] / np.sqrt(c.sum())  # the unit vector of the row weights, which centering projects out
         self.middle = (c * T).sum(axis=0) / c.sum() if self.centered else np.zeros(T.shape[1])
         self.right = self.root * (T - self.middle)
         self.T, self.c, self.ridge = T, c, ridge / self.unit / self.unit

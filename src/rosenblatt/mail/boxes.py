@@ -9,7 +9,7 @@ Maildir  A folder with `cur` and `new`: the files in these two. Other folders in
 Folders  All files in them and in their subfolders, by name (by number in MH folders). Names that begin with "." or "," are
          skipped, and so are files without a header at their beginning, unless they end with .eml or .txt. No folder is read
          twice, so that links may form cycles.
-Files    A file that is named explicitly is a mail, whatever its content; compressed files are decompressed. Pipes are read if
+Files    A file that is named explicitly is a mail, with any content; compressed files are decompressed. Pipes are read if
          they are named and have a writer; devices and sockets are not opened.
 
 Of a longer mail the first `MAX_MAIL_BYTES` bytes are kept; `identity.digest` uses fewer.
@@ -33,9 +33,9 @@ from ..data.table import DataError
 MAX_MAIL_BYTES = 1 << 22
 READ_BYTES = 1 << 20
 MAX_POSTMARK_BYTES = 1000
-PEEK_BYTES = 4096  # at the beginning of a file, to recognize its format
-IGNORED_PREFIXES = (".", ",")  # of files that are not mails: state of mail programs, and mails deleted by MH
-BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n)*+")  # white space before an mbox that was edited or piped
+PEEK_BYTES = 4096  # bytes at the beginning of a file by which its format is recognized
+IGNORED_PREFIXES = (".", ",")  # prefixes of files that are not mails: state of mail programs, mails deleted by MH
+SPACE_BEFORE_MBOX = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n)*+")  # white space before an mbox that was edited or piped
 _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _TIME = rb"[0-9]{1,2}:[0-9]{2}"
@@ -62,8 +62,8 @@ FULL = re.compile(_COMPLETE + _NEXT)
 DATED = re.compile(_DATED)
 UNDATED = re.compile(_DATED + _UNDATED % rb"[^\s]*+")
 BARE = re.compile(_DATED + _UNDATED % rb"")
-HEADER = re.compile(BEFORE.pattern + rb"[ \t]*+(?:>From |[A-Za-z][\w.-]*+[ \t]*+:)")
-KNOWN = re.compile(rb"^(?:return-path|received|from|to|subject|date|message-id|mime-version)[ \t]*+:", re.I | re.M)
+HEADER = re.compile(SPACE_BEFORE_MBOX.pattern + rb"[ \t]*+(?:>From |[A-Za-z][\w.-]*+[ \t]*+:)")
+KNOWN_HEADER = re.compile(rb"^(?:return-path|received|from|to|subject|date|message-id|mime-version)[ \t]*+:", re.I | re.M)
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -206,14 +206,16 @@ def before_mbox(head: bytes) -> int | None:
     """The number of bytes before the first "From " line of an mbox; None if this is not an mbox."""
     if head.startswith(b"From "):
         return 0
-    found = BEFORE.match(head)
+    found = SPACE_BEFORE_MBOX.match(head)
     at = found.end() if found is not None else 0
     return at if UNDATED.match(head, at, at + MAX_POSTMARK_BYTES) else None
 
 
 def _is_mail(name: str, head: bytes) -> bool:
     """Whether a file that was not named explicitly may be a mail: it has a header, or the name of a mail or text."""
-    return bool(HEADER.match(head) or KNOWN.search(head)) or (name.lower().endswith((".eml", ".txt")) and b"\0" not in head)
+    return bool(HEADER.match(head) or KNOWN_HEADER.search(head)) or (
+        name.lower().endswith((".eml", ".txt")) and b"\0" not in head
+    )
 
 
 def _order(name: str) -> tuple[int, int, str]:

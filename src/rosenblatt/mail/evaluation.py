@@ -42,7 +42,7 @@ _BLANK = re.compile(rb"\r?\n\r?\n")
 
 
 class Learns(Protocol[MessageIn]):
-    """A learner that can be evaluated: a score above `threshold` leans to spam."""
+    """A learner that can be evaluated: a score above `threshold` means spam."""
 
     def score(self, message: MessageIn, /) -> float: ...
 
@@ -80,7 +80,7 @@ def run(
         waiting.append((message, bool(spam), not right or abs(beyond) < near))
         if len(waiting) > delay:
             _learn(learner, *waiting.popleft())
-    while waiting:  # so that all messages are learned in the end, whatever the delay
+    while waiting:  # so that all messages are learned in the end, with any delay
         _learn(learner, *waiting.popleft())
     return np.array(scores), np.array(truth, bool)
 
@@ -185,7 +185,7 @@ def _share(wrong: int, of: int, drawn: FloatArray) -> Interval:
 
 
 def _at_ends(share: Interval, of: int) -> Interval:
-    """Exact binomial bounds where none or all of the messages are wrong."""
+    """Exact binomial bounds if none or all of the messages are wrong."""
     if share.value == 0.0:
         return share._replace(low=0.0, high=100.0 * (1.0 - 0.05 ** (1.0 / of)))
     return share if share.value < 100.0 else share._replace(low=100.0 * 0.05 ** (1.0 / of), high=100.0)
@@ -227,7 +227,7 @@ class Evaluation(NamedTuple):
     scores: FloatArray
     spam: BoolArray
     verdicts: IntArray  # positions in LABELS
-    figures: Figures  # with the threshold 0
+    figures: Figures  # figures for the threshold 0
 
     def table(self) -> dict[str, dict[str, int]]:
         """The number of ham and spam by verdict, with the thresholds of the filter at the time."""

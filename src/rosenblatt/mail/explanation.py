@@ -31,7 +31,7 @@ NAME_SEARCH_S = 3.0  # seconds to search the log for names of columns
 class Traces(NamedTuple):
     """Features and the words that they touch, one entry for each such pair."""
 
-    hashes: IntArray  # of the feature
+    hashes: IntArray  # the hash of the feature
     owners: IntArray  # the word, as a position in `names`
     shares: FloatArray  # the share of the feature that belongs to the word
     names: list[Callable[[], str]]

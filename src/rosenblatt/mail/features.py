@@ -2,7 +2,7 @@
 
 The first bytes of every field are read, in lower case, with single spaces and with letters and signs in their plainest form
 (`folded`), so that case, layout and decorative alphabets hide nothing:
-  grams   every window of five bytes, which still matches where a word is altered, joined, or of a language without spaces;
+  grams   every window of five bytes, which still matches if a word is altered, joined, or of a language without spaces;
           in the body only the half with the smaller hashes, because its grams would outnumber all other features
   words   runs of letters and digits; host names and addresses are one word
   pairs   adjacent words (not in the body, where grams carry the same information)
@@ -31,7 +31,7 @@ BITS = 22
 GRAM_BYTES = 5  # bytes of a gram
 # Bytes of each field that are read.
 FIELD_BYTES = dict(zip(FIELDS, (500, 300, 300, 1000, 1000, 2000, 3000, 1000, 500), strict=True))
-MAX_SPACE_FACTOR = 8  # up to this many times as many bytes are scanned where most of them are spaces
+MAX_SPACE_FACTOR = 8  # up to this many times as many bytes are scanned if most of them are spaces
 HEADERS, BODY = FIELDS.index("headers"), FIELDS.index("body")
 WORDS, LINES, NAMES = 16, 32, 33  # hash seeds: f for grams of field f, 16 + f for its words
 PAIR = 0x9E3779B1  # the hash of a pair is first * PAIR + second
@@ -123,7 +123,7 @@ def named_columns(message: Message, bits: int = BITS, wanted: IntArray | None = 
     ['subject: "free"', 'subject: ~" free"', 'subject: ~"free "']
     """
     mask, names = np.uint32((1 << bits) - 1), dict[int, str]()
-    # Words before grams: where two share a column, the word is easier to read.
+    # Words come before grams: if both share a column, the word is easier to read.
     for kind in sorted(kinds_of(message), key=lambda kind: isinstance(kind.tokens, bytes)):
         columns = kind.hashes & mask
         places = range(len(columns)) if wanted is None else _positions_of(columns, wanted).tolist()

@@ -26,7 +26,7 @@ class Filter(FilterView):
     """A spam filter that is stored in a directory.
 
     Use `Filter.open` to open or create one. Any number of processes may have the same filter open, and threads may share one
-    object. `classify` never waits for a disk or a replay; call `refresh` to take in what other processes have learned.
+    object. `classify` never waits for a disk or a replay; call `refresh` to learn the messages that other processes have added.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Filter(FilterView):
         return self.store.refresh()
 
     def save(self) -> None:
-        """Write a snapshot of the state now; otherwise that happens now and then, and on `close`."""
+        """Write a snapshot of the state now. Snapshots are also written from time to time, and by `close`."""
         self.store.log.check_writable()
         try:
             self.store.save()

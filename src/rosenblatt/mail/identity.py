@@ -3,8 +3,8 @@
 The digest (`digest`)
   ignores     the "From " line of an mbox; headers that filters, mail stores and deliveries add (`fields.is_added`), and trace
               headers (`TRACE_HEADERS`); line ends at the end of the mail
-  normalizes  line ends; "From " at the start of a line, however many ">" an mbox has put before it; the blank line between
-              headers and body, where the body cannot be mistaken for a header
+  normalizes  line ends; "From " at the start of a line, with any number of ">" that an mbox has put before it; the blank line
+              between headers and body, if the body cannot be mistaken for a header
   is limited  to the first `MAX_DIGEST_BYTES` bytes of the headers and of the body, so that a mail of which only the first
               `boxes.MAX_MAIL_BYTES` bytes were read has the same digest
 
@@ -102,7 +102,7 @@ def _is_unfinished(raw: bytes, at: int) -> bool:
 
 
 def _last_field(raw: bytes, start: int, end: int) -> int:
-    """Where the last header begins, continuation lines aside."""
+    """The start of the last header; continuation lines belong to it."""
     found = _LAST_FIELD.match(raw, start, end)
     return start if found is None else found.end()
 

@@ -1,17 +1,17 @@
 """The learner of the mail filter: AROW on sets of columns, and the rehearsal of earlier messages.
 
-`Learner` defines the updates in plain NumPy. Where Numba is loaded already, or there is much to learn, it calls the AROW kernel
+`Learner` defines the updates in plain NumPy. If Numba is loaded already, or there is much to learn, it calls the AROW kernel
 of the library (`kernels/linear/second_order.py`), which gives the same bits.
 
 `Rehearsal` keeps a filter that learns many messages of one class in a row from forgetting the other.
 
-Problem    A user who teaches a folder of ham and then one of spam, or only the spam that came through, moves the weights of
+Problem    Learning a folder of ham and then one of spam, or only the spam that was not recognized, moves the weights of
            shared features toward the last class: after 2,000 hams and then 400 spams, 495 of 500 new hams were called spam.
 Rehearsal  The columns of the last KEPT_PER_CLASS messages of each class are kept. From the RUN_LENGTH-th message in a row of
-           one class on, each further one is followed by a kept message of the other class, in turn. A rehearsed message that
+           one class on, each further one is followed by the next kept message of the other class. A rehearsed message that
            still has its margin changes nothing.
-Guarantee  The rehearsed messages follow from the labels in their order alone, so the filter remains the replay of its log,
-           however its messages arrived. In mixed mail little is rehearsed.
+Guarantee  The rehearsed messages follow from the labels in their order alone, so the filter remains the replay of its log and
+           does not depend on how messages arrived. In mixed mail little is rehearsed.
 Reference  L.-J. Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching, Machine Learning
            8, 1992 (experience replay). RUN_LENGTH and KEPT_PER_CLASS are chosen by measurement: see `docs/mail.md`.
 """
@@ -37,9 +37,9 @@ KEPT_PER_CLASS = 200  # messages of each class that are kept for rehearsal
 class Learner:
     """AROW with one weight and one variance per column; a message is the set of its columns, scaled to length 1.
 
-    Score      s = (sum of w_j over the columns) / sqrt(number of columns); a positive score leans to spam
-    Update     AROW, where y s < m, toward y s = m: see `online/rules/arow.py`. The margin m is 1 for spam and the fourth root
-               of ham_weight for ham, so that unknown and ambiguous messages lean to ham. (Scaling r instead has no effect
+    Score      s = (sum of w_j over the columns) / sqrt(number of columns); a positive score means spam
+    Update     AROW, if y s < m, toward y s = m: see `online/rules/arow.py`. The margin m is 1 for spam and the fourth root
+               of ham_weight for ham, so that unknown and ambiguous messages are scored as ham. (Scaling r instead has no effect
                above 1, because the variance that r is added to is far larger. The root is chosen by measurement: ham_weight
                itself is too large a margin.)
 

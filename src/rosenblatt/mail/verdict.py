@@ -5,14 +5,14 @@ The calibration uses the scores that messages had just before they were learned.
 Probability  P(spam | s) = 1 / (1 + exp(-(slope s + offset))), the maximum of the likelihood with Platt's targets: spam counts
              as (n+ + 1)/(n+ + 2) spam and ham as 1/(n- + 2), so that few messages give no certainty
 Thresholds   with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j
-Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most,
-             whatever the distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
-             extrapolated beyond s_1 as an exponential one, long where there are few messages.
+Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most, for
+             any distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
+             extrapolated beyond s_1 as an exponential one, which is long if there are few messages.
 Errors       A filter that learns only its errors sees only scores on the wrong side of 0: a sigmoid fitted to them would fall,
              and shares of all ham are unknown. Then the odds are e^(slope s), and with scores spread evenly around 0 an error
              has the mean size pi^2 / (12 ln 2 slope), which gives the slope. The thresholds are those that a share of
              ham_loss / ASSUMED_HAM_ERRORS of the errors exceeds. That assumes how rare errors are; nothing is guaranteed. The
-             same is done where scores do not separate the classes at all.
+             same is done if scores do not separate the classes at all.
 Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; H.-T. Lin, C.-J. Lin and R. C. Weng, A note on
              Platt's probabilistic outputs, Machine Learning 68, 2007 (the Newton steps); V. Vovk, A. Gammerman and G. Shafer,
              Algorithmic Learning in a Random World, 2005 (the guarantee).
@@ -30,7 +30,7 @@ import numpy as np
 from ..array_types import BoolArray, FloatArray
 
 _UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+\u00a1-\U0010ffff-]+")
-MAX_NAME_COLUMNS = 60  # of a feature in a header
+MAX_NAME_COLUMNS = 60  # width of a feature's name in a header
 
 SPAM_LOSS = 0.01  # the share of spam that may be called ham
 HAM_ODDS = 3.0  # least odds of ham for the verdict ham, so that a mail without known features is unsure
@@ -38,8 +38,8 @@ HAM_ODDS = 3.0  # least odds of ham for the verdict ham, so that a mail without 
 MARGIN = 1.0
 # and PRIOR_TAIL_COUNT scores that exceed the others by PRIOR_TAIL_MEAN on average.
 PRIOR_TAIL_COUNT, PRIOR_TAIL_MEAN = 5.0, 0.25
-MAX_SCORE, MIN_STEP = 1e6, 1e-9  # scores are clipped to the first; a threshold lies the second above a score
-# Where only errors are learned: the assumed shares of errors among ham and spam (1.2 % and 6.8 % in SpamAssassin's corpus), and
+MAX_SCORE, MIN_STEP = 1e6, 1e-9  # scores are clipped to MAX_SCORE; a threshold is MIN_STEP above a score
+# If only errors are learned: the assumed shares of errors among ham and spam (1.2 % and 6.8 % in SpamAssassin's corpus), and
 # the least excess of errors over other messages for that assumption.
 ASSUMED_HAM_ERRORS, ASSUMED_SPAM_ERRORS, MIN_EXCESS_ERRORS = 0.01, 0.1, 10
 
@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
     label : {"spam", "ham", "unsure"}
         The decision.
     score : float
-        The score of the learner; a positive one leans to spam.
+        The score of the learner; positive for spam.
     probability : float
         The calibrated probability of spam.
 
@@ -218,9 +218,10 @@ def calibrate(
 ) -> Calibration:
     """Calibrate on the scores that messages had before they were learned, and whether they were spam.
 
-    `ham_loss` is the share of ham that may be called spam, `spam_loss` the share of spam that may be called ham. Whatever these
-    shares are, the odds of ham are at least HAM_ODDS for the verdict ham, and the odds of spam at least `ham_weight` for the
-    verdict spam: where losing a ham is `ham_weight` times as bad as passing a spam, the verdict spam pays from there on.
+    `ham_loss` is the share of ham that may be called spam, `spam_loss` the share of spam that may be called ham. For any
+    shares, the odds of ham are at least HAM_ODDS for the verdict ham, and the odds of spam at least `ham_weight` for the
+    verdict spam. If losing a ham costs `ham_weight` times as much as passing a spam, these odds give both verdicts the same
+    expected cost.
     """
     for name, share in (("ham_loss", ham_loss), ("spam_loss", spam_loss)):
         if not 0.0 <= share <= 1.0:
@@ -260,7 +261,7 @@ def _threshold(scores: FloatArray, share: float) -> float:
     rank = min(floor(share * (n + 1)), n)
     if rank:
         return float(np.partition(scores, n - rank)[n - rank]) + MIN_STEP
-    tail = np.sort(scores)[n - (n + 9) // 10 - 1 if n > 1 else 0 :]  # a tenth, and the score that they exceed
+    tail = np.sort(scores)[n - (n + 9) // 10 - 1 if n > 1 else 0 :]  # the highest tenth of the scores, and the next lower score
     beyond = float(np.sum(tail - tail[0])) if n else 0.0
     mean = (PRIOR_TAIL_COUNT * PRIOR_TAIL_MEAN + beyond) / (PRIOR_TAIL_COUNT + max(len(tail) - 1, 0))
     return (float(tail[-1]) if n else 0.0) + mean * -log(share * (n + 1))

@@ -1,6 +1,6 @@
 """Atomic file writes: a temporary file beside the target is synced to disk, then renamed onto the target.
 
-A reader always sees either the old file or the new one, also after a crash or a power failure. Temporary files are named
+A reader sees either the old file or the new one, even after a crash or a power failure. Temporary files are named
 `.NAME.PID-RANDOM.rosenblatt-tmp`; the next write to the same target removes those left behind by a killed process.
 """
 
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 TEMPORARY_SUFFIX = ".rosenblatt-tmp"
-# Age at which the temporary file of a dead process is removed.
+# Age from which on the temporary file of a dead process is removed.
 STALE_AFTER_S = 600
-# Age at which a temporary file is removed even if its process id is alive: the id may belong to another machine that shares
-# the folder, or may have been reused.
+# Age from which on a temporary file is removed even if its process id is alive: the id may have been reused, or may belong to
+# another machine that shares the folder.
 ABANDONED_AFTER_S = 86_400
 # Bytes of the target's name that the temporary name keeps; file names are limited to 255 bytes.
 MAX_NAME_BYTES = 180
@@ -82,7 +82,10 @@ def write_atomically(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
-    """Raise a `WriteError` if the folder of `path` accepts no new file; permission bits alone do not show that."""
+    """Raise a `WriteError` if no file can be created in the folder of `path`.
+
+    A temporary file is created and removed, because the permission bits of a folder are not conclusive.
+    """
     try:
         target = Path(os.path.realpath(path))
         before = _status(target)
@@ -170,11 +173,11 @@ def _remove_stale(target: Path) -> None:
     pattern = re.compile(re.escape(_prefix(target)) + r"([0-9]{1,10})-[0-9a-f]{8}" + re.escape(TEMPORARY_SUFFIX))
     with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
-            found = pattern.fullmatch(entry.name)
-            if found is not None:
+            match = pattern.fullmatch(entry.name)
+            if match is not None:
                 with contextlib.suppress(OSError):
                     age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-                    if age > ABANDONED_AFTER_S or (age > STALE_AFTER_S and not _alive(int(found[1]))):
+                    if age > ABANDONED_AFTER_S or (age > STALE_AFTER_S and not _alive(int(match[1]))):
                         os.unlink(entry.path)
 
 

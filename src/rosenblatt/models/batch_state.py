@@ -68,7 +68,7 @@ def _solution(estimator: Any, h: int, meta: Meta, arrays: Arrays) -> Any:
 
 
 def encode_moments(estimator: Any, arrays: Arrays) -> Meta:
-    """Encode what `LinearMSE.partial_fit` continues from: `stream` after `partial_fit`, `moments` after `fit`."""
+    """Encode the state that `LinearMSE.partial_fit` continues from: `stream` after `partial_fit`, `moments` after `fit`."""
     stream, moments = estimator._stream, getattr(estimator, "_moments", None)
     if stream is not None:
         return {"stream": encode((stream.R, stream.rows, stream.fixed), "stream", arrays)}

@@ -1,6 +1,6 @@
 """The container of a model file: arrays and JSON metadata in safetensors, with a SHA-256 over all of it.
 
-The file is what the safetensors library writes: 8 bytes of header length, a JSON header, the arrays. The header's
+The file has the format of the safetensors library: 8 bytes of header length, a JSON header, the arrays. The header's
 `__metadata__` has one key, `rosenblatt`, whose text is JSON again and starts with `{"format":2,"sha256":"...`. The digest is
 the SHA-256 of the whole file with these 64 digits as zeros, so that a change of any byte is detected; safetensors itself
 checks nothing. Size, header and digest are checked before any content is used. docs/model-files.md describes the format.
@@ -103,7 +103,7 @@ def require(condition: object, problem: str) -> None:
 
 
 def pack(meta: Meta, arrays: Arrays) -> list[bytes | bytearray | memoryview]:
-    """Return the bytes of a file as a few consecutive buffers; a `ValueError` reports what a file cannot hold."""
+    """Return the bytes of a file as a few consecutive buffers; raises `ValueError` for values that a file cannot hold."""
     from safetensors import serialize
 
     arrays, transposed = _in_c_order(arrays)
@@ -279,15 +279,15 @@ def all_finite(array: Array) -> bool:
     return all(bool(np.isfinite(flat[start : start + _VALUES_PER_CHECK]).all()) for start in starts)
 
 
-def strict_json(raw: str | bytes, what: str) -> Any:
+def strict_json(raw: str | bytes, part: str) -> Any:
     """Parse JSON that may not contain duplicate keys, NaN or infinity."""
     try:
         text = raw if isinstance(raw, str) else raw.decode("utf-8")
         return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
-        raise InvalidContentError(f"{NOT_A_MODEL}: the {what} is not UTF-8 text") from None
+        raise InvalidContentError(f"{NOT_A_MODEL}: the {part} is not UTF-8 text") from None
     except json.JSONDecodeError:
-        raise InvalidContentError(f"{NOT_A_MODEL}: the {what} is not JSON") from None
+        raise InvalidContentError(f"{NOT_A_MODEL}: the {part} is not JSON") from None
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

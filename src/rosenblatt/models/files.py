@@ -1,4 +1,4 @@
-"""`save` and `load`: `load` returns what `save` was given.
+"""`save` and `load`: `load` returns the object that `save` was given.
 
 `to_parts` turns a `Model` into metadata and arrays; `from_parts` checks every part of a file before it makes a `Model` of it.
 """
@@ -128,7 +128,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Load a file as a `Model`, also if an estimator was saved; scikit-learn is not imported."""
+    """Load a file as a `Model`, even if an estimator was saved; scikit-learn is not imported."""
     return read(path, from_parts)
 
 

@@ -1,7 +1,7 @@
 """Upgrade of model files from format 1 to format 2.
 
 Format 1 had other names for some parameters, and stored the attributes of a single binary problem without a list around them.
-No other module knows these names.
+No other module uses these names.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ LISTED_CLASSES = 8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A fitted classifier that predicts and knows its provenance, without scikit-learn.
+    """A fitted classifier with its provenance, which predicts without scikit-learn.
 
     `rosenblatt train` writes models, and `rb.load` returns one if one was saved. A model with a recipe takes what the recipe
     takes, such as the rows of a file; any other model takes an array or a sparse matrix.
@@ -235,7 +235,7 @@ class Model:
         rows: Any
         if isinstance(X, CSRMatrix):
             if X.width < self.n_features:
-                X = replace(X, width=self.n_features)  # a file does not say how many columns it has; those it has not are zero
+                X = replace(X, width=self.n_features)  # a file may have fewer columns than the model; the others are zero
             rows, values = (X if self.coef is not None else X.to_scipy()), X.values
         elif hasattr(X, "tocsr"):
             rows = X.tocsr()

@@ -1,6 +1,6 @@
 """Estimators as models and back: `model_of` and `estimator_of`.
 
-A file does not hold anything that describes every training row: the log, `canonical_`, `slack_`, `support_vectors_`.
+A file holds none of the attributes that describe every training row: the log, `canonical_`, `slack_`, `support_vectors_`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The history of a run: the state after `fit`, the state that `partial_fit` carries from chunk to chunk, and its readings.
 
-One pass over a stream gives the same bits as one cyclic pass of `fit`, however the stream is cut into chunks: the weights,
+One pass over a stream gives the same bits as one cyclic pass of `fit`, for any division into chunks: the weights,
 their counts and the clock continue, the sums for the average are extended in the order of the rows, and votes keep the rows
 that moved the weights. A class that was not announced starts with zero weights at its first row.
 """

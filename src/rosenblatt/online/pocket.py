@@ -119,7 +119,7 @@ def _taken(log: UpdateLog, rows: Any) -> Any:
 class _PlaneCounter:
     """Counts the errors of binary hypotheses that are built as planes; dropped hypotheses cost nothing.
 
-    Only the sign of a score matters: products are computed in float32, twice as fast, and again in float64 where the bound on
+    Only the sign of a score matters: products are computed in float32, twice as fast, and again in float64 if the bound on
     their rounding error, (d + 8) eps |w| |x|, leaves the sign undecided.
     """
 

@@ -22,7 +22,7 @@ from .update_log import UpdateLog
 
 
 class RunState:
-    """Weights, log, clock and active heads of a run; `active` is what the kernel works on."""
+    """Weights, log, clock and active heads of a run; the kernel updates `active`."""
 
     def __init__(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> None:
         self.problem, self.config = problem, config
@@ -205,7 +205,7 @@ def pass_limit(passes: int, last_updates: int) -> Stop:
 
 
 def raise_out_of_range(problem: Problem, row: int) -> NoReturn:
-    """Raise an error that names the row and says whether its values are the cause."""
+    """Raise an error with the row and whether its values are the cause."""
     largest = _largest(problem)
     kind = problem.rows.values.dtype.name
     cause = f"X has values up to {largest:.3g}; scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"

@@ -125,7 +125,7 @@ def _retire_clean_heads(problem: Problem, rule: Any, run: RunState, passes: int,
 
 
 def _clean_stop(rule: Any, where: str) -> Stop:
-    """The stop after a scan without a violation; a rule that moves every row has none only where all steps are zero."""
+    """The stop after a scan without updates. For a rule with an infinite margin, it means that all steps were zero."""
     return (
         Stop("separated", f"separated {where}") if rule.margin < np.inf else Stop("vanished", f"the gradient vanished {where}")
     )

@@ -70,7 +70,7 @@ class Numbers:
 
     columns: int
     degree: int = 1
-    means: FloatArray | None = None  # of the columns, for missing cells; None: missing cells raise an error
+    means: FloatArray | None = None  # means of the columns, which replace missing cells; None: missing cells raise an error
     shift: FloatArray | None = None  # subtracted from the features
     divide: FloatArray | None = None  # divides the shifted features
 

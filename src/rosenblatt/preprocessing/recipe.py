@@ -45,7 +45,7 @@ class Recipe:
     (['size', 'color=blue', 'color=red'], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
     """
 
-    kind: str  # of the training rows: "table", "sparse" or "dense"
+    kind: str  # kind of the training rows: "table", "sparse" or "dense"
     numbers: Numbers
     names: tuple[str, ...] = ()  # all columns of the table, in the order of the file
     number_names: tuple[str, ...] = ()  # the numeric columns
@@ -75,7 +75,7 @@ class Recipe:
         scale : {"auto", "none", "max", "standard"}, default="auto"
             How features are scaled; "auto" divides by the largest absolute value if ranges differ wildly.
         text, categorical : tuple of str, default=()
-            Names of columns that are text or categorical, whatever their cells look like.
+            Names of columns that are text or categorical, even if their cells look like numbers.
         first : int, optional
             The number of the first column of a matrix; by default 1 for sparse rows, 0 for arrays.
         """
@@ -126,7 +126,7 @@ class Recipe:
         return hstack([CSRMatrix.from_dense(dense), *blocks], data.n_rows)
 
     def count_unknown_columns(self, X: Any) -> int:
-        """The number of columns that are not used because the recipe does not know them."""
+        """The number of columns that are not part of the recipe and therefore not used."""
         features = as_data(X).features
         if isinstance(features, Table):
             return len(set(features.names) - set(self.names)) if self.kind == "table" else 0
@@ -238,20 +238,20 @@ def _check_columns(kind: str, columns: int, first: int, names: Any, number_names
         raise ValueError(f"a recipe has {columns} numeric columns but {len(number_names)} names for them")
 
 
-def _integer(meta: dict[str, Any], key: str, least: int, most: int) -> int:
+def _integer(meta: dict[str, Any], key: str, minimum: int, maximum: int) -> int:
     value = meta[key]
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"a recipe's {key} must be an integer from {least} to {most}, got {value!r:.80}")
+    if type(value) is not int or not minimum <= value <= maximum:
+        raise ValueError(f"a recipe's {key} must be an integer from {minimum} to {maximum}, got {value!r:.80}")
     return value
 
 
-def _strings(value: Any, what: str, most: int) -> tuple[str, ...]:
-    if not isinstance(value, list) or len(value) > most or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"a recipe's {what} must be a list of at most {most:,} strings")
+def _strings(value: Any, key: str, max_items: int) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > max_items or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"a recipe's {key} must be a list of at most {max_items:,} strings")
     try:
         "".join(value).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"a recipe's {what} must be valid text") from None
+        raise ValueError(f"a recipe's {key} must be valid text") from None
     return tuple(value)
 
 

@@ -33,7 +33,7 @@ MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
 MIN_ROWS_OF_A_WORD = 2  # rarer words are left out
-MIN_WORDS_OF_TEXT = 3  # in a cell of text, on average
+MIN_WORDS_OF_TEXT = 3  # words in a cell of a text column, on average
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]{1,15},[0-9]{1,15}\s*")
 IGNORE_OPTION, IGNORE_ADVICE = "--ignore", "leave the column out with --ignore"
 
@@ -218,10 +218,10 @@ class StringStatistics:
             option, advice = "--text", "use --text or --ignore"
             raise DataError(self.source, sentence, column=self.name, option=option, advice=advice)
 
-    def _too_many(self, found: str) -> DataError:
+    def _too_many(self, description: str) -> DataError:
         """The error for a column with too many values to be categorical: numbers with decimal commas, or an id."""
         example = min(self._names)
-        sentence = f"{found} (such as {cut(example)!r})"
+        sentence = f"{description} (such as {cut(example)!r})"
         if DECIMAL_COMMA.fullmatch(example):
             return DataError(self.source, f"{sentence}; numbers must have a decimal point, not a comma", column=self.name)
         advice = f"if it is an id, {IGNORE_ADVICE}"

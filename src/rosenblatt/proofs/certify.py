@@ -2,7 +2,7 @@
 
 Problem    find W with (w_l - w_z).x + b_l - b_z > 0 for every row x of class l and every z != l, and the widest margin of
            all such W; or convex weights of rows against rivals that sum to zero.
-Update     the nearest points of convex hulls, in floats (`svm/nearest_points.py`, `svm/hard_margin.py`); in fractions where
+Update     the nearest points of convex hulls, in floats (`svm/nearest_points.py`, `svm/hard_margin.py`); in fractions if
            floats cannot decide (`svm/exact_separation.py`). The result is then made exact: the planes are the fractions that
            the floats represent, and their smallest margin and the length of the combination of rows are computed exactly.
 Guarantee  lower <= widest margin <= upper, as fractions; and `verify` checks every certificate before it is returned.

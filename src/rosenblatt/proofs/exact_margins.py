@@ -3,7 +3,7 @@
 Update     scores in floats, with a bound on the rounding error of each; only the rows whose score may be the smallest are
            computed in integers.
 Guarantee  a sum of n products in floats is off by at most (n + 2) eps times the sum of their sizes, and n times the smallest
-           float where they underflow (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A weight
+           float if they underflow (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A weight
            that underflows is off by the smallest float before it is multiplied.
 """
 

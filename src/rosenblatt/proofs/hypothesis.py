@@ -72,17 +72,17 @@ def _score_margins(scores: Any, codes: IntArray) -> Any:
     return own - scores.max(axis=1)
 
 
-def scaled_blocks(X: Any, least: float = 0.0) -> Iterator[tuple[slice, Any, IntArray]]:
+def scaled_blocks(X: Any, constant: float = 0.0) -> Iterator[tuple[slice, Any, IntArray]]:
     """Blocks of rows: their positions, the rows in float64 times 2^-exponent, and the exponents.
 
-    `least`: another value of every row, such as the constant of augmented rows, that counts in its size.
+    `constant`: another value of every row, such as the constant of augmented rows, that counts in its size.
     """
     dense = isinstance(X, np.ndarray)
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1] if dense else 1 + X.nnz // X.shape[0]))
     for start in range(0, X.shape[0], step):
         here = slice(start, min(start + step, X.shape[0]))
         rows = X[here].astype(np.float64)
-        largest = np.maximum(abs(rows).max(axis=1) if dense else _largest_stored(rows), least)
+        largest = np.maximum(abs(rows).max(axis=1) if dense else _largest_stored(rows), constant)
         exponents = np.frexp(largest)[1]
         exponents[abs(exponents) <= MAX_UNSCALED_EXPONENT] = 0
         if exponents.any():
@@ -175,15 +175,15 @@ def _hypothesis(coef: Any, intercept: npt.ArrayLike, x0: float, classes: Array |
     return Hypothesis(planes, intercepts, x0, classes)
 
 
-def class_codes(found: Hypothesis, y: npt.ArrayLike, n_rows: int) -> IntArray:
+def class_codes(hypothesis: Hypothesis, y: npt.ArrayLike, n_rows: int) -> IntArray:
     """The position of every row's label among the classes of the hypothesis."""
     labels = column_or_1d(y).tolist()
     if len(labels) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels")
-    if found.classes is None:
-        position = _class_positions(len(found.planes), labels)
+    if hypothesis.classes is None:
+        position = _class_positions(len(hypothesis.planes), labels)
     else:
-        position = {label: rank for rank, label in enumerate(np.asarray(found.classes).tolist())}
+        position = {label: rank for rank, label in enumerate(np.asarray(hypothesis.classes).tolist())}
     unknown = {label for label in labels if label not in position}
     if unknown:
         listed = ", ".join(map(repr, sorted(unknown, key=str)[:MAX_LABELS_LISTED]))

@@ -139,7 +139,7 @@ def mistake_bound(
     """Bound the number of updates of an online perceptron that starts from zero.
 
     Without a model, the bound is (R^2 + 2b/rho)/gamma^2 for the widest margin gamma in the augmented space. Both ends of the
-    interval are proved; `upper` holds for every run, whatever its number of passes.
+    interval are proved; `upper` holds for runs of any number of passes.
 
     With a model nothing is searched, and `upper` is the bound that the model's own plane proves, including rounding errors. If
     it separates the rows, this is (R^2 + 2b/rho)/margin^2 for runs of any length; otherwise the bound of Freund and Schapire

@@ -21,10 +21,10 @@ from ..certificates.statements import Plane
 from .class_pairs import KeslerRows
 
 MAX_STEPS = 60
-COMPLEMENTARITY_TOL = 1e-14  # relative to the squared distance
+COMPLEMENTARITY_TOL = 1e-14  # complementarity at the end, relative to the squared distance
 MIN_STEP_LENGTH = 1e-8
 MAX_REFINEMENTS = 8
-STEP_FRACTION = 0.995  # of the way to the boundary
+STEP_FRACTION = 0.995  # share of the distance to the boundary that a step goes
 
 
 class PairsInteriorPoint:

@@ -1,7 +1,7 @@
 """The base of the proofs for two and for several classes.
 
-Floats find planes and pairs of rows. Their margins and lengths are then computed exactly; where that leaves the verdict open or
-the margin inaccurate, the search continues in fractions.
+Floats find planes and pairs of rows. Their margins and lengths are then computed exactly; if the verdict is still open or the
+margin is inaccurate, the search continues in fractions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Prover(ABC):
 
     @property
     def budget(self) -> WorkBudget:
-        """Unlimited work where the verdict depends on it, a few seconds where only digits of a margin do."""
+        """The budget: unlimited if the verdict depends on it, a few seconds if it only adds digits to a margin."""
         return WorkBudget(math.inf, self.deadline) if self.separators is None else WorkBudget(deadline=self.deadline)
 
     def certificate(self) -> Certificate:
@@ -76,20 +76,20 @@ class Prover(ABC):
     def spaces(self) -> tuple[Ceiling, Ceiling]:
         """The margins of the augmented and the geometric space."""
 
-    def _accurate_enough(self, found: Ceiling) -> bool:
+    def _accurate_enough(self, ceiling: Ceiling) -> bool:
         if time.monotonic() >= self.deadline:
             return True
-        if not isinstance(found, Margin):
+        if not isinstance(ceiling, Margin):
             return False
-        return found.gap == 0 or (found.gap <= MAX_GAP and len(found.pairs) > MAX_PAIRS_ALWAYS_EXACT)
+        return ceiling.gap == 0 or (ceiling.gap <= MAX_GAP and len(ceiling.pairs) > MAX_PAIRS_ALWAYS_EXACT)
 
-    def _decide(self, rows: SignedRows, places: IntArray, weights: FloatArray, found: Ceiling) -> Decision | None:
+    def _decide(self, rows: SignedRows, places: IntArray, weights: FloatArray, ceiling: Ceiling) -> Decision | None:
         """In fractions: whether the hulls intersect, or, if a plane was found, their nearest points."""
-        apart = isinstance(found, Margin)
+        apart = isinstance(ceiling, Margin)
         return decide(rows, places, weights, apart=apart, budget=self.budget.less() if apart else self.budget)
 
     def _separators_in_even_columns(self) -> Sequence[Plane] | None:
-        """Separating planes, or a clash, if column sizes differ so much that floats would see only the large columns.
+        """Separating planes, or a clash, if column sizes differ so much that small columns would be lost in floats.
 
         Columns may be multiplied by powers of two: planes are then divided by them, and a sum that is zero remains zero.
         """
@@ -108,7 +108,7 @@ class Prover(ABC):
         ]
 
     def _with_separators(self, space: Ceiling, counted: bool) -> Ceiling:
-        """The margin of the known separators, where the search in this space found none."""
+        """The margin of the known separators, if the search in this space found none."""
         if isinstance(space, Margin) or self.separators is None:
             return space
         return self.margin(self.separators, space, counted and self.intercept)

@@ -20,9 +20,9 @@ from .pairs_interior_point import PairsInteriorPoint
 from .prover import FLOAT_TOL, MAX_GAP, MAX_SOLVER_STEPS, ClashFoundError, Prover, convex_fractions
 
 FREE_INTERCEPT_SCALE = 2.0**17  # x0 in row lengths: an intercept with this constant is free up to a relative error of 1e-10
-FEW_PAIRS = 1000  # the interior-point method is fast up to here
+MAX_FAST_PAIRS = 1000  # pairs up to which the interior-point method is fast
 MAX_GRAM_PAIRS = 2500  # pairs for which a Gram matrix is built
-MAX_GRAM_VALUES = 1 << 23  # of the rows of these pairs
+MAX_GRAM_VALUES = 1 << 23  # values of the rows for which a Gram matrix is built
 MAX_EXPONENT = 1000  # rows with larger values than 2 to this exponent are scaled down first
 
 
@@ -42,14 +42,14 @@ class SeveralClasses(Prover):
             return augmented, geometric
         first = geometric = self.margin(self.separators, geometric, False)
         rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, 0.0)
-        for interior_point in (True, False) if len(rows) <= max(FEW_PAIRS, rows.n_features) else (False, True):
+        for interior_point in (True, False) if len(rows) <= max(MAX_FAST_PAIRS, rows.n_features) else (False, True):
             if not self._finished(geometric, FLOAT_TOL if geometric is first else MAX_GAP):
                 better = self._by_interior_point(rows, True) if interior_point else self._with_free_intercept()
                 geometric = tightest(geometric, better) if isinstance(better, Margin) else geometric
         return augmented, geometric
 
-    def _finished(self, found: Ceiling, gap: float) -> bool:
-        return time.monotonic() >= self.deadline or (isinstance(found, Margin) and found.gap <= gap)
+    def _finished(self, ceiling: Ceiling, gap: float) -> bool:
+        return time.monotonic() >= self.deadline or (isinstance(ceiling, Margin) and ceiling.gap <= gap)
 
     def _by_interior_point(self, rows: KeslerRows, free: bool) -> Ceiling | None:
         """The margin from the Gram matrix of all pairs; None if there are too many."""
@@ -92,7 +92,8 @@ class SeveralClasses(Prover):
         rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, x0)
         if (meeting := twins(rows)) is not None:
             raise ClashFoundError(self._pairs(rows, meeting.places, meeting.weights))
-        if FEW_PAIRS < len(rows) <= rows.n_features and x0 in (0.0, 1.0):  # an active set might add all pairs, one at a time
+        # An active set might add all pairs, one at a time.
+        if MAX_FAST_PAIRS < len(rows) <= rows.n_features and x0 in (0.0, 1.0):
             quick = self._by_interior_point(rows, False)
             if quick is not None and self._accurate_enough(quick):
                 return quick

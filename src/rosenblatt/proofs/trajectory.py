@@ -21,7 +21,7 @@ from ..kernels.linear.schemes import Binary, State
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
 
-UPDATES_PER_BLOCK = 128  # with one Gram matrix
+UPDATES_PER_BLOCK = 128  # updates that share one Gram matrix
 MAX_DENSE_COLUMNS = 1024  # up to this width the sparse rows of a block are multiplied as a dense array, which is faster
 
 Direction = tuple[FloatArray, FloatArray]  # heads x features, and weight 0 of each head
@@ -91,9 +91,9 @@ def _alignments(log: UpdateLog, direction: Direction) -> FloatArray:
     return np.asarray(first + np.concatenate([[0.0], np.cumsum(gains)])[log._edges])
 
 
-def _rows(log: UpdateLog, here: slice) -> tuple[Any, IntArray | None]:
+def _rows(log: UpdateLog, entries: slice) -> tuple[Any, IntArray | None]:
     """The rows of some entries in float64; of sparse rows only the columns with stored values, and which these are."""
-    taken = take_rows(log._problem.rows, log._local_rows[here])
+    taken = take_rows(log._problem.rows, log._local_rows[entries])
     if isinstance(taken, Dense):
         return taken.values.astype(np.float64, copy=False), None
     matrix = rows_as_matrix(taken, 0, len(taken.indptr) - 1)
@@ -103,12 +103,12 @@ def _rows(log: UpdateLog, here: slice) -> tuple[Any, IntArray | None]:
     return (rows.toarray() if len(columns) <= MAX_DENSE_COLUMNS else rows), columns
 
 
-def _signs(log: UpdateLog, here: slice) -> Any:
+def _signs(log: UpdateLog, entries: slice) -> Any:
     """Entries x heads: +1 for the row's own head, -1 for its rival; with one head, y."""
-    labels, rows = log._problem.labels, log._local_rows[here]
+    labels, rows = log._problem.labels, log._local_rows[entries]
     if isinstance(labels, Binary):
         return labels.signs[rows].astype(np.float64)[:, None]
     out, each = np.zeros((len(rows), len(log._start.bias))), np.arange(len(rows))
     out[each, labels.codes[rows]] = 1.0
-    out[each, log._others[here]] = -1.0
+    out[each, log._others[entries]] = -1.0
     return out

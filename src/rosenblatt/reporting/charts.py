@@ -24,7 +24,7 @@ class Axis:
     high: float
     ticks: tuple[tuple[float, str], ...] = ()
     log: bool = False
-    unit: str = ""  # of the values, such as "%"
+    unit: str = ""  # unit of the values, such as "%"
 
     def share(self, value: float) -> float:
         """Return the position of a value: 0 at `low`, 1 at `high`."""

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
 NAME_CHARS = 28  # length to which `cut` shortens a name
 QUOTED_CHARS = 60  # length to which `quoted_list` shortens a name
-LISTED_ITEMS = 12  # items that a list names before it says how many more there are
+LISTED_ITEMS = 12  # items of a list that are named; the others are counted
 
 
 def count(number: float) -> str:
@@ -106,7 +106,7 @@ def byte_size(number: int) -> str:
 
 
 def join_and(items: Sequence[object], limit: int | None = None) -> str:
-    """Join items as in a sentence; from ``limit`` on, say how many more there are.
+    """Join items as in a sentence; items beyond ``limit`` are counted.
 
     >>> join_and(["a"]), join_and(["a", "b"]), join_and([1, 2, 3])
     ('a', 'a and b', '1, 2 and 3')
@@ -120,7 +120,7 @@ def join_and(items: Sequence[object], limit: int | None = None) -> str:
 
 
 def comma_list(items: Sequence[object], limit: int = LISTED_ITEMS) -> str:
-    """Join items with commas; beyond ``limit``, say how many more there are.
+    """Join items with commas; items beyond ``limit`` are counted.
 
     >>> comma_list(["a", "b"]), comma_list([1, 2, 3, 4], limit=2)
     ('a, b', '1, 2 and 2 more')
@@ -129,7 +129,7 @@ def comma_list(items: Sequence[object], limit: int = LISTED_ITEMS) -> str:
 
 
 def quoted_list(names: Sequence[str], limit: int = LISTED_ITEMS) -> str:
-    """Quote names and join them with commas; beyond ``limit``, say how many more there are.
+    """Quote names and join them with commas; names beyond ``limit`` are counted.
 
     >>> quoted_list(["a", "b"]), quoted_list(["a", "b", "c"], limit=1)
     ("'a', 'b'", "'a' and 2 more")

@@ -53,7 +53,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def listen_at(path: str | os.PathLike[str], mode: int = 0o600) -> socket.socket:
-    """Listen at a path, for users whom its mode allows to write. A socket of a server that has ended is replaced."""
+    """Listen at a path, for users with write permission. A socket of a server that has ended is replaced."""
     where = os.fspath(path)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -179,20 +179,20 @@ def _import_at(source: str, code: str, at: int) -> re.Match[str] | None:
     return _IMPORT.match(source, first.end())
 
 
-def _file(path: str, source: str, found: re.Match[str]) -> str:
-    name = found["file"]
+def _file(path: str, source: str, match: re.Match[str]) -> str:
+    name = match["file"]
     if not name.startswith(("./", "../")):
-        _refuse(path, source, found.start(), f"{name!r} is not a relative file, such as ./x.js")
+        _refuse(path, source, match.start(), f"{name!r} is not a relative file, such as ./x.js")
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
 
 
-def _destructured(path: str, source: str, found: re.Match[str]) -> str:
+def _destructured(path: str, source: str, match: re.Match[str]) -> str:
     given = []
-    listed = re.sub(r"\s+", " ", mask_non_code(found["names"])).strip().removesuffix(",")
+    listed = re.sub(r"\s+", " ", mask_non_code(match["names"])).strip().removesuffix(",")
     for each in filter(None, map(str.strip, listed.split(","))):
         name = _NAME.fullmatch(each)
         if name is None:
-            _refuse(path, source, found.start(), f"{each!r} is not a name or `name as other`")
+            _refuse(path, source, match.start(), f"{each!r} is not a name or `name as other`")
         given.append(f"{name['name']}: {name['here']}" if name["here"] else name["name"])
     return ", ".join(given)
 

@@ -9,7 +9,7 @@ from ..array_types import FloatArray
 from .fitting import Fit
 from .request import Features, RunRequest
 
-DRAWN = "# random_state is None: every run visits the rows in another order; set a number to repeat one"
+RANDOM_ORDER_COMMENT = "# random_state is None: every run visits the rows in another order; set a number to repeat one"
 
 
 def code_of(request: RunRequest, fit: Fit, weights: FloatArray | None = None, drawn: bool = False) -> str:
@@ -28,7 +28,7 @@ def code_of(request: RunRequest, fit: Fit, weights: FloatArray | None = None, dr
     """
     lines = ["import numpy as np", "import rosenblatt as rb", "", *_point_lines(request), *_feature_lines(request.features)]
     arguments = ", ".join(f"{name}={text}" for name, text in _arguments(request, fit))
-    lines += [DRAWN] if drawn else []
+    lines += [RANDOM_ORDER_COMMENT] if drawn else []
     weighted = "" if weights is None else f", sample_weight={weights.tolist()!r}"
     lines.append(f"model = rb.{request.choice.name}({arguments}).fit(X, y{weighted})")
     lines += ["print(model.stop_)", 'print("training errors:", int((model.predict(X) != y).sum()))']

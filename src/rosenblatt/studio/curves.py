@@ -192,7 +192,7 @@ class Curves(NamedTuple):
     errors: IntArray
     loss: FloatArray
     pocket: Pocket | None = None
-    pockets: list[Pocket] | None = None  # of each one-vs-rest head
+    pockets: list[Pocket] | None = None  # the pocket of each one-vs-rest head
     pocket_weights: Any = None  # the weights in the pocket at the end, heads x (1 + features)
 
 
@@ -212,18 +212,18 @@ def curves_of_log(log: UpdateLog, weights: FloatArray, data: Data, objective: Ob
     if log._problem.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
         pocket = pocket._replace(errors=counted[np.searchsorted(at, pocket.updates)])
     else:
-        counted = errors[at]  # exact, also where rounding decides
+        counted = errors[at]  # exact, even if rounding decides a sign
     return Curves(at, counted, loss, pocket, None, weights[pocket.updates[-1]])
 
 
-def _one_vs_rest_curves(log: UpdateLog, weights: FloatArray, data: Data, objective: Objective, some: IntArray) -> Curves:
+def _one_vs_rest_curves(log: UpdateLog, weights: FloatArray, data: Data, objective: Objective, updates: IntArray) -> Curves:
     """Return the curves of one-vs-rest runs, where each head has a pocket of its own."""
     pockets = []
     for h, run in enumerate(log.runs()):
         own = _improvements(errors_of_every_hypothesis(run))
         pockets.append(own._replace(updates=hypotheses_of(log, h)[own.updates]))
     times = np.unique(np.concatenate([each.updates for each in pockets]))
-    at = np.union1d(some, times)
+    at = np.union1d(updates, times)
     kept = np.stack([weights[_last_at(each.updates, times), h] for h, each in enumerate(pockets)], axis=1)
     # Errors of the pockets of all heads together; they may increase when the pocket of one head improves.
     together = Pocket(times, evaluate(kept, data, objective)[0])

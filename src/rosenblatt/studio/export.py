@@ -102,10 +102,10 @@ def _only(page: str, pattern: re.Pattern[str], example: str) -> re.Match[str]:
     return found[0]
 
 
-def _once(page: str, what: str, instead: str) -> str:
-    if page.count(what) != 1:
-        raise BundleError(f"{INDEX} must contain {what} once, found {page.count(what)} times")
-    return page.replace(what, instead)
+def _once(page: str, old: str, new: str) -> str:
+    if page.count(old) != 1:
+        raise BundleError(f"{INDEX} must contain {old} once, found {page.count(old)} times")
+    return page.replace(old, new)
 
 
 # --- Files of the page

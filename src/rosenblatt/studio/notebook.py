@@ -35,7 +35,7 @@ WEIGHTS_RTOL, MARGINS_RTOL = 1e-6, 1e-4
 
 NEW_RUN = "This is a new run on these points."
 # Parameters that do not change the result of a run, or that are mentioned separately.
-UNMENTIONED = ("log", "n_jobs", "verbose", "random_state", "max_updates", "max_iter", "certify", "inseparable")
+UNREPORTED_PARAMETERS = ("log", "n_jobs", "verbose", "random_state", "max_updates", "max_iter", "certify", "inseparable")
 WEIGHTED = "The model was fitted with sample weights; errors, loss and proof on this page count every point once."
 NOT_REPRODUCED = (
     "Only the result is shown: a fit on these points gives other weights. "
@@ -92,7 +92,7 @@ def rebuild(model: Any, log: UpdateLog | None, X: FloatArray, codes: IntArray) -
 
 
 def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: IntArray) -> None:
-    """Raise if a model was fitted on other rows or labels, as far as the model knows them."""
+    """Raise if a model was fitted on other rows or labels, as far as the model has stored them."""
     same = _matches_log(log, X, codes) if log is not None else _matches_margins(model, X, codes)
     if not same:
         raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
@@ -110,13 +110,13 @@ def _is_random(given: dict[str, Any]) -> bool:
     return given.get("order", "cyclic") != "cyclic" and not is_batch(given) and given.get("solver") != "minimum"
 
 
-def _is_same(model: Any, log: UpdateLog | None, found: Any) -> bool:
+def _is_same(model: Any, log: UpdateLog | None, refitted: Any) -> bool:
     if log is not None:
-        other = found.log_
+        other = refitted.log_
         return np.array_equal(log.rows, other.rows) and bool(np.allclose(log.steps, other.steps, rtol=WEIGHTS_RTOL, atol=0.0))
     if "coef_" not in vars(model):
         return False
-    first, second = (np.column_stack([each.intercept_, each.coef_]) for each in (model, found))
+    first, second = (np.column_stack([each.intercept_, each.coef_]) for each in (model, refitted))
     return bool(np.linalg.norm(first - second) <= WEIGHTS_RTOL * np.linalg.norm(first))
 
 
@@ -225,7 +225,7 @@ def _new_run_note(model: Any, recording: dict[str, Any]) -> str:
 def _unmatched_parameters(model: Any, request: RunRequest) -> list[str]:
     """Return the parameters of a model that a request does not have."""
     new = request.choice.options | parameters_of(request)[0]
-    given = {name: value for name, value in model.get_params(deep=False).items() if name not in UNMENTIONED}
+    given = {name: value for name, value in model.get_params(deep=False).items() if name not in UNREPORTED_PARAMETERS}
     if is_batch(given):
         given.pop("order", None)  # has no meaning for batch updates
     return [f"{name}={_short(value)}" for name, value in given.items() if not _agree(value, new[name])]

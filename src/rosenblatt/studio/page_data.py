@@ -20,8 +20,8 @@ MODES = ("server", "export", "notebook")
 # The first state of a page without a state of its own.
 PRESET, ALGORITHM = "separable", "perceptron"
 # An export has these algorithms on every preset: the first of the menu, and the one the page offers for comparison.
-COMPARED = [{"algorithm": "perceptron"}, {"algorithm": "soft-margin"}]
-BOX_PADDING = 0.12  # around the points, as a share of their extent
+PRESET_ALGORITHMS = [{"algorithm": "perceptron"}, {"algorithm": "soft-margin"}]
+BOX_PADDING = 0.12  # padding around the points, as a share of their extent
 
 
 def page_data(
@@ -159,7 +159,7 @@ def _export_requests(page: Mapping[str, Any], start: Mapping[str, Any]) -> Itera
     """Return every algorithm on the first state, some on every preset, and the tour with the runs it suggests."""
     for algorithm in page["menu"]:
         yield from requests_of(page, {**start, "runs": [{"algorithm": algorithm["name"]}]})
-    some = [*(start.get("runs") or []), *COMPARED]
+    some = [*(start.get("runs") or []), *PRESET_ALGORITHMS]
     for preset in page["presets"]:
         for degree in sorted({1, preset["degree"]}):
             yield from requests_of(page, {"data": {"preset": preset["name"]}, "degree": degree, "runs": some})

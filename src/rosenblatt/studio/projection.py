@@ -23,7 +23,7 @@ from ..reporting.text import join_and
 from .request import MAX_CLASSES, MAX_POINTS, RequestError
 
 MAX_SAMPLED_ROWS = 2000
-MAX_LISTED_NAMES = 20  # in a message
+MAX_LISTED_NAMES = 20  # names listed in a message
 
 
 class PlaneData(NamedTuple):

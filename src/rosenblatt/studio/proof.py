@@ -97,15 +97,15 @@ def _convergence(model: Perceptron, certificate: Certificate) -> dict[str, Any] 
         return None
 
 
-def _inequalities(found: Convergence, certificate: Certificate) -> dict[str, Any]:
-    bound, alignments, alignment_bound = found.mistake_bound, found.alignments, found.alignment_bound
+def _inequalities(convergence: Convergence, certificate: Certificate) -> dict[str, Any]:
+    bound, alignments, alignment_bound = convergence.mistake_bound, convergence.alignments, convergence.alignment_bound
     return {
-        "norms": pack(found.norms_squared, "f64"),
-        "norm_bound": pack(found.norm_bound, "f64"),
+        "norms": pack(convergence.norms_squared, "f64"),
+        "norm_bound": pack(convergence.norm_bound, "f64"),
         "alignments": None if alignments is None else pack(alignments, "f64"),
         "alignment_bound": None if alignment_bound is None else pack(alignment_bound, "f64"),
-        "mistakes": found.mistakes,
+        "mistakes": convergence.mistakes,
         "mistake_bound": None if bound is None else finite(bound.upper),
-        "holds": found.holds,
-        "sentence": convergence_sentence(found, certificate),
+        "holds": convergence.holds,
+        "sentence": convergence_sentence(convergence, certificate),
     }

@@ -38,7 +38,7 @@ from .request import Features, RequestError, parse_request
 from .solver_paths import Frames, describe_margin, one_frame, path_of
 from .texts import stop_sentence
 
-MAX_AVERAGE_VALUES = 1 << 17  # of averaged weights that are sent
+MAX_AVERAGE_VALUES = 1 << 17  # values of averaged weights that are sent
 OVERFLOW_MESSAGE = "numbers became too large for floating point; standardize the columns or scale the points to about 1"
 
 

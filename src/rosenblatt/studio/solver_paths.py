@@ -30,10 +30,10 @@ from .fitting import Fit, fit_quietly
 from .request import RequestError, RunRequest
 
 MAX_FRAMES = 25
-AROW_FRAMES = 200  # its steps are small
-PATH_MAX_PASSES = 200  # of an SVM problem on a path
+AROW_FRAMES = 200  # frames of AROW, whose steps are small
+PATH_MAX_PASSES = 200  # passes of an SVM problem on a path
 PATH_MAX_PROBLEMS = 150  # binary SVM problems on a path
-PATH_MULTIPLY_ADDS = 4e7  # of all frames of a path: about a second
+PATH_MULTIPLY_ADDS = 4e7  # work for all frames of a path: about a second
 
 # --- Summary of a margin
 

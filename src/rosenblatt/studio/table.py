@@ -27,15 +27,15 @@ from .arrays import pack
 from .projection import principal_components, sample
 from .request import MAX_CLASSES, MAX_COORDINATE, RequestError
 
-MAX_COLUMNS = 50  # in the menus of the page
-MAX_HEADERS = 1000  # in the menu of the label column
+MAX_COLUMNS = 50  # columns in the menus of the page
+MAX_HEADERS = 1000  # names in the menu of the label column
 MAX_PCA_COLUMNS = 2000
 MAX_NAME_CHARACTERS = 60
 # Limits of a file that is dropped on the page; its columns are counted in the first bytes of its first line.
 MAX_FILE_COLUMNS, MAX_HEADER_LINE_BYTES, MAX_UNPACKED_BYTES = 5000, 1 << 20, 64 << 20
 TEXT_FORMATS = ("csv", "tsv", "svmlight", "jsonl")
 OTHER_CLASS = "other"
-MAX_INTEGER_CLASSES = 50  # more distinct integers are quantities
+MAX_INTEGER_CLASSES = 50  # if there are more distinct integers, they are quantities
 
 # A cell such as 1,5 in a file with another delimiter.
 DECIMAL_COMMA_CELL = re.compile(rb"(?:^|[;\t|])[ ]*([+-]?[0-9]{1,15},[0-9]{1,15})[ ]*(?=[;\t|\r])", re.MULTILINE)

@@ -23,7 +23,7 @@ from .curves import update_margin
 from .request import Features
 
 MAX_LISTED_POINTS = 12
-SOLVED = "no further improvement is possible"
+SOLVED_CLAUSE = "no further improvement is possible"
 
 
 # --- Why a run ended
@@ -67,12 +67,12 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "norm":
             return f"stopped because |w| exceeded {short(limits['w_max'])}"
         case "tolerance" if isinstance(model, MarginClassifier):
-            return f"solved: {SOLVED}"
+            return f"solved: {SOLVED_CLAUSE}"
         case "tolerance":
             tol = limits.get("tol")
             return f"stopped because the last step was {'zero' if tol is None else f'shorter than the tolerance {tol:g}'}"
         case "solved":
-            return f"solved: {SOLVED}"
+            return f"solved: {SOLVED_CLAUSE}"
         case "inseparable":
             return "solved for inseparable points: some were allowed to cross, at a cost"
         case "impossible":
@@ -105,7 +105,7 @@ def separability_sentence(certificate: Certificate, features: Features) -> str:
 
 
 def clash_sentence(proof: Inseparable, features: Features) -> str:
-    """Name the points that no boundary of this degree can separate, and their position where it can be drawn."""
+    """Name the points that no boundary of this degree can separate, and their position if it can be drawn."""
     n, what = len(proof.rows), boundary_name(features.degree, proof.about.intercept)
     rivals = {pair.rival for pair in proof.clash}
     if len(rivals) > 2:
@@ -119,25 +119,25 @@ def clash_sentence(proof: Inseparable, features: Features) -> str:
     if features.degree > 1 or not proof.about.intercept:
         return f"No {what} can separate these {n} points: {points_list(proof.rows)}."
     # Weights balance between the classes: with two rivals, a row against one of them belongs to the other.
-    few, many = sorted(
+    smaller, larger = sorted(
         ([pair.row + 1 for pair in proof.clash if pair.rival == rival] for rival in rivals), key=lambda rows: (len(rows), rows)
     )
-    return f"No {what} can separate these: {_position(few, many)}."
+    return f"No {what} can separate these: {_position(smaller, larger)}."
 
 
-def _position(few: Sequence[int], many: Sequence[int]) -> str:
+def _position(smaller: Sequence[int], larger: Sequence[int]) -> str:
     """Describe how the convex hulls of two groups of points meet."""
-    shape = "-".join(map(str, many))
-    match len(few), len(many):
+    shape = "-".join(map(str, larger))
+    match len(smaller), len(larger):
         case 1, 2:
-            return f"point {few[0]} lies on the segment {shape}"
+            return f"point {smaller[0]} lies on the segment {shape}"
         case 1, 3:
-            return f"point {few[0]} lies inside the triangle {shape}"
+            return f"point {smaller[0]} lies inside the triangle {shape}"
         case 1, _:
-            return f"point {few[0]} lies inside the polygon {shape}"
+            return f"point {smaller[0]} lies inside the polygon {shape}"
         case 2, 2:
-            return f"the segments {few[0]}-{few[1]} and {shape} cross"
-    rows = sorted([*few, *many])
+            return f"the segments {smaller[0]}-{smaller[1]} and {shape} cross"
+    rows = sorted([*smaller, *larger])
     return f"the convex hulls of the two classes overlap at points {points_list([row - 1 for row in rows])}"
 
 
@@ -162,17 +162,17 @@ def points_list(rows: Sequence[int]) -> str:
 # --- The convergence proof along a run
 
 
-def convergence_sentence(found: Convergence, certificate: Certificate) -> str:
+def convergence_sentence(convergence: Convergence, certificate: Certificate) -> str:
     """Compare both sides of the inequalities of the convergence proof at the end of a run."""
-    parts = [f"The run made {plural(found.mistakes, 'update')}"]
-    bound = found.mistake_bound
+    parts = [f"The run made {plural(convergence.mistakes, 'update')}"]
+    bound = convergence.mistake_bound
     if bound is not None and math.isfinite(bound.upper):
         parts[0] += f"; at most {math.floor(bound.upper):,} are possible"
-    parts.append(f"|w|^2 is {float(found.norms_squared[-1]):.6g}, at most {float(found.norm_bound[-1]):.6g}")
-    if found.alignments is None or found.alignment_bound is None:
+    parts.append(f"|w|^2 is {float(convergence.norms_squared[-1]):.6g}, at most {float(convergence.norm_bound[-1]):.6g}")
+    if convergence.alignments is None or convergence.alignment_bound is None:
         proved = isinstance(certificate, Inseparable)
         parts.append(f"No separating w* {'exists' if proved else 'is known'}, so the number of updates has no bound")
     else:
-        parts.append(f"w.w* is {float(found.alignments[-1]):.6g}, at least {float(found.alignment_bound[-1]):.6g}")
-    parts.append("The inequalities hold at every update" if found.holds else "AN INEQUALITY DOES NOT HOLD")
+        parts.append(f"w.w* is {float(convergence.alignments[-1]):.6g}, at least {float(convergence.alignment_bound[-1]):.6g}")
+    parts.append("The inequalities hold at every update" if convergence.holds else "AN INEQUALITY DOES NOT HOLD")
     return f"{'. '.join(parts)}."

@@ -2,10 +2,10 @@
 
 Problem    min 1/2 |sum_i a_i z_i|^2 + 1/2 sum_i q_i a_i^2  s.t.  a >= 0, the a_i of each side sum to 1.
            z_i = y_i x_i. With two sides (the classes) the sum is the difference of two points, one of each hull; with one
-           side it is the point of least norm. q = 0, except for rows that may violate the margin at a price.
-Update     the corral is a set of rows whose (z_i, side of i) are independent. Add the row that is furthest behind the
-           plane; move to the point of least norm of the corral's affine hull; where a weight becomes negative on the way,
-           stop there and drop its row; repeat until all weights are positive.
+           side it is the point of least norm. q = 0, except for rows that may violate the margin at a cost.
+Update     the corral is a set of rows whose (z_i, side of i) are independent. Add the row that violates the margin most; move
+           to the point of least norm of the corral's affine hull; if a weight becomes negative on the way, stop there and drop
+           its row; repeat until all weights are positive.
 Guarantee  in exact arithmetic every cycle reduces the norm, so no corral repeats and the method ends with the minimum. In
            floats a row that does not reduce the norm is excluded until another one does, so the method cannot cycle.
 Reference  P. Wolfe, Finding the nearest point in a polytope, Math. Programming 11 (1976), with his Cholesky factor of
@@ -24,8 +24,8 @@ from scipy.linalg.lapack import dtrtrs
 from scipy.sparse import issparse
 
 EPS = float(np.finfo(np.float64).eps)
-MIN_DISTANCE_FROM_SPAN = 1e-12  # relative to its length, for a row to be independent of the corral
-MEETING_DISTANCE = 1e-13  # relative to the longest row: nearer hulls meet, as far as floats can decide
+MIN_DISTANCE_FROM_SPAN = 1e-12  # relative to the length of a row; nearer rows depend on the corral
+MEETING_DISTANCE = 1e-13  # relative to the longest row; nearer hulls meet, up to rounding
 REFINEMENTS = 3
 
 # "least": the nearest points were found; "met": the hulls meet; or a limit was reached.
@@ -45,7 +45,7 @@ class Corral:
         self.places: list[int] = []  # positions of the corral's rows, in the order of the factor's columns
         self.factor = np.zeros((8, 8), order="F")
         self.steps = 0
-        self.lengths = lengths  # of the working rows
+        self.lengths = lengths  # lengths of the working rows
         self.lift = max(1.0, float(lengths.max()))  # scale of the side columns: similar to the rows
 
     @property
@@ -106,7 +106,7 @@ class Corral:
         e = np.zeros(self.n_sides)
         e[self.side[place]] = 1.0
         rest, rest_sides = z, e
-        for _ in range(2 if s else 0):  # the second time removes what rounding left
+        for _ in range(2 if s else 0):  # the second time removes rounding errors of the first
             half = self._half(self.held @ rest + self.lift**2 * rest_sides[self.sides] - prices * c)
             column += half
             c += dtrtrs(self.factor[:, :s], half)[0]
@@ -198,7 +198,7 @@ class Corral:
         self.settle()
 
     def solve(self, tol: float, max_steps: int, deadline: float = math.inf) -> CorralEnd:
-        """Major cycles, until no working row is behind the plane by more than the tolerance; returns how they ended."""
+        """Run major cycles until no working row violates the margin by more than the tolerance; returns how they ended."""
         excluded = np.zeros(len(self.side), bool)
         least, entered = np.inf, 0
         polished = False

@@ -70,10 +70,10 @@ def circulation_scale(flow: FloatArray) -> FloatArray:
 
 # The largest number of passes that skip an inactive row or rival. 63 took 2/3 of the time on letter, but more on small data.
 MAX_REST_PASSES = 15
-NEVER = np.iinfo(np.int64).max  # a pass that never comes
+NO_PASS = np.iinfo(np.int64).max  # later than every pass: the row or rival is not visited again
 # sigma of a free bias, in squared lengths of the median row. The center follows the bias after every pass: waiting for the
 # solution around each center took 2 to 10 times as many passes on dna and letter. 0.03 to 0.3 measured equal.
-REACH = 0.1
+FREE_BIAS_SIGMA = 0.1
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,12 @@ class _Run:
         _check_range(C, sqnorms, x0)
         codes = read_only(np.ascontiguousarray(codes, dtype=np.int32))
         absent = C == 0.0
-        looks = (np.zeros((n, k), np.uint8), absent.astype(np.uint8), np.where(absent, NEVER, 0), np.zeros(n, np.int64))
+        looks = (np.zeros((n, k), np.uint8), absent.astype(np.uint8), np.where(absent, NO_PASS, 0), np.zeros(n, np.int64))
         self.task = Task(codes, read_only(C), sqnorms, np.zeros((n, k)), *looks)
         vectors, lists = (np.zeros((3, k)), np.zeros((3, k), np.int64))
         self.buffers = Buffers(vectors[0], vectors[1], lists[0], lists[1], vectors[2], lists[2], np.zeros(3))
         self.alike = np.ones((k, k))
-        sigma = REACH * typical_sqnorm(sqnorms[C > 0.0]) if self.free else x0 * x0
+        sigma = FREE_BIAS_SIGMA * typical_sqnorm(sqnorms[C > 0.0]) if self.free else x0 * x0
         self.plane = self.empty_plane(np.zeros(k), sigma)
         self.mass = self.earned = 0.0  # sum_i alpha_i^y, and the same minus |W|^2/2
         if start is not None:

@@ -3,7 +3,7 @@
 Problem    do the hulls of the two classes (the hull of the signed rows and the origin) meet?
 Update     the float solver ends with a few rows whose combinations are equal up to rounding. If their linear system has
            exact weights and none is negative, they are the proof. Else Wolfe's cycles continue in fractions, and search all
-           rows for one behind the plane.
+           rows for one that violates the margin.
 Guarantee  Wolfe's method is finite in exact arithmetic, and a float is an integer over a power of two. So it ends with weights
            of at most d + 2 rows whose combinations are equal, or with the nearest points of disjoint hulls.
 Reference  P. Wolfe, Finding the nearest point in a polytope, Math. Programming 11 (1976); exact linear systems by p-adic
@@ -29,7 +29,7 @@ MAX_SYSTEM_ROWS = 800  # rows of an exact linear system: about half a minute
 # Work of Wolfe's steps in fractions, rows^2 (rows + columns) each: about five seconds.
 MAX_WORK = 30_000_000
 SECONDS_PER_WORK = 5.0 / MAX_WORK
-SECONDS_PER_SYSTEM = 9e-11  # of an exact linear system, times rows^3.5 and bits
+SECONDS_PER_SYSTEM = 9e-11  # time to solve an exact linear system, per rows^3.5 and bit
 
 
 @dataclass
@@ -247,7 +247,7 @@ def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any,
 
 
 def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> int | None:
-    """A row behind the plane through the corral's rows of its side; candidates are found in floats and decided in fractions."""
+    """A row that violates the margin given by the corral; candidates are found in floats and decided in fractions."""
     largest = max(abs(value) for value in v)
     u = np.zeros(len(rows.center))
     u[columns] = [value / largest for value in v]

@@ -21,10 +21,10 @@ from .problem import BinarySVM, Solution, SolverLimits
 from .row_blocks import MIN_SAMPLED_ROWS, Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
 MAX_STEPS = 100
-STEP_SHARE = 0.995  # of the distance to the boundary
+STEP_SHARE = 0.995  # share of the distance to the boundary that a step goes
 MIN_STEP = 1e-10  # shorter steps end the method
-MAX_DUAL_ERROR = 1e-10  # relative to the weights: a larger unexpected residual means that a step was imprecise
-REFINEMENTS = 2  # of a step, once precision was lost
+MAX_DUAL_ERROR = 1e-10  # relative to the weights; a larger unexpected residual means that a step was imprecise
+REFINEMENTS = 2  # refinements of a step after precision was lost
 HALVING_STEPS = 8  # the method ends if the residual has not halved in this many steps
 
 
@@ -64,61 +64,61 @@ def start_of(C: Any, width: int) -> Point:
 
 
 def interior_point(
-    here: Point, blocks: Blocks, penalty: Any, g: Any, target: float, rough: bool, n_jobs: int = 1
+    point: Point, blocks: Blocks, penalty: Any, g: Any, target: float, rough: bool, n_jobs: int = 1
 ) -> tuple[Point, int]:
     """Minimize over the rows of `blocks` until the complementarity is at most `target`, or until steps have no effect.
 
     rough: only the plane matters, not the multipliers.
     """
-    n = len(here.a)
+    n = len(point.a)
     left: list[float] = []
     imprecise, expected = False, 0.0
     for steps in range(MAX_STEPS):
-        v, Av, a, e, s, slack = here
+        v, Av, a, e, s, slack = point
         r_dual = penalty * v - blocks.sum(a) - g
         r_primal = Av + slack - s - 1.0
-        comp = here.complementarity
+        comp = point.complementarity
         residual = float(abs(r_dual) @ abs(v))
         # The plane is accurate if these are small; the weights of the multipliers also need a small r_dual.
         if comp <= target and residual <= target and (rough or float(r_dual @ r_dual) <= target):
-            return here, steps
+            return point, steps
         if not (comp > 0.0 and np.isfinite(comp + residual)):
-            return here, steps
+            return point, steps
         left.append(comp + residual + float(a @ abs(r_primal)))
         if steps >= HALVING_STEPS and left[-1] > 0.5 * left[-1 - HALVING_STEPS]:
-            return here, steps
+            return point, steps
         # A step of a given length reduces r_dual by that share, unless the system was solved imprecisely.
         limit = 2.0 * expected + MAX_DUAL_ERROR * float(abs(v).max())
         imprecise = imprecise or (steps > 0 and float(abs(r_dual).max()) > limit)
-        system = _System(here, blocks, penalty, r_dual, r_primal, n_jobs, REFINEMENTS if imprecise else 0)
+        system = _System(point, blocks, penalty, r_dual, r_primal, n_jobs, REFINEMENTS if imprecise else 0)
         way = system.solve(-a * s, -e * slack)
-        after = here.moved(way, min(here.room(way), 1.0)).complementarity
+        after = point.moved(way, min(point.room(way), 1.0)).complementarity
         center = (after / comp) ** 3 * comp / (2 * n)
         way = system.solve(center - a * s - way.a * way.s, center - e * slack - way.e * way.slack)
-        length = min(STEP_SHARE * here.room(way), 1.0)
+        length = min(STEP_SHARE * point.room(way), 1.0)
         if not length > MIN_STEP:
-            return here, steps
-        here, expected = here.moved(way, length), (1.0 - length) * float(abs(r_dual).max())
-    return here, MAX_STEPS
+            return point, steps
+        point, expected = point.moved(way, length), (1.0 - length) * float(abs(r_dual).max())
+    return point, MAX_STEPS
 
 
 class _System:
     """Newton's equations at a point, factored once and solved for two right-hand sides."""
 
     def __init__(
-        self, here: Point, blocks: Blocks, penalty: Any, r_dual: Any, r_primal: Any, n_jobs: int, refinements: int
+        self, point: Point, blocks: Blocks, penalty: Any, r_dual: Any, r_primal: Any, n_jobs: int, refinements: int
     ) -> None:
-        self.here, self.blocks, self.penalty, self.r_dual, self.r_primal = here, blocks, penalty, r_dual, r_primal
+        self.point, self.blocks, self.penalty, self.r_dual, self.r_primal = point, blocks, penalty, r_dual, r_primal
         self.refinements = refinements
-        self.D = 1.0 / (here.slack / here.e + here.s / here.a)
+        self.D = 1.0 / (point.slack / point.e + point.s / point.a)
         H = blocks.gram(self.D, n_jobs)
         H[np.diag_indices_from(H)] += penalty
         self.factor = cholesky_factor(H)
 
     def solve(self, r_s: Any, r_slack: Any) -> Point:
         """The direction for these residuals of the complementarity."""
-        here, D = self.here, self.D
-        t = self.r_primal + r_slack / here.e - r_s / here.a
+        point, D = self.point, self.D
+        t = self.r_primal + r_slack / point.e - r_s / point.a
         dv = cho_solve(self.factor, -self.r_dual - self.blocks.sum(D * t), check_finite=False)
         Adv = self.blocks.product(dv)
         da = -D * (Adv + t)
@@ -128,7 +128,7 @@ class _System:
             more = cho_solve(self.factor, -left, check_finite=False)
             Amore = self.blocks.product(more)
             dv, Adv, da = dv + more, Adv + Amore, da - D * Amore
-        return Point(dv, Adv, da, -da, (r_s - here.s * da) / here.a, (r_slack + here.slack * da) / here.e)
+        return Point(dv, Adv, da, -da, (r_s - point.s * da) / point.a, (r_slack + point.slack * da) / point.e)
 
 
 def _room(x: Any, dx: Any) -> float:
@@ -219,16 +219,16 @@ def _reflect(edge: Any, x: Any) -> Any:
 # --- Sifting: most rows of a large problem are clearly outside or clearly inside the margin; only the others need the solver.
 #
 # Update     solve a sample of the rows; by its plane, fix the rows far above the margin at a = 0 and those far below it at a =
-#            C; solve for the rows between, where the fixed ones are one linear term, g = the sum of C_i A_i; check all rows,
+#            C; solve for the rows between, with the fixed ones as one linear term, g = the sum of C_i A_i; check all rows,
 #            and release those that were fixed on the wrong side; repeat until the gap is small.
 # Guarantee  released rows are never fixed again, so it ends; the gap is that of all rows.
 
 # Rows that are not fixed at first. With m rows in the sample, of which a share p is inside the margin, the error of its plane
 # moves the margins by about sqrt(d p/m)/(density of rows at the margin), so about n sqrt(d p/m) rows are within that distance.
 FIRST_BAND = 4.0
-MIN_SHARE_DIVISOR = 20  # but at least one row in 20
-ROUGH_TOL = 1e-3  # of the objective: enough to see which rows were fixed on the wrong side
-FINE_TOL = 1e-9  # of the objective: enough to see which multipliers are at a bound
+MIN_SHARE_DIVISOR = 20  # at least one row in 20 is not fixed
+ROUGH_TOL = 1e-3  # relative to the objective; enough to see which rows were fixed on the wrong side
+FINE_TOL = 1e-9  # relative to the objective; enough to see which multipliers are at a bound
 FINEST_TOL = 1e-15
 
 
@@ -236,11 +236,11 @@ def interior(svm: BinarySVM, limits: SolverLimits, start: Solution | None = None
     """The solution and the number of interior-point steps; the gap is at most `limits.tol`, or as small as float64 allows."""
     sieve, best = Sieve(svm, limits, start), None
     while True:
-        here = sieve.solve(ROUGH_TOL)
+        point = sieve.solve(ROUGH_TOL)
         if not sieve.wrong.any():
             for tol in (FINE_TOL, FINEST_TOL):
-                here = sieve.solve(tol, here)
-                found, exact = sieve.solution(here)
+                point = sieve.solve(tol, point)
+                found, exact = sieve.solution(point)
                 limits.report(sieve.steps, found.gap)
                 best = found if best is None or found.gap <= best.gap else best
                 if best.gap <= limits.tol and (exact or tol == FINEST_TOL):
@@ -273,14 +273,14 @@ class Sieve:
 
     def _plane_of(self, wanted: Any, costs: Any) -> tuple[Any, float]:
         """The plane of a sample."""
-        blocks, here, objective = signed_blocks(self.svm, wanted), start_of(costs, len(self.penalty)), self.estimate
+        blocks, point, objective = signed_blocks(self.svm, wanted), start_of(costs, len(self.penalty)), self.estimate
         for _ in range(2):  # the first time finds the size of the objective, to which the tolerance is relative
-            here, more = interior_point(
-                here, blocks, self.penalty, np.zeros(len(self.penalty)), ROUGH_TOL * objective, True, self.n_jobs
+            point, more = interior_point(
+                point, blocks, self.penalty, np.zeros(len(self.penalty)), ROUGH_TOL * objective, True, self.n_jobs
             )
             self.steps += more
-            w, b = here.v[:-1], self.svm.x0 * float(here.v[-1])
-            objective = self.svm.norm(w, b) / 2.0 + float(costs @ np.maximum(0.0, 1.0 - here.Av))
+            w, b = point.v[:-1], self.svm.x0 * float(point.v[-1])
+            objective = self.svm.norm(w, b) / 2.0 + float(costs @ np.maximum(0.0, 1.0 - point.Av))
         return w, b
 
     def check(self, w: Any, b: float) -> None:
@@ -289,29 +289,31 @@ class Sieve:
         self.estimate = min(self.estimate, self.svm.norm(w, b) / 2.0 + self.svm.losses(self.margins))
         self.wrong = ~self.unclear & np.where(self.fixed > 0.0, self.margins > 1.0, self.margins < 1.0)
 
-    def solve(self, tol: float, here: Point | None = None) -> Point:
-        """Solve for the rows that are not fixed, from the start or from `here`."""
-        if here is None:
+    def solve(self, tol: float, point: Point | None = None) -> Point:
+        """Solve for the rows that are not fixed, from the start or from `point`."""
+        if point is None:
             self.multipliers = np.zeros(len(self.svm.signs))
             self.multipliers[self.seen] = np.where(self.unclear, 0.0, self.fixed)
             held = float(self.multipliers @ self.svm.signs)
             self.g = np.append(self.svm.weights(self.multipliers), self.svm.x0 * held)
             self.inside = signed_blocks(self.svm, self.seen[self.unclear])
-            here = start_of(self.C[self.unclear], len(self.penalty))
-        here, more = interior_point(here, self.inside, self.penalty, self.g, tol * self.estimate, tol == ROUGH_TOL, self.n_jobs)
+            point = start_of(self.C[self.unclear], len(self.penalty))
+        point, more = interior_point(
+            point, self.inside, self.penalty, self.g, tol * self.estimate, tol == ROUGH_TOL, self.n_jobs
+        )
         self.steps += more
-        self.check(here.v[:-1], self.svm.x0 * float(here.v[-1]))
-        return here
+        self.check(point.v[:-1], self.svm.x0 * float(point.v[-1]))
+        return point
 
-    def solution(self, here: Point) -> tuple[Solution, bool]:
+    def solution(self, point: Point) -> tuple[Solution, bool]:
         """The solution of the multipliers, and whether those at a bound are exactly at it."""
-        self.multipliers[self.inside.wanted] = here.a
+        self.multipliers[self.inside.wanted] = point.a
         low, high = self.multipliers == 0.0, self.multipliers == self.svm.costs
-        low[self.inside.wanted], high[self.inside.wanted] = here.at_bounds()
+        low[self.inside.wanted], high[self.inside.wanted] = point.at_bounds()
         return cross_over(self.svm, self.svm.solution(self.multipliers), low, high)
 
     def release(self) -> None:
-        """Release the rows that were fixed on the wrong side, and as many that are nearest to the margin."""
+        """Release the rows that were fixed on the wrong side, and the same number of rows nearest to the margin."""
         near = np.where(self.unclear | self.wrong, np.inf, abs(1.0 - self.margins))
         self.unclear |= self.wrong | _nearest(near, int(self.wrong.sum()))
 

@@ -1,10 +1,12 @@
 """The hard margin: the nearest points of the convex hulls of two classes.
 
 Problem    min 1/2 |sum_i a_i y_i x_i|^2  s.t.  a >= 0, the a_i of each class sum to 1. The plane of the largest margin is the
-           perpendicular bisector: with v = sum_i a_i y_i x_i it is min 1/2 |w|^2 s.t. y_i (w.x_i + b) >= 1 solved by
-           w = 2 v/|v|^2 and multipliers 2 a_i/|v|^2. Without a bias: all a_i sum to 1, w = v/|v|^2.
-Update     one pass over all rows finds those furthest behind the plane; they join a working set, on which `active_set.py`
-           finds the nearest points. If these are equal in floats, `exact_separation.py` decides in fractions.
+           perpendicular bisector of the nearest points. With v = sum_i a_i y_i x_i, the solution of
+           min 1/2 |w|^2 s.t. y_i (w.x_i + b) >= 1 is w = 2 v/|v|^2, with multipliers 2 a_i/|v|^2. Without a bias, all a_i
+           sum to 1 and w = v/|v|^2.
+Update     one pass over all rows finds those that violate the margin most and adds them to a working set, on which
+           `active_set.py` finds the nearest points. If these coincide up to rounding, `exact_separation.py` decides in
+           fractions whether the hulls meet.
 Guarantee  any convex weights and any plane have  min_i y_i (w.x_i + b)/|w|  <=  margin  <=  |v|/2  (without a bias |v|).
            Both sides are computed in float64 on all rows in one pass; `gap` is their relative difference.
 Reference  K. P. Bennett and E. J. Bredensteiner, Duality and geometry in SVM classifiers, ICML (2000); S. S. Keerthi et al.,
@@ -31,26 +33,26 @@ from .exact_separation import Decision, WorkBudget, decide, point
 from .not_separable import NotSeparable
 from .signed_rows import MAX_DENSE_COLUMNS, SignedRows
 
-# Rows of each class that a pass adds to the working set, at least.
+# A pass adds up to this many rows of each class to the working set, and more if the rows have more columns.
 MIN_ROWS_PER_PASS = 64
-# The working set is reduced to the corral when it exceeds this size, or a tenth of the rows.
+# The working set is reduced to the corral when it exceeds this size and a tenth of the size of all rows.
 WORKING_SET_BYTES = 1 << 25
-# Up to this many dense rows, with more than twice as many columns, are solved at once by their inner products.
+# Up to this many dense rows are solved at once from their Gram matrix, if they have more than twice as many columns as rows.
 MAX_GRAM_ROWS = 4000
 
-# Why a run ended: "met": the hulls meet in floats; the others as in `Stop`, and "time": the deadline.
+# Why a run ended. "met": the hulls meet, up to rounding; "time": the deadline has passed; the others are as in `Stop`.
 EndReason = Literal["tolerance", "met", "rounding", "steps", "time"]
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """The plane of the largest margin, and the bound on its distance from the optimum."""
+    """The plane of the largest margin, with a bound on its relative error."""
 
-    coef: FloatArray  # w, with the smallest y_i (w.x_i + b) equal to 1
+    coef: FloatArray  # w, scaled so that the smallest y_i (w.x_i + b) is 1
     bias: float
     support: IntArray  # the support vectors, as positions in the problem
-    multipliers: FloatArray  # alpha_i > 0 of these: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 for a free bias
-    canonical: FloatArray  # y_i (w.x_i + b) for every row of positive weight, in order
+    multipliers: FloatArray  # alpha_i > 0 of the support vectors: w = sum_i alpha_i y_i x_i; with a bias, sum_i alpha_i y_i = 0
+    canonical: FloatArray  # y_i (w.x_i + b) of the rows with positive weight, in order
     margin: float  # 1/|w|
     gap: float  # no plane has a margin above margin/(1 - gap)
     steps: int
@@ -62,13 +64,12 @@ def nearest_points(
     problem: Problem, *, tol: float = 1e-6, max_steps: int = 100_000, start: Any = None, positive: Any = 1, about: str = "",
     price: float = 0.0, verbose: bool = False,
 ) -> Nearest:  # fmt: skip
-    """Solve a binary problem; x0 = 0 means no bias, else it is free.
+    """Solve a binary problem. There is a bias, which is not penalized, unless x0 = 0.
 
     start : multipliers of another solver to start from, one per row of the problem.
-    positive, about : the label that counts as +1 and a clause, for the message of `NotSeparable`.
-    price : if above 0, rows may violate the margin: each gets a coordinate of its own, of squared length q_i = price times the
-        largest centered value squared, divided by the weight of the row. This is the squared hinge with C_i = 1/q_i, and
-        always separable.
+    positive, about : for the message of `NotSeparable`: the label that counts as +1, and a clause about the problem.
+    price : if above 0, solve the squared hinge, which is always separable. Each row gets one more coordinate of squared length
+        q_i = price * (largest centered value)^2 / (weight of the row), so that C_i = 1/q_i.
     """
     with one_blas_thread():
         rows = SignedRows(problem)
@@ -83,7 +84,7 @@ def nearest_points(
 
 @dataclass(frozen=True)
 class End:
-    """The end of a run: its rows and weights, and the exact decision if floats could not decide."""
+    """The end of a run: its state, the reason, and the decision in fractions if floats could not decide."""
 
     run: _Run
     reason: EndReason
@@ -100,7 +101,7 @@ def approach(
     rows: SignedRows, *, tol: float, max_steps: int, start: Any = None, price: float = 0.0, verbose: bool = False,
     budget: WorkBudget | None = None,
 ) -> End:  # fmt: skip
-    """Run until the gap is small or the hulls meet; where floats cannot decide, fractions do."""
+    """Run until the gap is small or the hulls meet. If floats cannot decide, continue in fractions."""
     budget = budget or WorkBudget()
     run = _Run(rows, tol, max_steps, price, verbose, budget.deadline)
     if start is None and rows.dense and len(rows) <= MAX_GRAM_ROWS and rows.n_features > 2 * len(rows):
@@ -137,7 +138,7 @@ class _Run:
     # --- the working set -------------------------------------------------------------------------------------------------
 
     def begin(self, start: Any) -> None:
-        """Choose the first working rows: one per side, or those of the multipliers `start`."""
+        """Choose the first working rows: one per side, or the rows with positive multipliers in `start`."""
         rows = self.rows
         if start is None:
             products = rows.products(rows.mean())
@@ -153,7 +154,7 @@ class _Run:
         self._make_corral(np.array(first), weights)
 
     def solve_gram(self) -> EndReason | CorralEnd:
-        """Solve for all rows at once; their coordinates are the Cholesky factor of their Gram matrix."""
+        """Solve for all rows at once, with the rows of the Cholesky factor of their Gram matrix as coordinates."""
         rows = self.rows
         L, order, rank, _ = dpstrf(rows.gram(), lower=1)
         Z = np.empty((len(rows), rank))
@@ -178,7 +179,7 @@ class _Run:
         return "rounding"
 
     def multipliers(self) -> Any:
-        """The weights, one for each row of the problem, for another start."""
+        """The current weights, one per row of the problem, from which another run can start."""
         out = np.zeros(self.rows.n_rows)
         out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
         return out
@@ -228,15 +229,18 @@ class _Run:
             self._join(new)
 
     def _measure(self, v: Any = None, length: float | None = None) -> None:
-        """Compute both bounds on the margin in one pass; `v`, `length`: the point of the weights, if known precisely."""
+        """Compute both bounds on the margin in one pass.
+
+        v, length : the combination of the rows with the current weights and its norm, if they are known more precisely.
+        """
         corral, rows = self.corral, self.rows
         self.v = corral.v if v is None else v
         self.products = rows.products(self.v)
         self.products[self.places] += corral.price * corral.a
         self.length = length or float(np.sqrt(corral.square(corral.point())))
-        self.least = np.array([self.products[rows.side == k].min() for k in range(rows.n_sides)])
+        self.smallest = np.array([self.products[rows.side == k].min() for k in range(rows.n_sides)])
         self.upper = self.length / rows.n_sides
-        self.lower = float(self.least.sum()) / rows.n_sides / self.length if self.length else 0.0
+        self.lower = float(self.smallest.sum()) / rows.n_sides / self.length if self.length else 0.0
         self.passes += 1
         if self.progress is not None:
             text = f"{plural(corral.steps, 'step')}, {plural(len(corral.places), 'support vector')}"
@@ -248,7 +252,7 @@ class _Run:
         return max(0.0, 1.0 - self.lower / self.upper) if self.upper > 0 else 1.0
 
     def _worst(self, batch: int) -> Any:
-        """The rows of each side that are furthest behind the plane and not in the working set."""
+        """Up to `batch` rows per side that violate the margin most and are not in the working set."""
         corral, rows = self.corral, self.rows
         level = corral.sums(corral.a * self.products[self.places])
         behind = level[rows.side] - self.products
@@ -256,16 +260,16 @@ class _Run:
         floor = max(0.1 * self.tol * self.length**2, 2 * EPS * corral.radius * self.length)
         chosen = []
         for k in range(rows.n_sides):
-            found = np.flatnonzero((rows.side == k) & (behind > floor))
-            if len(found) > batch:
-                found = np.sort(found[np.argpartition(-behind[found], batch)[:batch]])
-            chosen.append(found)
+            worst = np.flatnonzero((rows.side == k) & (behind > floor))
+            if len(worst) > batch:
+                worst = np.sort(worst[np.argpartition(-behind[worst], batch)[:batch]])
+            chosen.append(worst)
         return np.concatenate(chosen)
 
     # --- the end ---------------------------------------------------------------------------------------------------------
 
     def adopt(self, decision: Decision) -> EndReason:
-        """Take over the nearest points that were computed in fractions."""
+        """Replace the nearest points by those that were computed in fractions."""
         self.places = np.array(decision.places)
         v = point(self.rows, decision)
         self.corral = self._corral(self.places)
@@ -274,15 +278,15 @@ class _Run:
         return "tolerance" if self.gap <= self.tol else "rounding"
 
     def result(self, reason: EndReason) -> Nearest:
-        """The plane, in the coordinates of the original rows."""
+        """The result, with the plane in the coordinates of the original rows."""
         rows, corral = self.rows, self.corral
         if not self.length > 0:
             raise ValueError("the rows of X differ in size by more than the range of floats: scale the features")
-        total = float(self.least.sum())
+        total = float(self.smallest.sum())
         if not total > 0:
-            total = self.length**2  # the plane does not separate the rows as computed; only the weights give a scale
+            total = self.length**2  # in floats the plane does not separate the rows, so it is scaled by |v|
         scale = rows.n_sides / total
-        threshold = (self.least[0] - self.least[1]) / 2 * scale if rows.free else 0.0
+        threshold = (self.smallest[0] - self.smallest[1]) / 2 * scale if rows.free else 0.0
         held = np.sort(np.array(corral.places))
         w = self.v * scale
         with np.errstate(over="ignore"):
@@ -300,7 +304,7 @@ class _Run:
             canonical -= rows.signs * threshold
         margin = float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent))
         if not rows.near and not self.price.any():
-            # A plane far from the origin loses digits when it is written as weights and bias, so it is measured again.
+            # Weights and bias of a plane far from the origin lose digits, so the margins are computed from them again.
             canonical = rows.canonical(coef, bias)
             self.lower = min(self.lower, float(canonical.min()) / float(np.linalg.norm(w)))
             reason = "rounding" if reason == "tolerance" and self.gap > self.tol else reason
@@ -315,11 +319,11 @@ class _Run:
         gap = f"a gap of {self.gap:.2g}, above tol={self.tol:g}"
         done = f"after {plural(self.corral.steps, 'step')} and {plural(self.passes, 'pass', 'passes')}"
         if reason == "tolerance":
-            sentence = f"solved {done}: no plane has a margin larger by more than {self.gap:.2g} of it"
+            sentence = f"solved {done}: the margin is below the largest one by a relative {self.gap:.2g} at most"
             return Stop("tolerance", sentence, gap=self.gap)
         if reason == "steps":
-            yet = "" if self.lower > 0 else "; the plane does not separate the rows"
-            sentence = f"stopped after {plural(self.max_steps, 'step')} (the limit) with {gap}{yet}"
+            unsolved = "" if self.lower > 0 else "; the plane does not separate the rows"
+            sentence = f"stopped after {plural(self.max_steps, 'step')} (the limit) with {gap}{unsolved}"
             return Stop("steps", sentence, limit=self.max_steps, gap=self.gap)
         return Stop("rounding", f"stopped by rounding errors {done} with {gap}: center and scale the features", gap=self.gap)
 

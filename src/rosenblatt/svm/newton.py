@@ -21,7 +21,7 @@ from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, 
 
 # A smaller slope, relative to the beginning of the line search, is rounding; so is a smaller share of the objective.
 ROUNDING = 1e-14
-SAMPLE_TOL = 1e-4  # of the objective, for the sample
+SAMPLE_TOL = 1e-4  # tolerance for the sample, relative to the objective
 
 
 def newton(svm: BinarySVM, limits: SolverLimits, start: Solution | None = None) -> tuple[Solution, int]:
@@ -63,14 +63,14 @@ class Descent:
         self.inside = np.zeros(len(costs), bool)
         self.H = np.diag(penalty)
 
-    def step(self, least: float = 0.0) -> bool:
-        """Make a Newton step with an exact line search; return False if it gains at most `least` of the objective."""
+    def step(self, min_gain: float = 0.0) -> bool:
+        """Make a Newton step with an exact line search; return False if it gains at most `min_gain` of the objective."""
         slack = np.maximum(0.0, 1.0 - self.margins)
         gradient = self.penalty * self.v - 2.0 * self.blocks.sum(self.costs * slack)
         self._update(slack > 0.0)
         dv = -cho_solve(cholesky_factor(self.H), gradient, check_finite=False)
         objective = 0.5 * float(self.v @ (self.penalty * self.v)) + float(self.costs @ (slack * slack))
-        if not -float(gradient @ dv) > max(least, ROUNDING) * objective:
+        if not -float(gradient @ dv) > max(min_gain, ROUNDING) * objective:
             return False
         along = self.blocks.product(dv)
         t = self._line_search(dv, along)

@@ -16,7 +16,7 @@ from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecid
 from ..certificates.verify import verify
 from ..reporting.text import comma_list
 
-MAX_LISTED_ROWS = 12  # in the message
+MAX_LISTED_ROWS = 12  # rows listed in the message
 
 
 class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is

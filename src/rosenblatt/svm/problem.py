@@ -4,10 +4,10 @@ Problem    min over w, b, xi:  1/2 |w|^2 + sum_i C_i xi_i   (hinge; sum_i C_i xi
            s.t.  y_i (<w, x_i> + b) >= 1 - xi_i,  xi_i >= 0.
            A penalized intercept is one more weight, b = x_0 v with v^2/2 added to |w|^2/2; a free one has no penalty.
 Dual       max over a:  sum_i a_i - 1/2 |sum_i a_i y_i p_i|^2   (- sum_i a_i^2/(4 C_i) for the square)
-           s.t.  0 <= a_i <= C_i (no upper limit for the square), and sum_i a_i y_i = 0 where the intercept is free.
+           s.t.  0 <= a_i <= C_i (no upper limit for the square), and sum_i a_i y_i = 0 if the intercept is free.
 Guarantee  For every w, b and every feasible a: dual(a) <= optimum <= primal(w, b). Their difference is the gap; both are
            evaluated on all rows in float64.
-Reference  C. Cortes and V. Vapnik, BinarySVM Learning 20 (1995).
+Reference  C. Cortes and V. Vapnik, Machine Learning 20 (1995).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from .problem import BinarySVM
 BLOCK_BYTES = 1 << 18  # half of the cache of a core
 BLOCKS_PER_TASK = 64  # blocks that one thread sums
 MIN_SAMPLED_ROWS = 4000  # smaller problems are not sampled
-SAMPLE_DIVISOR = 16  # a sample has one row in 16,
-SAMPLE_ROWS_PER_COLUMN = 20  # but at least this many rows per column
+SAMPLE_DIVISOR = 16  # a sample has one row in 16
+SAMPLE_ROWS_PER_COLUMN = 20  # a sample has at least this many rows per column
 
 
 class Blocks:
@@ -29,9 +29,9 @@ class Blocks:
         self.rows, self.wanted, self.x0, self.width = rows, wanted, float(x0), width
         self.signs = signs.astype(np.float64)
 
-    def pick(self, some: Any) -> Blocks:
-        """The rows where `some` is true."""
-        return Blocks(self.rows, self.wanted[some], self.signs[some], self.x0, self.width)
+    def pick(self, mask: Any) -> Blocks:
+        """The rows where `mask` is true."""
+        return Blocks(self.rows, self.wanted[mask], self.signs[mask], self.x0, self.width)
 
     def block(self) -> Any:
         """A as one array, for few rows."""

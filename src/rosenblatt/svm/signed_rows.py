@@ -13,15 +13,16 @@ from ..data.problem import Problem, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 
 BLOCK_BYTES = 1 << 21
-MAX_DENSE_COLUMNS = 1024  # sparse working rows with up to this many columns are faster as an array
-MAX_DISTANCE = 8.0  # in units of their extent: rows further from the origin are centered before each product
+MAX_DENSE_COLUMNS = 1024  # up to this width, sparse working rows are converted to an array, which is faster
+# Largest distance of the center from the origin, relative to the extent of the rows, at which `SignedRows.near` is set.
+MAX_DISTANCE = 8.0
 
 
 class SignedRows:
-    """z_i = y_i (x_i - center) 2^exponent for the rows of positive weight.
+    """The vectors z_i = y_i (x_i - center) 2^exponent of the rows with positive weight.
 
-    Moving both hulls by the same vector does not change the nearest points, and powers of two are exact. Sparse rows, and
-    rows whose plane passes through the origin, are not moved.
+    Subtracting the center from all rows does not change the distance of the hulls, and scaling by a power of two is exact. The
+    center is zero for sparse rows and for problems without a bias.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -30,21 +31,22 @@ class SignedRows:
         self.nbytes, self.weights = problem.rows.values.nbytes, np.asarray(problem.labels.weights)
         self.index = np.arange(problem.n_rows) if problem.visited is None else np.asarray(problem.visited)
         self.signs = np.asarray(problem.labels.signs)[self.index].astype(np.float64)
-        self.free = problem.x0 != 0
+        self.free = problem.x0 != 0  # whether there is a bias, which is not penalized
         self.n_sides = 2 if self.free else 1
         self.side = (self.signs < 0).astype(np.intp) if self.free else np.zeros(len(self.signs), np.intp)
         self.dense = isinstance(problem.rows, Dense)
         self.center = np.zeros(problem.n_features)
         self.extent, distance = self._extent()
         self.exponent = -int(np.frexp(self.extent)[1])
-        # Center and power of two are applied to the vector or, if that would lose digits or overflow, to the blocks of rows.
+        # If the rows are `near` the origin, products are computed with the original rows: the vector is scaled, and its product
+        # with the center is subtracted. Otherwise that would lose digits or overflow, so the rows are scaled and centered.
         self.near = abs(self.exponent) <= 400 and distance <= MAX_DISTANCE * self.extent
 
     def __len__(self) -> int:
         return len(self.index)
 
     def _extent(self) -> tuple[float, float]:
-        """The largest coordinate of the centered rows, and of the center."""
+        """The largest absolute coordinate of the centered rows, and that of the center."""
         if not self.dense:
             return float(abs(self.problem.rows.values).max(initial=0.0)), 0.0
         low, high = np.full(len(self.center), np.inf), np.full(len(self.center), -np.inf)
@@ -57,22 +59,22 @@ class SignedRows:
         return float(extent.max(initial=0.0)), float(abs(self.center).max(initial=0.0))
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """The original rows of positive weight, in blocks of about 2 MB."""
+        """The original rows with positive weight, in blocks of about 2 MB, each with its slice of positions."""
         width = max(1.0, self.problem.density) * self.problem.rows.values.itemsize
         step = max(1, int(BLOCK_BYTES / width))
         for start in range(0, len(self), step):
-            here = slice(start, min(start + step, len(self)))
+            span = slice(start, min(start + step, len(self)))
             if self.problem.visited is None:
-                yield here, self.problem.matrix(here.start, here.stop)
+                yield span, self.problem.matrix(span.start, span.stop)
             else:
-                yield here, self._taken(self.index[here])
+                yield span, self._rows_at(self.index[span])
 
-    def _taken(self, wanted: Any) -> Any:
-        rows = take_rows(self.problem.rows, wanted)
-        return rows_as_matrix(rows, 0, len(wanted))
+    def _rows_at(self, index: Any) -> Any:
+        rows = take_rows(self.problem.rows, index)
+        return rows_as_matrix(rows, 0, len(index))
 
     def _scaled(self, block: Any) -> Any:
-        """The block in float64, centered if dense, times the power of two."""
+        """The block in float64, centered if it is dense, times 2^exponent."""
         if self.dense:
             return np.ldexp(block - self.center, self.exponent)
         return sp.csr_array((np.ldexp(block.data.astype(np.float64), self.exponent), block.indices, block.indptr), block.shape)
@@ -81,31 +83,31 @@ class SignedRows:
         return block.astype(np.float64, copy=False) if self.near else self._scaled(block)
 
     def products(self, v: Any) -> Any:
-        """z_i . v for every row: one pass."""
+        """The products z_i . v of all rows, in one pass."""
         out = np.empty(len(self))
         u = np.ldexp(v, self.exponent) if self.near else v
-        for here, block in self.blocks():
-            out[here] = self._ready(block) @ u
+        for span, block in self.blocks():
+            out[span] = self._ready(block) @ u
         if self.near and self.dense:
             out -= self.center @ u
         return out * self.signs
 
     def canonical(self, coef: Any, bias: float) -> Any:
-        """y_i (w.x_i + b) for every original row."""
+        """The margins y_i (w.x_i + b) of the original rows."""
         out = np.empty(len(self))
-        for here, block in self.blocks():
-            out[here] = block.astype(np.float64, copy=False) @ coef
+        for span, block in self.blocks():
+            out[span] = block.astype(np.float64, copy=False) @ coef
         return (out + bias) * self.signs
 
     def take(self, places: Any) -> Any:
-        """z_i of some rows in float64: an array, or a CSR matrix for sparse rows of many columns."""
-        rows, signs = self._scaled(self._taken(self.index[places])), self.signs[places]
+        """The vectors z_i of some rows in float64: an array, or a CSR matrix for wide sparse rows."""
+        rows, signs = self._scaled(self._rows_at(self.index[places])), self.signs[places]
         if self.dense or self.n_features <= MAX_DENSE_COLUMNS:
             return (rows if self.dense else rows.toarray()) * signs[:, None]
         return sp.csr_array(sp.diags_array(signs) @ rows)
 
     def combine(self, places: Any, a: Any) -> Any:
-        """sum_i a_i z_i of some rows."""
+        """The sum of a_i z_i over some rows."""
         step = max(1, int(BLOCK_BYTES / (8 * max(1.0, self.density))))
         total = np.zeros(len(self.center))
         for start in range(0, len(places), step):
@@ -113,20 +115,20 @@ class SignedRows:
         return total
 
     def gram(self) -> Any:
-        """z_i . z_j of all pairs of dense rows, summed over blocks of columns."""
+        """The Gram matrix z_i . z_j of dense rows, summed over blocks of columns."""
         total = np.zeros((len(self), len(self)))
         step = max(1, BLOCK_BYTES // (8 * len(self)))
         for start in range(0, len(self.center), step):
-            here = slice(start, start + step)
-            block = self.problem.rows.values[:, here]
+            span = slice(start, start + step)
+            block = self.problem.rows.values[:, span]
             block = block if self.problem.visited is None else block[self.index]
-            block = np.ldexp(block - self.center[here], self.exponent)
+            block = np.ldexp(block - self.center[span], self.exponent)
             total += block @ block.T
         return total * np.outer(self.signs, self.signs)
 
     def raw(self, places: Any) -> tuple[Any, Any]:
-        """The nonzero columns of some rows, and y_i x_i in these columns, in float64."""
-        rows = self._taken(self.index[places])
+        """The columns in which some rows are nonzero, and y_i x_i in these columns, in float64."""
+        rows = self._rows_at(self.index[places])
         columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices[rows.data != 0])
         values = rows[:, columns] if self.dense else rows[:, columns].toarray()
         return columns, values.astype(np.float64) * self.signs[places][:, None]
@@ -136,29 +138,32 @@ class SignedRows:
         return same_points((block for _, block in self.blocks()), self.signs > 0, not self.free)
 
     def mean(self) -> Any:
-        """The sum over the sides of the mean of z_i: the first direction."""
+        """The mean of z_i on each side, summed over the sides: the direction that the solver starts with."""
         share = self.signs / np.bincount(self.side, minlength=self.n_sides)[self.side]
         total = np.zeros(len(self.center))
-        for here, block in self.blocks():
-            total += share[here] @ self._ready(block)  # the shares of the two classes cancel the center
+        for span, block in self.blocks():
+            total += share[span] @ self._ready(block)  # the center cancels: the shares of each class sum to +1 and -1
         return np.ldexp(total, self.exponent) if self.near else total
 
     def unscaled(self, w: Any, threshold: float) -> tuple[Any, float]:
-        """The plane w . z = threshold of the scaled rows, as weights and bias for the original rows."""
+        """Weights and bias, for the original rows, of the plane w . z = threshold of the scaled rows."""
         coef = np.ldexp(w, self.exponent)
         return coef, -(threshold + float(w @ np.ldexp(self.center, self.exponent)))
 
 
 def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | None:
-    """The first row that equals an earlier row with another code, with that row; if `zeros`, or the first row of zeros."""
+    """Two equal rows with different codes, as positions; None if there are none.
+
+    zeros : a row of zeros ends the search, too, and is returned alone.
+    """
     first: dict[bytes, int] = {}
     for place, key in enumerate(key for block in blocks for key in keys(block)):
         if zeros and key == b"":
             return [place]
-        # Only the first row of each point is stored: a second code would have ended the search.
-        before = first.setdefault(key, place)
-        if codes[before] != codes[place]:
-            return [before, place]
+        # One row per point is enough: all earlier rows at this point have the same code.
+        earlier = first.setdefault(key, place)
+        if codes[earlier] != codes[place]:
+            return [earlier, place]
     return None
 
 

@@ -31,7 +31,7 @@ MAX_FALLBACK_COLUMNS = 2000
 # Up to this number of rows a matrix of rows x rows is cheap.
 MAX_GRAM_ROWS = 1000
 # Passes on sparse rows are cheap. The passes before an interior point take about as long as it does, which grows with the
-# columns; for a tolerance below HARD_TOL, where they rarely suffice, a quarter of them gives a starting point.
+# columns; for a tolerance below HARD_TOL they rarely suffice, and a quarter of them gives a starting point.
 FIRST_PASSES, FIRST_PASSES_PER_COLUMN, HARD_TOL = 100, 2, 1e-5
 
 

@@ -40,7 +40,7 @@ class Prepared:
     X_test: Matrix | None = None
     codes_test: IntArray | None = None
     notes: tuple[str, ...] = ()
-    positions: IntArray | None = None  # of the training rows in the file; None if all rows are training rows
+    positions: IntArray | None = None  # positions of the training rows in the file; None if all rows are training rows
 
     @property
     def codes(self) -> IntArray:

@@ -76,7 +76,7 @@ def _hash_groups(group: IntArray, seed: int, label: str) -> FloatArray:
 
 
 def assign_folds(codes: IntArray, n_folds: int, seed: int = 0) -> IntArray:
-    """Assign each row a fold, 0 to n_folds - 1, such that each class is spread over the folds as evenly as possible.
+    """Assign each row a fold, 0 to n_folds - 1, so that each class is spread evenly over the folds.
 
     Raises
     ------

@@ -35,7 +35,7 @@ class PassRecord(NamedTuple):
 
     number: int
     updates: int  # so far
-    new_updates: int  # in this pass
+    new_updates: int  # updates in this pass
 
 
 class FitResult(NamedTuple):
@@ -83,7 +83,7 @@ class Outcome:
     sample : tuple of (Matrix, Array) or None
         Some rows and their labels, if they were streamed.
     provenance : dict
-        Where the model comes from, for its file.
+        The origin of the model, for its file.
     """
 
     request: Request
@@ -236,7 +236,7 @@ def training_margin(estimator: LinearClassifier, prepared: Prepared) -> float | 
 
 
 def certify_training_rows(request: Request, prepared: Prepared) -> Certificate | None:
-    """Prove whether the training rows are separable, if the request says so or if the proof is quick."""
+    """Prove whether the training rows are separable, if `certify` is set in the request or the proof is quick."""
     X = prepared.X
     values = X.nnz if hasattr(X, "nnz") else X.size
     small = values * max(1, len(prepared.classes) - 1) <= QUICK_PROOF_VALUES

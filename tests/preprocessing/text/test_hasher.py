@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import rosenblatt as rb
-from rosenblatt.preprocessing.text.blocks import SPECIAL, character_tables
+from rosenblatt.preprocessing.text.blocks import CONTEXT_DEPENDENT_LETTERS, character_tables
 
 PARAMETERS = st.fixed_dictionaries(
     {
@@ -201,7 +201,7 @@ def test_fit_checks_every_parameter_as_scikit_learn_does():
 
 def test_lower_case_needs_no_neighbours_but_for_the_letters_named():
     _, lows = character_tables(True, False)
-    letters = [k for k in range(0x110000) if chr(k) not in SPECIAL]
+    letters = [k for k in range(0x110000) if chr(k) not in CONTEXT_DEPENDENT_LETTERS]
     assert [chr(lows[k]) for k in letters] == [chr(k).lower() for k in letters]
     np.testing.assert_array_equal(lows[lows], lows)
 

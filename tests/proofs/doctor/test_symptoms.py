@@ -77,8 +77,8 @@ def test_columns_and_rows_of_any_size_are_measured(size: float) -> None:
         columns = columns_of(rows)
         assert np.allclose(np.ldexp(columns.means, columns.exponents), X.mean(axis=0) * size, rtol=1e-9, atol=0)
         assert np.allclose(np.ldexp(columns.deviations, columns.exponents), X.std(axis=0) * size, rtol=1e-9, atol=0)
-        assert (columns.least == (X * size).min(axis=0)).all()
-        assert (columns.most == (X * size).max(axis=0)).all()
+        assert (columns.minimum == (X * size).min(axis=0)).all()
+        assert (columns.maximum == (X * size).max(axis=0)).all()
 
 
 def test_a_long_row_sets_the_radius() -> None:

@@ -60,7 +60,7 @@ def with_code(error: Any) -> Any:
 @click.argument("paths", metavar="[FILE]...", nargs=-1)
 @click.option("--filter", "through", is_flag=True, help="Print the mail with a header X-Rosenblatt added.")
 @click.option(
-    "-e", "zero", is_flag=True, help="Exit with 0 whatever the verdict, for mail systems that take other codes as failures."
+    "-e", "zero", is_flag=True, help="Exit with 0 for any verdict, for mail systems that take other codes as failures."
 )
 @click.option(
     "--reasons", type=click.IntRange(0, 20), default=3, show_default=True, help="Number of reasons in the header of --filter."

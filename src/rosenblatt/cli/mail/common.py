@@ -22,7 +22,7 @@ MAX_SKIPPED_LINES = 20  # skipped files that are listed
 
 
 def default_home() -> str:
-    """The directory of the filter where none is given."""
+    """The default directory of the filter."""
     data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return str(Path(data) / "rosenblatt" / "mail")
 

@@ -179,19 +179,19 @@ def _read_index(index: str, watch: Watch) -> Iterator[tuple[str, bytes, bool]]:
     return _read((([str(path)], is_spam) for path, is_spam in read_index(index)), watch)
 
 
-def _as_json(found: Evaluation) -> dict[str, Any]:
-    figures = found.figures
+def _as_json(evaluation: Evaluation) -> dict[str, Any]:
+    figures = evaluation.figures
     shares = {name: getattr(figures, name)._asdict() for name in ("hm", "sm", "lam", "auc")}
     shares["one_minus_auc"] = shares.pop("auc")
-    return {"ham": figures.ham, "spam": figures.spam, "percent": shares, "verdicts": found.table()}
+    return {"ham": figures.ham, "spam": figures.spam, "percent": shares, "verdicts": evaluation.table()}
 
 
-def _print(found: Evaluation) -> None:
+def _print(evaluation: Evaluation) -> None:
     from rich.table import Table
 
     from ...mail.evaluation import LABELS
 
-    figures, verdicts = found.figures, found.table()
+    figures, verdicts = evaluation.figures, evaluation.table()
     click.echo(f"{figures.spam:,} spam and {figures.ham:,} ham, each classified before it was learned\n")
     shares = Table("with the threshold 0", "%", "95 % interval", box=None, header_style="bold", padding=(0, 2, 0, 0))
     rows = (
@@ -214,10 +214,10 @@ def _print(found: Evaluation) -> None:
     out().print(counts)
 
 
-def _draw(found: Evaluation, path: str) -> None:
+def _draw(evaluation: Evaluation, path: str) -> None:
     from ...mail.evaluation import curve
     from ...reporting.figures.mail_curve import mail_curve
     from ...reporting.page import save_chart
 
-    save_chart(mail_curve(curve(found.scores, found.spam)), path)
+    save_chart(mail_curve(curve(evaluation.scores, evaluation.spam)), path)
     note(f"learning curve written to {path}")

@@ -42,7 +42,7 @@ def command(path: str, features: int, single: bool, home: str, as_json: bool) ->
 
 
 MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 3, 30
-OTHER_COLUMNS = 13  # besides names and bars
+OTHER_COLUMNS = 13  # width of a line without its name and its bar
 
 
 def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: bool) -> None:

@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     help="The share of ham that may be called spam; sets the threshold.  [default: 0.001]",
 )  # fmt: skip
 @click.option(
-    "--in-order", is_flag=True, help="Learn mail in the order given instead of mixed; the last mails then count most."
+    "--in-order", is_flag=True, help="Learn mail in the order given, without shuffling; the last mails then count most."
 )
 @as_json
 def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bool, as_json: bool, **settings: Any) -> None:
     """Learn spam and ham from mailboxes.
 
-    A mail is recognized by its digest: learning it again changes nothing, and learning it with the other label moves it. Mail
-    is mixed before it is learned; with ten new mails or more, those of earlier such commands are mixed in and learned again,
-    so that the number of commands and the order of mailboxes do not matter. An interrupted command can be repeated; nothing is
-    learned twice.
+    A mail is recognized by its digest: learning it again changes nothing, and learning it with the other label changes its
+    label. Mail is shuffled before it is learned. A command with at least ten new mails also shuffles in, and relearns, the mail
+    of earlier commands of that size, so the number of commands and the order of mailboxes do not matter. An interrupted command
+    can be repeated; nothing is learned twice.
 
-    --ham-weight and --ham-loss are stored: changing the first relearns all mail, changing the second moves the threshold, but
-    never to where a mail is more likely ham than spam. Exit code 1: some mail kept its old label, since its text was dropped
-    (`mail compact`).
+    --ham-weight and --ham-loss are stored. Changing --ham-weight relearns all mail. Changing --ham-loss moves the threshold; a
+    mail that is more likely ham than spam is never called spam. Exit code 1: some mail kept its old label, because its text was
+    dropped (`mail compact`).
 
     \b
     Examples:
@@ -56,10 +56,10 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
     if not (spam or ham or given):
         raise click.UsageError("nothing to learn; give --spam PATH, --ham PATH or both")
     try:
-        left = learn(home, given, spam, ham, mix=not in_order, as_json=as_json)
+        n_kept = learn(home, given, spam, ham, mix=not in_order, as_json=as_json)
     except KeyboardInterrupt:
         raise Failure("interrupted; repeat the command to learn the rest (nothing is learned twice)", INTERRUPTED) from None
-    if left:
+    if n_kept:
         raise click.exceptions.Exit(1)
 
 
@@ -68,7 +68,7 @@ LABELS = {True: "spam", False: "ham", None: None}
 
 
 def learn(home: str, settings: dict[str, float], spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> int:
-    """Learn mail; returns the number of mails that kept their old label. Without mail, no filter is created."""
+    """Learn mail; returns the number of mails that kept their old label. No filter is created if there is no mail."""
     with bar("learning") as watch:
         sides = [(Reading(paths, watch, only_mails=True), is_spam) for paths, is_spam in ((spam, True), (ham, False))]
 
@@ -89,7 +89,7 @@ def learn(home: str, settings: dict[str, float], spam: tuple[str, ...], ham: tup
     report_skipped(*readings)
     skipped = sum(len(reading.skipped) for reading in readings)
     if done.unmixed:
-        note(f"all mail was learned, but not mixed with earlier mail ({done.unmixed}); the next such command tries again")
+        note(f"all mail was learned, but not shuffled with earlier mail ({done.unmixed}); the next large command tries again")
     if as_json:
         print_json({**done._asdict(), "skipped": skipped, "spam": stats["spam"], "ham": stats["ham"]})
         return int(done.kept)
@@ -117,43 +117,46 @@ def unlearn(spam_filter: Filter, paths: tuple[str, ...], as_json: bool) -> int:
         results.append({"mail": source, "known": known, "taken_back": known and exact})
         if not as_json:
             click.echo(f"{source}: {'was never learned' if not known else 'unlearned' if exact else TEXT_DROPPED}")
-    return _end(reading, results, "taken_back", "unlearned", sum(not each["taken_back"] for each in results), as_json)
+    return _end(reading, results, "taken_back", "unlearned", sum(not result["taken_back"] for result in results), as_json)
 
 
 def relearn(spam_filter: Filter, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
     """Change the labels of mail; returns the number of mails whose label could not be changed."""
     reading, sources, results = Reading(paths), list[str](), []
     spam, missed = None if side is None else side == "spam", 0
-    for source, found in zip(sources, spam_filter.relearn_many(_raws(reading, sources), spam), strict=True):
-        was, now = LABELS[found.was], LABELS[found.now]
+    for source, change in zip(sources, spam_filter.relearn_many(_raws(reading, sources), spam), strict=True):
+        was, now = LABELS[change.was], LABELS[change.now]
         moved = now is not None and now != was
-        missed += now is None or found.folded
+        missed += now is None or change.folded
         if now is None:
-            words = "was never learned; use --as spam or --as ham"
-        elif found.folded:
-            words = TEXT_DROPPED
+            outcome = "was never learned; use --as spam or --as ham"
+        elif change.folded:
+            outcome = TEXT_DROPPED
         else:
-            words = f"is already {now}" if was == now else f"is now {now}"
+            outcome = f"is already {now}" if was == now else f"is now {now}"
         results.append({"mail": source, "was": was, "is": now, "moved": moved})
         if not as_json:
-            click.echo(f"{source}: {words}")
+            click.echo(f"{source}: {outcome}")
     return _end(reading, results, "moved", "moved", missed, as_json)
 
 
 def _raws(reading: Reading, sources: list[str]) -> Iterator[bytes]:
-    """The raw mails; their sources are appended to `sources`."""
+    """Yield the raw mails; append the source of each to `sources`."""
     for mail in reading:
         sources.append(mail.source)
         yield mail.raw
 
 
 def _end(reading: Reading, results: list[dict[str, Any]], key: str, done: str, missed: int, as_json: bool) -> int:
-    """Print skipped files and a summary; returns the number of failures."""
+    """Print the skipped files and a summary; returns the number of failures.
+
+    `key` is the field of a result that counts as success, `done` the word for it, `missed` the number of mails without success.
+    """
     report_skipped(reading)
     if as_json:
         print_json(results)
     if not results and not reading.skipped:
         note("no mail found")
     elif len(results) > 1:
-        note(f"{sum(each[key] for each in results):,} of {plural(len(results), 'mail')} {done}")
+        note(f"{sum(result[key] for result in results):,} of {plural(len(results), 'mail')} {done}")
     return len(reading.skipped) + missed + (not results)

@@ -18,18 +18,18 @@ from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, 
 from .sources import Source
 
 MAX_BATCH_ROWS = 1 << 16
-WHOLE_FILE_BYTES = 1 << 26  # per chunk, if the whole file is read
-# Exceptions that pyarrow raises for damaged files, besides its own.
+WHOLE_FILE_BYTES = 1 << 26  # size of a chunk if the whole file is read
+# Exceptions, other than its own, that pyarrow raises for damaged files.
 FAULTS = (OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, NotImplementedError, MemoryError)
 
 
 def read_arrow(source: Source, options: Options, kind: str) -> Data:
-    """All rows of a Parquet or Arrow file."""
+    """Read all rows of a Parquet or Arrow file."""
     return join_chunks(list(arrow_chunks(source, options, WHOLE_FILE_BYTES, kind)))
 
 
 def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iterator[Data]:
-    """Consecutive rows, about `size` bytes in memory at a time."""
+    """Yield consecutive rows in chunks of about `size` bytes in memory."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -67,7 +67,7 @@ class _Parquet:
         return next(self._file.iter_batches(batch_size=TYPED_SAMPLE_ROWS), None) or self.schema.empty_table()
 
     def batches(self, columns: list[int], rows: int) -> Iterator[Any]:
-        # By name, because the fields of a nested column are numbered separately.
+        # Columns are selected by name, because the fields of a nested column have numbers of their own.
         yield from self._file.iter_batches(batch_size=rows, columns=[self.schema.names[i] for i in columns], use_threads=False)
 
 
@@ -120,10 +120,10 @@ def _seekable(source: Source) -> Any:
 
 def _data(source: str, batch: Any, names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
     def column(at: int, *, label: bool = False) -> Any:
-        found = batch.column(names[at])
-        # Labels stay as written, except floats, which may be NaN: a missing label.
-        as_strings = at in layout.as_strings or (label and not str(found.type).startswith(("float", "double", "half")))
-        values = _cells(source, names[at], found, as_strings)
+        cells = batch.column(names[at])
+        # Labels are read as strings, except floats: they may be NaN, which is a missing label.
+        as_strings = at in layout.as_strings or (label and not str(cells.type).startswith(("float", "double", "half")))
+        values = _cells(source, names[at], cells, as_strings)
         missing = np.isnan(values) if values.dtype.kind == "f" else np.array([cell is None for cell in values], bool)
         if missing.any() and (label or options.missing != "mean"):
             raise missing_cell(source, names[at], None, done + int(missing.argmax()) + 1, label=label)
@@ -147,7 +147,7 @@ def _data(source: str, batch: Any, names: list[str], layout: TypedLayout, option
 
 
 def _sample(column: Any) -> Array:
-    """The first cells of a column for `looks_like_labels`; invalid cells raise errors only when they are read."""
+    """The first cells of a column, for `looks_like_labels`; empty if a cell is invalid, which raises an error later."""
     try:
         return _cells("", "", column, False)
     except DataError:

@@ -1,9 +1,9 @@
-"""Cells of text files: how delimited lines are split, and what counts as a number. The kernels must agree with this module.
+"""Cells of text files: how lines are split into cells, and which cells are numbers. The kernels must agree with this module.
 
 Blanks around a cell are ignored. A cell that starts with a quote ends at its closing quote and may contain delimiters, line
-ends and doubled quotes; only blanks may stand between the closing quote and the delimiter. In tab-separated text, a quote that
-is not part of such a pair on one line is an ordinary character, because many such files quote nothing. The delimiter b" "
-stands for any run of blanks.
+ends and doubled quotes; only blanks are allowed between the closing quote and the delimiter. Many tab-separated files do not
+quote cells, so there a quote without a closing quote on the same line is an ordinary character. The delimiter b" " stands for
+any run of blanks.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator
 
 QUOTE, NEWLINE = ord('"'), ord("\n")
-DELIMITERS = (b";", b",", b"\t", b" ")  # in order of preference among equals
+DELIMITERS = (b";", b",", b"\t", b" ")  # if several fit equally well, the first of them is used
 DEFAULT_DELIMITER = b","
 BLANKS = b" \t\r"
 MISSING = frozenset((b"", b"?", b"NA", b"N/A", b"nan", b"NaN", b"null", b"None"))
 MAX_SNIFFED_RECORDS = 25
-NUMBER_BYTES = b"0123456789+-.eE"  # Python's float would also accept nan, inf, 1_000 and digits of other scripts
+NUMBER_BYTES = b"0123456789+-.eE"  # `float` also accepts nan, inf, 1_000 and digits of other scripts
 NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_TOKEN_SHOWN = 40  # characters of a token in a message
 
@@ -40,7 +40,7 @@ class MisquotedError(Exception):
 
 
 def split_record(text: bytes, start: int, delimiter: bytes) -> tuple[list[bytes], int]:
-    """The cells of the record at `start`, none for a blank line, and the start of the next record."""
+    """The cells of the record at `start` and the start of the next record. A blank line has no cells."""
     end = text.index(b"\n", start)
     line = text[start:end]
     blanks = BLANKS if delimiter == b" " else BLANKS.replace(delimiter, b"")
@@ -66,12 +66,12 @@ def _unquoted(text: bytes, at: int, delimiter: bytes, blanks: bytes) -> tuple[by
     """The cell that starts at `at`, and the position of its delimiter or line end."""
     end = text.index(b"\n", at)
     if delimiter == b" ":
-        found = at
-        while found < end and text[found] not in blanks:
-            found += 1
-        return text[at:found], found
-    found = text.find(delimiter, at, end)
-    end = end if found < 0 else found
+        stop = at
+        while stop < end and text[stop] not in blanks:
+            stop += 1
+        return text[at:stop], stop
+    stop = text.find(delimiter, at, end)
+    end = end if stop < 0 else stop
     return text[at:end].strip(blanks), end
 
 
@@ -102,7 +102,7 @@ def _quoted(text: bytes, start: int, delimiter: bytes, blanks: bytes) -> tuple[b
 
 
 def records(text: bytes, delimiter: bytes, start: int = 0) -> Iterator[tuple[int, list[bytes], int]]:
-    """The start, the cells and the end of each record that is not blank."""
+    """Yield the start, the cells and the end of each record that is not blank."""
     while start < len(text):
         cells, stop = split_record(text, start, delimiter)
         if cells:
@@ -114,9 +114,9 @@ def records(text: bytes, delimiter: bytes, start: int = 0) -> Iterator[tuple[int
 
 
 def sniff(text: bytes, extension: str) -> bytes:
-    """The delimiter: a tab in .tsv files; else the one that splits the first lines into equal numbers of cells.
+    """Find the delimiter: a tab in .tsv files, else the one that splits the first lines into equal numbers of cells.
 
-    Tabs are preferred to other delimiters, and more cells to fewer.
+    If several do, tabs are preferred, then the delimiter that gives more cells.
     """
     if extension in ("tsv", "tab"):
         return b"\t"
@@ -125,7 +125,10 @@ def sniff(text: bytes, extension: str) -> bytes:
 
 
 def _score(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:
-    """Sort key of a delimiter: 3 if it splits all lines alike, 2 if all but the first, 1 if some, 0 if none."""
+    """Sort key of a delimiter: a grade, whether it is a tab, and the number of cells.
+
+    The grade is 3 if all lines have the same number of cells, 2 if all but the first do, 1 if the delimiter occurs, else 0.
+    """
     counts: list[int] = []
     try:
         for _, cells, _ in records(text, delimiter):
@@ -136,8 +139,8 @@ def _score(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:
         pass
     if not counts or max(counts) < 2:
         return 0, False, 0
-    alike = 3 if len(set(counts)) == 1 else 2 if len(counts) > 2 and len(set(counts[1:])) == 1 and counts[1] > 1 else 1
-    return alike, delimiter == b"\t", counts[-1] if alike > 1 and delimiter != b" " else 1
+    grade = 3 if len(set(counts)) == 1 else 2 if len(counts) > 2 and len(set(counts[1:])) == 1 and counts[1] > 1 else 1
+    return grade, delimiter == b"\t", counts[-1] if grade > 1 and delimiter != b" " else 1
 
 
 # --- Numbers

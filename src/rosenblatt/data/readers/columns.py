@@ -1,4 +1,4 @@
-"""The columns of a delimited file while it is read: cells become numbers or text, or raise errors."""
+"""The columns of a delimited file while it is read. Cells are converted to numbers or text; invalid cells raise errors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .cells import MISSING, NON_FINITE, parse_number, quote_token
 from .layout import MISSING_ADVICE, MISSING_OPTION, Kind, Layout
 from .window import Window, expected_growth, grow_array, grown_size
 
-MAX_DEFERRED_CELLS = 1 << 12  # number cells that a kernel call leaves to Python
-MAX_DISTINCT_CELLS = 1 << 10  # distinct cells of a text column that a kernel call encodes
-CELLS_PER_CALL = 1 << 18  # cells that a kernel call writes, so that they stay in a core's cache
+MAX_DEFERRED_CELLS = 1 << 12  # numeric cells per kernel call that are left to Python
+MAX_DISTINCT_CELLS = 1 << 10  # distinct cells of a text column up to which a kernel call encodes them
+CELLS_PER_CALL = 1 << 18  # cells that a kernel call writes: they fit into the cache of a core
 
 
 class Scratch(NamedTuple):
-    """The arguments of the kernel `delimited_rows`, described there."""
+    """The arguments of the kernel `delimited_rows`, which describes them."""
 
     plan: IntArray
     numbers: Any
@@ -46,7 +46,7 @@ def _objects(words: list[str | None]) -> Array:
 class Columns:
     """Collects the cells of the columns that a layout uses.
 
-    whole : whether the file is read at once, so that arrays are allocated for all of it.
+    whole : whether the whole file is read; arrays are then allocated for all of its rows.
     """
 
     def __init__(self, window: Window, layout: Layout, options: Options, whole: bool) -> None:
@@ -82,7 +82,7 @@ class Columns:
         self.rows += len(rows)
 
     def scratch(self, rows: int) -> Scratch:
-        """The kernel's description of the columns and its output arrays, for up to `rows` rows."""
+        """The description of the columns for the kernel, and its output arrays for up to `rows` rows."""
         self._reserve(self.rows + rows)
         n_rows = max(1, min(rows, CELLS_PER_CALL // max(1, len(self.numbers) + 3 * len(self.texts))))
         plan = np.zeros((len(self.layout.kinds), 3), np.int64)
@@ -105,7 +105,7 @@ class Columns:
         )
 
     def add_scratch(self, scratch: Scratch) -> bool:
-        """Add the output of the kernel; False, and nothing is added, if a cell is invalid."""
+        """Add the output of the kernel. If a cell is invalid, add nothing and return False."""
         n = int(scratch.done[0])
         words: list[Any] = []
         try:
@@ -121,25 +121,25 @@ class Columns:
                     words.append(self._decoded(c, scratch.spans[place, :n]))
         except DataError:
             return False
-        for c, found in zip(self.texts, words, strict=True):
-            self._words[c].append(found)
+        for c, column in zip(self.texts, words, strict=True):
+            self._words[c].append(column)
         self._add_numbers(scratch.numbers, n)
         self.rows += n
         return True
 
     def _decoded(self, c: int, spans: Any) -> Any:
-        """The cells at these ascending spans; a negative end marks a cell with doubled quotes."""
-        found: list[str | None] = []
+        """The cells at the given spans, in ascending order; a negative end marks a cell with doubled quotes."""
+        words: list[str | None] = []
         if len(spans):
             origin = int(spans[0, 0])
             text = bytes(memoryview(self.window.buffer)[origin : int(abs(spans[-1, 1]))])
             for start, stop in zip((spans[:, 0] - origin).tolist(), spans[:, 1].tolist(), strict=True):
                 cell = text[start : stop - origin] if stop >= 0 else text[start : -stop - origin].replace(b'""', b'"')
-                found.append(self._word(cell, c, start + origin))
-        return _objects(found)
+                words.append(self._word(cell, c, start + origin))
+        return _objects(words)
 
     def _reserve(self, rows: int) -> None:
-        """Allocate arrays for this number of rows and, if the file is read whole, for the expected rest."""
+        """Allocate arrays for `rows` rows or, if the whole file is read, for the number of rows it is expected to have."""
         growth = expected_growth(self.window.source) if self.whole else 1.0
         for c, values in self._values.items():
             if rows > len(values):

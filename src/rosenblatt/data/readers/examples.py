@@ -126,7 +126,7 @@ def _separable(rng: np.random.Generator, rows: int, columns: int, margin: float)
         heights[np.flatnonzero(signs == sign)[0]] = margin
     across = rng.standard_normal((rows, columns))
     across -= np.outer(across @ normal, normal)
-    across -= np.outer(across @ normal, normal)  # again, to remove what rounding left
+    across -= np.outer(across @ normal, normal)  # again, to remove rounding errors
     lengths = np.sqrt(1 - heights**2) * rng.uniform(0, 1, rows) ** (1 / max(1, columns - 1)) * (1 - 1e-12)
     across *= (lengths / np.linalg.norm(across, axis=1))[:, None]
     X = across + np.outer(signs * heights, normal)

@@ -19,7 +19,7 @@ from .sources import COMPRESSED, Source
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 MAX_BYTES = 1 << 40
 MAX_COLUMNS = 1 << 24
-READ_BYTES = 1 << 22  # at a time
+READ_BYTES = 1 << 22  # bytes read at a time
 
 
 def read_idx(source: Source, options: Options) -> Data:

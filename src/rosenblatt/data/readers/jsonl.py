@@ -1,7 +1,7 @@
-"""JSON lines: one object per line, whose keys are columns.
+"""JSON lines: one object per line; its keys are the columns.
 
-Values are numbers, strings, true and false (1 and 0), or null (missing, like an absent key). The columns are the keys of the
-first 1,000 rows; the first value of a column decides whether it holds numbers or strings.
+Values are numbers, strings, booleans (read as 1 and 0) or null. A null or an absent key is a missing value. The columns are the
+keys of the first 1,000 rows; the first value of a column decides whether it holds numbers or strings.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, 
 from .sources import Source
 from .window import blocks
 
-BLOCK_BYTES = 1 << 20  # read at a time
-MAX_SAMPLE_BYTES = 1 << 24  # of the first rows
+BLOCK_BYTES = 1 << 20  # bytes read at a time
+MAX_SAMPLE_BYTES = 1 << 24  # size of the first rows, which decide the columns
 MAX_COLUMNS = 100_000
-Row = tuple[int, int, dict[str, Any]]  # line number, bytes, object
+Row = tuple[int, int, dict[str, Any]]  # line number, size in bytes, object
 NUMBER_TYPES, STRING_TYPES = {float, int, bool, type(None)}, {str, type(None)}
 
 
 def read_jsonl(source: Source, options: Options) -> Data:
-    """All rows of a file."""
+    """Read all rows of a file."""
     return join_chunks(list(jsonl_chunks(source, options, BLOCK_BYTES)))
 
 
 def jsonl_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
-    """Consecutive rows, about `size` bytes at a time."""
+    """Yield consecutive rows in chunks of about `size` bytes."""
     rows = _rows(source)
     first: list[Row] = []
     held = 0
@@ -64,7 +64,7 @@ def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
 
 
 class _Columns:
-    """The columns of a file, decided by its first rows."""
+    """The columns of a file and their types, which the first rows decide."""
 
     def __init__(self, source: str, first: list[Row], options: Options) -> None:
         self.source, self.options = source, options
@@ -105,21 +105,21 @@ class _Columns:
             self._mixed(name, rows, cells, number)
         if not number:
             return _strings(cells)
-        found = np.array(cells, np.float64)
-        if np.isinf(found).any():
-            line = rows[int(np.flatnonzero(np.isinf(found))[0])][0]
+        values = np.array(cells, np.float64)
+        if np.isinf(values).any():
+            line = rows[int(np.flatnonzero(np.isinf(values))[0])][0]
             raise DataError(self.source, "the number is too large for a float", line, name)
-        return found
+        return values
 
     def _mixed(self, name: str, rows: list[Row], cells: list[Any], number: bool) -> NoReturn:
         wrong = STRING_TYPES if number else NUMBER_TYPES
         line = next(row[0] for row, cell in zip(rows, cells, strict=True) if cell is not None and type(cell) in wrong)
-        found = "a string, but the column is numeric" if number else "a number, but the column holds strings"
+        kind = "a string, but the column is numeric" if number else "a number, but the column holds strings"
         advice = "use --categorical or --text for this column"
-        raise DataError(self.source, f"the value is {found}", line, name, option="--categorical", advice=advice)
+        raise DataError(self.source, f"the value is {kind}", line, name, option="--categorical", advice=advice)
 
     def _sample(self, name: str, first: list[Row]) -> Array:
-        """The first cells of a column for `looks_like_labels`; invalid cells raise errors only when they are read."""
+        """The first cells of a column, for `looks_like_labels`; cells of the wrong type count as missing here."""
         cells = [row.get(name) for _, _, row in first]
         if self.kinds[name] is str:
             return _strings([cell if isinstance(cell, str) else None for cell in cells])
@@ -133,9 +133,9 @@ def _as_string(cell: Any) -> str | None:
 
 
 def _strings(cells: list[Any]) -> Array:
-    found = np.empty(len(cells), object)
-    found[:] = cells
-    return found
+    strings = np.empty(len(cells), object)
+    strings[:] = cells
+    return strings
 
 
 def _rows(source: Source) -> Iterator[Row]:
@@ -148,7 +148,7 @@ def _rows(source: Source) -> Iterator[Row]:
 
 
 def _integer(text: str) -> float | int:
-    """Long integers may be labels and stay exact; others become floats."""
+    """Parse an integer: as a float, or exactly if it is too long for one, since it may be a label."""
     return int(text) if 16 <= len(text) <= 20 else float(text)
 
 

@@ -1,11 +1,14 @@
-"""The role of each column of a table: header, label, numeric or text, by the first rows and the user's options.
+"""The layout of a table: whether it has a header, its label column, and the type of each column.
 
-Header    The first row is a header if it contains a column name given in the options; if some columns hold numbers below it and
-          at least half of them do not in the first row; or, if no column holds numbers, if it contains a usual name of a label
-          or a new value above a column whose values recur.
-Label     The column given by the user; else one with a usual name, except y next to x and other columns, which is a coordinate;
-          else the last, else the first column, if it looks like labels: text or integers with few distinct values.
-Types     A column is numeric if at least half of its cells are numbers; other cells are then errors. Else it is text.
+The layout is found from the first rows and the user's options.
+
+Header    The first row is a header in any of these cases: it contains a column name given in the options; there are columns of
+          numbers below it, and in at least half of them its cell is not a number; or there are no columns of numbers, and it
+          contains a common label name, or a value that does not occur below it in a column of recurring values.
+Label     The label is the column given by the user, else a column with a common label name, else the last or the first column
+          if it looks like labels: text or integers with few distinct values. A column y is a coordinate and not the label if
+          there are a column x and a third column.
+Types     A column is numeric if at least half of its cells are numbers; other cells in it are errors. Any other column is text.
 
 Delimited files are described by `Layout`. Formats with typed cells (JSON lines, Parquet, Arrow) are described by `TypedLayout`:
 the same rules, applied to the first 1,000 rows, so that reading in chunks gives the same result.
@@ -31,7 +34,7 @@ LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
 MAX_COLUMNS_LISTED = 6
 TYPED_SAMPLE_ROWS = 1_000
 MAX_LABEL_CHARS = 100
-# Command-line options that errors refer to.
+# Command-line options that error messages name.
 LABEL_OPTION, MISSING_OPTION = "--label", "--missing mean"
 MISSING_ADVICE = "use --missing mean to fill it with the mean of the column, or --ignore to leave the column out"
 
@@ -51,7 +54,7 @@ class Kind(IntEnum):
 
 
 def find_column(source: str, names: Sequence[str], key: str, role: str) -> int:
-    """A column by its name or its position, from 0 or, if negative, from the end."""
+    """Find a column by its name or its position. Positions count from 0; negative ones count from the end."""
     if key in names:
         return names.index(key)
     try:
@@ -65,7 +68,7 @@ def find_column(source: str, names: Sequence[str], key: str, role: str) -> int:
 
 
 def _find_columns(source: str, names: Sequence[str], keys: Iterable[str], role: str, options: Options) -> set[int]:
-    """Columns by name or position; if the file is read for a model, names that are absent are skipped."""
+    """Find columns by name or position. If the file is read for a model, names that it lacks are skipped."""
     return {find_column(source, names, key, role) for key in keys if options.required is None or key in names}
 
 
@@ -92,7 +95,7 @@ def check_names(source: str, names: Sequence[str], line: int | None = None) -> N
 
 
 def named_label(names: Sequence[str], columns: Sequence[int]) -> int | None:
-    """The column with a usual name of labels; y next to x and a third column is a coordinate.
+    """The column with a common label name. A column y is a coordinate if there are a column x and a third column.
 
     >>> named_label(["x", "y"], [0, 1]), named_label(["x", "y", "color"], [0, 1, 2]), named_label(["y", "a", "b"], [0, 1, 2])
     (1, None, 0)
@@ -108,13 +111,13 @@ def _is_label_name(name: str) -> bool:
 
 
 def few_distinct(distinct: int, rows: int, numbers: bool) -> bool:
-    """Whether the number of distinct cells among the first rows is small enough for classes; numbers may be counts instead."""
+    """Whether there are few enough distinct cells for classes. The limit is lower for numbers, which may be counts."""
     limit = min(50, rows // 4) if numbers else max(20, rows // 10)
     return distinct <= max(2, min(limit, rows // 2))
 
 
 def looks_like_labels(cells: Array) -> bool:
-    """Whether the first cells of a typed column could be classes: none missing, few distinct, integers if numeric."""
+    """Whether the cells of a typed column could be classes: none is missing, few are distinct, and numbers are integers."""
     if not len(cells):
         return False
     numbers = cells.dtype.kind == "f"
@@ -174,21 +177,21 @@ class Layout:
     """The columns of a delimited file."""
 
     header: bool
-    names: tuple[str, ...]  # of all columns of the file
+    names: tuple[str, ...]  # names of all columns of the file
     kinds: tuple[Kind, ...]
-    features: tuple[int, ...]  # the columns of the table, in its order
+    features: tuple[int, ...]  # positions of the feature columns, in the order of the table
     label: int | None
-    note: str | None  # how the label and the header were found, for the user
+    note: str | None  # a message for the user: how the label and the header were found
     text: tuple[str, ...] = ()  # names of the columns declared as text
     categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
 
     def place(self, column: int) -> str:
-        """A column in messages, after the word column."""
+        """The name of a column for messages, which put the word "column" before it."""
         return self.names[column].removeprefix("column ")
 
 
 def lay_out(source: str, rows: Cells, options: Options) -> Layout:
-    """The layout of a file with these first rows, at least one, all of the same length."""
+    """Find the layout of a file from its first rows: at least one, all of the same length."""
     below = [_count_numbers([row[c] for row in rows[1:]]) for c in range(len(rows[0]))]
     header = _has_header(rows, below, options) if options.header is None else options.header
     body = rows[1:] if header else rows
@@ -288,7 +291,10 @@ def _column_names(source: str, first: Sequence[bytes] | None, width: int) -> tup
 def _required_columns(
     source: str, names: tuple[str, ...], required: tuple[str, ...], label: int | None, header: bool
 ) -> tuple[tuple[str, ...], list[int]]:
-    """The names of the columns and the positions of the required ones; without a header, they are taken in order."""
+    """The names of all columns and the positions of the required ones.
+
+    Without a header, the columns other than the label are taken as the required ones, in their order.
+    """
     position = {name: c for c, name in enumerate(names)}
     absent = [name for name in required if name not in position]
     if not absent:
@@ -311,16 +317,16 @@ class TypedLayout:
 
     label: int | None
     features: tuple[int, ...]
-    names: tuple[str, ...]  # of the features
+    names: tuple[str, ...]  # names of the features
     label_name: str | None
-    headers: tuple[str, ...]  # of all columns
-    as_strings: frozenset[int]  # columns of text or categories, whose numbers are read as strings
+    headers: tuple[str, ...]  # names of all columns
+    as_strings: frozenset[int]  # text and categorical columns, in which numbers are read as strings
     text: tuple[str, ...] = ()  # names of the columns declared as text
     categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
 
 
 def lay_out_typed(source: str, names: Sequence[str], options: Options, sample: Callable[[int], Array]) -> TypedLayout:
-    """The layout of a file with these columns; `sample(c)` returns the first cells of column c."""
+    """Find the layout of a file with these columns; `sample(c)` returns the first cells of column c."""
     check_names(source, names)
     if options.required is not None:
         return _lay_out_required(source, names, options.required, options)
@@ -340,7 +346,7 @@ def lay_out_typed(source: str, names: Sequence[str], options: Options, sample: C
 
 
 def _lay_out_required(source: str, names: Sequence[str], required: tuple[str, ...], options: Options) -> TypedLayout:
-    """The columns of a model, in its order, and the label if there is one."""
+    """The layout for a model: its columns, in its order, and the label if the file has one."""
     label = _find_optional_label(source, names, options)
     position = {name: c for c, name in enumerate(names)}
     absent = [name for name in required if name not in position]
@@ -360,7 +366,7 @@ def missing_cell(source: str, name: str, line: int | None, row: int | None = Non
 
 
 def join_chunks(chunks: list[Data]) -> Data:
-    """Chunks of one table as one."""
+    """Join the chunks of a table."""
     if len(chunks) == 1:
         return chunks[0]
     head = chunks[0]

@@ -24,11 +24,11 @@ from ..read_options import Options
 from ..table import Data, DataError
 from .sources import Source
 
-MAX_BYTES = 1 << 34  # of all arrays together
+MAX_BYTES = 1 << 34  # size of all arrays together
 MAX_MEMBERS = 64
 MAX_COLUMNS = (1 << 31) - 1
 MAX_HEADER_BYTES = 10_000
-READ_BYTES = 1 << 22  # at a time
+READ_BYTES = 1 << 22  # bytes read at a time
 MAX_NAMES_LISTED = 10
 # Exceptions that zipfile and NumPy raise for damaged archives.
 FAULTS = (
@@ -201,7 +201,7 @@ def _labels(source: str, y: Any) -> Any | None:
             raise DataError(source, "y has labels that are not valid text") from None
         return found
     if y.dtype.kind in "iu" and len(y) and max(abs(int(y.min())), abs(int(y.max()))) >= 2**53:
-        found = np.empty(len(y), object)  # floats could not tell neighbors apart
+        found = np.empty(len(y), object)  # as floats, neighboring integers might be equal
         found[:] = [str(label) for label in y.tolist()]
         return found
     with np.errstate(over="ignore"):

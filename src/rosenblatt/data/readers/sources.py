@@ -17,8 +17,8 @@ COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard"}
 MAGIC = {"gzip": b"\x1f\x8b\x08", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zstandard": b"\x28\xb5\x2f\xfd"}
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # follow b"BZh9": a block, or the end of an empty file
 MAGIC_BYTES = 16
-MAX_DECOMPRESSED_BYTES = 1 << 20  # decompressed per call
-ZSTANDARD_BYTES = 256  # read at a time, which decompress to at most 8 MB
+MAX_DECOMPRESSED_BYTES = 1 << 20  # bytes that one call decompresses
+ZSTANDARD_BYTES = 256  # compressed bytes read at a time; they decompress to at most 8 MB
 BUFFER_BYTES = 1 << 17
 
 
@@ -212,7 +212,7 @@ def _decompressed(raw: _Raw, compression: str | None, name: str) -> Any:
 
 
 class _Zstandard(io.RawIOBase):
-    """Reads consecutive frames; zstandard's own reader ends silently where a file is truncated."""
+    """Reads consecutive frames. The reader of zstandard itself does not report that a file is truncated."""
 
     def __init__(self, raw: _Raw, name: str) -> None:
         try:

@@ -10,9 +10,9 @@ from ...array_types import Array
 from ..table import DataError
 from .sources import Source
 
-BLOCK_BYTES = 8 << 20  # of lines read at a time
+BLOCK_BYTES = 8 << 20  # bytes of lines read at a time
 MAX_LINE_BYTES = 64 << 20
-COUNTED_BYTES = 1 << 16  # compared at a time to count a byte
+COUNTED_BYTES = 1 << 16  # bytes compared at a time when occurrences of a byte are counted
 NEWLINE = 10
 BOM = b"\xef\xbb\xbf"
 WIDE_BOMS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))

@@ -12,7 +12,7 @@ import re
 from encodings.aliases import aliases
 
 # Charsets that mail programs and browsers decode as a superset (encoding.spec.whatwg.org).
-_WIDER = {
+_SUPERSETS = {
     "ascii": "utf_8", "latin_1": "cp1252", "iso8859_1": "cp1252", "iso8859_9": "cp1254", "iso8859_11": "cp874",
     "tis_620": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
     "iso2022_jp": "iso2022_jp_2", "utf_8_sig": "utf_8",
@@ -22,7 +22,7 @@ _NO_CHARSETS = {
     "mbcs", "oem", "undefined", "unicode_escape", "raw_unicode_escape", "unicode_internal", "string_escape",
 }  # fmt: skip
 # Names that Python does not know: those of encoding.spec.whatwg.org, and some of mail programs.
-_MORE = {
+_EXTRA_NAMES = {
     "utf_8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
     "utf_8_sig": "",
     "utf_16": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff",
@@ -54,18 +54,18 @@ def _key(name: bytes) -> str:
 
 
 _NAMES = {name: codec for name, codec in aliases.items() if codec not in _NO_CHARSETS}
-_NAMES |= {codec: codec for codec in (*_NAMES.values(), *_MORE)}
-_NAMES |= {name: codec for codec, names in _MORE.items() for name in names.split()}
-CODECS = {_key(name.encode()): _WIDER.get(codec, codec) for name, codec in _NAMES.items()}
+_NAMES |= {codec: codec for codec in (*_NAMES.values(), *_EXTRA_NAMES)}
+_NAMES |= {name: codec for codec, names in _EXTRA_NAMES.items() for name in names.split()}
+CODECS = {_key(name.encode()): _SUPERSETS.get(codec, codec) for name, codec in _NAMES.items()}
 
 # Charsets in which bytes under 128 are not always ASCII.
 _SHIFTING = {codec for codec in CODECS.values() if codec.startswith(("utf_7", "utf_16", "utf_32", "iso2022", "hz"))}
 _SHIFTING |= {"cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"}
-_WIDE = {codec for codec in _SHIFTING if codec.startswith(("utf_16", "utf_32"))}
+_UTF_16_OR_32 = {codec for codec in _SHIFTING if codec.startswith(("utf_16", "utf_32"))}
 
 # Five bytes are undefined in Windows-1252; they become control characters, as in browsers.
 _WINDOWS = "".join(bytes((c,)).decode("cp1252", "ignore") or chr(c) for c in range(256))
-_HIGH = bytes(range(128, 256))
+_BYTES_FROM_128 = bytes(range(128, 256))
 # Invisible characters that hide words from filters: soft hyphen, zero-width spaces, joiners, byte-order mark.
 INVISIBLE = tuple(c.encode() for c in "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 
@@ -85,7 +85,7 @@ def to_utf8(data: bytes, charset: bytes = b"") -> bytes:
     if codec not in _SHIFTING:
         if data.isascii():
             return data.replace(b"\0", b"") if b"\0" in data else data
-    elif codec in _WIDE and b"\0" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    elif codec in _UTF_16_OR_32 and b"\0" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         codec = ""  # UTF-16 and UTF-32 have a NUL in every space: the declaration is false
     if codec in ("", "utf_8"):
         text = _guessed(data)
@@ -126,7 +126,7 @@ def _guessed(data: bytes) -> bytes:
     """Decode as UTF-8 if at most few bytes are invalid, else as Windows-1252."""
     text = data.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
-    if wrong and 8 * wrong > len(data) - len(data.translate(None, _HIGH)):
+    if wrong and 8 * wrong > len(data) - len(data.translate(None, _BYTES_FROM_128)):
         return _windows(data)
     return text.encode()
 
@@ -152,7 +152,7 @@ def cut(text: bytes, limit: int) -> bytes:
 # --- transfer encodings: base64, quoted-printable and uuencode ----------------------------------------------------------------
 
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
-_JUNK = bytes(c for c in range(256) if c not in _ALPHABET)
+_NOT_BASE64 = bytes(c for c in range(256) if c not in _ALPHABET)
 _BEGIN = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n", re.M)
 _END = b"\nend"
 _BEGIN_TEXT = re.compile(rb"^begin [0-7]{3,4}(?: [^\n]*+)?+\n", re.M)
@@ -171,7 +171,7 @@ def from_base64(data: bytes) -> bytes:
     >>> from_base64(b"aGVs!bG8"), from_base64(b"aGVsbG8=c3BhbQ==")
     (b'hello', b'hello')
     """
-    letters = data.translate(None, _JUNK).partition(b"=")[0]
+    letters = data.translate(None, _NOT_BASE64).partition(b"=")[0]
     if len(letters) % 4 == 1:
         letters = letters[:-1]
     return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))

@@ -20,7 +20,7 @@ from .mime import content_of, media_type, parameters_of
 
 # A match starts only where a word does, so that a long word is scanned once.
 _HOST = re.compile(rb"(?<![\w.-])(?:(?:[\w-]++\.)++[A-Za-z][\w-]++(?![\w.-])|\d{1,3}(?:\.\d{1,3}){3}(?![\w.-]))")
-_AFTER = (b" with ", b" id ", b" for ", b" via ", b";")  # in this order, after the receiving host
+_CLAUSES_AFTER_HOST = (b" with ", b" id ", b" for ", b" via ", b";")  # they follow the receiving host, in this order
 
 
 def hosts_of(value: bytes) -> bytes:
@@ -30,7 +30,7 @@ def hosts_of(value: bytes) -> bytes:
     b'yahoo.com 61.50.141.181 lugh.tuatha.org'
     """
     by, end = max(value.find(b"by "), 0), len(value)
-    for word in _AFTER:
+    for word in _CLAUSES_AFTER_HOST:
         found = value.find(word, by, end)
         if found >= 0:
             end = found
@@ -59,8 +59,8 @@ def shape(value: bytes) -> bytes:
     return _RUN.sub(_run, value[:_SHAPE_BYTES].translate(_LETTERS))
 
 
-def _run(found: re.Match[bytes]) -> bytes:
-    run = found[0]
+def _run(match: re.Match[bytes]) -> bytes:
+    run = match[0]
     return b"h" if b"9" in run and len(run.strip(b"9")) else b"9" if b"9" in run else b"A" if run.isupper() else b"a"
 
 

@@ -16,9 +16,9 @@ from .message import LIMITS, Limits
 # --- headers in the raw bytes -----------------------------------------------------------------------------------------------
 
 STAMP = b"X-Rosenblatt"
-END = rb"(?:\r\n|[\r\n])"
+LINE_END = rb"(?:\r\n|[\r\n])"
 # Possessive quantifiers: matching takes linear time.
-POSTMARK = re.compile(rb"From [^\r\n]*+" + END)
+POSTMARK = re.compile(rb"From [^\r\n]*+" + LINE_END)
 POSTMARK_LF = re.compile(rb"From [^\n]*+\n")
 HEADERS = re.compile(rb"(?:(?:[!-9;-~]*+:|[ \t])[^\r\n]*+(?:\r\n|[\r\n]|\Z))*+")
 # The last byte of a line and the line end of an empty line after it.
@@ -36,10 +36,10 @@ def headers(raw: bytes) -> tuple[int, int]:
 
 
 def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
-    """The mail without headers of these names, as far as any program may see them.
+    """The mail without headers of these names, for any way in which programs find headers.
 
-    Some programs read headers up to the first empty line, whatever comes before, and for some a CR does not end a line. All
-    other bytes stay; in mails with both line ends, the LF of a removed header may stay.
+    Some programs read headers up to the first empty line, even after lines that are not headers, and for some a CR does not end
+    a line. All other bytes stay; in mails with both line ends, the LF of a removed header may stay.
     """
     end, end_lf = _end(raw), _end_lf(raw)
     low = raw[: max(end, end_lf)].lower()
@@ -57,17 +57,17 @@ def without_stamps(raw: bytes) -> bytes:
 @lru_cache(8)
 def _fields(names: tuple[bytes, ...]) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Patterns of consecutive headers of these names, with any line ends and with LF only."""
-    field = rb"(?:%s)[ \t]*+:[^\r\n]*+(?:%s[ \t][^\r\n]*+)*+(?:%s|\Z)" % (b"|".join(map(re.escape, names)), END, END)
+    field = rb"(?:%s)[ \t]*+:[^\r\n]*+(?:%s[ \t][^\r\n]*+)*+(?:%s|\Z)" % (b"|".join(map(re.escape, names)), LINE_END, LINE_END)
     return re.compile(rb"(?:\A|(?<=[\r\n]))(?:%s)++" % field, re.I), re.compile(rb"(?<=\n)(?:%s)++" % field, re.I)
 
 
 def _end(raw: bytes) -> int:
-    """Where the first empty line begins, with any line ends."""
+    """The start of the first empty line, with any line ends."""
     return _first_empty(raw, POSTMARK, EMPTY, (b"\n", b"\r"))
 
 
 def _end_lf(raw: bytes) -> int:
-    """Where it begins if only LF ends a line."""
+    """The start of the first empty line if only LF ends a line."""
     return _first_empty(raw, POSTMARK_LF, EMPTY_LF, (b"\n", b"\r\n"))
 
 
@@ -147,17 +147,17 @@ def _words(value: bytes) -> list[tuple[int, int, bytes, bytes]]:
 
 # A name and a colon, or a continuation line, as above; in addition, old mail may have spaces before the colon (RFC 5322, 4.5),
 # and mbox files have "From " lines, quoted or not, among headers. Lines end with LF here.
-_HEAD = re.compile(rb"(?:[!-9;-~]*+[ \t]*+:[^\n]*+(?:\n|\Z)|[ \t][^\n]*+(?:\n|\Z)|>?From [^\n]*+(?:\n|\Z))*+")
+_HEADER_LINES = re.compile(rb"(?:[!-9;-~]*+[ \t]*+:[^\n]*+(?:\n|\Z)|[ \t][^\n]*+(?:\n|\Z)|>?From [^\n]*+(?:\n|\Z))*+")
 _VALUE = rb"[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)"
 _HEADERS = re.compile(rb"^([!-9;-~]{1,100}+)" + _VALUE, re.M)
 _CONTENT = re.compile(rb"^content-(type|transfer-encoding|disposition)" + _VALUE, re.M | re.I)
 _SUBJECT = re.compile(rb"^subject" + _VALUE, re.M | re.I)
-_NEEDED = re.compile(rb"^(subject|content-(?:type|transfer-encoding|disposition))" + _VALUE, re.M | re.I)
+_CONTENT_HEADERS = re.compile(rb"^(subject|content-(?:type|transfer-encoding|disposition))" + _VALUE, re.M | re.I)
 
 
 def end_of_head(raw: bytes, start: int, end: int) -> tuple[int, int]:
-    """Where the headers that begin at `start` end, and where the body begins."""
-    found = _HEAD.match(raw, start, end) if raw[start : start + 1] not in (b" ", b"\t") else None
+    """The end of the headers that begin at `start`, and the start of the body."""
+    found = _HEADER_LINES.match(raw, start, end) if raw[start : start + 1] not in (b" ", b"\t") else None
     stop = found.end() if found else start
     return stop, stop + 1 if stop < end and raw[stop : stop + 1] == b"\n" else stop
 
@@ -182,7 +182,7 @@ def headers_of(head: bytes, limits: Limits = LIMITS) -> list[tuple[bytes, bytes]
 
 def _needed(head: bytes, start: int, limits: Limits) -> list[tuple[bytes, bytes]]:
     found: dict[bytes, bytes] = {}
-    for header in _NEEDED.finditer(head, start):
+    for header in _CONTENT_HEADERS.finditer(head, start):
         if header.start(2) < header.end(2):
             found.setdefault(header[1].lower(), unfolded(header[2][: limits.value]))
     return list(found.items())

@@ -32,7 +32,7 @@ from .encodings import visible
 
 # Possessive quantifiers: matching takes linear time.
 REFERENCE = re.compile(rb"&(?:#[0-9]++;?|#[xX][0-9a-fA-F]++;?|[A-Za-z][A-Za-z0-9]*+;?)")
-MAX_OPEN_NAME_BYTES = 6  # of the longest name that may lack its semicolon
+MAX_OPEN_NAME_BYTES = 6  # length of the longest name that may lack its semicolon
 REPLACEMENT = 0xFFFD
 CACHED_REFERENCE_BYTES = 8  # results for references up to this size are cached
 BYTES_PER_STEP = 1 << 16  # longer texts are processed in steps, to save memory
@@ -40,7 +40,7 @@ BYTES_PER_STEP = 1 << 16  # longer texts are processed in steps, to save memory
 
 @cache
 def names() -> dict[bytes, bytes]:
-    """All names, with their semicolon where it is required, and their characters in UTF-8."""
+    """All names, with their semicolon if it is required, and their characters in UTF-8."""
     from html.entities import html5
 
     return {name.encode(): value.encode() for name, value in html5.items()}
@@ -77,13 +77,13 @@ def decoded(raw: bytes, attribute: bool = False) -> bytes:
     return b"".join(pieces)
 
 
-def _in_text(found: re.Match[bytes]) -> bytes:
-    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], False, b"")
+def _in_text(match: re.Match[bytes]) -> bytes:
+    return (_one if match.end() - match.start() > CACHED_REFERENCE_BYTES else _short)(match[0], False, b"")
 
 
-def _in_attribute(found: re.Match[bytes]) -> bytes:
-    after = found.string[found.end() : found.end() + 1]
-    return (_one if found.end() - found.start() > CACHED_REFERENCE_BYTES else _short)(found[0], True, after)
+def _in_attribute(match: re.Match[bytes]) -> bytes:
+    after = match.string[match.end() : match.end() + 1]
+    return (_one if match.end() - match.start() > CACHED_REFERENCE_BYTES else _short)(match[0], True, after)
 
 
 def _one(reference: bytes, attribute: bool, after: bytes) -> bytes:
@@ -155,7 +155,7 @@ URL = re.compile(rb"url *+= *+", re.I)
 
 # Compiled code is imported for documents of this size (the import takes about a second, and `Limits.mail` is smaller);
 IMPORT_FROM = 1 << 23
-# where it is loaded already, it is used from this size on.
+# if it is loaded already, it is used from this size on.
 COMPILED_FROM = 64
 
 
@@ -207,7 +207,7 @@ def plain(html: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addresses: list[bytes]) -> int:
-    """Process a tag whose name ends at `at`; returns where the text continues."""
+    """Process a tag whose name ends at `at`; returns the position at which the text continues."""
     if name in BLOCKS:
         text += b"\n"
     elif name in CELLS:

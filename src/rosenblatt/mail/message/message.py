@@ -93,9 +93,9 @@ class Limits(NamedTuple):
 
     mail: int = 1 << 21  # bytes of a mail
     head: int = 1 << 16  # bytes of its headers; beyond them only the subject and the headers that the body needs are read
-    headers: int = 1000  # number of headers; the same
+    headers: int = 1000  # number of headers; beyond it, the same applies
     value: int = 1 << 12  # bytes of one header
-    depth: int = 20  # of nested parts; deeper ones are read as text, including headers
+    depth: int = 20  # depth of nested parts; deeper ones are read as text, including headers
     parts: int = 500  # parts in total; the rest is read as text
     source: int = 1 << 21  # bytes of all text parts before tags are removed, so that no comment or style hides the rest
     text: int = 1 << 16  # bytes of the body kept

@@ -25,7 +25,7 @@ class Content(NamedTuple):
     charset: bytes = b""
     boundary: bytes = b""
     encoding: bytes = b""
-    name: bytes = b""  # of the file, UTF-8
+    name: bytes = b""  # name of the file in UTF-8
     attached: bool = False
 
 
@@ -84,7 +84,7 @@ def _joined(numbered: dict[int, tuple[bytes, bool]]) -> bytes:
 # --- parts ------------------------------------------------------------------------------------------------------------------
 
 # A boundary that is not declared: the first line that could be one and is followed by a content header.
-_LOST = re.compile(rb"^--([^\n]{1,200}+)\n(?=content-)", re.M | re.I)
+_UNDECLARED_BOUNDARY = re.compile(rb"^--([^\n]{1,200}+)\n(?=content-)", re.M | re.I)
 _CODED = (b"base64", b"quoted", *UUENCODED)
 
 
@@ -154,9 +154,9 @@ class _Lines:
         self.parts, self.lines = parts, 100 * parts  # lines: including those that only begin like a boundary
 
     def pieces(self, raw: bytes, start: int, end: int, boundary: bytes) -> tuple[list[tuple[int, int]], int]:
-        """Start and end of the parts between boundary lines, and where the search ended."""
+        """Start and end of the parts between boundary lines, and the end of the search."""
         found = self._between(raw, start, end, b"--" + boundary.rstrip()) if boundary.strip() else ([], end)
-        if not found[0] and (lost := _LOST.search(raw, start, min(end, start + 10_000))):
+        if not found[0] and (lost := _UNDECLARED_BOUNDARY.search(raw, start, min(end, start + 10_000))):
             found = self._between(raw, start, end, b"--" + lost[1].rstrip())
         return found
 

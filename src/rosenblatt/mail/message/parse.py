@@ -12,7 +12,7 @@ from .message import LIMITS, Limits, Message
 from .mime import Part, parts_of
 
 # Before the headers: the "From " line of an mbox, and empty lines if headers follow for certain.
-_BEFORE = re.compile(
+_LINES_BEFORE_HEADERS = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\n)*+(?:>?From [^\n]*+\n|(?=(?i:"
     rb"return-path|received|from|to|subject|date|message-id|mime-version):))"
 )
@@ -29,7 +29,7 @@ def parse(raw: bytes, limits: Limits = LIMITS) -> Message:
     'café'
     """
     raw = one_newline(bytes(raw[: limits.mail]))
-    begin = _BEFORE.match(raw)
+    begin = _LINES_BEFORE_HEADERS.match(raw)
     start = begin.end() if begin else 0
     stop, body = end_of_head(raw, start, len(raw))
     head = raw[start:stop]

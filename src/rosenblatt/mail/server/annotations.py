@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from ..identity import stamped
-from ..message.headers import END, STAMP, headers, without
+from ..message.headers import LINE_END, STAMP, headers, without
 from ..verdict import header_value, supporting, symbols
 from .engine import THRESHOLD, Judgment
 
 # Headers of these names that a sender has written are removed.
 SPAM_HEADERS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
-_LINE = re.compile(rb"[^\r\n]*+(%s?)" % END)
+_LINE = re.compile(rb"[^\r\n]*+(%s?)" % LINE_END)
 
 
 def report(judgment: Judgment) -> bytes:

@@ -2,7 +2,7 @@
 
 `points` maps scores to the scale of SpamAssassin, on which 5.0 or more is spam, by the line through (ham_to, 0) and
 (spam_from, 5). Ham has 0.0 or less, unsure lies between, spam has 5.0 or more. Points have one decimal, since spamc prints one;
-rounding never carries a mail over a threshold, and points never fall where the score rises.
+rounding never carries a mail over a threshold, and a higher score never gives fewer points.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from .metrics import TYPE, Journal, Metrics, resident_bytes
 
 TYPES = ("message/rfc822", "application/octet-stream")
 MAX_REASONS = 100
-STATS_TIMEOUT_S = 5.0  # for the numbers of the filter; Prometheus waits for ten seconds
+STATS_TIMEOUT_S = 5.0  # time to get the numbers of the filter; Prometheus waits for ten seconds
 Handler = Callable[[Request], Awaitable[Response]]
 
 

@@ -19,18 +19,18 @@ MIN_TOKEN_LENGTH = 16
 
 
 class Limits(NamedTuple):
-    """A request over a limit is answered by an error of one sentence."""
+    """Limits of the server. A request that exceeds one is answered by an error of one sentence."""
 
-    message_bytes: int = 32 * 2**20  # of one mail, as received and decompressed
-    bytes_at_once: int = 256 * 2**20  # of all mails in memory; answers may take twice as much again
-    header_lines: int = 64  # of one request, without the mail
+    message_bytes: int = 32 * 2**20  # size of one mail, both as received and decompressed
+    bytes_at_once: int = 256 * 2**20  # size of all mails in memory; answers may take twice as much again
+    header_lines: int = 64  # header lines of one request, without the mail
     header_bytes: int = 16 * 1024
-    connections: int = 256  # at once, for spamd and for HTTP; EXTRA_CONNECTIONS more get an error
-    idle_seconds: float = 10.0  # until the first byte of a client, and between its packets
-    read_seconds: float = 60.0  # until a request is complete
-    handle_seconds: float = 60.0  # until it is answered
-    write_seconds: float = 60.0  # until the client has received the answer
-    stop_seconds: float = 20.0  # for requests in progress after the signal
+    connections: int = 256  # open connections, for spamd and HTTP each; EXTRA_CONNECTIONS more get an error
+    idle_seconds: float = 10.0  # time to wait for the first byte of a client, and between its packets
+    read_seconds: float = 60.0  # time to receive a request
+    handle_seconds: float = 60.0  # time to compute the answer
+    write_seconds: float = 60.0  # time for the client to receive the answer
+    stop_seconds: float = 20.0  # time to finish requests in progress at shutdown
 
     def checked(self) -> Limits:
         """These limits, validated."""
@@ -49,8 +49,8 @@ class BudgetError(Exception):
 class Budget:
     """Bytes of mail in memory; used in the thread of the event loop only."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.held = most, 0
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self.held = max_bytes, 0
 
     def share(self) -> Share:
         return Share(self)
@@ -67,7 +67,7 @@ class Share:
         more = size - self._held
         if more <= 0:
             return
-        if self._budget.held + more > self._budget.most:
+        if self._budget.held + more > self._budget.max_bytes:
             raise BudgetError
         self._budget.held += more
         self._held = size

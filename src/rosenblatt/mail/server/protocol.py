@@ -18,8 +18,8 @@ from typing import NamedTuple
 from .limits import BudgetError, Limits, Share
 
 VERSION = "SPAMD/1.5"
-WITH_MAIL = ("CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "HEADERS", "PROCESS", "TELL")
-COMMANDS = (*WITH_MAIL, "PING", "SKIP")
+COMMANDS_WITH_MAIL = ("CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "HEADERS", "PROCESS", "TELL")
+COMMANDS = (*COMMANDS_WITH_MAIL, "PING", "SKIP")
 
 # From sysexits.h, and one that spamd adds.
 CODES = {
@@ -31,10 +31,10 @@ CODES = {
     "EX_TIMEOUT": 79,
 }
 
-_FIRST = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})\s*")
+_REQUEST_LINE = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})\s*")
 _LENGTH = re.compile(rb"\d{1,18}")
 READ_BYTES = 64 * 1024
-FIRST_STEP_BYTES = 64 * 1024  # decompressed in the first step; most mails have no more
+FIRST_STEP_BYTES = 64 * 1024  # bytes decompressed in the first step, which is enough for most mails
 InPool = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
 
@@ -68,7 +68,7 @@ class Head(NamedTuple):
 
 def command_of(line: bytes) -> str:
     """The command in the first line of a request."""
-    found = _FIRST.fullmatch(line)
+    found = _REQUEST_LINE.fullmatch(line)
     if found is None:
         raise RequestError("EX_PROTOCOL", "the first line must be a command and SPAMC/1.5")
     command = found[1].decode()
@@ -109,7 +109,7 @@ def _tell(values: dict[bytes, bytes]) -> Tell:
     if b"local" in put:
         kind = values.get(b"message-class", b"").lower()
         if kind not in (b"spam", b"ham"):
-            raise RequestError("EX_PROTOCOL", "Message-class must be spam or ham where Set is local")
+            raise RequestError("EX_PROTOCOL", "Message-class must be spam or ham if Set is local")
         return Tell(forget=False, spam=kind == b"spam")
     if b"local" in taken:
         return Tell(forget=True, spam=False)

@@ -26,7 +26,7 @@ class Addresses(NamedTuple):
     spamd: tuple[str, int] | None
     socket: str | None
     http: tuple[str, int] | None
-    notes: tuple[str, ...] = ()  # messages for the user who started it
+    notes: tuple[str, ...] = ()  # messages for the user of the command
 
 
 class Server:

@@ -46,7 +46,7 @@ class Spamd:
         self._metrics.connections["spamd"] += 1
         try:
             await _Session(self, reader, writer, task).run()
-        except asyncio.CancelledError:  # by `stop`; no other task waits for this one
+        except asyncio.CancelledError:  # `stop` canceled this task, and no other task waits for it
             writer.transport.abort()
         except Exception as error:
             writer.transport.abort()
@@ -81,7 +81,7 @@ class _Session:
         self._inbox = Inbox(reader, spamd._limits)
         self._rest: asyncio.Task[None] | None = None
         self._kind, self._outcome, self._detail = "bad", "ok", ""
-        self._size: int | None = None  # of the mail, if it was read
+        self._size: int | None = None  # size of the mail, if it was read
 
     async def run(self) -> None:
         self._start = perf_counter()

@@ -2,7 +2,7 @@
 
 `learn_mails` reads mails, skips the known ones and commits the others in batches. `unlearn_digests` and `relearn_packed` remove
 and move messages, all of them in one transaction or none. After those two the state no longer matches the log: the caller must
-call `finish`, which replays once, however many messages were changed. A mail that is given several times, as in a mailbox with
+call `finish`, which replays once for any number of changed messages. A mail that is given several times, as in a mailbox with
 copies, is changed once, and the result of each copy reports the change.
 """
 
@@ -24,8 +24,8 @@ from .state import Lesson
 from .store import NUMBA_FROM_MESSAGES, Store, load_numba_for
 
 MIN_BULK_MAILS = 10  # commands with fewer new mails keep their order
-MESSAGES_PER_COMMIT, SECONDS_PER_COMMIT = 200, 0.5  # a transaction is committed at whichever comes first
-CACHE_KB = 8 << 10  # of the temporary file of a spool
+MESSAGES_PER_COMMIT, SECONDS_PER_COMMIT = 200, 0.5  # a transaction is committed when either limit is reached
+CACHE_KB = 8 << 10  # page cache of SQLite for the temporary file of a spool
 
 
 class Learned(NamedTuple):
@@ -251,7 +251,7 @@ def _learn_batch(store: Store, batch: list[_Mail], bulk: bool) -> Counter[str]:
     """Learn mails in one transaction; returns their number by outcome."""
     log, counts, added = store.log, Counter[str](), []
     with store.writing:
-        state, stale, store.stale = store.state, store.stale, True  # until the state has what the log has
+        state, stale, store.stale = store.state, store.stale, True  # stale until the state has learned what the log has
         with log.writing():
             current = (log.generation(), log.last()) == (state.generation, state.seq)
             for mail in batch:
@@ -274,7 +274,7 @@ def _learn_batch(store: Store, batch: list[_Mail], bulk: bool) -> Counter[str]:
 
 
 def _mix(store: Store) -> str:
-    """Put the messages of bulk commands in order; returns the reason where that failed, which the next one tries again."""
+    """Put the messages of bulk commands in order; returns the reason if that failed; the next bulk command tries again."""
     try:
         store.mix()
     except FilterError as error:
@@ -283,7 +283,7 @@ def _mix(store: Store) -> str:
 
 
 def finish(store: Store) -> None:
-    """After a change: bring the state up to date, fold the log if it is too long, and save now and then."""
+    """After a change: bring the state up to date, fold the log if it is too long, and save from time to time."""
     with store.writing:
         if store.stale:
             store.catch_up()

@@ -1,6 +1,6 @@
 """A connection to the log of a filter: transactions, read-only access, and the errors that are raised.
 
-SQLite coordinates connections by two files next to the log. Where it may not create them, the log is opened as one that does
+SQLite coordinates connections by two files next to the log. If it may not create them, the log is opened as one that does
 not change. Another process may still write to it: a read therefore reopens the log if it has changed since, and raises an
 error if it was written in the meantime.
 """
@@ -164,7 +164,7 @@ class Connection:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """One consistent view of the log, whatever other processes write."""
+        """One consistent view of the log while other processes write."""
         if self._unlocked is not None and self._unlocked != self._files():
             self._open_again()
         yield from self._transaction("BEGIN", "cannot be read")

@@ -117,7 +117,7 @@ class Log(Connection):
                 self.db.execute(f"PRAGMA user_version={VERSION}")
 
     def _write_ahead(self) -> None:
-        """Switch to WAL; SQLite does not wait by itself where two processes create the same log."""
+        """Switch to WAL. The method waits itself, because SQLite does not if two processes create the same log."""
         until = time.monotonic() + LOCK_TIMEOUT_S
         while True:
             try:

@@ -114,11 +114,11 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
     return state
 
 
-def replace_by_link(path: Path, there: Path) -> bool:
+def replace_by_link(path: Path, target: Path) -> bool:
     """Replace a file by a hard link to another, which takes no space; returns whether that worked."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
     try:
-        os.link(there, temporary)
+        os.link(target, temporary)
         temporary.replace(path)
     except OSError:
         return False

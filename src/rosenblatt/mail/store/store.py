@@ -38,7 +38,7 @@ MESSAGES_PER_CHECKPOINT = 1000  # messages between two states that are kept in m
 NUMBA_FROM_MESSAGES = 2000  # below this number the import of Numba takes longer than it saves
 NAMES_PER_SIDE = 200  # features of spam and of ham whose names are saved
 NAME_SEARCH_S = 0.2  # time to search for them
-MIN_TEXTS = 1000  # texts that are kept whatever their size
+MIN_TEXTS = 1000  # texts that are kept regardless of their size
 FEATURES = features.VERSION
 T = TypeVar("T")
 
@@ -218,7 +218,7 @@ class Store:
         return state
 
     def remember(self) -> None:
-        """Keep a copy of the state now and then, so that recent messages can be unlearned without a replay of all."""
+        """Keep a copy of the state at checkpoints, so that recent messages can be unlearned without a replay of all."""
         if self.state.count - self._remembered >= MESSAGES_PER_CHECKPOINT:
             self.earlier = [*self.earlier[-1:], self.state.copy()]
             self._remembered = self.state.count
@@ -290,7 +290,7 @@ class Store:
         self._next_save = ended + (ended - started) / SAVE_TIME_SHARE
 
     def _min_unsaved_at_end(self) -> int:
-        """The number of unsaved messages above which `close` saves.
+        """The number of unsaved messages above which `close` saves a snapshot.
 
         A snapshot exists from the first message on, and an outdated one, which has unlearned messages, is always replaced.
         """

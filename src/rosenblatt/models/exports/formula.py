@@ -22,7 +22,7 @@ Label = str | int | float | bool
 
 
 class ExportError(ValueError):
-    """A model cannot be exported to a format; the message says why and which format to use instead."""
+    """A model cannot be exported to a format; the message gives the reason and the format to use instead."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def weights_of(model: Model, language: str) -> tuple[FloatArray, FloatArray]:
 
 
 def formula_of(model: Model, language: str, *, categories: bool = False) -> Formula:
-    """Return the formula of a model; `categories` tells whether the language supports categorical columns."""
+    """Return the formula of a model; `categories` is whether the language supports categorical columns."""
     coef, intercept = weights_of(model, language)
     classes = labels_of(model)
     recipe = model.recipe

@@ -24,16 +24,18 @@ from ...array_types import FloatArray
 from ..model import Model
 from .formula import inputs_of, labels_of, names_of, weights_of
 
-HOW_TWO = "score = intercept[0] + sum_j weights[0][j] * feature[j]; a score above 0 means classes[1], any other classes[0]."
-HOW_MANY = (
+SCORE_TWO_CLASSES = (
+    "score = intercept[0] + sum_j weights[0][j] * feature[j]; a score above 0 means classes[1], any other classes[0]."
+)
+SCORE_MORE_CLASSES = (
     "score[h] = intercept[h] + sum_j weights[h][j] * feature[j]; the class with the largest score wins, the first one if tied."
 )
-HOW_PAIRS = (
+SCORE_PAIRS = (
     "score[h] = intercept[h] + sum_j weights[h][j] * feature[j] compares the classes pairs[h] = [a, b]: "
     "a score above 0 is a vote for b, any other a vote for a; it is also added to b's total and subtracted from a's. "
     "The class with the largest votes + total/(3 * (abs(total) + 1)) wins, the first one if tied."
 )
-HOW_FEATURES = (
+COMPUTE_FEATURES = (
     "Order of the features: the products of the columns, each shifted and divided; then block by block: "
     "for each of a block's values 1 if the cell is that value, else 0; "
     "for each of a block's words 1/sqrt(m) if it is among the m known words of the cell, else 0. "
@@ -45,11 +47,11 @@ def to_json(model: Model) -> str:
     """Return the text of the JSON file, which ends with a newline."""
     weights, intercept = weights_of(model, "JSON")
     k, recipe = len(model.classes), model.recipe
-    how = HOW_PAIRS if model.pairs else HOW_TWO if k == 2 else HOW_MANY
+    how = SCORE_PAIRS if model.pairs else SCORE_TWO_CLASSES if k == 2 else SCORE_MORE_CLASSES
     content = {
         "format": "rosenblatt linear model",
         "version": 1,
-        "how": [how] if recipe is None else [how, HOW_FEATURES],
+        "how": [how] if recipe is None else [how, COMPUTE_FEATURES],
         "columns": list(names_of(model) if recipe is None else inputs_of(recipe)),
         "recipe": None if recipe is None else _recipe(recipe),
         "classes": labels_of(model),

@@ -26,7 +26,7 @@ ANALYZERS = {"word": WORDS, "char": CHARS, "char_wb": CHARS_IN_WORDS}
 PADDING = bytes(4)  # kernels read up to three bytes beyond the text
 MAX_INT32 = 2**31 - 1
 # Letters whose lower case is not one character or depends on the context: texts with them are lowered by `str.lower`.
-SPECIAL = "İΣ"
+CONTEXT_DEPENDENT_LETTERS = "İΣ"
 
 
 # --- Character tables, as defined by this Python's `re` and `str`
@@ -42,13 +42,13 @@ def character_tables(lowercase: bool, ascii_only: bool) -> tuple[IntArray, IntAr
             kinds[run.start() : run.end()] = kind
     if not lowercase:
         return kinds, np.arange(len(characters), dtype=np.uint32)
-    lowered = characters.translate(dict.fromkeys(map(ord, SPECIAL), "?")).lower()
+    lowered = characters.translate(dict.fromkeys(map(ord, CONTEXT_DEPENDENT_LETTERS), "?")).lower()
     return kinds, np.frombuffer(lowered.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def is_special(text: str) -> bool:
     """Whether the table cannot convert this text to lower case."""
-    return any(letter in text for letter in SPECIAL)
+    return any(letter in text for letter in CONTEXT_DEPENDENT_LETTERS)
 
 
 # --- Blocks of texts

@@ -53,11 +53,11 @@ class ColumnNames:
         columns, text = buffers.array("columns", count, np.uintp), buffers.array("names", size, np.uint8)
         return NameBuffers(self._seen, columns, stops, text)
 
-    def keep(self, names: NameBuffers, found: int) -> None:
+    def keep(self, names: NameBuffers, n_names: int) -> None:
         """Store the names that a kernel found."""
-        found = min(found, self.limit - len(self.kept))
-        raw, stops = names.text[: int(names.stops[found])].tobytes(), names.stops[: found + 1].tolist()
-        for place, column in enumerate(names.columns[:found].tolist()):
+        n_names = min(n_names, self.limit - len(self.kept))
+        raw, stops = names.text[: int(names.stops[n_names])].tobytes(), names.stops[: n_names + 1].tolist()
+        for place, column in enumerate(names.columns[:n_names].tolist()):
             self.kept[column] = raw[stops[place] : stops[place + 1]].decode(errors="replace")
 
 
@@ -65,7 +65,7 @@ class TextHasher(HashingVectorizer):
     r"""Convert texts to sparse rows by feature hashing.
 
     The result is the same as that of scikit-learn's `HashingVectorizer`, bit for bit, and is computed many times as fast. All
-    its parameters have the same meaning. Words and character n-grams are compiled, also after a `preprocessor` or
+    its parameters have the same meaning. Words and character n-grams are found by compiled code, even after a `preprocessor` or
     `strip_accents`. With a custom `tokenizer`, `token_pattern`, `stop_words` or `analyzer` function, tokens are found in
     Python, and only hashing is compiled.
 
@@ -263,10 +263,10 @@ class TextHasher(HashingVectorizer):
         return sorted(found, key=lambda one: -abs(one[1]))
 
     def _check(self) -> None:
-        """Check what the kernels rely on; the slower checks of scikit-learn are made by `fit`."""
+        """Check the parameters that the kernels rely on; the slower checks of scikit-learn are made by `fit`."""
         if count("n_features", self.n_features) > MAX_COLUMNS:
             raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {self.n_features!r}")
-        count("names", self.names, least=0)
+        count("names", self.names, minimum=0)
         if self.alternate_sign and np.dtype(self.dtype).kind == "u":
             raise ValueError(f"dtype must be signed if alternate_sign=True, got {self.dtype!r}")
         if self.norm is not None:

@@ -9,10 +9,10 @@ from ...certificates.statements import Certificate, Inseparable, Separable
 from ...reporting.text import join_and
 from .findings import Finding, update_count
 
-MAX_UPDATES_TO_WAIT = 1e7  # take seconds, not hours
+MAX_UPDATES_TO_WAIT = 1e7  # this many updates take seconds, not hours
 MIN_SCALING_GAIN = 2.0  # scaling is suggested if it reduces the bound by this factor
-MAX_ROWS_TO_INSPECT = 5  # by a person
-MAX_MISLABELED_SHARE = 0.02  # of the rows; more errors are not explained by wrong labels
+MAX_ROWS_TO_INSPECT = 5  # rows that the user can check by hand
+MAX_MISLABELED_SHARE = 0.02  # share of the rows; more errors are not explained by wrong labels
 
 Advice = tuple[str, list[str]]  # the text, and the tools that it names
 

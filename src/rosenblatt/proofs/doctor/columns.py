@@ -20,10 +20,10 @@ VALUES_PER_BLOCK = 1 << 18
 
 @dataclass(frozen=True)
 class Columns:
-    """Statistics of each column: least and largest value, and mean and standard deviation times 2^-exponent."""
+    """Minimum and maximum of each column, and its mean and standard deviation times 2^-exponent."""
 
-    least: FloatArray
-    most: FloatArray
+    minimum: FloatArray
+    maximum: FloatArray
     exponents: IntArray
     means: FloatArray
     deviations: FloatArray
@@ -31,43 +31,43 @@ class Columns:
     @property
     def largest(self) -> FloatArray:
         """The largest absolute value."""
-        return np.asarray(np.maximum(abs(self.least), abs(self.most)))
+        return np.asarray(np.maximum(abs(self.minimum), abs(self.maximum)))
 
     @property
     def ranges(self) -> FloatArray:
-        """The largest minus the least value; infinite on overflow."""
+        """Maximum minus minimum; infinite on overflow."""
         with np.errstate(over="ignore"):
-            return np.asarray(self.most - self.least)
+            return np.asarray(self.maximum - self.minimum)
 
     @property
     def constant(self) -> BoolArray:
-        return np.asarray(self.least == self.most)
+        return np.asarray(self.minimum == self.maximum)
 
 
 def columns_of(X: Any) -> Columns:
     """The statistics of the columns of an array or a CSR matrix."""
-    least, most = extremes(X)
-    exponents = np.frexp(np.maximum(abs(least), abs(most)))[1]
+    minimum, maximum = extremes(X)
+    exponents = np.frexp(np.maximum(abs(minimum), abs(maximum)))[1]
     n = X.shape[0]
     means = sum((part.sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1])) / n
     if isinstance(X, np.ndarray):
         squares = sum((np.square(part - means).sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1]))
     else:
         squares = sum((part.power(2).sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1])) - n * means**2
-    deviations = np.where(least == most, 0.0, np.sqrt(np.maximum(squares, 0.0) / n))
-    return Columns(least, most, exponents, means, deviations)
+    deviations = np.where(minimum == maximum, 0.0, np.sqrt(np.maximum(squares, 0.0) / n))
+    return Columns(minimum, maximum, exponents, means, deviations)
 
 
 def extremes(X: Matrix) -> tuple[FloatArray, FloatArray]:
-    """The least and the largest value of each column."""
+    """The minimum and the maximum of each column."""
     if isinstance(X, np.ndarray):
         return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-    least, most = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    minimum, maximum = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    least[full], most[full] = np.inf, -np.inf
-    np.minimum.at(least, X.indices, X.data)
-    np.maximum.at(most, X.indices, X.data)
-    return least, most
+    minimum[full], maximum[full] = np.inf, -np.inf
+    np.minimum.at(minimum, X.indices, X.data)
+    np.maximum.at(maximum, X.indices, X.data)
+    return minimum, maximum
 
 
 def _scaled(X: Matrix, exponents: IntArray) -> Iterator[Any]:

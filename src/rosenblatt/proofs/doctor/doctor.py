@@ -34,7 +34,7 @@ from .polynomials import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unro
 from .symptoms import ColumnNames, class_imbalance, column_scales, duplicate_rows, long_rows
 
 DEGREES = (2, 3)
-MIN_BOUND_TO_SCALE = 1_000  # updates: with a smaller bound, scaling is not examined
+MIN_BOUND_TO_SCALE = 1_000  # scaling is not examined if the bound on updates is smaller
 MIN_STEP_S = 0.05  # no step is started with less time left
 Step = Literal["verdict", "rest", "scaling", "degree", "errors"]
 # Shares of the time limit; a step gets less if less is left.
@@ -186,7 +186,8 @@ class _Examination:
     def _expandable_rows(self, duplicates: Duplicates, rest: Deduplicated | None) -> _Selection | None:
         """The rows that features of higher degree might separate, if any.
 
-        If there are ties, only the rows without ties: what is impossible for them is impossible however ties are broken.
+        If there are ties, these are the rows without ties. If they are not separable, no way to break the ties makes all rows
+        separable.
         """
         given = self.given
         if not duplicates.groups:
@@ -201,7 +202,7 @@ class _Examination:
     # --- scaling -----------------------------------------------------------------------------------------------------------
 
     def _scaling(self, certificate: Separable, columns: Columns) -> Iterator[Finding]:
-        """The bound on updates before and after scaling each column, where it could matter."""
+        """The bound on updates before and after scaling each column, if scaling could matter."""
         before = certificate.mistake_bound.upper
         if before < MIN_BOUND_TO_SCALE and not {"scales", "offset"} & {finding.kind for finding in self.findings}:
             return

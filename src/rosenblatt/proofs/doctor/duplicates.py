@@ -36,7 +36,7 @@ from ..inputs import LabeledRows
 
 VALUES_PER_BLOCK = 1 << 18
 MAX_TIE_CHOICES = 16  # ways to break ties that are tried
-MAX_EXACT_VALUES = 100_000  # of tied points that are multiplied as fractions
+MAX_EXACT_VALUES = 100_000  # values of tied points up to which they are multiplied as fractions
 
 Certifier = Callable[[Any, Any], Certificate | None]
 Tie = dict[int, list[int]]  # the rows of each of the most frequent labels of a point
@@ -159,7 +159,8 @@ def _exact_keys(X: Any, rows: IntArray) -> IntArray:
 class Deduplicated:
     """Rows with one label per point: those kept, left out and without ties; and a certificate of the rows `proved`.
 
-    `whose`: a clash holds for "any" labels, for the "majority" labels however ties are broken, or for "this" way to break them.
+    `whose`: a clash holds for "any" labels, for the "majority" labels with any way to break ties, or for "this" way to break
+    them.
     """
 
     kept: IntArray

@@ -1,7 +1,7 @@
 """Polynomial features for proofs: products of columns, and whether rounding them affects the proof.
 
 Problem    are the classes separable with the monomials of degree at most 2 or 3 as columns?
-Update     columns are scaled to at most 1 by powers of two, and shifted toward zero where that is exact; products are scaled in
+Update     columns are scaled to at most 1 by powers of two, and shifted toward zero if that is exact; products are scaled in
            the same way. None of this changes the answer. Products are floats, rounded if they need more than 53 bits.
 Guarantee  `exact`: no product was rounded. `holds_unrounded`: planes of the rounded products also separate the exact ones,
            because no score can change its sign: a product of k values has k - 1 roundings, each at most 2^-53 of it.
@@ -86,10 +86,10 @@ def _shifts_and_exponents(columns: Columns, may_shift: bool) -> tuple[FloatArray
 
     If all values are within a factor of 2 of a number, differences from it are exact.
     """
-    middle = columns.least / 2 + columns.most / 2
-    half = columns.most / 2 - columns.least / 2
+    middle = columns.minimum / 2 + columns.maximum / 2
+    half = columns.maximum / 2 - columns.minimum / 2
     shifts = np.where(may_shift & (abs(middle) / 4 > half), middle, 0.0)
-    sizes = np.maximum(abs(columns.least - shifts), abs(columns.most - shifts))
+    sizes = np.maximum(abs(columns.minimum - shifts), abs(columns.maximum - shifts))
     return shifts, _exponents(sizes)
 
 

@@ -15,11 +15,11 @@ from .columns import Columns, lengths
 from .duplicates import Duplicates
 from .findings import Finding
 
-MIN_SCALE_RATIO = 100.0  # of two column ranges
-MIN_OFFSET_RATIO = 10.0  # of a column's distance from zero to its range
-MIN_LENGTH_RATIO = 10.0  # of a row to the median row
-MAX_LONG_SHARE = 0.01  # of the rows; if more are long, they are not exceptions
-SMALL_CLASS_SHARE = 0.05  # of the rows, with two classes; proportionally less with more classes
+MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
+MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
+MIN_LENGTH_RATIO = 10.0  # ratio of the length of a row to the median length
+MAX_LONG_SHARE = 0.01  # share of long rows up to which they are exceptions
+SMALL_CLASS_SHARE = 0.05  # share of the rows with two classes; proportionally less with more classes
 MIN_ROWS_FOR_SINGLETON = 8  # a class with a single row is reported from this number of rows on
 
 
@@ -40,22 +40,23 @@ class ColumnNames:
         return f"column {c if self.names is None else self.short(c)}"
 
 
-def duplicate_rows(found: Duplicates, given: LabeledRows) -> Iterator[Finding]:
+def duplicate_rows(duplicates: Duplicates, given: LabeledRows) -> Iterator[Finding]:
     """Equal rows with different labels."""
-    if not found.groups:
+    if not duplicates.groups:
         return
-    n_rows, forced = sum(len(group) for group in found.groups), len(found.outvoted)
-    examples = [f"rows {join_and([row + 1 for row in group], limit=4)}" for group in found.groups[:3]]
-    if len(found.groups) > 3:
-        examples.append(f"{len(found.groups) - 3:,} more")
-    groups = "in one group" if len(found.groups) == 1 else f"in {len(found.groups):,} groups"
+    n_rows, outvoted = sum(len(group) for group in duplicates.groups), duplicates.outvoted
+    forced = len(outvoted)
+    examples = [f"rows {join_and([row + 1 for row in group], limit=4)}" for group in duplicates.groups[:3]]
+    if len(duplicates.groups) > 3:
+        examples.append(f"{len(duplicates.groups) - 3:,} more")
+    groups = "in one group" if len(duplicates.groups) == 1 else f"in {len(duplicates.groups):,} groups"
     sentence = (
         f"{plural(n_rows, 'row')} have the same features as another row with a different label, {groups}: "
         f"{'; '.join(examples)}. No function of these columns separates them: every classifier misclassifies at least "
         f"{forced:,} of them."
     )
-    labels = [given.classes[given.codes[group]].tolist() for group in found.groups]
-    evidence = {"groups": found.groups, "labels": labels, "rows": n_rows, "least_errors": forced, "outvoted": found.outvoted}
+    labels = [given.classes[given.codes[group]].tolist() for group in duplicates.groups]
+    evidence = {"groups": duplicates.groups, "labels": labels, "rows": n_rows, "least_errors": forced, "outvoted": outvoted}
     yield Finding("duplicates", sentence, evidence)
 
 
@@ -72,12 +73,12 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
             ratio = float(ranges[large] / ranges[small])
         if ratio >= MIN_SCALE_RATIO:
             yield _scales(columns, name, large, small, ratio, possible)
-    if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.least == 0)))):
+    if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.minimum == 0)))):
         listed = join_and([name.short(c) for c in constant.tolist()], limit=5)
         start, them = (f"Column {listed} has", "it") if len(constant) == 1 else (f"Columns {listed} have", "them")
         sentence = f"{start} the same value in every row and cannot separate classes: remove {them}."
-        yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.least[constant].tolist()})
-    middles = abs(columns.least / 2 + columns.most / 2)
+        yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.minimum[constant].tolist()})
+    middles = abs(columns.minimum / 2 + columns.maximum / 2)
     far = np.flatnonzero(~columns.constant & (middles / MIN_OFFSET_RATIO > ranges))
     if intercept and len(far):
         ratios = middles[far] / ranges[far]
@@ -89,7 +90,7 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
             "subtract the mean."
         )
         evidence = {"columns": far.tolist(), "worst": worst, "times": float(ratios.max())}
-        yield Finding("offset", sentence, evidence | {"range": [float(columns.least[worst]), float(columns.most[worst])]})
+        yield Finding("offset", sentence, evidence | {"range": [float(columns.minimum[worst]), float(columns.maximum[worst])]})
 
 
 def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: float, possible: bool) -> Finding:
@@ -99,7 +100,7 @@ def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: 
         f"Column ranges differ by a factor of {factor}: {name(large)} ranges {_range(columns, large)}, {name(small)} "
         f"{_range(columns, small)}. The updates of a perceptron then change almost only weights of large columns{bound}."
     )
-    span = {which: [float(columns.least[c]), float(columns.most[c])] for which, c in (("large", large), ("small", small))}
+    span = {which: [float(columns.minimum[c]), float(columns.maximum[c])] for which, c in (("large", large), ("small", small))}
     evidence = {"ratio": ratio, "largest": large, "smallest": small, "ranges": span}
     return Finding("scales", sentence, evidence | {"names": [name.for_program(large), name.for_program(small)]})
 
@@ -153,4 +154,4 @@ def class_imbalance(given: LabeledRows, separable: bool) -> Iterator[Finding]:
 
 
 def _range(columns: Columns, c: int) -> str:
-    return f"from {short(float(columns.least[c]))} to {short(float(columns.most[c]))}"
+    return f"from {short(float(columns.minimum[c]))} to {short(float(columns.maximum[c]))}"

@@ -15,12 +15,12 @@ from .duplicates import Deduplicated
 from .findings import Finding, update_count
 from .polynomials import PolynomialRows
 
-MANY_UPDATES = 10_000  # a run of this length may look as if it did not end
+LONG_RUN_UPDATES = 10_000  # a run of this length may look as if it did not end
 MAX_ERRORS_LISTED = 5
 
 
 def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | None = None) -> tuple[str, list[int]]:
-    """The clash as a clause, and its rows; `positions`: where the rows of the proof are among all rows."""
+    """The clash as a clause, and its rows; `positions` are those of the rows of the proof among all rows."""
     if positions is not None:
         pairs = (pair._replace(row=int(positions[pair.row])) for pair in proof.clash)
         proof = Inseparable(proof.about, tuple(pairs))
@@ -50,7 +50,7 @@ def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
             f"R = {short(certificate.radius)}, so a perceptron that starts from zero makes at most R^2/gamma^2 = "
             f"{update_count(bound.upper)}."
         )
-        sentence += " It may be slow, but it is not stuck." if bound.upper >= MANY_UPDATES else ""
+        sentence += " It may be slow, but it is not stuck." if bound.upper >= LONG_RUN_UPDATES else ""
         sentence += _cover_note(certificate) if evidence["easy"] else ""
     else:
         ceilings = {"geometric": certificate.geometric, "augmented": certificate.augmented}
@@ -75,21 +75,21 @@ def _cover_note(certificate: Separable) -> str:
     )
 
 
-def without_duplicates(found: Deduplicated, classes: list[Any]) -> Finding:
+def without_duplicates(deduplicated: Deduplicated, classes: list[Any]) -> Finding:
     """Whether the rows are separable once every point has one label."""
-    certificate, n, left_out = found.certificate, len(found.kept), found.left_out
+    certificate, n, left_out = deduplicated.certificate, len(deduplicated.kept), deduplicated.left_out
     removed = f"({plural(len(left_out), 'row')} removed: {join_and([row + 1 for row in left_out], limit=5)})"
     start = f"With one label per point {removed}, the other {plural(n, 'row')}"
-    evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": found.whose}
+    evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": deduplicated.whose}
     evidence["verdict"] = None if certificate is None else certificate.verdict
     if isinstance(certificate, Separable):
         evidence["margin"] = certificate.geometric.lower
         sentence = f"{start} are separable (proved), with margin {short(certificate.geometric.lower)}."
     elif isinstance(certificate, Inseparable):
-        words, evidence["clash"] = clash_clause(certificate, classes, found.proved)
-        if found.whose == "any":
+        words, evidence["clash"] = clash_clause(certificate, classes, deduplicated.proved)
+        if deduplicated.whose == "any":
             sentence = f"{start} are not separable either, whichever labels are kept (proved): {words}."
-        elif found.whose == "majority":
+        elif deduplicated.whose == "majority":
             majority = f"With the most frequent label of each point {removed}, the other {plural(n, 'row')}"
             sentence = f"{majority} are not separable either (proved): {words}."
         else:
@@ -132,15 +132,15 @@ def degree(
 
 
 def errors(
-    found: MinimumErrors, lower: int, n: int, between: str, positions: IntArray | None, by_duplicates: bool = False
+    result: MinimumErrors, lower: int, n: int, between: str, positions: IntArray | None, by_duplicates: bool = False
 ) -> Finding:
     """The fewest errors of any plane, with a lower bound that may come from duplicates."""
-    fewest, wrong = int(found.errors), np.asarray(found.wrong, np.intp)
+    fewest, wrong = int(result.errors), np.asarray(result.wrong, np.intp)
     wrong = (wrong if positions is None else positions[wrong]).tolist()
-    if by_duplicates or lower > found.lower:
+    if by_duplicates or lower > result.lower:
         proof = "proved by the duplicates"
     else:
-        proof = "proved" if found.exact else "bound of HiGHS, computed in floats"
+        proof = "proved" if result.exact else "bound of HiGHS, computed in floats"
     start = f"{between} misclassifies {fewest:,} of {plural(n, 'row')}"
     if fewest == 0:
         sentence = f"A plane{between} classifies all {plural(n, 'row')} correctly; there was no time to certify its margin."
@@ -152,6 +152,6 @@ def errors(
         sentence = f"The best plane found{start}; no lower bound is known."
     if 0 < fewest <= MAX_ERRORS_LISTED:
         sentence += f" Misclassified: {'row' if fewest == 1 else 'rows'} {join_and([row + 1 for row in wrong], limit=5)}."
-    evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(found.how)}
-    evidence |= {"coef": np.asarray(found.coef).ravel().tolist(), "intercept": float(np.asarray(found.intercept).ravel()[0])}
+    evidence = {"errors": fewest, "lower": lower, "optimal": fewest <= lower, "of": n, "wrong": wrong, "how": str(result.how)}
+    evidence |= {"coef": np.asarray(result.coef).ravel().tolist(), "intercept": float(np.asarray(result.intercept).ravel()[0])}
     return Finding("errors", sentence, evidence)

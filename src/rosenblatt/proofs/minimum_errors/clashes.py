@@ -3,7 +3,7 @@
 Problem    among these rows, are there some that no plane classifies correctly together?
 Update     rows near a good plane come first: the nearest points of their two classes (`svm/nearest_points.py`) either coincide,
            which makes a clash, or give a plane. That plane may separate all rows; otherwise four times as many rows are used.
-Guarantee  a clash holds in exact arithmetic and has at most d + 2 rows; every plane misclassifies at least one of them. Where
+Guarantee  a clash holds in exact arithmetic and has at most d + 2 rows; every plane misclassifies at least one of them. If
            floats could not decide, the result is neither a clash nor a plane.
            Equal rows with different labels force one error per pair. A plane with as many errors as there are such pairs has
            the fewest of all planes: both are counted exactly. Of a point with more rows of one label than of the other the
@@ -33,14 +33,14 @@ from .exact_signs import FloatPlane, plane_with_errors
 
 Clash = tuple[int, ...]
 
-MIN_FIRST_ROWS, FIRST_ROWS_PER_COLUMN = 256, 8  # the rows examined first: the larger number of both
-GROWTH = 4  # of the number of rows, if the first were not enough
+MIN_FIRST_ROWS, FIRST_ROWS_PER_COLUMN = 256, 8  # rows examined first: the larger of the two numbers
+GROWTH = 4  # factor by which the number of examined rows grows
 ROWS_PER_SCORE_BLOCK, ROWS_PER_KEY_BLOCK = 1 << 14, 4096
 MAX_SOLVER_STEPS = 20_000
-EXPENSIVE_SIZE, EXPENSIVE_TIME_S = 400, 30.0  # more rows and columns may take this long; not started with less time left
+EXPENSIVE_SIZE, EXPENSIVE_TIME_S = 400, 30.0  # larger problems may take this long; they are not started with less time left
 MAX_SIZE = 2000  # rows and columns; a larger clash would be expensive and prove one error only
 RELATIVE_MARGIN_TOL = 0.5  # half of the widest margin is enough
-MAX_FORCED_STEPS = 100_000  # of the solver in `plane_for`
+MAX_FORCED_STEPS = 100_000  # limit of steps of the solver in `plane_for`
 
 
 class ClashFinder:
@@ -82,18 +82,18 @@ class ClashFinder:
             size *= GROWTH
         return None
 
-    def _nearest(self, some: IntArray) -> Clash | FloatPlane | None:
-        """A clash or a plane of the rows `some` alone."""
-        signs = self.signs[some]
-        if self.free and (len(some) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(some)):
-            bias = 1.0 if len(some) and signs[0] > 0 else -1.0
+    def _nearest(self, positions: IntArray) -> Clash | FloatPlane | None:
+        """A clash or a plane of the rows `positions` alone."""
+        signs = self.signs[positions]
+        if self.free and (len(positions) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(positions)):
+            bias = 1.0 if len(positions) and signs[0] > 0 else -1.0
             return plane_with_errors(self.problem, np.zeros(self.problem.n_features), bias)
-        if len(some) == 0:
+        if len(positions) == 0:
             return plane_with_errors(self.problem, np.zeros(self.problem.n_features), 0.0)
-        size = min(len(some), self.problem.n_features)
+        size = min(len(positions), self.problem.n_features)
         if size > MAX_SIZE or (size > EXPENSIVE_SIZE and self.deadline - time.perf_counter() < EXPENSIVE_TIME_S):
             return None
-        part = replace(self.problem, visited=some)
+        part = replace(self.problem, visited=positions)
         try:
             with np.errstate(all="ignore"):
                 found = nearest_points(part, max_steps=MAX_SOLVER_STEPS)
@@ -115,10 +115,10 @@ class ClashFinder:
         here = NotSeparable(range(len(proof.rows)), proof.weights, 1, self.free)
         return here.check(rows, self.signs[some].tolist())
 
-    def find_disjoint(self, left: BoolArray, most: int) -> tuple[list[Clash], FloatPlane | None]:
-        """Up to `most` clashes that share no row; and a plane for the remaining rows, if the search ends with one."""
+    def find_disjoint(self, left: BoolArray, max_clashes: int) -> tuple[list[Clash], FloatPlane | None]:
+        """Up to `max_clashes` clashes that share no row; and a plane for the remaining rows, if the search ends with one."""
         left, found = left.copy(), list[Clash]()
-        while len(found) < most:
+        while len(found) < max_clashes:
             one = self.find(left)
             if not isinstance(one, tuple):
                 return found, one

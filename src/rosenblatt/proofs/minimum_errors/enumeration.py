@@ -6,7 +6,7 @@ Update     the planes z_i . v = 0 cut the space of v into cones, within which no
            same plane are assigned to the better side together. In two dimensions v makes a full turn: the rows are sorted by
            angle, and those of equal angle change sides together.
 Guarantee  signs and the order of angles are those of the rows' exact values: floats decide with an error bound, integers (a
-           float is an integer times a power of two) decide where floats cannot. O(n^(m-1) log n) for m weights.
+           float is an integer times a power of two) decide if floats cannot. O(n^(m-1) log n) for m weights.
 Reference  H. Edelsbrunner, Algorithms in Combinatorial Geometry (1987), on arrangements; for the 0-1 loss: T. Nguyen and
            S. Sanner, Algorithms for direct 0-1 loss optimization in binary classification, ICML (2013).
 """
@@ -25,8 +25,8 @@ import numpy as np
 from ...array_types import Array, BoolArray, FloatArray, IntArray
 from .exact_signs import UNDERFLOW_ERROR, UNIT_ROUNDOFF, IntegerPoints
 
-MAX_WEIGHTS = 4  # including the bias
-MIN_TIME_PER_TUPLE_S = 1e-7  # for each tuple of m - 1 points, at least
+MAX_WEIGHTS = 4  # number of weights, including the bias
+MIN_TIME_PER_TUPLE_S = 1e-7  # least time that a tuple of m - 1 points takes
 PIVOTS_BEFORE_ESTIMATE = 8  # pivots after which the total time is estimated
 
 ExactVector = Callable[[int], list[int]]
@@ -267,7 +267,7 @@ class Enumerated:
 @dataclass
 class _Best:
     right: int
-    sides: Any  # of the distinct points: +1, -1, or 0 for a point that no plane classifies correctly
+    sides: Any  # side of each distinct point: +1, -1, or 0 if no plane classifies it correctly
 
 
 def enumerate_planes(values: FloatArray, positive: BoolArray, free: bool, deadline: float) -> Enumerated | None:
@@ -343,11 +343,11 @@ class _Enumeration:
             chosen[flat.index] = side if counts[0] >= counts[1] else -side
             self.best = _Best(gained + max(counts), chosen)
 
-    def _keep(self, found: Turn, flat: Flat, sides: Array, gained: int) -> None:
-        if gained + found.right > self.best.right:
+    def _keep(self, turn: Turn, flat: Flat, sides: Array, gained: int) -> None:
+        if gained + turn.right > self.best.right:
             chosen = sides.copy()
-            chosen[flat.index] = found.sides()
-            self.best = _Best(gained + found.right, chosen)
+            chosen[flat.index] = turn.sides()
+            self.best = _Best(gained + turn.right, chosen)
 
 
 def _remaining_work(done: float, width: int) -> float:

@@ -1,6 +1,6 @@
 """Exact signs: the side of a plane on which rows are, and points as integers.
 
-Floats decide with an error bound; fractions and integers decide where the bound is too large.
+Floats decide with an error bound; fractions and integers decide if the bound is too large.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ BYTES_PER_BLOCK = 1 << 21
 UNIT_ROUNDOFF = 2.0**-53
 UNDERFLOW_ERROR = 1e-300  # more than underflow changes in a score
 SIGNIFICANT_BITS = 53
-# Differences of products of numbers above the first, and their rounding errors, do not underflow; above the second this also
-# holds for four weights without a bias, where differences of products are multiplied once more.
+# Differences of products, and their rounding errors, do not underflow if the numbers are above the first limit. Above the
+# second, this also holds for four weights without a bias, where differences of products are multiplied once more.
 MIN_SAFE_VALUE, MIN_SAFE_VALUE_FOUR_WEIGHTS = 2.0**-150, 2.0**-60
 
 

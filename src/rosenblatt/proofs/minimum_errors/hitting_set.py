@@ -30,10 +30,10 @@ from .clashes import Clash, ClashFinder
 from .exact_signs import FloatPlane
 
 WEIGHT_UNIT = 1 << 40  # weights of clashes are rounded down to multiples of 1 over this
-MAX_CLASHES = 4000  # in a program; beyond, those of weight zero are dropped
+MAX_CLASHES = 4000  # clashes in a program; if there are more, those of weight zero are dropped
 CLASHES_PER_ROUND = 24
-FIRST_NODE_LIMIT, MAX_NODE_LIMIT = 2000, 1 << 30  # of the search tree of HiGHS in a round
-SAFETY = 1e-5  # subtracted from a bound of HiGHS before it is rounded up
+FIRST_NODE_LIMIT, MAX_NODE_LIMIT = 2000, 1 << 30  # nodes of the search tree of HiGHS in a round
+HIGHS_TOL = 1e-5  # tolerance for results of HiGHS, such as a bound before it is rounded up
 REMOVAL_FACTORS = (1.0, 3.0, 9.0)  # rows are removed with this many times the probability that the linear program gives them
 
 
@@ -86,10 +86,10 @@ class HittingSet:
             several = f"these {len(clashes):,} clashes share no row, and every plane misclassifies a row of each"
             self.how = several if len(clashes) > 1 else "no plane classifies all rows of this clash correctly"
 
-    def _add(self, found: list[Clash]) -> int:
+    def _add(self, clashes: list[Clash]) -> int:
         """Add clashes; return how many are new."""
         before = len(self.clashes)
-        self.clashes.update(dict.fromkeys(found))
+        self.clashes.update(dict.fromkeys(clashes))
         return len(self.clashes) - before
 
     def round(self) -> FloatPlane | None:
@@ -100,9 +100,9 @@ class HittingSet:
         planes, new = list[FloatPlane](), 0
         for factor in REMOVAL_FACTORS:
             left = self.rng.random(self.n) >= factor * e
-            left[e > 1 - SAFETY] = False
+            left[e > 1 - HIGHS_TOL] = False
             found, plane = self.finder.find_disjoint(left, CLASHES_PER_ROUND)
-            new += self._add([clash for clash in found if e[list(clash)].sum() < 1 - SAFETY])
+            new += self._add([clash for clash in found if e[list(clash)].sum() < 1 - HIGHS_TOL])
             planes += [plane] if plane is not None else []
             if self._out_of_time():
                 break
@@ -162,8 +162,8 @@ class HittingSet:
             options={"time_limit": self._time_left(), "node_limit": self.node_limit, "mip_rel_gap": 0.0},
         )  # fmt: skip
         bound = found.mip_dual_bound
-        if bound is not None and np.isfinite(bound) and math.ceil(bound - SAFETY) > self.lower:
-            self.lower, self.rests_on = math.ceil(bound - SAFETY), list(self.clashes)
+        if bound is not None and np.isfinite(bound) and math.ceil(bound - HIGHS_TOL) > self.lower:
+            self.lower, self.rests_on = math.ceil(bound - HIGHS_TOL), list(self.clashes)
             self.proof = LowerBoundProof.INTEGER_PROGRAM
             self.how = (
                 f"no {self.lower - 1:,} rows include one of each of these {len(self.rests_on):,} clashes (bound of HiGHS, "

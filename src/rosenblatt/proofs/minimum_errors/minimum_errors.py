@@ -26,12 +26,12 @@ from .exact_signs import FloatPlane
 from .hitting_set import HittingSet, LowerBoundProof
 from .search import Search
 
-FIRST_ROUNDS = 10  # of the search, before anything is proved
-WORK_PER_ROUND = 4_000_000  # rows times lines, between two rounds of proof
+FIRST_ROUNDS = 10  # rounds of the search before the first round of proof
+WORK_PER_ROUND = 4_000_000  # work of the search between two rounds of proof, in rows times lines
 MAX_ROUNDS, MAX_PROOF_ROUNDS = 300, 8
-FORCED_TIME_SHARE = 0.3  # of the time, to check whether equal rows force all errors
-SEARCH_FACTOR = 4  # more rounds of the search while the lower bound is below half of the errors
-FLATS = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")  # by number of weights
+FORCED_TIME_SHARE = 0.3  # share of the time for checking whether equal rows force all errors
+SEARCH_FACTOR = 4  # factor for the rounds of the search while the lower bound is below half of the errors
+FLAT_NAMES = ("", "sides of the origin", "thresholds", "lines through pairs", "planes through triples")  # by number of weights
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class MinimumErrors:
     intercept : float
         The intercept of the plane.
     wrong : array of int
-        The positions of the misclassified rows, exact: fractions decide where floats cannot. A row on the plane counts as
+        The positions of the misclassified rows, exact: fractions decide if floats cannot. A row on the plane counts as
         misclassified; with an intercept the plane is moved off all rows.
     exact : bool
         Whether the lower bound is proved in integers. False for a bound of HiGHS, which is computed in floats.
     how : str
         How the lower bound was proved, as a sentence.
     clashes : list of tuple of int
-        The sets of rows, as positions, that the lower bound rests on: no plane classifies all rows of a set correctly. Empty
-        where all planes were tried.
+        The sets of rows, as positions, that the lower bound rests on: no plane classifies all rows of a set correctly. Empty if
+        all planes were tried.
     seconds : float
         The time that the search took.
     proof : LowerBoundProof
@@ -152,7 +152,7 @@ def minimum_errors(
     The best plane misclassifies 2 rows, and no plane misclassifies fewer: all 5 thresholds of 5 points were tried.
     """
     begun = time.perf_counter()
-    seconds = math.inf if time_limit is None else number("time_limit", time_limit, most=math.inf)
+    seconds = math.inf if time_limit is None else number("time_limit", time_limit, maximum=math.inf)
     seed = _seed(random_state)
     flag("fit_intercept", fit_intercept)
     given = validated_rows(X, y, "minimum_errors", max_classes=2)
@@ -237,7 +237,7 @@ class _Run:
             return None
         if found.errors < self.search.best.errors:
             self._offer(ClashFinder(problem, np.inf).separate(found.right))
-        how = f"all {count(found.tried)} {FLATS[self.n_weights]} of {count(found.points)} points were tried"
+        how = f"all {count(found.tried)} {FLAT_NAMES[self.n_weights]} of {count(found.points)} points were tried"
         return self._result(found.errors, LowerBoundProof.ENUMERATION, how, [])
 
     def _separable(self) -> MinimumErrors:

@@ -27,14 +27,14 @@ from ...svm.problem import BinarySVM
 from .exact_signs import BYTES_PER_BLOCK, FloatPlane, plane_with_errors
 
 MIN_COPY_BYTES, COPY_SHARE = 1 << 25, 0.1  # a copy may take the larger of these bytes and this share of the rows
-MAX_ROTATION_WORK = 2e8  # rows x columns x the smaller of both: about 0.1 s
+MAX_ROTATION_WORK = 2e8  # rows * columns * min(rows, columns): about 0.1 s
 MIN_EXTENT = 1e-13  # directions with a smaller share of the largest extent are dropped
-MAX_EXPONENT = 1000  # weights above 2 to this are near overflow
-IDLE_ROUNDS = 3  # without a better plane before it is perturbed
-WORSE_PROBABILITY = 0.02  # of keeping a worse plane
-MAX_LINES = 192  # in a round
+MAX_EXPONENT = 1000  # weights above 2^MAX_EXPONENT are near overflow
+IDLE_ROUNDS = 3  # rounds without a better plane before the plane is perturbed
+WORSE_PROBABILITY = 0.02  # probability of keeping a worse plane
+MAX_LINES = 192  # lines in a round
 REACH_EXPONENTS = (-1.0, 0.0)  # range of the log10 of the step length along a line, in mean scores
-START_PASSES = 20  # of the soft-margin solver that finds the first plane for many rows
+START_PASSES = 20  # passes of the soft-margin solver that finds the first plane for many rows
 
 
 class LineSpace:
@@ -92,10 +92,10 @@ class LineSpace:
         self.near, self.back, self.along = rows[kept] * np.sqrt(self.problem.n_rows), axes / stretch, axes * stretch
         self.width = int(kept.sum())
 
-    def columns(self, some: int, rng: np.random.Generator) -> FloatArray:
-        """Up to `some` lines, each along a column of the given rows."""
+    def columns(self, n_lines: int, rng: np.random.Generator) -> FloatArray:
+        """Up to `n_lines` lines, each along a column of the given rows."""
         m = self.width if self.along is None else len(self.along)
-        chosen = rng.permutation(m)[:some]
+        chosen = rng.permutation(m)[:n_lines]
         if self.along is not None:
             return np.asarray(self.along[chosen])
         lines = np.zeros((len(chosen), m))

@@ -20,7 +20,7 @@ _LINES = (
 
 
 class Point(Protocol):
-    """Errors in percent over the first `messages` messages, as in `mail/trec.py`; NaN if undefined."""
+    """Errors in percent over the first `messages` messages, as in `mail/evaluation.py`; NaN if undefined."""
 
     @property
     def messages(self) -> int: ...

@@ -52,13 +52,13 @@ def margins(facts: Facts) -> Chart | None:
     return Chart("margins", "Margins", caption, tuple(marks), x, y)
 
 
-def _histogram(found: FloatArray) -> tuple[FloatArray, IntArray]:
+def _histogram(values: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the edges and counts of bins; zero is an edge, and rows far out are counted in the outermost bins."""
-    low, high = (float(edge) for edge in np.quantile(found, [0.002, 0.998]))
+    low, high = (float(edge) for edge in np.quantile(values, [0.002, 0.998]))
     low, high = min(low, 0.0), max(high, 0.0)
     low, high = (
-        (float(found.min()) if found.min() > 1.5 * low else low),
-        (float(found.max()) if found.max() < 1.5 * high else high),
+        (float(values.min()) if values.min() > 1.5 * low else low),
+        (float(values.max()) if values.max() < 1.5 * high else high),
     )
     low, high = min(low, 0.0), max(high, 0.0)
     if not high > low:
@@ -66,8 +66,8 @@ def _histogram(found: FloatArray) -> tuple[FloatArray, IntArray]:
     width = (high - low) / N_BINS
     first, last = math.floor(low / width - 1e-9), math.ceil(high / width + 1e-9)
     edges = np.arange(first, last + 1) * width
-    heights = np.histogram(np.clip(found, edges[0], edges[-1]), edges)[0]
-    on_plane = int((found == 0.0).sum())
+    heights = np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0]
+    on_plane = int((values == 0.0).sum())
     if first < 0 and on_plane:  # a row on the plane counts as wrong
         heights[-first] -= on_plane
         heights[-first - 1] += on_plane
@@ -90,10 +90,10 @@ def _bars(edges: FloatArray, heights: IntArray) -> Iterator[Mark]:
         yield Bars(low, high, [0.0] * len(some), heights[some].tolist(), tone, label, titles)
 
 
-def _caption(facts: Facts, found: FloatArray, n_wrong: int, smallest: float) -> str:
-    median, rows = short(float(np.median(found))), count(len(found))
+def _caption(facts: Facts, values: FloatArray, n_wrong: int, smallest: float) -> str:
+    median, rows = short(float(np.median(values))), count(len(values))
     if smallest > 0.0:
         return f"All {rows} training rows are on the right side. The smallest margin is {short(smallest)}, the median {median}."
     vote = " of the average, since a vote has no single plane" if facts.votes else ""
-    wrong = f"{count(n_wrong)} of {rows} training rows ({percent(n_wrong / len(found))})"
+    wrong = f"{count(n_wrong)} of {rows} training rows ({percent(n_wrong / len(values))})"
     return f"{wrong} are on the wrong side{vote}. The median margin is {median}."

@@ -18,26 +18,26 @@ from ..text import count, percent, plural
 MAX_PASSES_SHOWN = 150
 # Passes up to which their updates are drawn as bars and their errors as dots.
 MAX_PASSES_WITH_BARS = 60
-# Multiply-adds, up to which the pocket is looked for: about half a second.
+# Multiply-adds up to which the pocket is computed: about half a second.
 MAX_POCKET_WORK = 1.5e9
 
 
 class Passes(NamedTuple):
     """Errors of a run, pass by pass."""
 
-    numbers: IntArray  # of the passes shown
-    errors: IntArray  # at their ends
-    updates: IntArray  # made until their ends
-    rows: int  # that were classified
-    total: int  # rows, of which these may be a sample
+    numbers: IntArray  # numbers of the passes shown
+    errors: IntArray  # errors at the end of each pass
+    updates: IntArray  # updates made until the end of each pass
+    rows: int  # rows that were classified
+    total: int  # all rows; `rows` may be a sample of them
 
 
 class PocketPosition(NamedTuple):
-    """Where in the run the pocket was found."""
+    """The position of the pocket in the run."""
 
     errors: float
     update: int
-    place: float  # in passes: 6.4 is in the seventh
+    place: float  # position in passes: 6.4 is in the seventh pass
 
 
 def errors_per_pass(facts: Facts) -> Passes | None:
@@ -125,18 +125,18 @@ def _update_bars(seen: Passes, errors: FloatArray) -> Iterator[Bars]:
         yield Bars(low, high, [0.0] * len(made), made.tolist(), "quiet", "updates made in the pass", titles, faint=True)
 
 
-def _caption(facts: Facts, seen: Passes, errors: FloatArray, found: PocketPosition | None, pocket_errors: float | None) -> str:
+def _caption(facts: Facts, seen: Passes, errors: FloatArray, pocket: PocketPosition | None, pocket_errors: float | None) -> str:
     last, total = int(seen.numbers[-1]), seen.total
     share = f" ({percent(errors[-1] / total)} of the rows)" if total else ""
     which = "The only pass" if last == 1 else f"The last of {count(last)} passes"
     end = f"with {plural(errors[-1], 'training error')}{share}" if errors[-1] else "without a training error"
     keep = getattr(facts.story.estimator, "keep", "")
     caption = f"{which} ended {end}."
-    if found is not None:
-        inside = min(last, int(np.ceil(found.place)) or 1)
+    if pocket is not None:
+        inside = min(last, int(np.ceil(pocket.place)) or 1)
         what = "The pocket was" if keep == "pocket" else "The best weights of the run were"
         caption += (
-            f" {what} found at update {count(found.update)} with {plural(found.errors, 'error')},"
+            f" {what} found at update {count(pocket.update)} with {plural(pocket.errors, 'error')},"
             f" in pass {count(inside)} of {count(last)}."
         )
     elif pocket_errors is not None:

@@ -22,7 +22,7 @@ from .confusion import confusion_counts
 
 MAX_ROWS = 2000  # rows drawn, at most
 MAX_POWER_ITERATIONS = 200
-MAX_OPAQUE_POINTS = 600  # beyond, points are drawn translucent
+MAX_OPAQUE_POINTS = 600  # if there are more points, they are drawn translucent
 
 
 def stratified(codes: IntArray, limit: int) -> IntArray:
@@ -92,8 +92,8 @@ def _clip(polygon: FloatArray, normal: FloatArray, shift: float) -> FloatArray:
 class Projection(NamedTuple):
     """Rows of two classes, projected on the normal of their plane and on a direction parallel to it."""
 
-    distance: FloatArray  # of the shown rows from the plane
-    across: FloatArray  # along `direction`, centered
+    distance: FloatArray  # distances of the shown rows from the plane
+    across: FloatArray  # positions along `direction`, centered
     shown: IntArray  # positions of the rows
     normal: FloatArray
     direction: FloatArray

@@ -49,10 +49,10 @@ class Limits(NamedTuple):
     connections: int = 64
     workers: int = 2  # runs computed at a time
     queue: int = 16  # runs that wait
-    idle_seconds: float = 10.0  # for the first byte of a client, and between its packets
-    read_seconds: float = 30.0  # to receive a request
-    handle_seconds: float = 60.0  # to answer it
-    stop_seconds: float = 2.0  # to finish running requests at shutdown
+    idle_seconds: float = 10.0  # time to wait for the first byte of a client, and between its packets
+    read_seconds: float = 30.0  # time to receive a request
+    handle_seconds: float = 60.0  # time to compute the answer
+    stop_seconds: float = 2.0  # time to finish running requests at shutdown
 
 
 class App:

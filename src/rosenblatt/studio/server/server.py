@@ -57,7 +57,7 @@ def serve(server: Server, ready: Callable[[], object] | None = None) -> None:
 # --- Sockets
 
 HOST, PORT = "127.0.0.1", 8531
-N_PORTS_TRIED = 20  # from PORT on, before any free port is taken
+N_PORTS_TRIED = 20  # ports tried from PORT on, before any free port is used
 
 
 @contextlib.contextmanager

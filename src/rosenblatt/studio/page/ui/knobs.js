@@ -134,7 +134,7 @@ function turned(run, knob, next) {
 }
 
 /**
- * A number with a slider beside it; an empty field is "no limit" where that is allowed.
+ * A number with a slider beside it; an empty field is "no limit" if that is allowed.
  * @param {string} id @param {Knob} knob @param {(next: unknown) => void} set
  */
 function number(id, knob, set) {

@@ -151,7 +151,7 @@ function drawAxes(pen, frame, palette, axes) {
 
 // --- the cloud: points ------------------------------------------------------------------------------------------------------
 
-/** Smaller where there are many. @param {number} count @param {Frame} frame */
+/** The size of a point: smaller if there are many. @param {number} count @param {Frame} frame */
 function markSize(count, frame) {
   const room = Math.min(frame.width, frame.height) / 90;
   return Math.max(2.2, Math.min(room, 9, 50 / Math.sqrt(count + 1)));

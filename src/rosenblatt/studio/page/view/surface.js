@@ -170,7 +170,7 @@ export function rowsOver(recording, grid) {
   return rows;
 }
 
-/** The score of a head as a x + b y + c, where features are the coordinates themselves. */
+/** The score of a head as a x + b y + c, if the features are the coordinates themselves. */
 /** @param {Recording} recording @param {Float64Array} w @param {number} head @returns {[number, number, number]} */
 export function lineOf({ width, features }, w, head) {
   const [e] = features.exponents;
