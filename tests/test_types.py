@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.once]
+pytestmark = [pytest.mark.thorough, pytest.mark.once]
 ROOT = Path(__file__).resolve().parents[1]
 PYRIGHT = ROOT / "node_modules" / ".bin" / "pyright"
 RIGHT = """
