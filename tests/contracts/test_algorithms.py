@@ -32,14 +32,29 @@ def scheme(request):
     return request.param
 
 
-@pytest.fixture(params=["float32", "float64"] if COMPILED else ["float64"])  # plain Python knows one kind of number
-def dtype(request):
+# Every algorithm runs on each container and each number type; --thorough adds the other two combinations. Plain Python has one
+# number type.
+KINDS = [
+    ("float64", "dense"),
+    ("float32" if COMPILED else "float64", "csr"),
+    pytest.param(("float32", "dense"), marks=pytest.mark.thorough),
+    pytest.param(("float64", "csr"), marks=pytest.mark.thorough),
+]
+
+
+@pytest.fixture(params=KINDS, ids="-".join)
+def kind(request):
     return request.param
 
 
-@pytest.fixture(params=["dense", "csr"])
-def pack(request):
-    return {"dense": np.ascontiguousarray, "csr": sp.csr_array}[request.param]
+@pytest.fixture
+def dtype(kind):
+    return kind[0]
+
+
+@pytest.fixture
+def pack(kind):
+    return {"dense": np.ascontiguousarray, "csr": sp.csr_array}[kind[1]]
 
 
 @pytest.fixture(params=ONLINE)

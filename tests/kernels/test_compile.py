@@ -90,6 +90,7 @@ def test_an_edited_source_recompiles_and_an_unedited_one_does_not(copied: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_without_a_place_for_a_cache_kernels_are_compiled_all_the_same(copied: Path) -> None:
     for path in [copied / "rosenblatt/online/rules", *(copied / "rosenblatt/kernels").rglob("")]:
         (path / "__pycache__").touch()  # a file: no folder can be made there, not even by root
@@ -102,6 +103,7 @@ def test_without_a_place_for_a_cache_kernels_are_compiled_all_the_same(copied: P
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_cache_that_cannot_be_read_or_written_any_more_is_none(copied: Path) -> None:
     run(copied)
     for path in (copied / "cache").rglob("*"):
