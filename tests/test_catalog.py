@@ -104,6 +104,10 @@ def test_an_entry_declares_what_its_estimator_is(name: str) -> None:
     assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
 
 
+def test_every_estimator_is_a_public_name_for_type_checkers() -> None:
+    assert set(ESTIMATORS) <= set(rb.__all__)
+
+
 def test_every_parameter_that_a_file_can_set_is_an_option() -> None:
     unset = {"keep", "update", "certify", "log", "random_state", "verbose", "warm_start"}  # the algorithm's, or another option
     names = {name for algorithm in ALGORITHMS.values() for name in algorithm.options}

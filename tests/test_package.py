@@ -19,7 +19,7 @@ def test_the_public_names_are_these_and_sorted() -> None:
     names += (
         "PassiveAggressive Perceptron Progress Separable SoftMargin Stop TextHasher Undecided UpdateLog Vocabulary certify "
     )
-    names += "doctor load load_certificate losses margin minimum_errors mistake_bound progress_callback radius save "
+    names += "doctor load load_certificate losses mail margin minimum_errors mistake_bound progress_callback radius save "
     names += "save_certificate studio verify "
     assert rb.__all__ == names.split()
     assert rb.__all__ == sorted(rb.__all__)

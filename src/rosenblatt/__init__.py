@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .catalog import ESTIMATORS
 
 if TYPE_CHECKING:
-    from . import losses
+    from . import losses, mail
     from .certificates.files import load_certificate, save_certificate
     from .certificates.statements import Inseparable, Separable, Undecided
     from .certificates.verify import verify
@@ -64,6 +64,7 @@ __all__ = [
     "load",
     "load_certificate",
     "losses",
+    "mail",
     "margin",
     "minimum_errors",
     "mistake_bound",
@@ -97,6 +98,7 @@ _MODULES = {
     "load": "models.files",
     "load_certificate": "certificates.files",
     "losses": "losses",
+    "mail": "mail",
     "margin": "proofs.margins",
     "minimum_errors": "proofs.minimum_errors.minimum_errors",
     "mistake_bound": "proofs.margins",

@@ -28,7 +28,9 @@ def number(
         raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, got a larger number") from None
     inside = real >= over if or_equal else real > over
     if not (inside and real <= maximum):
-        high = " and finite" if maximum == sys.float_info.max else ""
+        high = (
+            " and finite" if maximum == sys.float_info.max else "" if maximum == float("inf") else f" and at most {maximum:g}"
+        )
         raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g}{high}, got {value!r}")
     return real
 

@@ -1,4 +1,4 @@
-"""What every algorithm of the registry owes: container, number type, seed and threads do not change what it learns."""
+"""Contracts of every algorithm that keeps a log: container, number type, seed and threads do not change the fit."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_equal_points_with_opposite_labels_are_named(container: Any) -> None:
     proof = proof_of(container(X), y)
     assert proof.rows == [17, 90]
     assert proof.weights == [1, 1]
-    assert str(proof) == "rows 17 and 90 are the same point with opposite labels"
+    assert str(proof) == "rows 18 and 91 are the same point with opposite labels"
     assert proof.check(container(X), y)
 
 
@@ -71,7 +71,7 @@ def test_a_row_of_zeros_is_on_no_side_of_a_plane_through_the_origin() -> None:
     X, y = np.array([[1.0, 2.0], [0.0, 0.0], [-1.0, 3.0]]), np.array([1, 0, 0])
     proof = proof_of(X, y, free=False)
     assert (proof.rows, proof.weights) == ([1], [1])
-    assert "row 1 is zero" in str(proof)
+    assert "row 2 is zero" in str(proof)
     assert proof.check(X, y)
     opposite = proof_of(np.array([[1.0, 2.0], [-2.0, -4.0]]), np.array([1, 1]), free=False)
     assert opposite.weights == [Fraction(2, 3), Fraction(1, 3)]

@@ -191,7 +191,7 @@ class UpdateLog:
         return part
 
     def __repr__(self) -> str:
-        kind = type(self._problem.labels).__name__.lower()
+        kind = {Binary: "binary", Joint: "joint", Rest: "one-vs-rest"}[type(self._problem.labels)]
         visits = int(self.durations.max()) - self._visited_before
         return f"<UpdateLog of a {kind} run: {self.n_updates} updates in {visits} visits>"
 

@@ -92,16 +92,17 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
         return root_above(self.bound_squared)
 
     def _sentence(self) -> str:
-        names = comma_list(self.rows, MAX_LISTED_ROWS)
+        rows = [row + 1 for row in self.rows]  # people count from 1
+        names = comma_list(rows, MAX_LISTED_ROWS)
         if not self.exact:
             return (
                 f"no plane separates the rows{self.about} with a margin above {self.bound:.3g}, "
                 f"as shown by these {len(self.rows)} rows of both classes: {names}"
             )
         if len(self.rows) == 1:
-            return f"row {self.rows[0]} is zero, so no plane through the origin separates it{self.about}"
+            return f"row {rows[0]} is zero, so no plane through the origin separates it{self.about}"
         if len(self.rows) == 2 and self.free:
-            return f"rows {self.rows[0]} and {self.rows[1]} are the same point with opposite labels{self.about}"
+            return f"rows {rows[0]} and {rows[1]} are the same point with opposite labels{self.about}"
         if self.free:
             return f"no plane separates the rows{self.about}: the convex hulls overlap in these {len(self.rows)} rows: {names}"
         hull = f"the convex hull of these {len(self.rows)} signed rows contains the origin: {names}"
