@@ -220,9 +220,9 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
         notes.append(f"label column: {names[label]} ({how})")
     if options.header is None:
         notes.append("header found" if header else "no header found")
+    counts = below if header else [_add_cell(*below[c], rows[0][c]) for c in range(len(names))]
     kinds = tuple(
-        _kind(c, names[c], {label, *features}, label, free, categorical, [row[c] for row in body], options)
-        for c in range(len(names))
+        _kind(c, names[c], {label, *features}, label, free, categorical, counts[c], options) for c in range(len(names))
     )
     declared = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
     return Layout(header, names, kinds, tuple(features), label, "; ".join(notes) or None, *declared)
@@ -235,7 +235,7 @@ def _kind(
     label: int | None,
     free: set[int],
     categorical: set[int],
-    cells: Sequence[bytes],
+    counts: tuple[int, int],
     options: Options,
 ) -> Kind:
     if c not in used:
@@ -244,7 +244,7 @@ def _kind(
         return Kind.FREE_TEXT
     if c == label or c in categorical:  # labels stay as written: 01 is not 1
         return Kind.TEXT
-    known, numbers = _count_numbers(cells)
+    known, numbers = counts
     return Kind.NUMBER if name in options.numeric or 2 * numbers >= known else Kind.TEXT
 
 
@@ -256,6 +256,12 @@ def _count_numbers(cells: Sequence[bytes]) -> tuple[int, int]:
     """The number of cells that are not missing, and how many of them are numbers, including nan and inf."""
     known = [cell for cell in cells if cell not in MISSING]
     return len(known), sum(is_number(cell) or NON_FINITE.fullmatch(cell) is not None for cell in known)
+
+
+def _add_cell(known: int, numbers: int, cell: bytes) -> tuple[int, int]:
+    """The counts of `_count_numbers` with one more cell."""
+    more_known, more_numbers = _count_numbers([cell])
+    return known + more_known, numbers + more_numbers
 
 
 def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> bool:
