@@ -82,6 +82,8 @@ class LinearMSE(LinearClassifier):
         were used). None for "lsmr", which does not compute it.
     solver_ : {"normal", "qr", "svd", "rows", "rows-svd", "lsmr"}
         How it was solved, see `least_squares/linear.py`.
+    n_iter_ : int
+        The iterations of "lsmr", the largest number of a class; 1 for all other solvers.
     stop_ : Stop
         How well it was solved.
 
@@ -98,6 +100,7 @@ class LinearMSE(LinearClassifier):
     """
 
     mse_: float
+    n_iter_: int
     rank_: int | None
     solver_: str
     stop_: Stop
@@ -213,6 +216,7 @@ class LinearMSE(LinearClassifier):
     def _set(self, solution: LeastSquaresSolution, classes: Any) -> None:
         self.coef_, self.intercept_, self.classes_ = solution.heads, solution.bias, classes
         self.mse_, self.rank_, self.solver_, self.stop_ = float(solution.mse), solution.rank, solution.solver, solution.stop
+        self.n_iter_ = solution.iterations
 
 
 def _with_classes(before: _Stream, d: int, classes: Any) -> Any:

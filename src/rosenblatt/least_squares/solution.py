@@ -29,6 +29,7 @@ class LeastSquaresSolution:
     total: FloatArray | None = None  # the squared moments of X - shift, if computed
     shift: FloatArray | None = None
     R: FloatArray | None = None  # the triangle of the moments, if computed
+    iterations: int = 1  # of the iterative solver; direct solvers have one
 
 
 def cholesky_solve(gram: Any, right: Any) -> Any | None:

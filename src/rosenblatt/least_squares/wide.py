@@ -164,4 +164,4 @@ def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
         else:
             sentence = f"stopped LSMR after {MAX_ITERATIONS:,} iterations (the limit), before tol={tol:g}"
             stop = Stop("passes", sentence, limit=MAX_ITERATIONS)
-        return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, "lsmr", stop)
+        return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, "lsmr", stop, iterations=most)

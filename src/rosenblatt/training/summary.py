@@ -135,9 +135,10 @@ def _stop(stop: Stop) -> str:
 def _work(outcome: Outcome) -> str:
     passes, updates = getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None)
     parts = []
-    if passes is not None:
+    if not updates and passes is not None and passes > 1:  # direct solvers have one
+        parts.append(plural(passes, "iteration"))
+    if updates and passes is not None:
         parts.append(plural(passes, "pass", "passes"))
-    if updates is not None:
         bound = outcome.bound
         possible = "" if bound is None else f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
         parts.append(plural(updates, "update") + possible)
