@@ -51,7 +51,7 @@ def count_curve_points(log: UpdateLog, limit: int) -> int:
 
 
 def choose_rows(X: Matrix, codes: IntArray, hypotheses: int, heads: int, ties_are_wrong: bool) -> EvaluationRows:
-    """Choose the rows on which so many hypotheses are evaluated."""
+    """Choose the rows on which the hypotheses are evaluated, fewer for more hypotheses."""
     work = MAX_SPARSE_WORK if sp.issparse(X) else MAX_DENSE_WORK
     total = X.shape[0]
     some = evenly(total, max(MIN_SAMPLE_ROWS, int(work / max(1.0, values_per_row(X) * hypotheses * heads))))
