@@ -186,7 +186,7 @@ def test_of_many_classes_those_with_the_most_mistakes_are_shown():
     mistakes = [counts[c].sum() + counts[:, c].sum() - 2 * counts[c, c] for c in range(40)]
     assert sorted(mistakes)[-30:] == sorted(mistakes[c] for c in shown)
     assert chart.marks[0].counts[3][5] == counts[shown[3], shown[5]]
-    assert "The 30 of 40 classes with the most mistakes are shown." in chart.caption
+    assert "The 30 of 40 classes with the most errors are shown." in chart.caption
 
 
 def test_unknown_labels_are_left_out_and_noted():

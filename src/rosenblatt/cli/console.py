@@ -75,15 +75,15 @@ def print_fields(fields: list[tuple[str, str]]) -> None:
 
 
 @contextmanager
-def bar(title: str, noun: str = "mistakes") -> Iterator[Callable[[Progress], None] | None]:
+def bar(title: str) -> Iterator[Callable[[Progress], None] | None]:
     """Show a progress bar on standard error while a fit runs.
 
-    Yields a progress callback, or None if standard error is not a terminal. `noun` names the updates of one pass.
+    Yields a progress callback, or None if standard error is not a terminal.
     """
     if not sys.stderr.isatty():
         yield None
         return
-    shown = _Bar(title, noun)
+    shown = _Bar(title)
     try:
         yield shown.update
     finally:
@@ -91,8 +91,8 @@ def bar(title: str, noun: str = "mistakes") -> Iterator[Callable[[Progress], Non
 
 
 class _Bar:
-    def __init__(self, title: str, noun: str) -> None:
-        self.title, self.noun, self.started = title, noun, time.monotonic()
+    def __init__(self, title: str) -> None:
+        self.title, self.started = title, time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
@@ -102,12 +102,7 @@ class _Bar:
                 return
             self._open()
         done = progress.passes + (progress.visited / progress.rows if progress.rows else 0.0)
-        text = f"pass {progress.passes + (progress.visited > 0)}"
-        if progress.updates:
-            text += f", {progress.updates:,} updates, {progress.last:,} {self.noun} in this pass"
-        if progress.gap is not None:
-            text = f"step {progress.passes}, gap {progress.gap:.2g}"
-        self._bar.update(self._task, completed=done, total=progress.max_iter, text=progress.text or text)
+        self._bar.update(self._task, completed=done, total=progress.max_iter, text=str(progress))
 
     def _open(self) -> None:
         from rich.console import Console

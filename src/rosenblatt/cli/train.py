@@ -88,7 +88,7 @@ def command(
     options, chosen = options_of(given), pop_parameters(given)
     request = Request(data=data, options=options, parameters=chosen, **given)
     outputs = Outputs.plan(request, model or output, report, plot)
-    with bar("training", _update_noun(request)) as watch:
+    with bar("training") as watch:
         if stream:
             from ..training.stream import train_stream
 
@@ -114,14 +114,6 @@ def _prepare_stream(stream: bool, cache: str | None) -> None:
         from ..data.cache_writer import check_cache_path
 
         check_cache_path(Path(cache))
-
-
-def _update_noun(request: Request) -> str:
-    """Every update of a perceptron without a margin is a mistake; other algorithms also update on correct rows."""
-    if request.choice.name != "Perceptron":
-        return "corrections"
-    settings = request.choice.options | dict(request.parameters)
-    return "corrections" if settings["margin"] else "mistakes"
 
 
 # --- output files ----------------------------------------------------------------------------------------------------------
