@@ -110,7 +110,7 @@ def test_soft_keeps_the_proof_and_fits_what_is_left() -> None:
     model = rb.MaxMargin(inseparable="soft").fit(X, y)
     assert model.proof_[0].check(X, y)
     assert model.stop_.reason == "inseparable"
-    assert str(model.proof_[0]) in model.stop_.sentence
+    assert model.stop_.sentence == "no plane separates the rows; slack was allowed"
     assert model.score(X, y) > 0.8
     assert model.canonical_.min() < 1
 

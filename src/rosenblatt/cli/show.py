@@ -86,7 +86,7 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     }
     fields.append(("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())))
     if contents["stop"]:
-        fields.append(("end of fit", contents["stop"]["sentence"]))
+        fields.append(("fit", contents["stop"]["sentence"]))
     work = [f"{count(contents[key])} {key}" for key in ("passes", "updates") if isinstance(contents[key], int)]
     if work:
         fields.append(("work", ", ".join(work)))

@@ -257,8 +257,7 @@ class SoftMargin(MarginClassifier):
         lengths(rows, 0.0, squares)
         if not np.isfinite(squares).all():
             self._check_finite(X)
-            row = int(np.flatnonzero(~np.isfinite(squares))[0])
-            raise ValueError(f"the squared length of row {row} overflows: scale the features")
+            raise ValueError("the squared length of a row exceeds the range of float64: scale the features")
 
     @property
     def _x0(self) -> float:
@@ -335,7 +334,7 @@ class SoftMargin(MarginClassifier):
         return Stop("rounding", sentence, gap=gap)
 
     def _end(self, stops: list[Stop]) -> None:
-        self.stop_ = merge_stops(stops)
+        self.stop_ = merge_stops(stops, self.classes_, pairs=self.multiclass == "ovo")
         if self.stop_.reason != "tolerance":
             warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
 

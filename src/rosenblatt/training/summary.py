@@ -11,7 +11,6 @@ from .metrics import Confusion
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
-    from ..online.stopping import Stop
     from .train import Outcome
 
 # Classes whose sizes are listed, at most.
@@ -28,7 +27,7 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     lines = [("data", _data(outcome)), *(("", note) for note in outcome.notes)]
     lines.append(("algorithm", f"{_title(outcome)}: {_call(estimator)}"))
     if hasattr(estimator, "stop_"):
-        lines.append(("stopped", _stop(estimator.stop_)))
+        lines.append(("fit", str(estimator.stop_)))
     work = _work(outcome)
     if work:
         lines.append(("work", work))
@@ -70,7 +69,7 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
     facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator))]
     if hasattr(estimator, "stop_"):
-        facts.append(("stopped", _stop(estimator.stop_)))
+        facts.append(("fit", str(estimator.stop_)))
     return [(name, value) for name, value in facts if value]
 
 
@@ -125,11 +124,6 @@ def _title(outcome: Outcome) -> str:
 
 def _call(estimator: LinearClassifier) -> str:
     return " ".join(str(estimator).split())
-
-
-def _stop(stop: Stop) -> str:
-    """Return the reason of a stop, for a line that is called "stopped"."""
-    return stop.sentence.removeprefix("stopped ")
 
 
 def _work(outcome: Outcome) -> str:
