@@ -121,6 +121,18 @@ def test_ids_are_refused_or_pointed_out():
     assert recipe.notes[0] == "Column 'row' looks like a row id. To exclude it: --ignore 'row'"
 
 
+@pytest.mark.parametrize(
+    "cells", [["3,5", "4,25", "1,0"], ["1", "2.5", "unknown"], ["12 %", "7%", "1.5%"], ["€3", "$ 4", "1'000"]]
+)
+def test_numeric_looking_columns_that_become_categories_are_noted(cells):
+    odd = min(cell for cell in cells if not cell.replace(".", "").isdigit())
+    note = f"Column 'a' looks numeric but is categorical, because {odd!r} is not a number: use decimal points and no units."
+    assert note in Recipe.learn([table(a=strings(*cells))]).notes
+    assert note not in Recipe.learn([table(a=strings(*cells))], categorical=("a",)).notes
+    names = ["red", "7", "2020-01-02"]
+    assert not any("looks numeric" in note for note in Recipe.learn([table(a=strings(*names))]).notes)
+
+
 def test_numbers_come_first_then_blocks_of_strings():
     data = table(s=strings("u", "v"), a=numbers(2, 3), t=strings("y", "x"), b=numbers(0, 5))
     recipe = Recipe.learn([data])

@@ -12,7 +12,7 @@ from ..array_types import FloatArray
 from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
 from ..data.table import Data, DataError, Table, as_data
-from ..reporting.text import plural, quoted_list
+from ..reporting.text import cut, plural, quoted_list
 from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
 from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
 from .recipe import Recipe
@@ -167,6 +167,10 @@ def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> t
         some = ", ".join(f"{block.name!r} ({block.width:,})" for block in categorical[:MAX_CATEGORICAL_LISTED])
         more = len(categorical) - MAX_CATEGORICAL_LISTED
         notes.append(f"Categorical columns were one-hot encoded: {some}{f' and {more:,} more' if more > 0 else ''}.")
+    for name, column in statistics.items():
+        if column.unread_number is not None:
+            reason = f"because {cut(column.unread_number)!r} is not a number"
+            notes.append(f"Column {name!r} looks numeric but is categorical, {reason}: use decimal points and no units.")
     return tuple(notes)
 
 
