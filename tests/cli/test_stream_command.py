@@ -91,8 +91,11 @@ def test_test_file_and_report(files, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("-a", "pocket"), "keep='average'"),
-        (("-a", "soft-margin"), "leave out --stream"),
+        (("-a", "pocket"), "--algorithm pocket needs all rows in memory: use --algorithm average, or leave out --stream"),
+        (("-a", "mistakes"), "--algorithm mistakes needs all rows in memory"),
+        (("-a", "soft-margin", "--C", 2), "--algorithm soft-margin needs all rows in memory"),
+        (("-a", "perceptron", "--step", 2, "--init", "sum"), "--init sum needs all rows in memory: leave out this option"),
+        (("--order", "mistakes"), "--order mistakes needs all rows in memory"),
         (("--cv", 3), "--holdout"),
         (("--certify",), "leave out --stream"),
     ],

@@ -120,7 +120,7 @@ def test_report_and_plots(tmp_path):
     ("arguments", "sentence"),
     [
         (["example:iris", "--alpha", "1"], "--alpha is not a parameter of average"),
-        (["example:iris", "--holdout", "1.5"], "--holdout must be greater than 0 and less than 1, got 1.5"),
+        (["example:iris", "--holdout", "1.5"], "--holdout must be at least 0 and less than 1, got 1.5 (0: no row is held out)"),
         (["example:iris", "--max-iter", "0"], "max_iter"),
         (["example:iris", "--algorithm", "max-margin", "--holdout", "0"], "no plane separates the rows of class versicolor"),
         (["example:nothing"], "nothing"),

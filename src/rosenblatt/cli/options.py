@@ -72,7 +72,9 @@ data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
 seed = click.option("--seed", "--random-state", "seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
                     help="Seed of the random numbers.")  # fmt: skip
-holdout = click.option("--holdout", type=float, metavar="SHARE", help="Share of rows held out for testing.  [default: 0.2]")
+holdout = click.option(
+    "--holdout", type=float, metavar="SHARE", help="Share of rows held out for testing; 0: none.  [default: 0.2]"
+)
 test_file = click.option("--test", metavar="FILE", help="Test on this file instead of held-out rows.")
 
 
