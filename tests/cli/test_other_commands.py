@@ -68,6 +68,29 @@ def test_show(tmp_path):
     assert result["parameters"]["keep"] == "average"
     text = rosenblatt("show", target).out
     assert "Perceptron, 30 features, 2 classes: benign, malignant" in text
+    assert [line.split("  ")[0] for line in text.split("\n\n")[0].splitlines() if line[0] != " "] == [
+        "model", "parameters", "fit", "work", "preprocessing", "data", "size", "read with", "command", "saved by", "saved at",
+    ]  # fmt: skip
+    assert "456 rows and 30 columns" in text
+    assert "--label class --missing refuse" in text
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "work", "weights"),
+    [
+        ("pocket", "passes, ", "class "),
+        ("vote", "passes, ", "no weights to list: the hypotheses of the run vote"),
+        ("soft-margin", " iterations\n", "class "),
+        ("linear-mse", None, "class "),
+    ],
+)
+def test_show_counts_what_the_algorithm_does(tmp_path, algorithm, work, weights):
+    target = tmp_path / "m.safetensors"
+    rosenblatt("train", "example:iris", "-a", algorithm, "-o", target)
+    text = rosenblatt("show", target).out
+    assert ("\nwork " in text) == (work is not None)
+    assert work is None or work in text
+    assert text.split("\n\n")[1].startswith(weights)
 
 
 def test_certificates_go_to_a_file_and_back(tmp_path):

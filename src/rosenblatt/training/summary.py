@@ -127,17 +127,24 @@ def _call(estimator: LinearClassifier) -> str:
 
 
 def _work(outcome: Outcome) -> str:
-    passes, updates = getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None)
-    parts = []
-    if not updates and passes is not None and passes > 1:  # direct solvers have one
-        parts.append(plural(passes, "iteration"))
-    if updates and passes is not None:
-        parts.append(plural(passes, "pass", "passes"))
-        bound = outcome.bound
-        possible = "" if bound is None else f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
-        parts.append(plural(updates, "update") + possible)
-    each = [record.new_updates for record in outcome.history]
-    return ", ".join(parts) + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")
+    bound, each = outcome.bound, [record.new_updates for record in outcome.history]
+    work = count_work(getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None))
+    if work and bound is not None:
+        work += f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
+    return work + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")
+
+
+def count_work(passes: int | None, updates: int | None) -> str:
+    """Return the passes and updates of an online learner, or the iterations of a solver; nothing for a direct solver.
+
+    >>> count_work(10, 2000), count_work(14, 0), count_work(1, None)
+    ('10 passes, 2,000 updates', '14 iterations', '')
+    """
+    if passes is None:
+        return ""
+    if updates:
+        return f"{plural(passes, 'pass', 'passes')}, {plural(updates, 'update')}"
+    return plural(passes, "iteration") if passes > 1 else ""
 
 
 def _whole_bound(bound: float) -> str:
