@@ -144,3 +144,28 @@ def test_json_is_json_everywhere(tmp_path):
         ["compare", "example:iris", "--algorithms", "average"], ["convert", "example:iris", tmp_path / "iris.csv"],
     ):  # fmt: skip
         json.loads(rosenblatt(*arguments, "--json").out)
+
+
+@pytest.mark.parametrize("command", ["certify", "doctor"])
+def test_one_class_is_an_error_about_the_file(tmp_path, command):
+    data = tmp_path / "one.csv"
+    data.write_text("a,label\n1,x\n2,x\n")
+    found = rosenblatt(command, data)
+    assert found.code == 2
+    assert found.err == f"rosenblatt: {data}: all rows have the label 'x'; at least two classes are needed\n"
+
+
+@pytest.mark.parametrize("command", [["certify"], ["doctor"], ["convert"]])
+def test_decimal_commas_are_noted(tmp_path, command):
+    data = tmp_path / "rows.csv"
+    data.write_text("a;label\n" + "".join(f"{i},5;{'xy'[i % 2]}\n" for i in range(10)))
+    arguments = [*command, data, *([tmp_path / "rows.svm"] if command == ["convert"] else [])]
+    assert "Column 'a' looks numeric but is categorical, because '0,5' is not a number" in rosenblatt(*arguments).err
+
+
+def test_a_demo_needs_a_folder(tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text("")
+    found = rosenblatt("demo", "-o", file)
+    assert (found.code, found.out) == (2, "")
+    assert found.err == f"rosenblatt: {file}: is a file, not a folder\n"

@@ -137,7 +137,22 @@ def usage(error: click.UsageError, ctx: click.Context) -> click.ClickException:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error
     command = (error.ctx or ctx).command_path
-    return Failure(f"{one_line(click.ClickException(error.format_message())).rstrip('.')} (see {command} --help)")
+    return Failure(f"{_usage_sentence(error)} (see {command} --help)")
+
+
+def _usage_sentence(error: click.UsageError) -> str:
+    """The message of an invalid command line, which names the option or argument first."""
+    if isinstance(error, click.NoSuchOption):
+        hint = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        return f"there is no option {error.option_name}{hint}"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        options = [name for name in error.param.opts if name.startswith("--")]
+        name = options[0] if options else error.param.make_metavar(error.ctx or click.get_current_context()).strip("[]")
+        if isinstance(error, click.MissingParameter):
+            return f"{name} is missing"
+        return f"{name}: {one_line(click.ClickException(error.message)).rstrip('.')}"
+    sentence = one_line(click.ClickException(error.format_message())).rstrip(".")
+    return sentence[:1].lower() + sentence[1:]
 
 
 def failure(error: BaseException) -> click.ClickException | click.exceptions.Exit:
@@ -156,7 +171,7 @@ def failure(error: BaseException) -> click.ClickException | click.exceptions.Exi
         detail = f" ({one_line(error)})" if str(error) else ""
         return Failure(f"not enough memory{detail}; `rosenblatt train --stream` trains on files larger than memory")
     if isinstance(error, FileNotFoundError) and error.filename:
-        return Failure(f"{error.filename}: no such file")
+        return Failure(f"{error.filename}: file not found")
     if isinstance(error, OSError) and error.strerror:
         named = f"{error.filename}: " if error.filename else ""
         return Failure(f"{named}{error.strerror.lower()}")

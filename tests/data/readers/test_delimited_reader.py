@@ -195,9 +195,7 @@ def test_for_a_model(kernel: bool) -> None:
     assert read("csv", b"1,2\n3,4\n", kernel, **last).labels is None
 
 
-NOT_NUMERIC = (
-    "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is not meant to be"
-)
+NOT_NUMERIC = "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is categorical"
 LABEL_UNKNOWN = (
     "cannot tell which column is the label; use --label with its name or its position from 0 (columns: 'column 0', 'column 1')"
 )
@@ -211,7 +209,7 @@ WRONG: dict[bytes, str] = {
     ROWS + b"1,u,\n": "line 202, column label: the label is missing",
     ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is not closed",
     ROWS + b'1,"u"x,0\n': "line 202, column 6: unexpected text after a closing quote",
-    ROWS + b"1,\xff,0\n": "line 202, column b: '\\\\xff' is not UTF-8",
+    ROWS + b"1,\xff,0\n": "line 202, column b: the cell is not UTF-8",
     ROWS + b"x,u,0\n1\n": NOT_NUMERIC.format(202, "a", "x", "a"),
     b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells instead of 3",
     b"a,b,label\n1,2\n": "line 2: the row has 2 cells instead of 3",

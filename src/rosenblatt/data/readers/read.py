@@ -24,6 +24,7 @@ from typing import Any, cast
 from ..read_options import FORMATS, Options
 from ..table import Data, DataError, Table
 from .sources import COMPRESSED, Source, extension_of
+from .window import WIDE_BOMS
 
 EXTENSIONS = {
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "tsv": "tsv", "tab": "tsv",
@@ -124,6 +125,9 @@ def format_of(source: Source, options: Options) -> str:
     binary = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
     if binary is not None:
         return binary
+    if b"\0" in head and not any(head.startswith(bom) for bom, _ in WIDE_BOMS):
+        advice = "use --format if it is parquet, arrow, npz or idx"
+        raise DataError(source.name, "the file is binary, not text", option="--format", advice=advice)
     text = head.removeprefix(b"\xef\xbb\xbf")
     if _starts_like_svmlight(text):
         return "svmlight"
