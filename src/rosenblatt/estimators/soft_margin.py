@@ -15,6 +15,7 @@ from ..kernels.linear.blocks import lengths
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import current_callback
+from ..reporting.text import plural
 from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
 from ..svm.problem import BinarySVM, Solution, SolverLimits
@@ -328,7 +329,7 @@ class SoftMargin(MarginClassifier):
             return Stop("tolerance", f"solved: the relative gap is {gap:.2g}, at most tol={self.tol:g}", gap=gap)
         if steps >= limit:
             gap_text = f"a relative gap of {gap:.2g}, above tol={self.tol:g}"
-            sentence = f"stopped after {limit:,} iterations (the limit) with {gap_text}"
+            sentence = f"stopped after {plural(limit, 'iteration')} (the limit) with {gap_text}"
             return Stop("steps", sentence, limit=limit, gap=gap)
         sentence = f"stopped by rounding errors with a relative gap of {gap:.2g}, above tol={self.tol:g}"
         return Stop("rounding", sentence, gap=gap)
