@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..array_types import IntArray, MatrixLike
+from ..array_types import MatrixLike
 from ..certificates.data import Data, label_text
 from ..certificates.exact_numbers import root_above
 from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided
@@ -80,11 +80,6 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
 
     def __reduce__(self) -> Any:
         return type(self), (self.rows, self.weights, self.positive, self.free, self.bound_squared, self.about)
-
-    def renumbered(self, positions: IntArray) -> NotSeparable:
-        """The same proof about rows that were taken from a larger set, by their positions there."""
-        rows = positions[self.rows].tolist()
-        return type(self)(rows, self.weights, self.positive, self.free, self.bound_squared, self.about)
 
     @property
     def exact(self) -> bool:

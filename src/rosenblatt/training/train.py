@@ -195,7 +195,8 @@ def rows_of_file(source: str, positions: IntArray | None) -> Iterator[None]:
     try:
         yield
     except NotSeparable as proof:
-        found = proof if positions is None else proof.renumbered(positions)
+        rows = proof.rows if positions is None else positions[proof.rows].tolist()
+        found = NotSeparable(rows, proof.weights, proof.positive, proof.free, proof.bound_squared, proof.about)
         raise DataError(source, str(found), option="--algorithm soft-margin") from proof
 
 
