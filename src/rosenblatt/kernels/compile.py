@@ -3,7 +3,8 @@
 Kernels run without the interpreter lock and are cached on disk. Numba's own cache checks only the file of the decorated
 function, but kernels call operations in other files, so an edited rule would keep its old machine code. The stamp of this
 cache is a digest of all sources in `kernels/` and `online/rules/`: an edit of any of them recompiles everything. If no cache
-directory is writable, each process compiles the kernels again.
+directory is writable, each process compiles the kernels again. So it does for rules outside this package, which the digest
+does not cover.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 # Kernels allocate no memory. Without reference counts for the arrays of each tuple they take half the time.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+PACKAGE = __name__.removesuffix("kernels.compile")
 SOURCES = tuple(Path(__file__).parent.parent / folder for folder in ("kernels", "online/rules"))
 
 
@@ -65,6 +67,9 @@ class _Cache(FunctionCache):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        classes = [getattr(kind, "instance_class", None) for kind in sig]
+        if not all(each is None or each.__module__.startswith(PACKAGE) for each in classes):
+            return
         # Two processes that save at the same time may choose the same file for different machine code.
         with contextlib.suppress(OSError):
             self._impl.locator.ensure_cache_path()
