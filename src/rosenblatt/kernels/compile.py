@@ -108,19 +108,24 @@ REORDER = frozenset({"reassoc", "contract", "nsz"})
 
 
 def operation(stub: Callable[..., Any]) -> Any:
-    """Make `stub` an operation: `@stub.of(Type)` registers the body for a first argument of that type."""
-    bodies: dict[type, Callable[..., Any]] = {}
+    """Make `stub` an operation: `@stub.of(Type)` registers the body for a first argument of that type.
+
+    `@stub.of(None)` registers the body for types without one. `stub.bodies` holds the bodies by type.
+    """
+    bodies: dict[type | None, Callable[..., Any]] = {}
 
     @functools.wraps(stub)
     def call(*args: Any) -> Any:
-        return bodies[type(args[0])](*args)
+        kind: type = type(args[0])
+        return bodies[kind if kind in bodies else None](*args)
 
-    def of(first: type, *, fastmath: frozenset[str] = frozenset()) -> Callable[[Body], Body]:
+    def of(first: type | None, *, fastmath: frozenset[str] = frozenset()) -> Callable[[Body], Body]:
         def register(body: Body) -> Body:
             bodies[first] = body
 
             def choose(*args: Any) -> Callable[..., Any] | None:
-                return body if getattr(args[0], "instance_class", None) is first else None
+                kind = getattr(args[0], "instance_class", None)
+                return body if (kind if kind in bodies else None) is first else None
 
             options: Any = {"fastmath": set(fastmath), "error_model": "numpy", "_nrt": False, "forceinline": True}
             overload(call, strict=False, jit_options=options, inline="never")(choose)
@@ -129,4 +134,5 @@ def operation(stub: Callable[..., Any]) -> Any:
         return register
 
     call.of = of  # type: ignore[attr-defined]
+    call.bodies = bodies  # type: ignore[attr-defined]
     return call
