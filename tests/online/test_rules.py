@@ -33,7 +33,7 @@ def _(rule: Any, sqnorm: Any, updates: Any) -> Any:
 
 @step.of(DynamicMarginRule)
 def _(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
-    return 1.0
+    return min(weight, 1.0)
 
 
 class DynamicMargin(rb.Perceptron):
