@@ -15,9 +15,9 @@ import rosenblatt as rb
 import toy_algorithm
 from commands import rosenblatt
 from rosenblatt.catalog import ALGORITHMS, ESTIMATORS, SHARED_OPTIONS, command_line_options, is_estimator
+from rosenblatt.data.problem import make_problem
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.online import OnlineClassifier
-from rosenblatt.estimators.svm_base import MarginClassifier
 
 X, Y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
 
@@ -97,8 +97,10 @@ def test_an_entry_declares_what_its_estimator_is(name: str) -> None:
     entry = ESTIMATORS[name]
     estimator = entry.load(name)
     assert issubclass(estimator, LinearClassifier)
-    assert entry.online == issubclass(estimator, OnlineClassifier)
-    assert entry.svm == issubclass(estimator, MarginClassifier)
+    assert (entry.state == "run") == issubclass(estimator, OnlineClassifier)
+    if issubclass(estimator, OnlineClassifier):
+        rule = estimator()._rule(make_problem(X, Y, 2))
+        assert (rule.margin if np.isfinite(rule.margin) else None) == pytest.approx(entry.margin)
     assert len([base for base in estimator.__mro__ if base.__module__.startswith("rosenblatt.")]) <= 3  # itself, two levels
     parameters = inspect.signature(estimator).parameters.values()
     assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)

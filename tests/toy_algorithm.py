@@ -47,6 +47,6 @@ class BoldPerceptron(OnlineClassifier):
 
 
 ENTRY = EstimatorEntry(
-    __name__, "Perceptron", ("pocket_errors_",), online=True, streams=True, options={"boldness": Option("float", "The step.")}
+    __name__, "Perceptron", ("pocket_errors_",), state="run", options={"boldness": Option("float", "The step.")}
 )
 BOLD = Algorithm("Bold perceptron", "BoldPerceptron", "Takes longer steps.", {"boldness": 3.0}, logged=True)
