@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import FloatArray
-from ..estimators.max_margin import MaxMargin
 from ..estimators.nonlinear_mse import NonlinearMSE
 from ..kernels.linear.schemes import Rest
 from ..online.update_log import UpdateLog
@@ -189,7 +188,7 @@ def _fit_within_limits(request: RunRequest) -> Fit:
         model = _fit_or_soften(request, parameters | limits)
         if shorter:
             break
-    if isinstance(model, MaxMargin):
+    if "inseparable" in request.choice.options:
         parameters["inseparable"] = model.inseparable
     # Limits that did not end the run are reported as requested.
     reached = {name: value for name, value in limits.items() if value != parameters.get(name) and _ended_by(model, name)}
