@@ -12,7 +12,7 @@ import importlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard
 
 if TYPE_CHECKING:
     from .estimators.base import LinearClassifier
@@ -25,6 +25,17 @@ class Option:
     kind: Literal["int", "float", "choice", "flag", "text"]
     help: str
     words: tuple[str, ...] = ()  # the choices, or words allowed instead of a number; "none" is None
+
+
+class KnobChanges(TypedDict, total=False):
+    """Fields of a knob of the page that differ from `studio.knobs.KNOBS`, or from what the class and an `Option` give."""
+
+    title: str
+    help: str
+    default: Any
+    low: float
+    high: float
+    log: bool
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,9 @@ class EstimatorEntry:
     margin : float or None
         Rows with y * score up to this move the weights. None: every row does. A parameter `margin` takes precedence.
     options : mapping of str to Option
-        Parameters that no other estimator has, as options of the command line.
+        Parameters that no other estimator has, as options of the command line and, unless `knobs` hides them, of the page.
+    knobs : mapping of str to KnobChanges or None
+        How the page shows parameters of this estimator: what differs from the other estimators; None hides a parameter.
     """
 
     module: str
@@ -54,6 +67,7 @@ class EstimatorEntry:
     state: Literal["run", "gaussian", "moments", "solutions"] | None = None
     margin: float | None = 0.0
     options: Mapping[str, Option] = field(default_factory=dict)
+    knobs: Mapping[str, KnobChanges | None] = field(default_factory=dict)
 
     def load(self, name: str) -> type[LinearClassifier]:
         found: type[LinearClassifier] = getattr(importlib.import_module(self.module), name)
@@ -109,6 +123,7 @@ ESTIMATORS = {
         state="gaussian",
         margin=1.0,
         options={"r": Option("float", "AROW: a larger r makes smaller steps.")},
+        knobs={"max_iter": {"default": 10, "high": 100, "help": "Passes over the points."}},
     ),
     "LinearMSE": EstimatorEntry(
         "rosenblatt.estimators.linear_mse",
@@ -117,6 +132,7 @@ ESTIMATORS = {
         state="moments",
         margin=None,
         options={"alpha": Option("float", "Least squares: the penalty of |w|^2.")},
+        knobs={"tol": None},  # not used with the few columns of the page
     ),
     "MaxMargin": EstimatorEntry(
         "rosenblatt.estimators.max_margin",
@@ -124,6 +140,11 @@ ESTIMATORS = {
         attributes=("support_", "multipliers_", "margin_", "gap_", "solver_"),
         margin=1.0,
         options={"inseparable": Option("choice", "Widest margin: what to do if no plane separates.", ("raise", "soft"))},
+        knobs={
+            "tol": {"high": 0.1, "help": "The accepted gap to the widest margin."},
+            "max_iter": None,  # never reached
+            "inseparable": None,  # the page fits both if it must
+        },
     ),
     "NonlinearMSE": EstimatorEntry(
         "rosenblatt.estimators.nonlinear_mse",
@@ -132,6 +153,11 @@ ESTIMATORS = {
         state="run",
         margin=None,
         options={"activation": Option("choice", "Nonlinear least squares: the function.", ("tanh", "logistic"))},
+        knobs={
+            "step": {"help": "How far one update moves the weights; empty: chosen from the points."},
+            "tol": {"help": "The run stops when a gradient or step is shorter than this."},
+            "activation": None,  # each function is an algorithm of its own
+        },
     ),
     "PassiveAggressive": EstimatorEntry(
         "rosenblatt.estimators.passive_aggressive",
@@ -140,6 +166,7 @@ ESTIMATORS = {
         state="run",
         margin=1.0,
         options={"variant": Option("choice", "Passive-aggressive: the step.", ("PA", "PA-I", "PA-II"))},
+        knobs={"C": {"help": "Aggressiveness: how far one update may move the weights."}},
     ),
     "Perceptron": EstimatorEntry(
         "rosenblatt.estimators.perceptron",
@@ -161,6 +188,10 @@ ESTIMATORS = {
         options={
             "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge")),
             "penalize_intercept": Option("flag", "Soft margin: count the intercept in |w|, as LIBLINEAR does."),
+        },
+        knobs={
+            "tol": {"high": 0.1, "help": "The accepted gap to the minimum."},
+            "max_iter": None,  # never reached
         },
     ),
 }
