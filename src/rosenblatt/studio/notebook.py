@@ -99,9 +99,7 @@ def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: IntArray) -> No
 
 def is_weighted(model: Any, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
-    return model.get_params(deep=False).get("class_weight") is not None or (
-        log is not None and bool(log._problem.labels.weights.size)
-    )
+    return model.class_weight is not None or (log is not None and bool(log._problem.labels.weights.size))
 
 
 def _is_random(given: dict[str, Any]) -> bool:
@@ -209,7 +207,7 @@ def _new_run_note(model: Any, recording: dict[str, Any]) -> str:
     run = recording["run"]
     missing = _unmatched_parameters(model, parse_request(recording["request"]))
     log = model._update_log
-    if model.get_params(deep=False).get("class_weight") is None and is_weighted(model, log):
+    if model.class_weight is None and is_weighted(model, log):
         missing.append("the sample weights")
     note = NEW_RUN if not missing else f"{NEW_RUN[:-1]}, without {', '.join(missing)}."
     if run["stop"]["reason"] == "updates" and log is not None and log.n_updates > run["updates"]:

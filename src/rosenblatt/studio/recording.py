@@ -246,8 +246,7 @@ def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
         return "binary"
     if log is not None:
         return "joint" if isinstance(log._problem.labels, Joint) else "rest"
-    multiclass = model.get_params(deep=False).get("multiclass", "ovr")
-    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(multiclass, "rest")
+    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model.multiclass, "rest")
 
 
 def _class_codes(classes: Any) -> list[int]:
