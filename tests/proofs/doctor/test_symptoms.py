@@ -50,7 +50,7 @@ def test_sparse_columns_are_scaled_without_moving_them() -> None:
     after = rb.certify(X / abs(X).max(axis=0), y)
     assert isinstance(after, rb.Separable)
     assert scaling.evidence["after"] == pytest.approx(after.mistake_bound.upper, rel=1e-6)
-    assert not scaling.evidence["centred"]
+    assert not scaling.evidence["centered"]
 
 
 def test_columns_far_from_zero_and_constant_ones() -> None:

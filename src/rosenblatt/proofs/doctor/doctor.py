@@ -208,7 +208,7 @@ class _Examination:
             return
         centered = self.intercept and self.given.dense
         target = "to mean 0 and standard deviation 1" if centered else "to at most 1"
-        evidence: dict[str, Any] = {"before": before, "centred": centered, "after": None}
+        evidence: dict[str, Any] = {"before": before, "centered": centered, "after": None}
         small = self.given.X.size <= MAX_VALUES
         after = self.certify(standardized(self.given.X, columns, centered), self.given.y, "scaling") if small else None
         if not isinstance(after, Separable):
