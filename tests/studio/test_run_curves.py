@@ -16,7 +16,7 @@ from rosenblatt.online.pocket import errors_of_every_hypothesis, pocket
 from rosenblatt.studio.curves import Data, Objective, curves_of_log, evaluate, weights_per_update
 from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.recording import _pack_small, run
-from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.run_request import parse_request
 from rosenblatt.studio.solver_paths import describe_margin
 
 CASES = [

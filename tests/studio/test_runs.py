@@ -15,7 +15,7 @@ from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.knobs import knobs_of
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.run_request import parse_request
 
 
 def request(algorithm: str, preset: str, degree: int = 1, **knobs: Any) -> dict[str, Any]:

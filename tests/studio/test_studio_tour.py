@@ -21,7 +21,7 @@ from rosenblatt.studio.arrays import unpack
 from rosenblatt.studio.page_data import page_data, requests_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import features_of_points
+from rosenblatt.studio.run_request import features_of_points
 
 pytestmark = pytest.mark.once
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Rows, make_rows, rows_width
-from ..kernels.linear.blocks import lengths
+from ..kernels.linear.row_blocks import lengths
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import current_callback

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ..array_types import BoolArray, FloatArray, IntArray
 from .features import columns_of
 from .message.message import Message
-from .store.state import Lesson, Settings, State
+from .store.filter_state import Lesson, Settings, State
 
 AnyMessage = TypeVar("AnyMessage")
 MessageIn = TypeVar("MessageIn", contravariant=True)

@@ -14,8 +14,8 @@ from .features import columns_of
 from .identity import digest
 from .message.message import Message
 from .message.parse import parse
+from .store.filter_state import Settings
 from .store.log import Log
-from .store.state import Settings
 from .store.store import NUMBA_FROM_MESSAGES, Store, load_numba_for
 from .verdict import Calibration, Reason, Verdict
 

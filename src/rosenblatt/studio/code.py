@@ -7,7 +7,7 @@ from typing import Any
 
 from ..array_types import FloatArray
 from .fitting import Fit
-from .request import Features, RunRequest
+from .run_request import Features, RunRequest
 
 RANDOM_ORDER_COMMENT = "# random_state is None: every run visits the rows in another order; set a number to repeat one"
 

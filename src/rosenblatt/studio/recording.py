@@ -34,7 +34,7 @@ from .curves import (
 )
 from .fitting import fit_request
 from .menu import algorithm_of
-from .request import Features, RequestError, parse_request
+from .run_request import Features, RequestError, parse_request
 from .solver_paths import Frames, describe_margin, one_frame, path_of
 from .texts import stop_sentence
 

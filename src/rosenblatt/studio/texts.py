@@ -20,7 +20,7 @@ from ..online.stopping import StopReason
 from ..proofs.convergence import Convergence
 from ..reporting.text import plural, short
 from .curves import update_margin
-from .request import Features
+from .run_request import Features
 
 MAX_LISTED_POINTS = 12
 SOLVED_CLAUSE = "no further improvement is possible"

@@ -28,8 +28,8 @@ from scipy.optimize import linprog
 
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Rows, as_heads, read_only
-from ..kernels.linear.blocks import lengths, score
 from ..kernels.linear.crammer_singer import Buffers, Plane, Task, build_weights, compute_slack, improve_multipliers
+from ..kernels.linear.row_blocks import lengths, score
 from ..kernels.linear.rows import Dense
 from ..progress import Progress, ProgressCallback
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from checked_diagnoses import XOR, checked, only
 
 import rosenblatt as rb
-from rosenblatt.proofs.doctor.columns import columns_of
+from rosenblatt.proofs.doctor.column_statistics import columns_of
 from rosenblatt.proofs.doctor.findings import update_count
 from rosenblatt.reporting.text import plural, short
 

@@ -101,7 +101,7 @@ def show(spam_filter: Filter, count: int, as_json: bool) -> None:
 
 def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> str:
     """The share of ham that may be called spam, and whether it is guaranteed."""
-    from ...mail.store.state import WINDOW
+    from ...mail.store.filter_state import WINDOW
     from ...mail.verdict import hams_needed
 
     share, needed = f"{100.0 * ham_loss:g} %", hams_needed(ham_loss)

@@ -20,7 +20,7 @@ from ..identity import digest
 from ..store.changes import Learned, Unlearned
 from ..store.connection import FoldedError
 from ..verdict import Label, Reason, Verdict
-from .metrics import Journal
+from .monitoring import Journal
 
 T = TypeVar("T")
 THRESHOLD = 5.0  # points from which on a mail is spam

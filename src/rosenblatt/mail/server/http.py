@@ -27,7 +27,7 @@ from ...serving.http import Bodies, is_local
 from ..store.connection import FoldedError
 from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
 from .limits import Budget, BudgetError, Limits, Share
-from .metrics import TYPE, Journal, Metrics, resident_bytes
+from .monitoring import TYPE, Journal, Metrics, resident_bytes
 
 TYPES = ("message/rfc822", "application/octet-stream")
 MAX_REASONS = 100

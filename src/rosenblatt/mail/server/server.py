@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at, run_until_signal
 from .engine import Engine, Filters
 from .limits import EXTRA_CONNECTIONS, Budget, Limits, checked_token
-from .metrics import Journal, Log, Metrics
+from .monitoring import Journal, Log, Metrics
 from .spamd import Spamd
 
 PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only

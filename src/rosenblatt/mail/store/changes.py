@@ -20,7 +20,7 @@ from ..identity import digest
 from ..message.message import Message
 from ..message.parse import parse
 from .connection import FilterError
-from .state import Lesson
+from .filter_state import Lesson
 from .store import NUMBA_FROM_MESSAGES, Store, load_numba_for
 
 MIN_BULK_MAILS = 10  # commands with fewer new mails keep their order

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..message.message import Message
 from .connection import LOCK_TIMEOUT_S, LOG_NAME, REPAIR_HINT, Connection, FilterError
-from .state import Settings
+from .filter_state import Settings
 
 APPLICATION = 0x526F736D  # "Rosm"
 VERSION = 1

@@ -28,8 +28,8 @@ from .. import features
 from ..explanation import extremes, names_in
 from . import snapshot
 from .connection import LOG_NAME, BaseGoneError, FilterError
+from .filter_state import Lesson, Settings, State
 from .log import Base, Log
-from .state import Lesson, Settings, State
 
 MAX_UNSAVED_MESSAGES = 32  # messages that opening a filter may have to replay
 SAVE_TIME_SHARE = 0.05  # share of the time that a process which learns continuously spends on saving

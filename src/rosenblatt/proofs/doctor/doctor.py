@@ -27,7 +27,7 @@ from ..minimum_errors.hitting_set import LowerBoundProof
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
 from .advice import advice
-from .columns import Columns, columns_of, standardized
+from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import Diagnosis, Finding, update_count
 from .polynomials import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
