@@ -342,6 +342,10 @@ def test_reasons_add_up_to_the_score(tmp_path: Path) -> None:
         assert sizes == sorted(sizes, reverse=True)
         assert found.explain(mail(66), 5) == reasons[:5]
         assert sum(reason.weight for reason in found.explain(b"")) == pytest.approx(found.classify(b"").score)
+        words = found.explain(mail(66), by="words")
+        assert sum(word.weight for word in words) == pytest.approx(found.classify(mail(66)).score, rel=1e-9)
+        with pytest.raises(ValueError, match="by must be one of 'features', 'words', got 'lines'"):
+            found.explain(mail(66), by="lines")  # type: ignore[arg-type]
         spammy, hammy = found.top(8)
         weights = np.sort(found.store.state.learner.weights)
         assert [reason.weight for reason in spammy] == weights[::-1][:8].tolist()

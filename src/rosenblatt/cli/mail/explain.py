@@ -54,7 +54,7 @@ def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: b
     if next(mails, None) is not None:
         note(f"there are several mails; only the first one is explained ({mail.source})")
     found = spam_filter.classify(mail.raw)
-    reasons = spam_filter.explain(mail.raw, count) if single else spam_filter.explain_words(mail.raw, count)
+    reasons = spam_filter.explain(mail.raw, count, by="features" if single else "words")
     rest = found.score - sum(reason.weight for reason in reasons)
     if as_json:
         weights = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
