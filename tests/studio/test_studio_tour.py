@@ -206,7 +206,7 @@ def soft():
     assert [second.wrong(second.end - n).tolist() for n in (3, 4)] == [[], [given_up]]
     return [
         f"C = 1: a margin of {street[0]:.2f} on", f"and point {given_up + 1} is misclassified", "C = 1,000: no point",
-        f"the margin is {street[1]:.3f}", f"at 100 the second line gives up point {given_up + 1}",
+        f"the margin is {street[1]:.3f}", f"at 100 the second line misclassifies point {given_up + 1}",
     ]  # fmt: skip
 
 

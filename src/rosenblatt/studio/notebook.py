@@ -304,7 +304,7 @@ def _code(request: RunRequest, model: Any, rebuilt: Rebuilt) -> str:
     unknown = rebuilt.reproduces is False or (rebuilt.reproduces is None and _log_of(model) is None)
     if unknown or not all(isinstance(value, bool | int | float | str | dict | None) for value in plain):
         return ""
-    return code_of(request, Fit(model, given, arrays), rebuilt.weights, drawn=rebuilt.reproduces is None)
+    return code_of(request, Fit(model, given, arrays), rebuilt.weights, unseeded=rebuilt.reproduces is None)
 
 
 def _seed(model: Any) -> int:

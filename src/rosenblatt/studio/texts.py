@@ -74,7 +74,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "solved":
             return f"solved: {SOLVED_CLAUSE}"
         case "inseparable":
-            return "solved for inseparable points: some were allowed to cross, at a cost"
+            return "solved with slack: the points are not separable, so some are on the wrong side, at a cost"
         case "impossible":
             return "stopped because no plane can separate the points, which is proved"
         case "rounding":

@@ -3,8 +3,8 @@
 A walk starts from the scores of one hypothesis and applies the moves of the run to the scores instead of the weights:
 <w + c v, p> = <w, p> + c <v, p>. `products[v]` holds <v, p> for every row p of the block, `scores[h]` the scores of head h.
 Move s adds `coefs[s] * products[vectors[s]]` to the scores of head `plus[s]` and subtracts it from head `minus[s]` (-1: none).
-`shifts[s]`, the move of weight 0, is added to `bias`, one number per head: in the scores, a large bias would cancel small
-products for good. If `ends[s]` is set, a hypothesis is complete.
+`shifts[s]`, the move of weight 0, is added to `bias`, one number per head: a large bias inside the scores would
+cancel the digits of small products. If `ends[s]` is set, a hypothesis is complete.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: An
 
 @kernel
 def count_errors_joint(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
-    """errors[n] += what the rows weigh that hypothesis n of an argmax walk gets wrong; a row that a rival equals is wrong."""
+    """errors[n] += the total weight of the rows that hypothesis n of a joint walk misclassifies; ties are errors."""
     k, m, n = scores.shape[0], codes.shape[0], 0
     for s in range(moves.coefs.shape[0]):
         make_move(products, moves, s, scores, bias)

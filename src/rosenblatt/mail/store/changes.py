@@ -289,7 +289,7 @@ def finish(store: Store) -> None:
             store.catch_up()
         store.fold_if_due()
         store.save_if_due()
-        store.remember()
+        store.add_checkpoint()
 
 
 # --- unlearning and relearning ----------------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ class Store:
             self.names.setdefault(settings.bits, {}).update(state.names)
         return state
 
-    def remember(self) -> None:
+    def add_checkpoint(self) -> None:
         """Keep a copy of the state at checkpoints, so that recent messages can be unlearned without a replay of all."""
         if self.state.count - self._remembered >= MESSAGES_PER_CHECKPOINT:
             self.earlier = [*self.earlier[-1:], self.state.copy()]

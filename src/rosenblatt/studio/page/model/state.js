@@ -278,7 +278,7 @@ async function piped(bytes, through, most = Infinity) {
 }
 
 /**
- * The runs for other points or features, without given first weights whose number does not fit.
+ * The runs for other points or features. First weights that were given are dropped if their number does not fit.
  * @param {Chosen[]} runs @param {number} degree @param {number} classes
  * @returns {Chosen[]}
  */
