@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 from serving import HAM, SPAM, Plain, all_of, ask, connected, request, serving
 
 from effort import in_time, soon
-from rosenblatt.mail.server import Limits
+from rosenblatt.mail.server import Limits, protocol
+from rosenblatt.mail.server.engine import Engine
+from rosenblatt.mail.server.protocol import Inbox
 from rosenblatt.serving.sockets import ServeError, is_loopback, listen, listen_at
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
@@ -75,21 +78,31 @@ def test_connections_far_over_the_limit_are_closed(monkeypatch: pytest.MonkeyPat
         assert ask(addresses, request("CHECK", SPAM)) == b""
 
 
-def test_what_comes_after_the_mail_is_noticed_late_as_well() -> None:
-    spam_filter = Plain()
-    spam_filter.delay = 0.5
+def test_bytes_after_the_mail_are_an_error_also_if_they_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    spam_filter, inboxes = Plain(), list[Inbox]()
+
+    class Recorded(Inbox):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            inboxes.append(self)
+
+    monkeypatch.setattr("rosenblatt.mail.server.spamd.Inbox", Recorded)
+    spam_filter.go.clear()
     with serving(spam_filter) as (addresses, _), connected(addresses) as client:
         client.sendall(request("PROCESS", SPAM))
-        time.sleep(0.1)
+        assert spam_filter.begun.acquire(timeout=30)
         client.sendall(b"and more of the mail")
+        soon(lambda: inboxes[0].surplus)
+        spam_filter.go.set()
         assert all_of(client).startswith(b"SPAMD/1.5 65 EX_DATAERR: the mail has more bytes")
 
 
 def test_an_answer_that_takes_too_long_is_not_waited_for() -> None:
     spam_filter = Plain()
-    spam_filter.delay = 0.5
+    spam_filter.go.clear()
     with serving(spam_filter, limits=Limits(handle_seconds=0.1)) as (addresses, _):
         assert ask(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 79 EX_TIMEOUT: the answer took too long\r\n"
+        spam_filter.go.set()
 
 
 def test_mails_that_are_too_much_together_are_refused() -> None:
@@ -108,10 +121,12 @@ def test_many_ordinary_mails_may_come_packed_at_once() -> None:
     assert len(packed) > 6000
     limits = Limits(message_bytes=2**20, bytes_at_once=4 * 2**20)
     spam_filter = Plain()
-    spam_filter.delay = 0.02
-    with serving(spam_filter, limits=limits) as (addresses, _), ThreadPoolExecutor(50) as pool:
+    spam_filter.go.clear()
+    with serving(spam_filter, limits=limits, workers=8) as (addresses, _), ThreadPoolExecutor(50) as pool:
         sent = request("CHECK", packed, "Compress: zlib")
-        answers = list(pool.map(lambda _: ask(addresses, sent), range(50)))
+        answers = pool.map(lambda _: ask(addresses, sent), range(50))
+        assert all(spam_filter.begun.acquire(timeout=30) for _ in range(8))
+        spam_filter.go.set()
     assert all(b"Spam: False" in response for response in answers)
 
 
@@ -149,47 +164,54 @@ def test_slow_work_does_not_stop_others() -> None:
         assert b"Spam: True" in all_of(slow)
 
 
-def test_lessons_that_come_together_are_committed_together() -> None:
-    spam_filter = Plain()
-    spam_filter.delay = 0.2
-    answers: list[bytes] = []
-    with serving(spam_filter) as (addresses, _):
+Teach = Callable[..., list[bytes]]
+
+
+@pytest.fixture
+def teach_at_once(monkeypatch: pytest.MonkeyPatch) -> Teach:
+    """A function that returns the answers to lessons, the others of which arrive while the first is being learned."""
+    engines: list[Engine] = []
+
+    class Recorded(Engine):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            engines.append(self)
+
+    monkeypatch.setattr("rosenblatt.mail.server.server.Engine", Recorded)
+
+    def answers_to(spam_filter: Plain, lessons: list[tuple[bytes, str]], broken: Exception | None = None) -> list[bytes]:
+        answers = [b""] * len(lessons)
 
         def teach(number: int) -> None:
-            mail = b"Subject: %d\n\n" % (number // 2)
-            answers.append(ask(addresses, request("TELL", mail, "Message-class: spam", "Set: local")))
-
-        threads = [threading.Thread(target=teach, args=(number,)) for number in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert sum(b"DidSet" in response for response in answers) == 10 == len(spam_filter.labels)
-    assert len(answers) == 20 == sum(spam_filter.transactions)
-    assert len(spam_filter.transactions) <= 10
-
-
-def teach_at_once(spam_filter: Plain, reported: list[tuple[bytes, str]]) -> list[bytes]:
-    """Answers to lessons that arrive while the first is being learned."""
-    spam_filter.delay = 0.3
-    answers = [b""] * len(reported)
-    with serving(spam_filter) as (addresses, _):
-
-        def teach(number: int) -> None:
-            mail, kind = reported[number]
+            mail, kind = lessons[number]
             headers = ["Remove: local"] if kind == "forget" else [f"Message-class: {kind}", "Set: local"]
             answers[number] = ask(addresses, request("TELL", mail, *headers))
 
-        threads = [threading.Thread(target=teach, args=(number,)) for number in range(len(reported))]
-        for thread in threads:
-            thread.start()
-            time.sleep(0.01)
-        for thread in threads:
-            thread.join()
-    return answers
+        spam_filter.go.clear()
+        with serving(spam_filter) as (addresses, _):
+            threads = [threading.Thread(target=teach, args=(number,)) for number in range(len(lessons))]
+            for waiting, thread in enumerate(threads):
+                thread.start()
+                if waiting == 0:
+                    assert spam_filter.begun.acquire(timeout=30)
+                soon(lambda waiting=waiting: engines[-1]._lessons.qsize() == waiting)
+            spam_filter.broken = broken
+            spam_filter.go.set()
+            for thread in threads:
+                thread.join()
+        return answers
+
+    return answers_to
 
 
-def test_mails_that_are_forgotten_together_cost_one_replay() -> None:
+def test_lessons_that_come_together_are_committed_together(teach_at_once: Teach) -> None:
+    spam_filter = Plain()
+    answers = teach_at_once(spam_filter, [(b"Subject: %d\n\n" % (number // 2), "spam") for number in range(20)])
+    assert sum(b"DidSet" in response for response in answers) == 10 == len(spam_filter.labels)
+    assert spam_filter.transactions == [1, 19]
+
+
+def test_mails_that_are_forgotten_together_cost_one_replay(teach_at_once: Teach) -> None:
     spam_filter = Plain()
     mails = [b"Subject: %d\n\n" % number for number in range(10)]
     spam_filter.labels = dict.fromkeys(mails, True)
@@ -199,7 +221,7 @@ def test_mails_that_are_forgotten_together_cost_one_replay() -> None:
     assert spam_filter.replays == [1, 10]
 
 
-def test_lessons_are_processed_in_their_order() -> None:
+def test_lessons_are_processed_in_their_order(teach_at_once: Teach) -> None:
     spam_filter = Plain()
     kinds = ["spam", "forget", "ham", "forget", "spam", "ham"]
     answers = teach_at_once(spam_filter, [(HAM, "spam"), *((SPAM, kind) for kind in kinds)])
@@ -207,23 +229,10 @@ def test_lessons_are_processed_in_their_order() -> None:
     assert spam_filter.labels == {HAM: True, SPAM: False}
 
 
-def test_an_error_reaches_all_clients_of_the_transaction() -> None:
-    spam_filter, answers = Plain(), []
-    spam_filter.delay = 0.5
-    with serving(spam_filter) as (addresses, _):
-
-        def teach(number: int) -> None:
-            mail = b"Subject: %d\n\n" % number
-            answers.append(ask(addresses, request("TELL", mail, "Message-class: spam", "Set: local")))
-
-        threads = [threading.Thread(target=teach, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-            time.sleep(0.02)
-        spam_filter.broken = OSError("the disk is full")
-        for thread in threads:
-            thread.join()
-    assert len(answers) == 6
+def test_an_error_reaches_all_clients_of_the_transaction(teach_at_once: Teach) -> None:
+    spam_filter = Plain()
+    lessons = [(b"Subject: %d\n\n" % number, "spam") for number in range(6)]
+    answers = teach_at_once(spam_filter, lessons, OSError("the disk is full"))
     assert {response.partition(b": ")[0] for response in answers} == {b"SPAMD/1.5 75 EX_TEMPFAIL"}
     assert not spam_filter.labels
 
@@ -242,17 +251,17 @@ def test_a_stop_finishes_what_was_begun_and_takes_no_more() -> None:
         connected(addresses)
 
 
-def test_a_stop_does_not_wait_for_ever() -> None:
-    limits = QUICK._replace(read_seconds=60, idle_seconds=60)
-    with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as dripping:
-        dripping.sendall(b"CHECK SPAMC/1.5\r\n")
-        time.sleep(0.05)
+def test_a_stop_waits_for_a_request_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, command_of = threading.Event(), protocol.command_of
+    monkeypatch.setattr(protocol, "command_of", lambda line: begun.set() or command_of(line))
+    limits = QUICK._replace(read_seconds=60, idle_seconds=60, stop_seconds=0.3)
+    with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as unfinished:
+        unfinished.sendall(b"CHECK SPAMC/1.5\r\n")
+        assert begun.wait(30)
         start = time.monotonic()
         server.stop()
-        assert all_of(dripping) == b""
-        waited = time.monotonic() - start
-        assert waited > 0.5
-        assert in_time(waited, 5)
+        assert all_of(unfinished) == b""
+        assert in_time(time.monotonic() - start, 5)
 
 
 def test_a_socket_in_the_file_system_is_private_and_goes_with_the_server(tmp_path: Path) -> None:
