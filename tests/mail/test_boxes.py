@@ -7,10 +7,10 @@ import io
 import mailbox
 import os
 import random
+import select
 import socket
 import sys
 import threading
-import time
 import tracemalloc
 
 import pytest
@@ -250,19 +250,28 @@ def test_what_is_no_file_is_not_opened(tmp_path):
     assert len(found.skipped) == 8
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.2])
-def test_a_pipe_that_was_named_is_read(wait):
+@pytest.mark.parametrize("empty", [False, True], ids=["written first", "opened first"])
+def test_a_pipe_that_was_named_is_read(empty, monkeypatch):
     raw = b"Subject: x\n\n" + b"Hi\n" * 100_000
     reading, writing = os.pipe()
+    opened = threading.Event()
+
+    class Pipe(boxes._Pipe):
+        def __init__(self, file, first):
+            super().__init__(file, first)
+            assert (first is None) == empty
+            opened.set()
 
     def write():
         with open(writing, "wb") as file:
-            time.sleep(wait)
+            assert not empty or opened.wait(30)
             file.write(2 * (POSTMARK + raw + b"\n"))
 
+    monkeypatch.setattr(boxes, "_Pipe", Pipe)
     writer = threading.Thread(target=write)
     writer.start()
     try:
+        assert empty or select.select([reading], [], [], 30)[0]
         assert [mail.raw for mail in mails([f"/dev/fd/{reading}"])] == [raw, raw]
     finally:
         os.close(reading)

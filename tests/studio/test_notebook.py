@@ -124,11 +124,12 @@ def test_a_fault_of_ours_in_a_notebook_is_said_so(monkeypatch: pytest.MonkeyPatc
 
 FAKES = """
 const heard = [];
+let received = () => {};
 globalThis.window = { listeners: [], addEventListener: (_, f) => window.listeners.push(f),
   removeEventListener: (_, f) => { window.listeners = window.listeners.filter((g) => g !== f); } };
 globalThis.document = { createElement: (kind) => ({ kind, style: {}, attributes: {},
   setAttribute(n, v) { this.attributes[n] = v; }, remove() { this.gone = true; },
-  contentWindow: { postMessage: (data, to) => heard.push([data, to]) } }) };
+  contentWindow: { postMessage: (data, to) => { heard.push([data, to]); received(); } } }) };
 const model = { sent: [], listeners: [], get: (name) => `the ${name}`, send: (...all) => model.sent.push(all),
   on: (name, f) => model.listeners.push(f), off: (name, f) => { model.listeners = model.listeners.filter((g) => g !== f); } };
 const el = { children: [], append: (child) => el.children.push(child) };
@@ -155,8 +156,9 @@ tell({ view: "another", id: 1, answer: 0 });
 tell({ view, id: 1, answer: { updates: 5 } });
 tell({ view, id: 1, answer: "again" });
 tell({ view, id: 2, error: "no", headers: ["a"] });
+const timeout = new Promise((done) => { received = done; });
 say({ studio: 1, id: 3, path: "/api/run", body: {} });
-await new Promise((done) => setTimeout(done, 120));
+await timeout;
 model.send = () => { throw new Error("no kernel"); };
 say({ studio: 1, id: 4, path: "/api/run", body: {} });
 const before = [window.listeners.length, model.listeners.length];

@@ -82,7 +82,7 @@ def killed(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.
         if not piece:
             break
         heard += piece
-    time.sleep(draw.uniform(0.0, 0.01))
+    time.sleep(draw.uniform(0.0, 0.01))  # a kill at any moment of the work: no event marks it
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the child ended by itself"
     with os.fdopen(hear) as response:

@@ -64,6 +64,15 @@ def all_of(client: socket.socket) -> bytes:
     return b"".join(parts)
 
 
+def is_refused(port: int) -> bool:
+    """Whether no server listens."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 10).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 @contextlib.contextmanager
 def studio(files: Mapping[str, bytes] = FILES, page: Mapping[str, Any] = PAGE, **limits: Any) -> Iterator[Studio]:
     faults: list[str] = []

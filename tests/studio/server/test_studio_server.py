@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
-import time
 from typing import Any
 
 import pytest
@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from small_page import FILES, data_of
 from studio_serving import PAGE, REQUEST, Studio
 
+from effort import soon
+from rosenblatt.serving.http import _LimitedProtocol
 from rosenblatt.serving.sockets import ServeError
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.server.app import HEADERS
@@ -273,12 +275,22 @@ def test_bytes_that_are_no_http_get_a_400(there: Studio, sent: bytes) -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 40])
-def test_a_head_that_is_too_long_is_refused_however_it_comes(there: Studio, parts: int) -> None:
+def test_a_header_that_is_too_long_is_refused_in_one_or_many_parts(
+    there: Studio, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[int] = []
+
+    def record(protocol: _LimitedProtocol, data: bytes, data_received: Any = _LimitedProtocol.data_received) -> None:
+        data_received(protocol, data)
+        received.append(len(data))
+
+    monkeypatch.setattr(_LimitedProtocol, "data_received", record)
     head = f"GET / HTTP/1.1\r\nHost: localhost:{there.port}\r\nX-Long: {'x' * 70_000}\r\n\r\n".encode()
     size = len(head) // parts + 1
     with socket.create_connection(("127.0.0.1", there.port), 10) as talking, contextlib.suppress(ConnectionError):
         for at in range(0, len(head), size):
             talking.sendall(head[at : at + size])
-            time.sleep(0.01)
+            sent = min(at + size, len(head))
+            soon(lambda sent=sent: sum(received) >= sent or select.select([talking], [], [], 0)[0])  # read, or refused
         assert talking.recv(100).split()[1] in (b"400", b"431")
     assert there.talk(head.replace(b"x" * 56_000, b"")).split()[1] == b"200"
