@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import HAM, SPAM, Plain, all_of, ask, request, serving
 
 from effort import in_time, soon
 from rosenblatt.mail.server import Limits, ServeError, token_from
 from rosenblatt.mail.store.connection import FilterError
 from rosenblatt.serving import sockets
-from rosenblatt.serving.http import is_local
+from serving import HAM, SPAM, Plain, all_of, ask, request, serving
 
 QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, stop_seconds=1.0)
 MAIL = {"Content-Type": "message/rfc822"}
@@ -131,18 +130,6 @@ def test_requests_from_pages_of_other_sites_are_refused(server: Any) -> None:
     status, _, headers = call(server[1], "OPTIONS", "/v1/learn?as=ham", None, queries)
     assert status == 405
     assert not [name for name in headers if name.lower().startswith("access-control")]
-
-
-@pytest.mark.parametrize(
-    ("host", "local"),
-    [
-        ("localhost", True), ("LOCALHOST:80", True), ("127.0.0.1:7831", True), ("[::1]:7831", True), ("[::1]", True),
-        ("", False), ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("10.0.0.1", False),
-        ("127.evil.evil.evil", False), ("127.0.0.53", True), ("127.999.1.1", False), ("127.1.1.256:80", False),
-    ],
-)  # fmt: skip
-def test_names_of_this_machine(host: str, local: bool) -> None:
-    assert is_local(host) is local
 
 
 def test_without_the_token_only_health_is_reported() -> None:

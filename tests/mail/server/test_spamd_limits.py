@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import HAM, SPAM, Plain, all_of, ask, connected, request, serving
 
 from effort import in_time, soon
 from rosenblatt.mail.server import Limits, protocol
 from rosenblatt.mail.server.engine import Engine
 from rosenblatt.mail.server.protocol import Inbox
-from rosenblatt.serving.sockets import ServeError, is_loopback, listen, listen_at
+from rosenblatt.serving.sockets import ServeError, listen_at
+from serving import HAM, SPAM, Plain, all_of, ask, connected, request, serving
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
@@ -278,25 +278,6 @@ def test_a_socket_in_the_file_system_is_private_and_goes_with_the_server(tmp_pat
     assert not path.exists()
 
 
-def test_a_socket_of_a_dead_server_is_replaced_and_a_file_is_not(tmp_path: Path) -> None:
-    path = tmp_path / "old.sock"
-    listen_at(path).close()
-    assert path.exists()
-    listen_at(path).close()
-    (tmp_path / "file").write_text("precious")
-    with pytest.raises(ServeError, match="not a socket"):
-        listen_at(tmp_path / "file")
-    with pytest.raises(ServeError, match="no such file"):
-        listen_at(tmp_path / "none" / "x")
-
-
-@pytest.mark.parametrize(
-    ("host", "local"), [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("0.0.0.0", False), ("::", False)]
-)
-def test_which_hosts_are_this_machine(host: str, local: bool) -> None:
-    assert is_loopback(host) is local
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -314,25 +295,3 @@ def test_which_hosts_are_this_machine(host: str, local: bool) -> None:
 def test_what_is_unsafe_or_senseless_does_not_start(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence), serving(Plain(), **options):
         pass
-
-
-def test_both_addresses_of_this_machine_share_a_port() -> None:
-    sockets = listen("localhost", 0)
-    assert len({each.getsockname()[1] for each in sockets}) == 1
-    for each in sockets:
-        each.close()
-
-
-def test_a_taken_port_is_reported() -> None:
-    [taken] = listen("127.0.0.1", 0)
-    with taken, pytest.raises(ServeError, match=r"cannot listen on 127\.0\.0\.1 port \d+: address already in use"):
-        listen("127.0.0.1", taken.getsockname()[1])
-    with pytest.raises(ServeError, match="from 0 to 65535"):
-        listen("127.0.0.1", 70_000)
-
-
-def test_small_answers_are_sent_at_once() -> None:
-    """asyncio turns Nagle's waiting off where a socket says that it is TCP; else a second answer waits 40 ms for the first."""
-    for bound in listen("127.0.0.1", 0):
-        with bound:
-            assert bound.proto == socket.IPPROTO_TCP
