@@ -19,9 +19,9 @@ TOKENS = st.lists(st.binary(max_size=12), max_size=8)
 
 
 def joined(tokens: list[bytes]) -> tuple[Any, Any]:
-    """The tokens one after the other, with three bytes more that kernels may read, and their bounds."""
+    """The tokens one after the other, with four bytes more that kernels may read, and their bounds."""
     stops = np.cumsum([0, *map(len, tokens)]).astype(np.uintp)
-    return np.frombuffer(b"".join(tokens) + b"\xff\xff\xff", np.uint8), stops
+    return np.frombuffer(b"".join(tokens) + b"\xff\xff\xff\xff", np.uint8), stops
 
 
 @settings(max_examples=examples(100))
