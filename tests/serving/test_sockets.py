@@ -46,7 +46,7 @@ def test_a_taken_port_is_reported() -> None:
 
 
 def test_small_answers_are_sent_at_once() -> None:
-    """asyncio turns Nagle's waiting off where a socket says that it is TCP; else a second answer waits 40 ms for the first."""
+    """asyncio sets TCP_NODELAY on sockets created as TCP only; else a second answer waits 40 ms for the first."""
     for bound in listen("127.0.0.1", 0):
         with bound:
             assert bound.proto == socket.IPPROTO_TCP
