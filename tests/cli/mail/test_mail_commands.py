@@ -23,7 +23,7 @@ def test_learning_twice_changes_nothing(trained, tmp_path):
     assert before == after
 
 
-def test_taking_back_is_exact(trained, tmp_path):
+def test_unlearning_is_exact(trained, tmp_path):
     before, path = rosenblatt("mail", "show", "--json").json, new(tmp_path, True)
     assert rosenblatt("mail", "learn", "--ham", path).code == 0
     assert rosenblatt("mail", "show", "--json").json["hammy"] != before["hammy"]

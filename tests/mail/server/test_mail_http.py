@@ -1,4 +1,4 @@
-"""The HTTP side: what it answers, whom it admits, and what it does not put up with."""
+"""The HTTP API: its answers, its access rules, and its limits."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
         token_from(tmp_path / "none")
 
 
-def test_who_is_silent_or_slow_is_cut_off(server: Any) -> None:
+def test_silent_and_slow_clients_are_cut_off(server: Any) -> None:
     start = time.monotonic()
     head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: message/rfc822\r\nContent-Length: 50\r\n"
     for sent in (b"", b"POST /v1/cl", head, head + b"\r\nSubject"):
@@ -196,7 +196,7 @@ def test_health_checks_may_leave_the_host_out(server: Any) -> None:
     assert talk(server[1], b"GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n").startswith(b"HTTP/1.1 403 ")
 
 
-def test_who_ends_his_side_after_the_request_gets_his_answer(server: Any) -> None:
+def test_a_client_that_closes_its_sending_side_gets_its_answer(server: Any) -> None:
     head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: message/rfc822\r\n"
     whole = head + b"Content-Length: %d\r\n\r\n%s" % (len(SPAM), SPAM)
     for sent, answered in ((whole, True), (whole[:-1], False), (whole[:20], False), (b"", False)):
@@ -210,7 +210,7 @@ def test_who_ends_his_side_after_the_request_gets_his_answer(server: Any) -> Non
 
 
 @pytest.mark.parametrize(("length", "kind"), [(20_001, b"message/rfc822"), (5, b"text/plain")])
-def test_who_asks_before_he_sends_is_refused_before_he_is_invited(server: Any, length: int, kind: bytes) -> None:
+def test_a_client_that_expects_100_continue_is_refused_before_it_sends(server: Any, length: int, kind: bytes) -> None:
     head = b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\n" % kind
     start = time.monotonic()
     response = talk(server[1], head + b"Content-Length: %d\r\n\r\n" % length)

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import HAM, SPAM, UNSURE, all_of, ask, connected, request, serving
 
 from effort import soon
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.server import Addresses
 from rosenblatt.mail.server.engine import points
+from serving import HAM, SPAM, UNSURE, all_of, ask, connected, request, serving
 
 PROCESS = textwrap.dedent(
     """
@@ -57,7 +57,7 @@ def handle_hangups() -> None:
 
 @contextlib.contextmanager
 def process(home: Path, stop_seconds: float = 5.0, before: tuple[str, ...] = ()) -> Iterator[tuple[Addresses, Any]]:
-    """A server that reports its addresses, then "request" for each request line and "stopping" when it is told to stop."""
+    """A server that reports its addresses, then "request" for each request line and "stopping" when a signal stops it."""
     command = [*before, sys.executable, "-c", PROCESS, str(home), str(stop_seconds)]
     # The tests themselves may run under nohup. Unbuffered, so that `select` sees all that was not read.
     with subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=handle_hangups, bufsize=0) as running:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import HAM, SPAM, UNSURE, Plain, ask, is_passed_on, request, serving
 
 from rosenblatt.mail.server import Limits
 from rosenblatt.mail.server.limits import Budget
 from rosenblatt.mail.server.protocol import COMMANDS, FIRST_STEP_BYTES, RequestError, command_of, head_of, inflated
+from serving import HAM, SPAM, UNSURE, Plain, ask, is_passed_on, request, serving
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
@@ -109,7 +109,7 @@ def test_a_packed_mail_is_unpacked_in_steps_and_held_as_it_is(size: int, period:
     assert budget.held == 0
 
 
-def test_tell_learns_moves_and_forgets_and_reports_it(plain: Any) -> None:
+def test_tell_learns_relabels_and_unlearns_and_reports_it(plain: Any) -> None:
     spam_filter, addresses = plain
     mail = b"Subject: tell\n\n"
 

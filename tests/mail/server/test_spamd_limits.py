@@ -145,7 +145,7 @@ def test_what_a_packed_mail_makes_is_held() -> None:
         )
 
 
-def test_who_leaves_early_leaves_nothing_behind(plain: Any) -> None:
+def test_a_client_that_disconnects_early_leaves_nothing_behind(plain: Any) -> None:
     for cut in (0, 3, 20, 60, len(request("PROCESS", SPAM))):
         with connected(plain[1]) as client:
             client.sendall(request("PROCESS", SPAM)[:cut])
