@@ -281,15 +281,15 @@ def test_rows_that_meet_few_of_many_columns_give_the_same_bits(monkeypatch, opti
     X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
     assert (np.diff(X.indptr) == 0).any()
 
-    def learnt():
+    def trained():
         model = rb.AROW(random_state=0, **options).fit(X, y)
         for i in range(len(y)):
             model.partial_fit(X[[i]], y[[i]])
         return model
 
-    few = learnt()
+    few = trained()
     monkeypatch.setattr("rosenblatt.online.second_order.COLUMNS_PER_NONZERO", np.inf)
-    same(few, learnt())
+    same(few, trained())
 
 
 @pytest.mark.once

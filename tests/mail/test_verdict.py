@@ -98,7 +98,7 @@ def test_what_is_called_spam_is_likely_spam() -> None:
 
 
 def errors_of(n: int, seed: int) -> tuple[Any, Any, Any, Any]:
-    """All messages, and those on the wrong side of 0, as a user who corrects errors only teaches them."""
+    """All messages, and those on the wrong side of 0, as they are taught by correcting errors only."""
     random = np.random.default_rng(seed)
     spam = random.random(n) < 0.3
     scores = random.normal(np.where(spam, 0.2, -0.24), 0.11)

@@ -1,4 +1,4 @@
-"""Every algorithm of the registry, on every preset, gives a run that the page can play: replayed from its record alone it has
+"""Every algorithm of the catalog, on every preset, gives a run that the page can play: replayed from its record alone it has
 the model's own weights, at the end and on the way."""
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def all_of(client: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def ask(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
+def answer_to(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
     """Send bytes, close the writing side as spamc does, and read the answer."""
     with connected(addresses) as client:
         with contextlib.suppress(OSError):  # cut off before it was response, or before the writing side was closed

@@ -20,7 +20,7 @@ from effort import in_time, soon
 from rosenblatt.mail.server import Limits, ServeError, token_from
 from rosenblatt.mail.store.connection import FilterError
 from rosenblatt.serving import sockets
-from serving import HAM, SPAM, Plain, all_of, ask, request, serving
+from serving import HAM, SPAM, Plain, all_of, answer_to, request, serving
 
 QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, stop_seconds=1.0)
 MAIL = {"Content-Type": "message/rfc822"}
@@ -81,7 +81,7 @@ def test_learning_moving_and_forgetting(server: Any) -> None:
 def test_health_and_metrics(server: Any) -> None:
     assert call(server[1], "GET", "/healthz")[:2] == (200, {"status": "ok", "learning": True})
     call(server[1], "POST", "/v1/classify", SPAM)
-    ask(server[1], request("CHECK", SPAM))
+    answer_to(server[1], request("CHECK", SPAM))
     status, text, headers = call(server[1], "GET", "/metrics")
     assert status == 200
     assert headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -289,7 +289,7 @@ def test_errors_are_logged_once_a_minute_and_in_health() -> None:
         spam_filter.broken = FilterError("home", "the disk is full")
         for _ in range(3):
             assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[:2] == (503, {"error": "the disk is full"})
-            assert b"EX_TEMPFAIL: the disk is full" in ask(addresses, request("CHECK", SPAM))
+            assert b"EX_TEMPFAIL: the disk is full" in answer_to(addresses, request("CHECK", SPAM))
         assert warnings == ["the disk is full"]
         reported = {"status": "ok", "learning": False, "reason": "the disk is full"}
         assert call(addresses, "GET", "/healthz")[:2] == (200, reported)
@@ -342,7 +342,7 @@ def test_a_log_that_cannot_be_written_fails_no_request() -> None:
     with serving(spam_filter, http_port=0, log=full) as (addresses, _):
         assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[:2] == (200, {"as": "spam", "changed": True})
         assert call(addresses, "GET", "/nothing")[0] == 404
-        assert b"Spam: True" in ask(addresses, request("CHECK", SPAM))
+        assert b"Spam: True" in answer_to(addresses, request("CHECK", SPAM))
     assert spam_filter.labels == {SPAM: True}
 
 
@@ -388,4 +388,4 @@ def test_without_starlette_the_other_side_still_works(monkeypatch: pytest.Monkey
     with serving(Plain(), http_port=0) as (addresses, _):
         assert addresses.http is None
         assert addresses.notes == ("HTTP is off: starlette and uvicorn are not installed (pip install 'rosenblatt[serve]')",)
-        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        assert b"PONG" in answer_to(addresses, b"PING SPAMC/1.5\r\n\r\n")

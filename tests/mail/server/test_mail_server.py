@@ -22,7 +22,7 @@ from effort import soon
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.server import Addresses
 from rosenblatt.mail.server.engine import points
-from serving import HAM, SPAM, UNSURE, all_of, ask, connected, request, serving
+from serving import HAM, SPAM, UNSURE, all_of, answer_to, connected, request, serving
 
 PROCESS = textwrap.dedent(
     """
@@ -74,7 +74,7 @@ def next_report(running: subprocess.Popen[bytes]) -> Any:
 
 
 def learn(addresses: Addresses, mail: bytes, spam: bool) -> bytes:
-    return ask(addresses, request("TELL", mail, f"Message-class: {'spam' if spam else 'ham'}", "Set: local"))
+    return answer_to(addresses, request("TELL", mail, f"Message-class: {'spam' if spam else 'ham'}", "Set: local"))
 
 
 def is_refused(addresses: Addresses) -> bool:
@@ -126,7 +126,7 @@ def test_a_second_hangup_is_ignored(tmp_path: Path) -> None:
 def test_it_keeps_running_under_nohup(tmp_path: Path) -> None:
     with process(tmp_path / "f", before=("nohup",)) as (addresses, running):
         os.kill(running.pid, signal.SIGHUP)
-        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")  # signals are handled before later connections
+        assert b"PONG" in answer_to(addresses, b"PING SPAMC/1.5\r\n\r\n")  # signals are handled before later connections
         assert next_report(running) == "request"
         assert select.select([running.stdout], [], [], 0)[0] == []
         os.kill(running.pid, signal.SIGTERM)
@@ -182,14 +182,14 @@ def test_answers_are_those_of_the_filter(tmp_path: Path) -> None:
             for mail in (SPAM, HAM, UNSURE, b"", b"\0" * 100):
                 verdict = spam_filter.classify(mail)
                 response = points(verdict.score, verdict.label, spam_filter.calibration)
-                assert f"Spam: {response.spam} ; {response}\r\n".encode() in ask(addresses, request("CHECK", mail))
-                done = ask(addresses, request("PROCESS", mail)).partition(b"\r\n\r\n")[2]
+                assert f"Spam: {response.spam} ; {response}\r\n".encode() in answer_to(addresses, request("CHECK", mail))
+                done = answer_to(addresses, request("PROCESS", mail)).partition(b"\r\n\r\n")[2]
                 assert spam_filter.classify(done) == verdict  # added headers do not change the verdict
             assert b"DidSet" in learn(addresses, UNSURE, True)
             assert spam_filter.label_of(UNSURE) is True
             assert b"DidSet" in learn(addresses, UNSURE, False)
             assert spam_filter.label_of(UNSURE) is False
-            assert b"DidRemove" in ask(addresses, request("TELL", UNSURE, "Remove: local"))
+            assert b"DidRemove" in answer_to(addresses, request("TELL", UNSURE, "Remove: local"))
             assert spam_filter.label_of(UNSURE) is None
 
 
@@ -197,9 +197,9 @@ def test_what_others_teach_becomes_known(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("rosenblatt.mail.server.engine.REFRESH_S", 0.05)
     ours = Filter.open(tmp_path / "f", create=True, settings={"bits": 16})
     with ours, Filter.open(tmp_path / "f") as other, serving(ours) as (addresses, _):
-        before = ask(addresses, request("CHECK", SPAM))
+        before = answer_to(addresses, request("CHECK", SPAM))
         other.learn([(SPAM, True)])
-        soon(lambda: ask(addresses, request("CHECK", SPAM)) != before)
+        soon(lambda: answer_to(addresses, request("CHECK", SPAM)) != before)
 
 
 def test_what_others_teach_is_known_under_constant_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +233,7 @@ def test_a_missing_or_read_only_home_is_reported(tmp_path: Path, monkeypatch: py
         with serving(spam_filter, warn=warnings.append) as (addresses, _):
             (reported,) = warnings  # before the first request
             assert reported.startswith("cannot be changed")
-            assert b"Spam: " in ask(addresses, request("CHECK", SPAM))
+            assert b"Spam: " in answer_to(addresses, request("CHECK", SPAM))
         spam_filter.store.log.read_only = False
 
 
@@ -241,7 +241,7 @@ def forget_at_once(addresses: Addresses, mails: list[bytes]) -> list[int]:
     """The exit codes."""
 
     def code(mail: bytes) -> int:
-        return int(ask(addresses, request("TELL", mail, "Remove: local")).split()[1])
+        return int(answer_to(addresses, request("TELL", mail, "Remove: local")).split()[1])
 
     with ThreadPoolExecutor(len(mails)) as pool:
         return list(pool.map(code, mails))
@@ -252,7 +252,7 @@ def test_a_mail_without_text_cannot_be_forgotten(tmp_path: Path) -> None:
         spam_filter.learn([(SPAM, True), (HAM, False)])
         spam_filter.compact()
         with serving(spam_filter) as (addresses, _):
-            response = ask(addresses, request("TELL", SPAM, "Remove: local"))
+            response = answer_to(addresses, request("TELL", SPAM, "Remove: local"))
             assert response.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this message cannot be unlearned")
             spam_filter.learn([(UNSURE, True)])
             assert forget_at_once(addresses, [SPAM, UNSURE, HAM, b"A: b\n\nnew"]) == [69, 0, 69, 0]

@@ -18,7 +18,7 @@ from rosenblatt.mail.server import Limits, protocol
 from rosenblatt.mail.server.engine import Engine
 from rosenblatt.mail.server.protocol import Inbox
 from rosenblatt.serving.sockets import ServeError, listen_at
-from serving import HAM, SPAM, Plain, all_of, ask, connected, request, serving
+from serving import HAM, SPAM, Plain, all_of, answer_to, connected, request, serving
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
@@ -52,7 +52,7 @@ def test_a_client_that_never_reads_blocks_no_other() -> None:
     with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.sendall(request("PROCESS", b"\n" + b"x" * 29_000_000))
-        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        assert b"PONG" in answer_to(addresses, b"PING SPAMC/1.5\r\n\r\n")
         server.stop()  # waits for what was begun, and the begun ends by its limit
 
 
@@ -62,11 +62,11 @@ def test_too_many_at_once_are_refused_politely() -> None:
             for each in (first, second):
                 each.sendall(b"PI")
             refused = b"SPAMD/1.5 75 EX_TEMPFAIL: too many connections; try again\r\n"
-            soon(lambda: ask(addresses, request("CHECK", SPAM)) == refused)
+            soon(lambda: answer_to(addresses, request("CHECK", SPAM)) == refused)
             for each in (first, second):
                 each.sendall(b"NG SPAMC/1.5\r\n\r\n")
                 assert all_of(each) == b"SPAMD/1.5 0 PONG\r\n"
-        soon(lambda: b"Spam: True" in ask(addresses, request("CHECK", SPAM)))
+        soon(lambda: b"Spam: True" in answer_to(addresses, request("CHECK", SPAM)))
 
 
 def test_connections_far_over_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_connections_far_over_the_limit_are_closed(monkeypatch: pytest.MonkeyPat
     with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as reported:
         begun.sendall(b"CHECK")
         assert reported.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
-        assert ask(addresses, request("CHECK", SPAM)) == b""
+        assert answer_to(addresses, request("CHECK", SPAM)) == b""
 
 
 def test_bytes_after_the_mail_are_an_error_also_if_they_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_an_answer_that_takes_too_long_is_not_waited_for() -> None:
     spam_filter = Plain()
     spam_filter.go.clear()
     with serving(spam_filter, limits=Limits(handle_seconds=0.1)) as (addresses, _):
-        assert ask(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 79 EX_TIMEOUT: the answer took too long\r\n"
+        assert answer_to(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 79 EX_TIMEOUT: the answer took too long\r\n"
         spam_filter.go.set()
 
 
@@ -109,10 +109,10 @@ def test_mails_that_are_too_much_together_are_refused() -> None:
     limits = Limits(message_bytes=1000, bytes_at_once=1500)
     with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as half:
         half.sendall(request("CHECK", b"x" * 1000)[:-1])
-        soon(lambda: b"75 EX_TEMPFAIL: too many large mails" in ask(addresses, request("CHECK", b"x" * 1000)))
+        soon(lambda: b"75 EX_TEMPFAIL: too many large mails" in answer_to(addresses, request("CHECK", b"x" * 1000)))
         half.sendall(b"x")
         assert b"Spam: False" in all_of(half)
-        assert b"Spam: False" in ask(addresses, request("CHECK", b"x" * 1000))
+        assert b"Spam: False" in answer_to(addresses, request("CHECK", b"x" * 1000))
 
 
 def test_many_ordinary_mails_may_come_packed_at_once() -> None:
@@ -124,7 +124,7 @@ def test_many_ordinary_mails_may_come_packed_at_once() -> None:
     spam_filter.go.clear()
     with serving(spam_filter, limits=limits, workers=8) as (addresses, _), ThreadPoolExecutor(50) as pool:
         sent = request("CHECK", packed, "Compress: zlib")
-        answers = pool.map(lambda _: ask(addresses, sent), range(50))
+        answers = pool.map(lambda _: answer_to(addresses, sent), range(50))
         assert all(spam_filter.begun.acquire(timeout=30) for _ in range(8))
         spam_filter.go.set()
     assert all(b"Spam: False" in response for response in answers)
@@ -135,12 +135,12 @@ def test_what_a_packed_mail_makes_is_held() -> None:
     with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as half:
         bomb, small = (request("CHECK", zlib.compress(bytes(size)), "Compress: zlib") for size in (300_000, 100_000))
         half.sendall(request("CHECK", b"x" * 200_000)[:-1])
-        soon(lambda: b"75 EX_TEMPFAIL: too many large mails" in ask(addresses, bomb))
-        assert b"Spam: False" in ask(addresses, small)
+        soon(lambda: b"75 EX_TEMPFAIL: too many large mails" in answer_to(addresses, bomb))
+        assert b"Spam: False" in answer_to(addresses, small)
         half.sendall(b"x")
         assert b"Spam: False" in all_of(half)
-        assert b"Spam: False" in ask(addresses, bomb)
-        assert b"65 EX_DATAERR: the mail is larger" in ask(
+        assert b"Spam: False" in answer_to(addresses, bomb)
+        assert b"65 EX_DATAERR: the mail is larger" in answer_to(
             addresses, request("CHECK", zlib.compress(bytes(300_001)), "Compress: zlib")
         )
 
@@ -150,7 +150,7 @@ def test_a_client_that_disconnects_early_leaves_nothing_behind(plain: Any) -> No
         with connected(plain[1]) as client:
             client.sendall(request("PROCESS", SPAM)[:cut])
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not an end
-    assert b"Spam: True" in ask(plain[1], request("CHECK", SPAM))
+    assert b"Spam: True" in answer_to(plain[1], request("CHECK", SPAM))
 
 
 def test_slow_work_does_not_stop_others() -> None:
@@ -159,7 +159,7 @@ def test_slow_work_does_not_stop_others() -> None:
     with serving(spam_filter) as (addresses, _), connected(addresses) as slow:
         slow.sendall(request("CHECK", SPAM))
         assert spam_filter.begun.acquire(timeout=30)
-        assert b"PONG" in ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        assert b"PONG" in answer_to(addresses, b"PING SPAMC/1.5\r\n\r\n")
         spam_filter.go.set()
         assert b"Spam: True" in all_of(slow)
 
@@ -185,7 +185,7 @@ def teach_at_once(monkeypatch: pytest.MonkeyPatch) -> Teach:
         def teach(number: int) -> None:
             mail, kind = lessons[number]
             headers = ["Remove: local"] if kind == "forget" else [f"Message-class: {kind}", "Set: local"]
-            answers[number] = ask(addresses, request("TELL", mail, *headers))
+            answers[number] = answer_to(addresses, request("TELL", mail, *headers))
 
         spam_filter.go.clear()
         with serving(spam_filter) as (addresses, _):

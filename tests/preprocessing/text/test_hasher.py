@@ -188,7 +188,7 @@ def test_a_bare_string_is_refused_with_the_same_words(method):
         ({"analyzer": lambda text: [1]}, ["ab"], TypeError, "feature names must be strings"),
     ],
 )
-def test_what_cannot_be_is_told(parameters, texts, error, sentence):
+def test_impossible_settings_are_reported(parameters, texts, error, sentence):
     with pytest.raises(error, match=sentence):
         rb.TextHasher(**parameters).transform(texts)
 
