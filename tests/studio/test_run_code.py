@@ -15,7 +15,7 @@ from test_runs import request
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.run_request import parse_request
 
 TURNED: dict[str, dict[str, Any]] = {
     "perceptron": {"schedule": "1/k", "step": 0.3, "order": "random", "w_max": 50.0, "margin": 0.1},

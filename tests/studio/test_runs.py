@@ -15,7 +15,7 @@ from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.knobs import knobs_of
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.run_request import parse_request
 
 
 def request(algorithm: str, preset: str, degree: int = 1, **knobs: Any) -> dict[str, Any]:
@@ -88,17 +88,17 @@ def obeys(result: dict[str, Any], sent: dict[str, Any]) -> None:
     assert curves["loss_title"]
     weights = played(result, sent["points"], sent["labels"])
     assert len(weights) == T + 1
-    assert (result["margin_machine"] is not None) == (ALGORITHMS[sent["algorithm"]].name in ("MaxMargin", "SoftMargin"))
+    assert (result["svm"] is not None) == (ALGORITHMS[sent["algorithm"]].name in ("MaxMargin", "SoftMargin"))
     if result["log"] is not None:
         obeys_as_log(result, n, T, H, width)
     else:
         frames = result["frames"]
         assert len(frames["titles"]) == len(set(frames["titles"])) == T + 1
-        assert result["average"] is result["ballots"] is curves["pocket"] is None
+        assert result["average"] is result["vote_counts"] is curves["pocket"] is None
         assert set(result["readings"]) == {"last"}
-        if result["margin_machine"] is not None:
+        if result["svm"] is not None:
             assert len(frames["support"]) == len(frames["margin"]) == T + 1
-            assert frames["support"][-1] == result["margin_machine"]["support"]
+            assert frames["support"][-1] == result["svm"]["support"]
 
 
 def obeys_as_log(result: dict[str, Any], n: int, T: int, H: int, width: int) -> None:
@@ -118,7 +118,7 @@ def obeys_as_log(result: dict[str, Any], n: int, T: int, H: int, width: int) -> 
     assert some[0] == 0
     assert some[-1] == T
     assert len(numbers(result["average"]["weights"])) == len(some) * H * width
-    assert len(numbers(result["ballots"])) == (T + 1) * (H if result["scheme"] == "rest" else 1)
+    assert len(numbers(result["vote_counts"])) == (T + 1) * (H if result["scheme"] == "rest" else 1)
     pocket = result["curves"]["pocket"]
     assert pocket["t"][0] == 0
     assert len(pocket["t"]) == len(pocket["errors"])
@@ -129,19 +129,19 @@ def obeys_as_log(result: dict[str, Any], n: int, T: int, H: int, width: int) -> 
 
 @pytest.mark.parametrize("algorithm", ["max-margin", "soft-margin"])
 @pytest.mark.parametrize("preset", ["separable", "nearly", "three"])
-def test_support_vectors_bound_the_margin_band(algorithm: str, preset: str) -> None:
+def test_support_vectors_lie_on_the_margin_band(algorithm: str, preset: str) -> None:
     sent = request(algorithm, preset, tol=1e-8)
     result = run(sent)
-    model, machine = fit_request(parse_request(sent)).model, result["margin_machine"]
+    model, svm = fit_request(parse_request(sent)).model, result["svm"]
     several = isinstance(model.support_, list)
-    assert machine["support"] == sorted(set(np.concatenate(model.support_ if several else [model.support_]).tolist()))
-    assert machine["margin"] == pytest.approx(min(model.margin_) if several else model.margin_)
+    assert svm["support"] == sorted(set(np.concatenate(model.support_ if several else [model.support_]).tolist()))
+    assert svm["margin"] == pytest.approx(min(model.margin_) if several else model.margin_)
     w = played(result, sent["points"], sent["labels"])[-1]
     codes = np.array(sent["labels"])
     signs = np.array([np.where(codes == (1 if len(w) == 1 else h), 1, -1) for h in range(len(w))])
     slack = np.maximum(0.0, 1.0 - signs * (w @ phi(result, sent["points"]).T)).max(axis=0)
-    np.testing.assert_allclose(machine["slack"], slack, atol=1e-6)
-    assert machine["margin"] == pytest.approx(1.0 / np.linalg.norm(w[:, 1:], axis=1).max())
+    np.testing.assert_allclose(svm["slack"], slack, atol=1e-6)
+    assert svm["margin"] == pytest.approx(1.0 / np.linalg.norm(w[:, 1:], axis=1).max())
 
 
 def test_a_path_ends_where_nothing_may_cross_any_more() -> None:
@@ -149,7 +149,7 @@ def test_a_path_ends_where_nothing_may_cross_any_more() -> None:
     weights = played(result, *(PRESETS["outlier"].points, PRESETS["outlier"].labels))
     assert result["updates"] >= 10
     np.testing.assert_allclose(weights[-2], weights[-1], rtol=0.02)  # the largest C is the hard margin's
-    assert (np.diff(result["frames"]["margin"]) <= 1e-9).all()  # the higher C, the narrower the margin band
+    assert (np.diff(result["frames"]["margin"]) <= 1e-9).all()  # the larger C, the narrower the margin
     assert result["stop"]["reason"] == "tolerance"
     assert run(request("max-margin", "nearly"))["stop"]["reason"] == "inseparable"
 

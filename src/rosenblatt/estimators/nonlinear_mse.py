@@ -20,7 +20,7 @@ from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, N
 from ..online.run_state import OutOfRangeError
 from ..online.schedules import Step
 from ..validation import count, number, one_of
-from .base import ClassWeight, RandomState
+from .base import ClassWeight, RandomState, StreamingObstacle
 from .online import Keep, OnlineClassifier, VoteCount
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
@@ -189,6 +189,15 @@ class NonlinearMSE(OnlineClassifier):
             raise ValueError(f"solver='minimum' has no updates to read, got keep={keep!r}: use solver='online'")
         return super().reading(keep)
 
+    @property
+    def _iterations_are_passes(self) -> bool:
+        return self.solver != "minimum"
+
+    def _streaming_obstacle(self) -> StreamingObstacle | None:
+        if self.solver == "minimum":
+            return StreamingObstacle("keeps values for every row between steps", "solver", "minimum", ("online", "batch"))
+        return super()._streaming_obstacle()
+
     def _rule(self, problem: Problem) -> NonlinearMSERule:
         return nonlinear_mse_rule(self.activation)
 
@@ -213,7 +222,7 @@ class NonlinearMSE(OnlineClassifier):
         safe = 1.0 / (MAX_CURVATURE[self.activation] * total) if total > 0.0 else 1.0
         if self.solver == "batch":
             return safe
-        # The heaviest row limits the step: one that overshoots leaves rows misclassified for good.
+        # The heaviest row limits the step: a step that overshoots leaves rows misclassified permanently.
         c = problem.labels.weights
         return (
             safe

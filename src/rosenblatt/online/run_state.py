@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..data.problem import Problem, as_heads, copy_state, pick_heads, read_only
+from ..kernels.linear.rules import threshold
 from ..kernels.linear.schemes import Joint, Rest, State, Tape
 from ..progress import Progress
 from ..reporting.text import plural
@@ -24,12 +25,13 @@ from .update_log import UpdateLog
 class RunState:
     """Weights, log, clock and active heads of a run; the kernel updates `active`."""
 
-    def __init__(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> None:
+    def __init__(self, problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> None:
         self.problem, self.config = problem, config
         self.state = copy_state(start)
         self.steps = Steps(config.step)
         w_max = math.inf if config.w_max is None else float(config.w_max)
-        self.bound = math.inf if config.w_max is None else min(w_max * w_max, sys.float_info.max)
+        self.keeps_norms = config.w_max is not None or reads_norms(rule)
+        self.bound = min(w_max * w_max, sys.float_info.max) if self.keeps_norms else math.inf
         self.limit = np.iinfo(np.int64).max if config.max_updates is None else config.max_updates
         self.log = UpdateLog(problem, copy_state(start), grouped=config.update != "online") if config.keep_log else None
         self.sums = None if sums is None else copy_state(sums)
@@ -38,7 +40,8 @@ class RunState:
         self.stops: dict[int, Stop] = {}
         self.durations = np.zeros(len(start.counts), np.int64)
         self.active = (problem.labels, self.state, self.sums or empty_sums(self.state))
-        if config.w_max is not None:
+        # A stream continues the sums of the kernel, so that its chunks do not change a bit.
+        if config.w_max is not None or (self.keeps_norms and not config.visited_before):
             self.state.sqnorms[:] = _squared(self._true_norms())
 
     def check_cancelled(self) -> None:
@@ -68,8 +71,10 @@ class RunState:
         length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
         if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
             raise_out_of_range(self.problem, row)
-        if self.config.w_max is not None:
+        if self.keeps_norms:
             state.sqnorms[:] = _squared(self._true_norms())
+            if self.config.w_max is None and not np.isfinite(state.sqnorms).all():
+                raise_out_of_range(self.problem, row)
         return length
 
     def end_pass(self, passes: int, before: Any) -> None:
@@ -84,14 +89,14 @@ class RunState:
         if config.progress is None:
             return
         if visited:
-            self.put_back()
+            self.copy_active_heads()
         counts = self.state.counts
         made, last, rows = int(counts.sum()), int((counts - before).sum()), self.problem.n_visited
         config.progress(Progress(passes, made, last, config.heads, visited, rows, config.max_iter))
 
     def retire_at_limit(self) -> None:
         """Stop the heads that have made all the updates allowed."""
-        self.put_back()
+        self.copy_active_heads()
         full = [h for h in self.heads if self.state.counts[h] >= self.limit]
         if full:
             self.retire(full, Stop("updates", f"stopped after {plural(self.limit, 'update')} (the limit)", limit=self.limit))
@@ -100,7 +105,7 @@ class RunState:
         """Stop the heads whose weights exceed `w_max`."""
         if self.config.w_max is None:
             return
-        self.put_back()
+        self.copy_active_heads()
         norms = self._true_norms()  # the kernel's running sums drift, so the norm is computed again
         self.state.sqnorms[:] = _squared(norms)
         for h in [h for h in self.heads if norms[h] > self.config.w_max]:
@@ -126,7 +131,7 @@ class RunState:
         """Stop these heads."""
         if not heads:
             return
-        self.put_back()
+        self.copy_active_heads()
         for h in heads:
             self.stops[h] = stop
             self.durations[h] = self.clock
@@ -144,7 +149,7 @@ class RunState:
             some = sums if self.sums is None else pick_heads(sums, rows, few)
             self.active = (select_heads(self.problem, few).labels, pick_heads(self.state, rows, few), some)
 
-    def put_back(self) -> None:
+    def copy_active_heads(self) -> None:
         """Copy the weights of the active heads into the state of all heads."""
         few = np.asarray(self.heads, np.int64)
         for whole, part in zip((self.state, self.sums), self.active[1:], strict=True):
@@ -168,6 +173,11 @@ class RunState:
             self.log._visited_before, self.log.durations = self.config.visited_before, self.durations
         stops = [self.stops[h] for h in range(len(self.durations))]
         return RunResult(self.state, stops, passes, self.durations, self.log, self.sums)
+
+
+def reads_norms(rule: Any) -> bool:
+    """Whether the rule has a threshold of its own, which depends on the norm of the weights and the number of updates."""
+    return type(rule) in threshold.bodies
 
 
 def _norms(rows: Any) -> Any:

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from ..array_types import FloatArray, IntArray
 from ..estimators.base import row_weights
-from ..estimators.online import OnlineClassifier
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
@@ -19,15 +18,15 @@ from ..online.update_log import UpdateLog
 from ..svm.not_separable import NotSeparable
 from .code import code_of
 from .curves import Data, margins_of
-from .export import bundle, page_files
 from .fitting import MAX_LOG_ENTRIES, Fit, fit_quietly, parameters_of
+from .html_export import bundle, page_files
 from .knobs import MAX_UPDATES, is_batch
 from .menu import algorithm_of, knobs_set
 from .page_data import open_page, page_data, requests_of
 from .projection import PlaneData, to_plane
 from .proof import proof_of
 from .recording import record
-from .request import RequestError, RunRequest, parse_request
+from .run_request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
 
 # Relative tolerances for equal weights, and for equal margins, which may have been computed from float32 rows.
@@ -100,9 +99,7 @@ def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: IntArray) -> No
 
 def is_weighted(model: Any, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
-    return model.get_params(deep=False).get("class_weight") is not None or (
-        log is not None and bool(log._problem.labels.weights.size)
-    )
+    return model.class_weight is not None or (log is not None and bool(log._problem.labels.weights.size))
 
 
 def _is_random(given: dict[str, Any]) -> bool:
@@ -178,7 +175,7 @@ def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> An
     elif X is None or y is None:
         raise ValueError("pass both X and y, or neither")
     plane = to_plane(X, y, columns)
-    log = _log_of(model)
+    log = model._update_log
     _check(model, log, X, y)
     state = {
         "data": plane.data,
@@ -199,10 +196,6 @@ def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> An
     return _widget({**page, "recordings": [recording]}, _note(model, log, rebuilt, parsed))
 
 
-def _log_of(model: Any) -> UpdateLog | None:
-    return model.log_ if isinstance(model, OnlineClassifier) else None
-
-
 def _widget(page: dict[str, Any], note: str | None) -> Any:
     from .widget import Studio
 
@@ -213,8 +206,8 @@ def _new_run_note(model: Any, recording: dict[str, Any]) -> str:
     """Return a note that a run is new, and how it differs from the model's."""
     run = recording["run"]
     missing = _unmatched_parameters(model, parse_request(recording["request"]))
-    log = _log_of(model)
-    if model.get_params(deep=False).get("class_weight") is None and is_weighted(model, log):
+    log = model._update_log
+    if model.class_weight is None and is_weighted(model, log):
         missing.append("the sample weights")
     note = NEW_RUN if not missing else f"{NEW_RUN[:-1]}, without {', '.join(missing)}."
     if run["stop"]["reason"] == "updates" and log is not None and log.n_updates > run["updates"]:
@@ -269,7 +262,7 @@ def _check(model: Any, log: UpdateLog | None, X: Any, y: Any) -> None:
 
 def _rows_of(model: Any) -> tuple[Any, Any]:
     """Return the training rows and labels from the log of a model."""
-    log = _log_of(model)
+    log = model._update_log
     if log is None or log.is_compact:
         raise ValueError(f"this {type(model).__name__} has not kept its training data; use show(X, y)")
     labels = log._problem.labels
@@ -301,10 +294,10 @@ def _code(request: RunRequest, model: Any, rebuilt: Rebuilt) -> str:
     given = rebuilt.parameters
     arrays = {name: f"np.array({value.tolist()!r})" for name, value in given.items() if isinstance(value, np.ndarray)}
     plain = (value for name, value in given.items() if name not in arrays)
-    unknown = rebuilt.reproduces is False or (rebuilt.reproduces is None and _log_of(model) is None)
+    unknown = rebuilt.reproduces is False or (rebuilt.reproduces is None and model._update_log is None)
     if unknown or not all(isinstance(value, bool | int | float | str | dict | None) for value in plain):
         return ""
-    return code_of(request, Fit(model, given, arrays), rebuilt.weights, drawn=rebuilt.reproduces is None)
+    return code_of(request, Fit(model, given, arrays), rebuilt.weights, unseeded=rebuilt.reproduces is None)
 
 
 def _seed(model: Any) -> int:

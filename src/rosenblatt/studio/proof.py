@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..certificates.statements import Certificate, Inseparable, Separable
-from ..estimators.perceptron import Perceptron
+from ..estimators.base import LinearClassifier
 from ..kernels.linear.schemes import Rest
 from ..proofs.certify import certify
 from ..proofs.convergence import Convergence, convergence
 from .arrays import finite, pack
 from .fitting import fit_request
-from .request import RunRequest, parse_request
+from .run_request import RunRequest, parse_request
 from .texts import clash_sentence, convergence_sentence, separability_sentence
 
 TIME_LIMIT_S = 1.5
@@ -40,8 +40,8 @@ def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
     model : LinearClassifier, default=None
         The fitted model whose run is checked; by default the request is fitted.
     """
-    is_perceptron = issubclass(request.choice.estimator, Perceptron)
-    if model is None and is_perceptron:
+    has_convergence = request.choice.estimator._has_convergence
+    if model is None and has_convergence:
         model = fit_request(request).model
     try:
         certificate = certify(request.rows, request.labels, request.knobs.get("fit_intercept", True), TIME_LIMIT_S)
@@ -49,7 +49,7 @@ def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
         return {**_EMPTY, "sentence": f"Undecided: {error}"}
     found = _EMPTY | {"verdict": certificate.verdict, "sentence": separability_sentence(certificate, request.features)}
     found |= _details(certificate, request)
-    return found | {"convergence": _convergence(model, certificate) if is_perceptron else None}
+    return found | {"convergence": _convergence(model, certificate) if has_convergence else None}
 
 
 def _details(certificate: Certificate, request: RunRequest) -> dict[str, Any]:
@@ -84,15 +84,16 @@ def _clash(certificate: Inseparable, request: RunRequest) -> dict[str, Any]:
     return {"rows": list(weights), "weights": list(weights.values()), "sentence": sentence}
 
 
-def _convergence(model: Perceptron, certificate: Certificate) -> dict[str, Any] | None:
+def _convergence(model: LinearClassifier, certificate: Certificate) -> dict[str, Any] | None:
     """Return both sides of the proof's inequalities along the run.
 
     None for one-vs-rest, which is several runs, and without a log that has kept all rows.
     """
-    if model.log_ is None or model.log_.is_compact or isinstance(model.log_._problem.labels, Rest):
+    log = model._update_log
+    if log is None or log.is_compact or isinstance(log._problem.labels, Rest):
         return None
     try:
-        return _inequalities(convergence(model.log_, model.classes_, model._margin_used, certificate), certificate)
+        return _inequalities(convergence(log, model.classes_, model._required_margin, certificate), certificate)
     except ArithmeticError:  # both sides of an inequality may be too large for floats
         return None
 

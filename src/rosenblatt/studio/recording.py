@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from ..array_types import FloatArray
 from ..catalog import ALGORITHMS
 from ..estimators.base import TrainingSet, row_weights
-from ..estimators.online import OnlineClassifier
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
@@ -34,7 +33,7 @@ from .curves import (
 )
 from .fitting import fit_request
 from .menu import algorithm_of
-from .request import Features, RequestError, parse_request
+from .run_request import Features, RequestError, parse_request
 from .solver_paths import Frames, describe_margin, one_frame, path_of
 from .texts import stop_sentence
 
@@ -119,11 +118,11 @@ def record(
         "classes": _class_codes(model.classes_),
         "features": {
             "exponents": features.exponents, "names": features.names,
-            "centre": list(features.center), "scale": list(features.scale), "x0": x0,
+            "center": list(features.center), "scale": list(features.scale), "x0": x0,
         },
         "pairs": [[a, b] for a in range(k) for b in range(a + 1, k)] if scheme == "pairs" else None,
         "cut": cut,
-        "margin_machine": describe_margin(model),
+        "svm": describe_margin(model),
         "stop": {"reason": stop.reason, "sentence": stop_sentence(model), "details": stop.sentence},
         "code": code,
         "seconds": time.perf_counter() - started,
@@ -132,7 +131,7 @@ def record(
 
 def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
     """Return the model's log over all rows; a loaded model has kept only those that moved the weights."""
-    log = model.log_ if isinstance(model, OnlineClassifier) else None
+    log: UpdateLog | None = model._update_log
     if log is None or not log.is_compact:
         return log
     codes = np.searchsorted(model.classes_, np.asarray(labels))
@@ -165,7 +164,7 @@ def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
         "updates": updates,
         "curves": _curves_json(curves, objective.title),
         "average": {"at": pack(some, "i32"), "weights": _pack_small(averages_per_update(log, weights, some))},
-        "ballots": pack(_votes(model, log, updates), "f64"),
+        "vote_counts": pack(_votes(model, log, updates), "f64"),
         "readings": _readings(model, curves, data),
     }
 
@@ -184,7 +183,7 @@ def _frames_json(model: Any, frames: Frames, data: Data) -> dict[str, Any]:
         "updates": len(weights) - 1,
         "curves": _curves_json(curves_of_frames(weights, data, objective), objective.title),
         "average": None,
-        "ballots": None,
+        "vote_counts": None,
         "readings": {"last": int((classes_of(weights[-1], data) != data.codes).sum())},
     }  # fmt: skip
 
@@ -247,8 +246,7 @@ def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
         return "binary"
     if log is not None:
         return "joint" if isinstance(log._problem.labels, Joint) else "rest"
-    multiclass = model.get_params(deep=False).get("multiclass", "ovr")
-    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(multiclass, "rest")
+    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model.multiclass, "rest")
 
 
 def _class_codes(classes: Any) -> list[int]:

@@ -11,16 +11,12 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from ..certificates.statements import Certificate, Inseparable, Separable
-from ..estimators.arow import AROW
 from ..estimators.base import LinearClassifier
-from ..estimators.online import OnlineClassifier
-from ..estimators.perceptron import Perceptron
 from ..estimators.svm_base import MarginClassifier
 from ..online.stopping import StopReason
 from ..proofs.convergence import Convergence
 from ..reporting.text import plural, short
-from .curves import update_margin
-from .request import Features
+from .run_request import Features
 
 MAX_LISTED_POINTS = 12
 SOLVED_CLAUSE = "no further improvement is possible"
@@ -56,8 +52,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "separated":
             return f"every point is on the right side{_required_margin(model)}"
         case "passes" | "steps":
-            sweeps = isinstance(model, OnlineClassifier | AROW) and limits.get("solver") != "minimum"
-            unit = ("pass", "passes") if sweeps else ("iteration",)
+            unit = ("pass", "passes") if model._iterations_are_passes else ("iteration",)
             count = vars(model).get("n_iter_")
             return (
                 "stopped at the limit of iterations" if count is None else f"stopped after {plural(count, *unit)} (the limit)"
@@ -74,7 +69,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "solved":
             return f"solved: {SOLVED_CLAUSE}"
         case "inseparable":
-            return "solved for inseparable points: some were allowed to cross, at a cost"
+            return "solved with slack: the points are not separable, so some are on the wrong side, at a cost"
         case "impossible":
             return "stopped because no plane can separate the points, which is proved"
         case "rounding":
@@ -87,7 +82,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
 
 
 def _required_margin(model: LinearClassifier) -> str:
-    margin = update_margin(model) if isinstance(model, Perceptron) else 0.0
+    margin = model._required_margin
     return f", with y·score over {short(margin)}" if margin > 0.0 else ""
 
 

@@ -90,8 +90,8 @@ def test_count_votes_joint_gives_the_votes_to_the_best_head(k: int) -> None:
     counts = np.arange(len(hypotheses)) % 3 * 1.5
     votes, expected = np.zeros((k, M)), np.zeros((k, M))
     count_votes_joint(vectors @ rows.T, moves, counts, start @ rows.T, np.zeros(k), votes)
-    for vote, W in zip(counts, hypotheses, strict=True):
-        expected[(rows @ W.T).argmax(axis=1), np.arange(M)] += vote
+    for count, W in zip(counts, hypotheses, strict=True):
+        expected[(rows @ W.T).argmax(axis=1), np.arange(M)] += count
     np.testing.assert_allclose(votes, expected)
 
 

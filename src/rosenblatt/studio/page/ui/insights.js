@@ -70,8 +70,9 @@ function updates(app) {
   const unit = recording.edges[recording.length] === recording.length ? "update" : "point update";
   const number = `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
   if (most === null) {
-    const { estimator } = app.algorithm(app.state.runs[app.focus].algorithm);
-    const unbounded = estimator !== "NonlinearMSE" && proof?.verdict === "inseparable" ? " No line separates the points, so there is no limit." : "";
+    // If every point moves the weights, there is no limit in any case.
+    const { margin } = app.algorithm(app.state.runs[app.focus].algorithm);
+    const unbounded = margin !== null && proof?.verdict === "inseparable" ? " No line separates the points, so there is no limit." : "";
     const separate = hasSeparateHeads(app) ? " Each class against the rest is a separate problem, which may not be separable." : "";
     line.textContent = `${number} so far.${unbounded || separate}`;
     detail("formula", "");
@@ -139,7 +140,7 @@ function weights(app) {
     if (!recording) return;
     const { pocket, average } = app.state.show;
     // Support vectors are on the margin up to the solver's tolerance, and must count as right.
-    const margin = app.margin(app.focus) * (recording.run.margin_machine ? 1 - 1e-3 : 1);
+    const margin = app.margin(app.focus) * (recording.run.svm ? 1 - 1e-3 : 1);
     view.draw({
       recording, t: app.time(app.focus), slice: slice(app), palette: app.palette, hover: app.hover, labels: app.data.labels,
       margin, show: { pocket, average },
