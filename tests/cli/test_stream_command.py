@@ -61,7 +61,7 @@ def test_same_bits_as_in_memory(files, tmp_path, monkeypatch, name, options, alg
     assert left == {"rows.svm.gz", "table.csv"}
 
 
-def test_cache_is_kept_used_again_and_made_anew(files, tmp_path):
+def test_the_cache_is_kept_used_again_and_rebuilt(files, tmp_path):
     data, cache = tmp_path / "rows.svm.gz", tmp_path / "cache"
     data.write_bytes((files / "rows.svm.gz").read_bytes())
     first = rosenblatt("train", data, "--stream", *CYCLIC, "--cache", cache, "-o", tmp_path / "a", "--json").json

@@ -141,7 +141,7 @@ def test_a_soft_margin_warm_start_continues_from_the_file(multiclass, weighted, 
     assert not np.array_equal(loaded.coef_, cold.coef_)  # which started elsewhere
 
 
-def test_the_log_is_not_saved_and_readings_that_need_it_say_so(path):
+def test_the_log_is_not_saved_and_readings_that_need_it_raise(path):
     loaded = there_and_back(trained("perceptron"), path)
     assert loaded.log_ is None
     for keep in ("pocket", "average", "vote"):

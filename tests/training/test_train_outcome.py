@@ -231,7 +231,7 @@ def test_the_rows_of_a_clash_are_those_of_the_file(tmp_path: Path) -> None:
     assert rb.certify(X[rows], y[rows]).verdict == "inseparable"
 
 
-def test_a_proof_is_tried_if_it_is_quick_or_if_the_request_says_so(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_is_tried_if_it_is_quick_or_requested(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path, *_ = file
     assert train(Request(path)).certificate is not None
     assert train(Request(path, certify=False)).certificate is None

@@ -135,7 +135,7 @@ def test_what_is_found(content: bytes, label: str, names: tuple[str, ...], kerne
 
 
 @both
-def test_what_is_said(kernel: bool) -> None:
+def test_columns_are_given_by_name_or_position(kernel: bool) -> None:
     content = b"id,a,b,c\n1,2,u,5\n2,4,v,6\n3,4,v,6\n"
     by_name = read("csv", content, kernel, label="a", ignore=("id",))
     by_position = read("csv", content, kernel, label="1", ignore=("0",))
@@ -151,7 +151,7 @@ def test_what_is_said(kernel: bool) -> None:
 
 
 @both
-def test_a_name_that_was_said_is_in_the_first_line(kernel: bool) -> None:
+def test_a_given_label_name_is_in_the_first_line(kernel: bool) -> None:
     content = b"text,kind\nhello,a\nthere,b\nyou,c\n"
     assert read("csv", content, kernel, label="1").n_rows == 4
     assert read("csv", content, kernel, label="kind").n_rows == 3
@@ -290,7 +290,7 @@ def test_many_cells_that_are_not_plain_numbers(kernel: bool) -> None:
 
 @both
 def test_text_with_few_and_with_many_different_cells(kernel: bool) -> None:
-    """More different cells than a kernel tells from each other, and long ones that differ late."""
+    """More distinct cells than a kernel can distinguish, and long ones that differ at the end."""
     n = 1500
     rows = [(f"t{k}", f"{'z' * 50}{k % 7}", f'"q""{k % 3}"', k % 2) for k in range(n)]
     content = "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows).encode()

@@ -118,7 +118,7 @@ def test_when_the_filter_fails_no_mail_is_lost_and_learning_is_not_claimed() -> 
 
 def test_a_server_that_is_full_lets_mail_pass() -> None:
     spam_filter = Plain()
-    spam_filter.delay = 1.0
+    spam_filter.go.clear()
     with serving(spam_filter, limits=Limits(connections=1)) as (addresses, _):
         host, port = addresses.spamd or ("", 0)
         command = ["spamc", "-c", "-d", host, "-p", str(port)]
@@ -127,8 +127,9 @@ def test_a_server_that_is_full_lets_mail_pass() -> None:
             first.stdin.write(SPAM)
             first.stdin.close()
             first.stdin = None
-            subprocess.run(["sleep", "0.3"], check=True)
+            assert spam_filter.begun.acquire(timeout=30)
             assert spamc(addresses) == (0, SPAM)
+            spam_filter.go.set()
             assert first.stdout is not None
             assert first.stdout.read() == b"14.5/5.0\n"
             assert first.wait(10) == 1

@@ -220,18 +220,18 @@ def test_spreads_are_standard_deviations(shift):
 
 def test_names_are_looked_up_only_where_they_are_shown():
     class Names:
-        asked = 0
+        calls = 0
 
         def __len__(self):
             return 30
 
         def __getitem__(self, j):
-            self.asked += 1
+            self.calls += 1
             return f"name {j}"
 
     report = story(d=30, feature_names=Names())
     draw(report, "features")
-    assert report.feature_names.asked == 15
+    assert report.feature_names.calls == 15
 
 
 @pytest.mark.parametrize("sparse", [False, True])
