@@ -52,7 +52,7 @@ def checked() -> Callable[[Visit], None]:
     return check
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 def test_axe_finds_nothing(visit: Callable[..., Visit], checked: Callable[[Visit], None], theme: str) -> None:
     tab = visit(color_scheme=theme)
     checked(tab)
@@ -67,7 +67,7 @@ def test_axe_finds_nothing(visit: Callable[..., Visit], checked: Callable[[Visit
     checked(tab)
 
 
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, pytest.param(1280, marks=pytest.mark.thorough)])
 def test_axe_finds_nothing_in_two_algorithms_on_six_classes(
     visit: Callable[..., Visit], checked: Callable[[Visit], None], width: int
 ) -> None:
@@ -82,7 +82,7 @@ def test_axe_finds_nothing_in_two_algorithms_on_six_classes(
 # --- sizes and colors --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [320, 360, 768, 1600])
+@pytest.mark.parametrize("width", [320, *(pytest.param(width, marks=pytest.mark.thorough) for width in (360, 768)), 1600])
 def test_the_page_fits_and_can_be_read(visit: Callable[..., Visit], width: int) -> None:
     names = [f"a class with a very long name, number {n}" for n in range(6)]
     data = {"points": [[n % 3 - 1, n // 3 - 0.5] for n in range(6)], "labels": list(range(6)), "names": names, "box": list(BOX)}

@@ -27,7 +27,7 @@ def sorted_as_shown() -> list[str]:
     return [each["name"] for group in groups for each in MENU if each["group"] == group]
 
 
-@pytest.mark.parametrize("preset", ["nearly", "three"])
+@pytest.mark.parametrize("preset", [pytest.param("nearly", marks=pytest.mark.thorough), "three"])
 def test_every_algorithm_runs(visit: Callable[..., Visit], preset: str) -> None:
     tab = visit({"data": {"preset": preset}})
     for each in MENU:
