@@ -144,7 +144,7 @@ class OnlineClassifier(LinearClassifier):
         self._set(history_of_fit(problem, classes, result), result.stop, result.passes)
         self._forget_proofs()
         if proofs is not None:
-            self.certificate_ = proofs.certificates if len(result.stops) > 1 else proofs.certificates[0]
+            self.certificate_ = proofs.certificates
         if not self.log:
             self._forget_log()
         self._finish(problem)

@@ -72,13 +72,13 @@ class Convergence:
 
     See Also
     --------
-    rosenblatt.Perceptron : The attribute `convergence_` of a fitted perceptron is such a report.
+    rosenblatt.Perceptron : The attribute `convergence_` of a fitted perceptron is a list of such reports.
 
     Examples
     --------
     >>> import rosenblatt as rb
     >>> model = rb.Perceptron(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
-    >>> report = model.convergence_
+    >>> (report,) = model.convergence_
     >>> report.holds, report.mistakes <= report.mistake_bound.upper
     (True, True)
     """
