@@ -118,7 +118,7 @@ class History:
     def check_rows(self) -> None:
         """Raise if the training rows were changed: the log refers to them and no longer replays to the weights."""
         for _, log in self.logs[-1:]:
-            replayed = log._state_at(log.n_updates)
+            replayed = log.record.state_at(log.n_updates)
             if not (np.array_equal(replayed.w, self.state.w) and np.array_equal(replayed.bias, self.state.bias)):
                 raise ValueError("X was changed after fit, so the log no longer replays to the weights: fit again")
 
@@ -157,7 +157,7 @@ def _joined(parts: list[tuple[Walk, IntArray] | None], end: int, vote_count: str
 def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     """The walk of a log, its classes renumbered; a binary walk among more classes moves two heads in opposite directions."""
     walk = walk_of_log(log)
-    if isinstance(log._problem.labels, Binary):
+    if isinstance(log.record.problem.labels, Binary):
         if k == 2:
             return walk, births(log)
         moving = walk.moves.coefs != 0.0
@@ -179,13 +179,13 @@ def _head(log: UpdateLog, known: Array, label: Any) -> tuple[Walk, IntArray] | N
     where = np.flatnonzero(known == label)
     if not len(where):
         return None
-    if isinstance(log._problem.labels, Binary):
+    if isinstance(log.record.problem.labels, Binary):
         walk = walk_of_log(log)
         if where[0] == 0:
             against = walk.moves._replace(coefs=-walk.moves.coefs, shifts=-walk.moves.shifts)
             walk = replace(walk, start=-walk.start, start_bias=-walk.start_bias, moves=against)
         return walk, births(log)
-    run = log._head(int(where[0]))
+    run = UpdateLog(log.record.head(int(where[0])))
     return walk_of_log(run), births(run)
 
 

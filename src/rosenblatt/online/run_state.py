@@ -16,6 +16,7 @@ from ..progress import Progress
 from ..reporting.text import plural
 from .config import RunConfig, RunResult
 from .moves import make_moves
+from .run_record import RunRecord
 from .schedules import Steps
 from .stopping import Stop
 from .update_log import UpdateLog
@@ -31,7 +32,11 @@ class RunState:
         w_max = math.inf if config.w_max is None else float(config.w_max)
         self.bound = math.inf if config.w_max is None else min(w_max * w_max, sys.float_info.max)
         self.limit = np.iinfo(np.int64).max if config.max_updates is None else config.max_updates
-        self.log = UpdateLog(problem, copy_state(start), grouped=config.update != "online") if config.keep_log else None
+        self.log: UpdateLog | None = None
+        if config.keep_log:
+            grouped = config.update != "online"
+            record = RunRecord(problem, copy_state(start), grouped=grouped, visited_before=config.visited_before)
+            self.log = UpdateLog(record)
         self.sums = None if sums is None else copy_state(sums)
         self.clock = config.visited_before  # rows visited; steps made by batch updates
         self.heads = list(range(len(start.counts)))
@@ -53,7 +58,7 @@ class RunState:
         rows, steps, times, others = (column[:used] for column in tape[:4])
         if isinstance(self.problem.labels, Rest):
             others = np.asarray(self.heads, np.int32)[others]
-        self.log._append(rows, steps, times, others, self.clock)
+        self.log.record.append(rows, steps, times, others, self.clock)
 
     def collect(self, moves: Tape, delta: State) -> None:
         """Add moves to the step `delta`, in float64, and to the sums for the average."""
@@ -165,7 +170,7 @@ class RunState:
         if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
             raise_out_of_range(self.problem, 0)
         if self.log is not None:
-            self.log._visited_before, self.log.durations = self.config.visited_before, self.durations
+            self.log.record.durations = self.durations
         stops = [self.stops[h] for h in range(len(self.durations))]
         return RunResult(self.state, stops, passes, self.durations, self.log, self.sums)
 

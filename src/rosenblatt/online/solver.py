@@ -24,6 +24,7 @@ from ..parallel import in_order
 from ..reporting.text import plural
 from .config import RunConfig, RunResult
 from .moves import apply_delta, make_moves
+from .run_record import RunRecord
 from .run_state import RunState, raise_out_of_range, select_heads
 from .schedules import ORDERS, PREFETCH_ROWS
 from .stopping import Stop
@@ -297,18 +298,18 @@ def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult
 
 def _merge_logs(problem: Problem, start: State, logs: list[tuple[IntArray, UpdateLog]], durations: IntArray) -> UpdateLog:
     """Merge the logs of groups of heads in order of time, then class, as a single sweep would write them."""
-    log = UpdateLog(problem, copy_state(start))
+    first = logs[0][1].record
+    record = RunRecord(problem, copy_state(start), grouped=first.grouped, visited_before=first.visited_before)
     others = np.concatenate([heads[part.heads] for heads, part in logs])
     times = np.concatenate([part.times for _, part in logs])
     by_time = np.lexsort((others, times))
     rows = np.concatenate([part.rows for _, part in logs])[by_time]
     steps = np.concatenate([part.steps for _, part in logs])[by_time]
-    log._grouped = logs[0][1]._grouped
-    log._append(rows, steps, times[by_time], others[by_time], 0)
-    log._visited_before, log.durations = logs[0][1]._visited_before, durations
+    record.append(rows, steps, times[by_time], others[by_time], 0)
+    record.durations = durations
     ends = [[*part.passes, len(part)] for _, part in logs]
-    log.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
-    return log
+    record.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
+    return UpdateLog(record)
 
 
 def _tape(size: int) -> Tape:

@@ -142,7 +142,8 @@ class Convergence:
 
 def convergence(log: UpdateLog, classes: Array, b: float, certificate: Any = UNKNOWN) -> Convergence:
     """The report of a binary or joint run with update margin b; the certificate of its rows is computed if none is given."""
-    problem, half = log._problem, 1.0 if isinstance(log._problem.labels, Binary) else 0.5
+    record = log.record
+    problem, half = record.problem, 1.0 if isinstance(record.problem.labels, Binary) else 0.5
     if log.is_compact and not _same_space(log, classes, certificate):
         raise AttributeError(
             "convergence_ needs all rows, but a pickled log has only those with updates: read convergence_ before pickling"
@@ -153,15 +154,15 @@ def convergence(log: UpdateLog, classes: Array, b: float, certificate: Any = UNK
         direction, gamma, widest = _separator(log, classes, certificate)
     longest = certificate.radius if widest else float(row_lengths(_visited(problem, problem.matrix()), problem.x0).max())
     found = trajectory(log, direction)
-    edges, sums = log._edges, np.concatenate([[0.0], np.cumsum(log.steps)])
+    edges, sums = record.edges, np.concatenate([[0.0], np.cumsum(log.steps)])
     with np.errstate(over="ignore", invalid="ignore"):
-        steps = np.add.reduceat(log.steps, edges[:-1]) if log._grouped and len(log) else log.steps
+        steps = np.add.reduceat(log.steps, edges[:-1]) if record.grouped and len(log) else log.steps
         squares = np.concatenate([[0.0], np.cumsum(np.square(steps))])
         bound = found.norms_squared[0] * half + longest * longest * squares + 2.0 * half * b * sums[edges]
     root = math.sqrt(half)
     alignments = None if found.alignments is None else found.alignments * root
     least = None if alignments is None or gamma is None else alignments[0] + gamma * sums[edges]
-    rounding = float(np.finfo(log._start.w.dtype).eps)
+    rounding = float(np.finfo(record.start.w.dtype).eps)
     start = (found.norms_squared[0] * half, None if alignments is None else float(alignments[0]))
     most = _bound(log, certificate, gamma, widest, longest, half * b, start)
     return Convergence(
@@ -172,7 +173,7 @@ def convergence(log: UpdateLog, classes: Array, b: float, certificate: Any = UNK
 def _same_space(log: UpdateLog, classes: Array, certificate: Any) -> bool:
     """Whether a certificate is about the rows of the run, (1, x) or x, and all its classes."""
     separable = isinstance(certificate, Separable)
-    return separable and log._problem.x0 in (0.0, 1.0) and len(certificate.about.classes) == len(classes)
+    return separable and log.record.problem.x0 in (0.0, 1.0) and len(certificate.about.classes) == len(classes)
 
 
 def _visited(problem: Problem, values: Any) -> Any:
@@ -182,7 +183,7 @@ def _visited(problem: Problem, values: Any) -> Any:
 
 def _separator(log: UpdateLog, classes: Array, certificate: Separable) -> tuple[Direction, float, bool]:
     """A unit vector that separates in the space of the run, its margin, and whether this is the widest."""
-    d, x0, exact = log._problem.n_features, log._problem.x0, _same_space(log, classes, certificate)
+    d, x0, exact = log.record.problem.n_features, log.record.problem.x0, _same_space(log, classes, certificate)
     best: tuple[Direction, float] | None = None
     for margin in (certificate.augmented,) if exact else (certificate.augmented, certificate.geometric):
         planes: FloatArray = np.array([plane.coef(d) for plane in margin.planes])
@@ -201,10 +202,11 @@ def _separator(log: UpdateLog, classes: Array, certificate: Separable) -> tuple[
 
 def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> Direction:
     """Weight vectors for every class of a joint run; a class without rows of positive weight gets the mean of the others."""
-    k = len(log._start.bias)
+    record = log.record
+    k = record.n_heads
     if len(planes) == k:
         return planes, weights_0
-    present = np.unique(_visited(log._problem, log._problem.labels.codes))
+    present = np.unique(_visited(record.problem, record.problem.labels.codes))
     if len(planes) == 1:
         planes, weights_0 = np.concatenate([-planes, planes]), np.concatenate([-weights_0, weights_0])
     every, every_0 = np.tile(planes.mean(axis=0), (k, 1)), np.full(k, weights_0.mean())
@@ -213,7 +215,7 @@ def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) 
 
 
 def _margin_on_run(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> float:
-    problem, labels = log._problem, log._problem.labels
+    problem, labels = log.record.problem, log.record.problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes.astype(np.intp)
     rows, codes, x0 = _visited(problem, problem.matrix()), _visited(problem, codes), problem.x0 or 1.0
     return float(Hypothesis(planes, weights_0 * x0, x0, None).margins(rows, codes, "augmented").min())
@@ -224,13 +226,14 @@ def _bound(
 ) -> Interval | None:
     """Of all mistakes: T <= [p + sqrt(p^2 + 4 (c^2 - a^2))]/2, p = (G R^2 + 2b/tau)/gamma^2 - 2a, with G rows at once at most,
     a = <w_0, u>/(tau gamma) and c = |w_0|/(tau gamma)."""
-    taus, weights = np.unique(log.steps), log._problem.labels.weights
-    weights = _visited(log._problem, weights) if weights.size else np.ones(1)
+    record = log.record
+    taus, weights = np.unique(log.steps), record.problem.labels.weights
+    weights = _visited(record.problem, weights) if weights.size else np.ones(1)
     if (weights != weights[0]).any():
         return None
     if gamma is None or start[1] is None or gamma <= 0.0 or len(taus) != 1:
         return None
-    tau, at_once = float(taus[0]), certificate.about.n_rows if log._grouped else 1
+    tau, at_once = float(taus[0]), certificate.about.n_rows if record.grouped else 1
     if widest and start[0] == 0.0 and at_once == 1 and b == 0.0:
         return Interval(*certificate.mistake_bound)
     ratio, a = longest / gamma, start[1] / tau / gamma

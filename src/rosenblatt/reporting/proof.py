@@ -78,7 +78,8 @@ def run_bound(story: Story) -> float | None:
     )
     if not plain:
         return None
-    if log is not None and (log._problem.labels.weights.size or isinstance(log._problem.labels, Rest) or log._start.w.any()):
+    labels = None if log is None else log.record.problem.labels
+    if labels is not None and (labels.weights.size or isinstance(labels, Rest) or log.record.start.w.any()):
         return None
     share = Fraction(float(model.margin)) / Fraction(float(model.step)) * (2 if len(model.classes_) == 2 else 1)
     bound = as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared)

@@ -223,8 +223,8 @@ def _next_limit(model: Any, limit: int, parameters: dict[str, Any], max_passes: 
         return most
     if not is_batch(parameters) or not _ended_by(model, "max_updates"):
         return None
-    problem = model.log_._problem
-    safe = TRIAL_GROWTH * MAX_LOG_ENTRIES // (problem.n_rows * len(model.log_._start.bias))  # if every row triggers every step
+    problem = model.log_.record.problem
+    safe = TRIAL_GROWTH * MAX_LOG_ENTRIES // (problem.n_rows * model.log_.record.n_heads)  # if every row triggers every step
     expected = limit * MAX_LOG_ENTRIES // max(1, len(model.log_))  # if rows trigger steps as often as so far
     more = min(int(parameters["max_updates"]), max_passes, max(2 * limit, expected), limit + max(1, safe))
     return more if more > limit and len(model.log_) < MAX_LOG_ENTRIES else None
@@ -232,10 +232,13 @@ def _next_limit(model: Any, limit: int, parameters: dict[str, Any], max_passes: 
 
 def _affordable(log: UpdateLog, limit: int) -> int:
     """Return how many updates (of each one-vs-rest run) fit into the log that is sent."""
-    if isinstance(log._problem.labels, Rest) and not log._grouped:
-        counts, limits = np.bincount(log._others, minlength=len(log._start.bias)), np.arange(1, limit + 1)
+    record = log.record
+    if isinstance(record.problem.labels, Rest) and not record.grouped:
+        counts, limits = np.bincount(record.others, minlength=record.n_heads), np.arange(1, limit + 1)
         return int(np.searchsorted(np.minimum(counts[:, None], limits).sum(axis=0), MAX_UPDATES, side="right")) or 1
-    return limit if len(log) <= MAX_LOG_ENTRIES else max(1, int(np.searchsorted(log._edges, MAX_LOG_ENTRIES, side="right")) - 1)
+    return (
+        limit if len(log) <= MAX_LOG_ENTRIES else max(1, int(np.searchsorted(record.edges, MAX_LOG_ENTRIES, side="right")) - 1)
+    )
 
 
 def _ended_by(model: Any, name: str) -> bool:

@@ -71,7 +71,7 @@ def rebuild(model: Any, log: UpdateLog | None, X: FloatArray, codes: IntArray) -
     given = dict(model.get_params(deep=False))
     if isinstance(each := given.get("class_weight"), dict):
         given["class_weight"] = {at: each.get(label, 1.0) for at, label in enumerate(model.classes_.tolist())}
-    weights = None if log is None else log._problem.labels.weights
+    weights = None if log is None else log.record.problem.labels.weights
     if weights is not None:
         own = row_weights(None, given["class_weight"], X, codes, np.arange(len(model.classes_)))
         own = np.zeros(0) if own is None else own[np.unique(log.rows)] if log is not None and log.is_compact else own
@@ -101,7 +101,7 @@ def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: IntArray) -> No
 def is_weighted(model: Any, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
     return model.get_params(deep=False).get("class_weight") is not None or (
-        log is not None and bool(log._problem.labels.weights.size)
+        log is not None and bool(log.record.problem.labels.weights.size)
     )
 
 
@@ -122,9 +122,9 @@ def _is_same(model: Any, log: UpdateLog | None, refitted: Any) -> bool:
 
 def _matches_log(log: UpdateLog, X: Any, codes: IntArray) -> bool:
     """Return whether rows and classes are those of a log."""
-    problem = log._problem
+    problem = log.record.problem
     if log.is_compact:
-        moved, problem = np.unique(log.rows), log.compact()._problem
+        moved, problem = np.unique(log.rows), log.compact().record.problem
         if not len(moved):
             return True
         if moved[-1] >= len(codes):
@@ -261,7 +261,7 @@ def _check(model: Any, log: UpdateLog | None, X: Any, y: Any) -> None:
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     classes, codes = np.unique(y, return_inverse=True)
     if not np.array_equal(classes, model.classes_) or (
-        log is not None and not log.is_compact and len(y) != log._problem.n_rows
+        log is not None and not log.is_compact and len(y) != log.record.problem.n_rows
     ):
         raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
     check_rows(model, log, X, codes)
@@ -272,15 +272,15 @@ def _rows_of(model: Any) -> tuple[Any, Any]:
     log = _log_of(model)
     if log is None or log.is_compact:
         raise ValueError(f"this {type(model).__name__} has not kept its training data; use show(X, y)")
-    labels = log._problem.labels
+    labels = log.record.problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
-    return log._problem.matrix(), model.classes_[codes]
+    return log.record.problem.matrix(), model.classes_[codes]
 
 
 def _is_playable(model: Any, log: UpdateLog | None, plane: PlaneData, X: Any) -> bool:
     """Return whether the run can be played on its own rows: dense, two columns, all rows, not too long."""
     short = log is None or (log.n_updates <= MAX_UPDATES and len(log) <= MAX_LOG_ENTRIES)
-    playable = short and (log is None or isinstance(log._problem.rows, Dense))
+    playable = short and (log is None or isinstance(log.record.problem.rows, Dense))
     return model.n_features_in_ == 2 and len(plane.codes) == (X.shape[0] if hasattr(X, "shape") else len(X)) and playable
 
 

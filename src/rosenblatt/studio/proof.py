@@ -89,7 +89,7 @@ def _convergence(model: Perceptron, certificate: Certificate) -> dict[str, Any] 
 
     None for one-vs-rest, which is several runs, and without a log that has kept all rows.
     """
-    if model.log_ is None or model.log_.is_compact or isinstance(model.log_._problem.labels, Rest):
+    if model.log_ is None or model.log_.is_compact or isinstance(model.log_.record.problem.labels, Rest):
         return None
     try:
         return _inequalities(convergence(model.log_, model.classes_, model._margin_used, certificate), certificate)

@@ -103,11 +103,11 @@ def record(
     log = _full_log(model, features.rows(points), labels)
     if log is None and "coef_" not in vars(model):
         raise RequestError("a voted perceptron is shown with its log, and this model has none; fit it with log=True")
-    if log is not None and log._problem.n_rows != len(points):
-        raise RequestError(f"the model was fitted on {log._problem.n_rows:,} rows, but there are {len(points):,} points")
+    if log is not None and log.record.problem.n_rows != len(points):
+        raise RequestError(f"the model was fitted on {log.record.problem.n_rows:,} rows, but there are {len(points):,} points")
     k = len(model.classes_)
     scheme = _scheme(model, log, k)
-    x0 = float(model.fit_intercept) if log is None else log._problem.x0  # a solver adds the intercept with x_0 = 1
+    x0 = float(model.fit_intercept) if log is None else log.record.problem.x0  # a solver adds the intercept with x_0 = 1
     codes = np.searchsorted(model.classes_, np.asarray(labels)).astype(np.intp)
     data = Data(features.rows(points), codes, k, scheme, x0)
     run = _log_json(model, log, data) if log is not None else _frames_json(model, frames or one_frame(model), data)
@@ -139,12 +139,13 @@ def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | No
     weights = row_weights(None, model.class_weight, rows, codes, model.classes_)
     problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model.multiclass, model._x0)
     moved = np.unique(log.rows)
-    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact()._problem.matrix())):
+    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().record.problem.matrix())):
         raise RequestError("X is not what the model was fitted on")
-    return log._spread_over(problem)
+    return UpdateLog(log.record.spread_over(problem))
 
 
 def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
+    record = log.record
     weights = weights_per_update(log)
     updates, heads, width = len(weights) - 1, weights.shape[1], weights.shape[2]
     objective = objective_of(model)
@@ -156,10 +157,10 @@ def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
         "log": {
             "rows": pack(log.rows, "i32"),
             "steps": pack(log.steps, "f64"),
-            "times": pack(log.times - log._visited_before, "i32"),
-            "others": pack(log._others, "i32"),
-            "edges": pack(log._edges, "i32"),
-            "passes": np.searchsorted(log._edges, log.passes).tolist(),
+            "times": pack(log.times - record.visited_before, "i32"),
+            "others": pack(record.others, "i32"),
+            "edges": pack(record.edges, "i32"),
+            "passes": np.searchsorted(record.edges, log.passes).tolist(),
         },
         "frames": None,
         "updates": updates,
@@ -229,14 +230,17 @@ def _errors(model: Any, data: Data) -> int:
 
 def _votes(model: Any, log: UpdateLog, updates: int) -> FloatArray:
     """Return the votes of each hypothesis; for one-vs-rest (updates + 1) x heads, nonzero where a head changed."""
-    if not isinstance(log._problem.labels, Rest):
+    record = log.record
+    if not isinstance(record.problem.labels, Rest):
         votes: FloatArray = vote_weights(
-            births(log) - log._visited_before, int(log.durations.max()) - log._visited_before, model.vote_count
+            births(log) - record.visited_before, int(log.durations.max()) - record.visited_before, model.vote_count
         )
         return votes
-    found = np.zeros((updates + 1, len(log._start.bias)))
+    found = np.zeros((updates + 1, record.n_heads))
     for h, run in enumerate(log.runs()):
-        lives = vote_weights(births(run) - log._visited_before, int(run.durations[0]) - log._visited_before, model.vote_count)
+        lives = vote_weights(
+            births(run) - record.visited_before, int(run.durations[0]) - record.visited_before, model.vote_count
+        )
         found[hypotheses_of(log, h), h] = lives
     return found
 
@@ -246,7 +250,7 @@ def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
     if k == 2:
         return "binary"
     if log is not None:
-        return "joint" if isinstance(log._problem.labels, Joint) else "rest"
+        return "joint" if isinstance(log.record.problem.labels, Joint) else "rest"
     multiclass = model.get_params(deep=False).get("multiclass", "ovr")
     return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(multiclass, "rest")
 
