@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted, validate_data
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..catalog import application_hook
 from ..data.labels import classes_and_codes, classes_of_chunk
 from ..data.problem import Problem, make_problem
 from ..scores import linear_scores
@@ -228,9 +229,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         widget : object
             The widget; a notebook displays it.
         """
-        from ..studio.notebook import show
-
-        return show(self, X, y, columns=columns)
+        return application_hook("show")(self, X, y, columns=columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,7 @@ from ..array_types import Array, MatrixLike
 from ..catalog import ESTIMATORS, is_estimator
 from .batch_state import encode_moments, restore_moments, restore_solutions, solutions_to_parts
 from .container import Arrays, Meta, require
-from .model import Model, provenance_now, provenance_of_data
+from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .online_state import arow_to_parts, restore_arow, run_from_parts, run_to_parts
 from .values import decode, encode
 from .votes import store_vote
@@ -32,7 +32,7 @@ def model_of(
     estimator: Any,
     *,
     names: Sequence[str] | Array | None = None,
-    recipe: Any = None,
+    recipe: RecipeLike | None = None,
     data: tuple[MatrixLike, npt.ArrayLike] | None = None,
     provenance: dict[str, Any] | None = None,
     running: bool = True,
