@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ DONT_NEED = getattr(mmap, "MADV_DONTNEED", None)
 class Mapped:
     """A memory-mapped array in a file."""
 
-    def __init__(self, file: Any, dtype: str) -> None:
+    def __init__(self, file: IO[bytes], dtype: str) -> None:
         size = os.fstat(file.fileno()).st_size
         self.map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
         native = np.dtype(dtype).newbyteorder("=")

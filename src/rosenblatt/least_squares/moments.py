@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray
 from ..data.problem import Problem, some_rows
 from ..kernels.linear.moments import add_pairs
 from ..kernels.linear.rows import CSR, Dense
@@ -39,7 +40,7 @@ def roots(problem: Problem, start: int = 0, stop: int | None = None) -> Any:
     return np.sqrt(c[start:stop, None]) if c.size else 1.0
 
 
-def fill(problem: Problem, start: int, stop: int, shift: Any, buffer: Any) -> Any:
+def fill(problem: Problem, start: int, stop: int, shift: FloatArray, buffer: FloatArray) -> Any:
     """Write rows `start` to `stop` of A into the first rows of `buffer`."""
     block, d = buffer[: stop - start], problem.n_features
     X, root = problem.matrix(start, stop), roots(problem, start, stop)
@@ -67,12 +68,12 @@ def row_blocks(problem: Problem) -> Iterator[tuple[slice, Any]]:
         problem.give_back(start, stop)
 
 
-def multiply(problem: Problem, V: Any) -> Any:
+def multiply(problem: Problem, V: FloatArray) -> Any:
     """X V."""
     return np.concatenate([X @ V for _, X in row_blocks(problem)])
 
 
-def multiply_transposed(problem: Problem, U: Any) -> Any:
+def multiply_transposed(problem: Problem, U: FloatArray) -> Any:
     """X' U."""
     total = np.zeros((problem.n_features, *U.shape[1:]))
     for some, X in row_blocks(problem):
@@ -97,7 +98,7 @@ def far_means(problem: Problem) -> Any:
         return np.where((abs(mean) > SHIFT_DEVIATIONS * deviation) & (abs(mean) < np.inf), mean, 0.0)
 
 
-def squared(problem: Problem, shift: Any) -> Any:
+def squared(problem: Problem, shift: FloatArray) -> Any:
     """A'A with X - shift in place of X; entries may overflow."""
     m = 1 + problem.n_features + n_heads(problem)
     with np.errstate(all="ignore"):
@@ -138,12 +139,12 @@ def _squared_pairs(problem: Problem, m: int) -> Any:
     return total
 
 
-def upper(matrix: Any) -> Any:
+def upper(matrix: FloatArray) -> Any:
     """R of a QR decomposition."""
     return np.linalg.qr(matrix, mode="r")
 
 
-def triangle(problem: Problem, before: Any = None) -> Any:
+def triangle(problem: Problem, before: FloatArray | None = None) -> Any:
     """R with R'R = A'A (+ before' before), min(rows, columns) x columns, by QR of the R so far and the next block."""
     m = 1 + problem.n_features + n_heads(problem)
     R = np.zeros((0, m)) if before is None else before
@@ -156,7 +157,7 @@ def triangle(problem: Problem, before: Any = None) -> Any:
     return R
 
 
-def triangle_of(total: Any, shift: Any) -> Any:
+def triangle_of(total: FloatArray, shift: FloatArray) -> Any:
     """R with R'R = A'A from the squared moments of X - shift, scaled by column; as precise as the squares."""
     d = len(shift)
     scale = np.sqrt(np.diag(total))

@@ -26,6 +26,7 @@ from ..kernels.linear.gradient import loss_and_gradient
 from ..kernels.linear.moments import add_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
+from ..online.rules.nonlinear_mse import NonlinearMSERule
 from ..online.stopping import Stop
 from ..parallel import in_order, one_blas_thread
 from ..progress import Progress, ProgressCallback
@@ -58,12 +59,12 @@ def binary_problems(problem: Problem) -> list[Problem]:
 class Descent:
     """E/C of a binary problem as a function of the scaled weights v = (bias, w) * scale, C the sum of the row weights."""
 
-    def __init__(self, problem: Problem, rule: Any, scale: Any) -> None:
+    def __init__(self, problem: Problem, rule: NonlinearMSERule, scale: FloatArray) -> None:
         self.problem, self.rule, self.scale = problem, rule, scale
         self.margins = np.zeros(problem.n_rows)
         self.weight = problem.total_weight
 
-    def __call__(self, v: Any) -> tuple[float, Any]:
+    def __call__(self, v: FloatArray) -> tuple[float, Any]:
         """(E/C, its gradient)."""
         problem = self.problem
         downhill, lift = np.zeros(problem.n_features), np.zeros(1)
@@ -137,11 +138,11 @@ def total_sqnorm(problem: Problem) -> float:
 
 def minimize_nonlinear(
     problem: Problem,
-    rule: Any,
+    rule: NonlinearMSERule,
     tol: float,
     max_iter: int,
-    start: Any,
-    start_bias: Any,
+    start: FloatArray,
+    start_bias: FloatArray,
     n_jobs: int,
     progress: ProgressCallback | None = None,
 ) -> NonlinearSolution:
@@ -170,7 +171,9 @@ def _stop(gradient: float, tol: float, steps: int, method: str) -> Stop:
     return Stop("passes", f"stopped {done}: the gradient is {gradient:.2g}, above tol={tol:g}", limit=steps, gap=gradient)
 
 
-def _newton(descent: Descent, v: Any, tol: float, max_iter: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
+def _newton(
+    descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
+) -> tuple[Any, Stop, int]:
     """(weights, stop, iterations) of Newton's method with Levenberg's damping."""
     value, gradient = descent(v)
     damping, H, steps = 1e-3, None, 0
@@ -199,13 +202,15 @@ def _newton(descent: Descent, v: Any, tol: float, max_iter: int, progress: Progr
     return v, _stop(float(abs(gradient).max()), tol, steps, "Newton's method"), steps
 
 
-def _damped(H: Any, gradient: Any, damping: float) -> Any | None:
+def _damped(H: FloatArray, gradient: FloatArray, damping: float) -> Any | None:
     """The step -(H + damping)^-1 gradient; None if the matrix is not positive definite."""
     factor, info = lapack.dpotrf(H + damping * np.eye(len(H)), lower=1)
     return -lapack.dpotrs(factor, gradient, lower=1)[0] if info == 0 else None
 
 
-def _lbfgs(descent: Descent, v: Any, tol: float, max_iter: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
+def _lbfgs(
+    descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
+) -> tuple[Any, Stop, int]:
     """(weights, stop, iterations) of L-BFGS, which does not report progress."""
     options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 10 * max_iter, "maxcor": 20}
     found = minimize(descent, v, jac=True, method="L-BFGS-B", options=options)
@@ -222,7 +227,9 @@ def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
         problem.give_back(some.start, some.stop)
 
 
-def evaluate(problem: Problem, rule: Any, heads: Any, bias: Any, longest: float) -> tuple[float, float, Any]:
+def evaluate(
+    problem: Problem, rule: NonlinearMSERule, heads: FloatArray, bias: FloatArray, longest: float
+) -> tuple[float, float, Any]:
     """(E, largest relative partial derivative, saturated rows) of some weights."""
     scale, total, steepest, quiet = largest_of_columns(problem), 0.0, 0.0, np.zeros(problem.n_rows, bool)
     for h, binary in enumerate(binary_problems(problem)):

@@ -32,7 +32,7 @@ class LeastSquaresSolution:
     iterations: int = 1  # of the iterative solver; direct solvers have one
 
 
-def cholesky_solve(gram: Any, right: Any) -> Any | None:
+def cholesky_solve(gram: FloatArray, right: FloatArray) -> Any | None:
     """gram^-1 right, for a gram of diagonal 1; None if its estimated reciprocal condition is below MIN_GRAM_RCOND."""
     if not (np.isfinite(gram).all() and np.isfinite(right).all()):
         return None

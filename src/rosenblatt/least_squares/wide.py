@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
+from ..array_types import FloatArray
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
@@ -33,7 +34,7 @@ class _Rows:
         self.right = self.root * (T - self.middle)
         self.T, self.c, self.ridge = T, c, ridge / self.unit / self.unit
 
-    def center(self, vectors: Any) -> Any:
+    def center(self, vectors: FloatArray) -> Any:
         """Subtract the weighted mean."""
         return vectors - np.multiply.outer(self.direction, self.direction @ vectors) if self.centered else vectors
 
@@ -71,26 +72,26 @@ class _Rows:
             R = upper(np.concatenate([R, block.T]))
         return R
 
-    def weights(self, U: Any) -> tuple[Any, Any]:
+    def weights(self, U: FloatArray) -> tuple[Any, Any]:
         """(heads, bias) of W = A'U."""
         signed = self.root * self.center(U)
         W = multiply_transposed(self.problem, signed) / self.unit / self.unit
         return self.finished(W.T, self.x0 * signed.sum(axis=0) / self.unit)
 
-    def finished(self, heads: Any, w0: Any) -> tuple[Any, Any]:
+    def finished(self, heads: FloatArray, w0: FloatArray) -> tuple[Any, Any]:
         """(heads, intercepts)."""
         if not self.centered:
             return heads, w0 * self.problem.x0
         scores = (self.c * multiply(self.problem, heads.T)).sum(axis=0) / self.c.sum()
         return heads, self.middle - scores
 
-    def solution(self, U: Any, rank: int, solver: str, how: str) -> LeastSquaresSolution:
+    def solution(self, U: FloatArray, rank: int, solver: str, how: str) -> LeastSquaresSolution:
         """The solution W = A'U; `how` completes the sentence of the stop."""
         heads, bias = self.weights(U)
         stop = Stop("solved", f"solved from the Gram matrix of the rows by {how}")
         return LeastSquaresSolution(heads, bias, self.mse(heads, bias), rank, solver, stop)
 
-    def mse(self, heads: Any, bias: Any) -> float:
+    def mse(self, heads: FloatArray, bias: FloatArray) -> float:
         """The mean squared error over rows and heads."""
         errors = self.T - (multiply(self.problem, heads.T) + bias)
         return float((self.c * np.square(errors)).sum() / self.c.sum() / len(heads))
@@ -144,10 +145,10 @@ def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
         A, n, d = _Rows(problem, ridge), problem.n_rows, problem.n_features
         root = A.root[:, 0]
 
-        def times(v: Any) -> Any:
+        def times(v: FloatArray) -> Any:
             return A.center(root * (multiply(problem, v[1:] / A.unit) + A.x0 * v[0]))
 
-        def transposed(u: Any) -> Any:
+        def transposed(u: FloatArray) -> Any:
             scaled = root * A.center(u)
             return np.concatenate([[A.x0 * scaled.sum()], multiply_transposed(problem, scaled / A.unit)])
 

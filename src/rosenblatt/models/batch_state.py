@@ -15,6 +15,8 @@ from .container import Arrays, Meta, Parts, all_finite, require
 from .values import decode, encode
 
 if TYPE_CHECKING:
+    from ..estimators.linear_mse import LinearMSE
+    from ..estimators.soft_margin import SoftMargin
     from .model import Model
 
 # Moments of `LinearMSE.fit` are stored up to this size; those of `partial_fit` always.
@@ -35,12 +37,12 @@ def solutions_to_parts(solutions: list[Any]) -> Parts:
     return {"each": meta}, arrays
 
 
-def restore_solutions(estimator: Any, meta: Meta, arrays: Arrays) -> None:
+def restore_solutions(estimator: SoftMargin, meta: Meta, arrays: Arrays) -> None:
     """Set the solutions of a `SoftMargin`, one per binary problem."""
     estimator._solutions = [_solution(estimator, h, each, arrays) for h, each in enumerate(meta["each"])]
 
 
-def _solution(estimator: Any, h: int, meta: Meta, arrays: Arrays) -> Any:
+def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Any:
     from ..svm.crammer_singer import CrammerSinger
     from ..svm.problem import Solution
 
@@ -67,7 +69,7 @@ def _solution(estimator: Any, h: int, meta: Meta, arrays: Arrays) -> Any:
 # --- least squares ---------------------------------------------------------------------------------------------------------
 
 
-def encode_moments(estimator: Any, arrays: Arrays) -> Meta:
+def encode_moments(estimator: LinearMSE, arrays: Arrays) -> Meta:
     """Encode the state that `LinearMSE.partial_fit` continues from: `stream` after `partial_fit`, `moments` after `fit`."""
     stream, moments = estimator._stream, getattr(estimator, "_moments", None)
     if stream is not None:
@@ -77,7 +79,7 @@ def encode_moments(estimator: Any, arrays: Arrays) -> Meta:
     return {}
 
 
-def restore_moments(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
+def restore_moments(estimator: LinearMSE, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set the moments of a `LinearMSE`."""
     from ..estimators.linear_mse import _Stream
 

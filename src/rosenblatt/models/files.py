@@ -92,7 +92,7 @@ def save(
     write_atomically(path, pack(*parts))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> LinearClassifier | Model:
     """Load a saved estimator or `Model`.
 
     Parameters
@@ -130,7 +130,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return read(path, from_parts)
 
 
-def _as_saved(meta: Meta, model: Model) -> Any:
+def _as_saved(meta: Meta, model: Model) -> LinearClassifier | Model:
     return model if meta["object"] == "model" else estimator_of(model)
 
 

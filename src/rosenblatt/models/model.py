@@ -164,7 +164,7 @@ class Model:
             If the number of columns is wrong, or a value is NaN or infinite.
         """
         rows = self._score_input(self._without_recipe(X) if self.recipe is None else self.recipe.rows(X))
-        if self.coef is None:
+        if self.coef is None or self.intercept is None:
             return np.concatenate([vote.scores(rows) for vote in self._vote_readings], axis=1)
         scores: FloatArray = linear_scores(rows, self.coef, self.intercept)
         if self.pairs:
@@ -258,7 +258,7 @@ class Model:
                 raise DataError(X.source, f"column {name!r} is not numeric, but this model reads numbers only")
         return np.column_stack(columns)
 
-    def _score_input(self, X: Any) -> Any:
+    def _score_input(self, X: MatrixLike | CSRMatrix) -> Any:
         """Check width and values, and return rows that the scoring functions accept."""
         rows: Any
         if isinstance(X, CSRMatrix):

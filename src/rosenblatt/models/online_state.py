@@ -6,7 +6,7 @@ AROW keeps the mean and the variance of its weights. Logs of updates are not sto
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def arow_to_parts(estimator: AROW) -> Parts:
     return {"fixed": bool(estimator._classes_fixed)}, {f"belief.{name}": array for name, array in arrays.items()}
 
 
-def restore_arow(estimator: Any, meta: Meta, arrays: Arrays) -> None:
+def restore_arow(estimator: AROW, meta: Meta, arrays: Arrays) -> None:
     """Set mean and variance of the weights of an AROW estimator."""
     from ..online.second_order import GaussianWeights
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def model_of(
-    estimator: Any,
+    estimator: LinearClassifier,
     *,
     names: Sequence[str] | Array | None = None,
     recipe: RecipeLike | None = None,

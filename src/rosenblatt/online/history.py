@@ -8,7 +8,6 @@ that moved the weights. A class that was not announced starts with zero weights 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +17,7 @@ from ..data.problem import Problem, heads_of, zero_state, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, Rest, State
 from ..kernels.linear.walks import Moves
-from .config import RunConfig, RunResult
+from .config import Rule, RunConfig, RunResult
 from .pocket import Pocket, pocket
 from .readings import Vote, average, births, sums_of_times, vote_weights
 from .solver import solve
@@ -45,7 +44,7 @@ class History:
         heads: FloatArray = heads_of(self.state.w, self.dense)
         return heads
 
-    def learn(self, problem: Problem, rule: Any, config: RunConfig, classes: Array, keep: str) -> tuple[History, RunResult]:
+    def learn(self, problem: Problem, rule: Rule, config: RunConfig, classes: Array, keep: str) -> tuple[History, RunResult]:
         """Make one cyclic pass over a chunk."""
         votes = keep == "vote"
         if keep != "last" and any(not log.is_compact for _, log in self.logs):
@@ -61,7 +60,9 @@ class History:
             logs = (*logs, (classes, result.log.compact()))
         return self._after(problem, classes, result, logs, self.logged and votes), result
 
-    def _after(self, problem: Problem, classes: Array, result: RunResult, logs: Any, logged: bool) -> History:
+    def _after(
+        self, problem: Problem, classes: Array, result: RunResult, logs: tuple[tuple[Array, UpdateLog], ...], logged: bool
+    ) -> History:
         # A head that stopped before this chunk keeps its duration.
         before = self.durations if len(self.durations) == len(result.durations) else result.durations
         durations = np.where(result.durations == self.seen, before, result.durations)
@@ -174,7 +175,7 @@ def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     return replace(walk, start=start, start_bias=bias, moves=moves), births(log)
 
 
-def _head(log: UpdateLog, known: Array, label: Any) -> tuple[Walk, IntArray] | None:
+def _head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] | None:
     """The walk of one class against the rest; None if the log is older than the class."""
     where = np.flatnonzero(known == label)
     if not len(where):

@@ -9,12 +9,10 @@ have the bits of the run, and the result is that of the definition.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import as_heads, copy_state, read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
@@ -77,7 +75,7 @@ def errors_of_every_hypothesis(log: UpdateLog, n_jobs: int = 1) -> FloatArray:
     return np.concatenate(parts)
 
 
-def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> Pocket | None:
+def _best_of(log: UpdateLog, start: State, block: IntArray, order: IntArray | None, beat: float, n_jobs: int) -> Pocket | None:
     """The first hypothesis of a block with the fewest errors, if it has fewer than `beat`."""
     errors, alive = _errors_of(log, start, block, order, beat, n_jobs)
     if not len(alive):
@@ -88,12 +86,14 @@ def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, 
     return Pocket(state, float(errors[first]), first)
 
 
-def _errors_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> tuple[Any, Any]:
+def _errors_of(
+    log: UpdateLog, start: State, block: IntArray, order: IntArray | None, beat: float, n_jobs: int
+) -> tuple[FloatArray, IntArray]:
     """Errors of the hypotheses of a block, and which of them have fewer than `beat`; the others are not counted to the end."""
     n_rows, counter = log.record.problem.n_rows, (_PlaneCounter if _as_planes(log) else _WalkCounter)(log, start, block)
     starts, errors, alive = range(0, n_rows, ROWS_PER_BLOCK), np.zeros(len(block)), np.arange(len(block))
 
-    def count(at: int) -> Any:
+    def count(at: int) -> FloatArray:
         rows = slice(at, at + ROWS_PER_BLOCK) if order is None else order[at : at + ROWS_PER_BLOCK]
         return counter.errors(_taken(log, rows), rows, alive)
 
@@ -113,7 +113,7 @@ def _as_planes(log: UpdateLog) -> bool:
     return isinstance(record.problem.labels, Binary) and narrow
 
 
-def _taken(log: UpdateLog, rows: Any) -> Any:
+def _taken(log: UpdateLog, rows: IntArray | slice) -> Matrix:
     if isinstance(rows, slice):
         return log.record.problem.matrix(rows.start, rows.stop)
     return rows_as_matrix(take_rows(log.record.problem.rows, rows), 0, len(rows))
@@ -126,21 +126,21 @@ class _PlaneCounter:
     their rounding error, (d + 8) eps |w| |x|, leaves the sign undecided.
     """
 
-    def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
+    def __init__(self, log: UpdateLog, start: State, block: IntArray) -> None:
         self.planes, self.shifts = log.record.planes(copy_state(start), block)
         self.labels, self.rough, self.sizes = log.record.problem.labels, _float32(self.planes), _lengths(self.planes)
 
-    def errors(self, X: Any, rows: Any, alive: Any) -> Any:
+    def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
         signs, weights = self.labels.signs[rows].astype(np.float32), self.labels.weights
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(alive))
-        X = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+        X = np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
         with np.errstate(over="ignore", invalid="ignore"):
             rough = self.rough[alive] @ _float32(X).T
             doubts = self._doubts(alive, float(_lengths(X).max()))
         count_wrong(self.planes[alive], self.shifts[alive], read_only(X), rough, doubts, signs, weights, errors)
         return errors
 
-    def _doubts(self, alive: Any, longest: float) -> Any:
+    def _doubts(self, alive: IntArray, longest: float) -> FloatArray:
         """A bound on the error of a float32 score for each plane, doubled."""
         d, sizes, float32 = self.planes.shape[1], self.sizes[alive], np.finfo(np.float32)
         largest = sizes * longest + abs(self.shifts[alive])  # no term of a score is larger
@@ -149,15 +149,16 @@ class _PlaneCounter:
         return np.where(fits, (d + 8) * float32.eps * largest + vanished, np.inf)
 
 
-def _float32(array: Any) -> Any:
+def _float32(array: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         return array.astype(np.float32, copy=False)
 
 
-def _lengths(rows: Any) -> Any:
+def _lengths(rows: FloatArray) -> FloatArray:
     """The length of each row; infinite if its square overflows."""
     with np.errstate(over="ignore"):
-        return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+        lengths: FloatArray = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    return lengths
 
 
 class _WalkCounter:
@@ -166,11 +167,11 @@ class _WalkCounter:
     Consecutive hypotheses differ by one row in at most two heads, which takes much less memory than planes.
     """
 
-    def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
+    def __init__(self, log: UpdateLog, start: State, block: IntArray) -> None:
         self.walk = walk_of_log(log, start, block)
         self.buffers, self.labels = ProductBuffers(self.walk.vectors, ROWS_PER_BLOCK), log.record.problem.labels
 
-    def errors(self, X: Any, rows: Any, alive: Any) -> Any:
+    def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
         binary, weights = isinstance(self.labels, Binary), self.labels.weights
         truth = np.ascontiguousarray((self.labels.signs if binary else self.labels.codes)[rows])
         scores, bias, found = self.walk.scores_and_products(X, self.buffers.own)

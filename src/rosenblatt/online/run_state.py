@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, pick_heads, read_only
 from ..kernels.linear.schemes import Joint, Rest, State, Tape
 from ..progress import Progress
@@ -77,13 +78,13 @@ class RunState:
             state.sqnorms[:] = _squared(self._true_norms())
         return length
 
-    def end_pass(self, passes: int, before: Any) -> None:
+    def end_pass(self, passes: int, before: IntArray) -> None:
         """Mark the end of a pass in the log and report it; `before` holds the update counts at its beginning."""
         if self.log is not None:
             self.log.passes.append(len(self.log))
         self.report(passes, before, 0)
 
-    def report(self, passes: int, before: Any, visited: int) -> None:
+    def report(self, passes: int, before: IntArray, visited: int) -> None:
         """Report the progress after `passes` passes, with `visited` rows of the next one."""
         config = self.config
         if config.progress is None:
@@ -122,7 +123,7 @@ class RunState:
             if stop is not None:
                 self.retire([h], stop)
 
-    def retire_after(self, passes: int, before: Any) -> None:
+    def retire_after(self, passes: int, before: IntArray) -> None:
         """Stop all heads at the limit on passes."""
         for h in list(self.heads):
             self.retire([h], pass_limit(passes, int(self.state.counts[h] - before[h])))
@@ -175,7 +176,7 @@ class RunState:
         return RunResult(self.state, stops, passes, self.durations, self.log, self.sums)
 
 
-def _norms(rows: Any) -> Any:
+def _norms(rows: FloatArray) -> Any:
     """The Euclidean norm of each row, scaled first so that squares neither overflow nor underflow."""
     scale = abs(rows).max(axis=1)
     scale[scale == 0.0] = 1.0
@@ -183,12 +184,12 @@ def _norms(rows: Any) -> Any:
         return scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1))
 
 
-def _squared(norms: Any) -> Any:
+def _squared(norms: FloatArray) -> Any:
     with np.errstate(over="ignore"):  # an infinite square still compares correctly
         return norms * norms
 
 
-def select_heads(problem: Problem, heads: Any) -> Problem:
+def select_heads(problem: Problem, heads: IntArray) -> Problem:
     """The one-vs-rest problem of some of the heads."""
     return replace(problem, labels=problem.labels._replace(heads=read_only(problem.labels.heads[heads])))
 

@@ -11,18 +11,17 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from threading import Event
-from typing import Any
 
 import numpy as np
 
-from ..array_types import IntArray
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, zero_sums
 from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
 from ..kernels.linear.schemes import Rest, State, Tape
 from ..kernels.linear.sweeps import FULL, OVERFLOW, Pace, collect_moves, online
 from ..parallel import in_order
 from ..reporting.text import plural
-from .config import RunConfig, RunResult
+from .config import Rule, RunConfig, RunResult
 from .moves import apply_delta, make_moves
 from .run_record import RunRecord
 from .run_state import RunState, raise_out_of_range, select_heads
@@ -40,7 +39,7 @@ TAPE_ENTRIES = 1 << 15
 ORDER_ROWS = 1 << 17
 
 
-def solve(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
+def solve(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
     """Run `rule` from the weights in `start`; `sums`, if given, continues the sums for the average."""
     whole = _scans_every_row(config)
     run_heads = _run_full_scans if whole else _run_online
@@ -67,7 +66,7 @@ def _scans_every_row(config: RunConfig) -> bool:
     return config.update != "online" or config.order == "mistakes"
 
 
-def _run_online(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> RunResult:
+def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Visit the rows one by one; each violation updates the weights immediately."""
     run = RunState(problem, config, start, sums)
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * run.state.bias.size + 1))))
@@ -112,7 +111,7 @@ def _run_online(problem: Problem, rule: Any, config: RunConfig, start: State, su
     raise AssertionError("unreachable")
 
 
-def _retire_clean_heads(problem: Problem, rule: Any, run: RunState, passes: int, before: Any) -> None:
+def _retire_clean_heads(problem: Problem, rule: Rule, run: RunState, passes: int, before: IntArray) -> None:
     """Stop the heads that made no update in this pass."""
     clean = [h for h in run.heads if run.state.counts[h] == before[h]]
     if not clean:
@@ -125,7 +124,7 @@ def _retire_clean_heads(problem: Problem, rule: Any, run: RunState, passes: int,
     run.retire(clean, _clean_stop(rule, where))
 
 
-def _clean_stop(rule: Any, where: str) -> Stop:
+def _clean_stop(rule: Rule, where: str) -> Stop:
     """The stop after a scan without updates. For a rule with an infinite margin, it means that all steps were zero."""
     return (
         Stop("separated", f"separated {where}") if rule.margin < np.inf else Stop("vanished", f"the gradient vanished {where}")
@@ -139,7 +138,7 @@ def rows_per_call(problem: Problem, order: str) -> int:
     return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
 
 
-def give_back(problem: Problem, order: str, done: Any) -> None:
+def give_back(problem: Problem, order: str, done: IntArray) -> None:
     """Release the memory of visited rows that are mapped from disk."""
     if problem.pages is None or not len(done):
         return
@@ -149,7 +148,7 @@ def give_back(problem: Problem, order: str, done: Any) -> None:
         problem.give_back()
 
 
-def prefetch_distance(problem: Problem, order: str, w: Any) -> int:
+def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
     """Rows to prefetch ahead; 0: none.
 
     In cyclic order the hardware prefetcher is enough for long dense rows. Sparse rows are prefetched when the weights exceed
@@ -161,7 +160,7 @@ def prefetch_distance(problem: Problem, order: str, w: Any) -> int:
     return PREFETCH_ROWS if (short if isinstance(problem.rows, Dense) else w.nbytes > CACHED_WEIGHTS_BYTES) else 0
 
 
-def _run_full_scans(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> RunResult:
+def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Scan all rows before each update: the sum or mean of the violations (batch), or one violation drawn at random."""
     run = RunState(problem, config, start, sums)
     rng = np.random.default_rng(config.seed)
@@ -203,7 +202,7 @@ def _run_full_scans(problem: Problem, rule: Any, config: RunConfig, start: State
     raise AssertionError("unreachable")
 
 
-def _batch_step(problem: Problem, rule: Any, run: RunState, mean: float, before: Any) -> tuple[int, float]:
+def _batch_step(problem: Problem, rule: Rule, run: RunState, mean: float, before: IntArray) -> tuple[int, float]:
     """Make one batch step; return the number of violations and the length of the step.
 
     The moves are summed in the order of the rows while the scan continues.
@@ -224,7 +223,7 @@ def _batch_step(problem: Problem, rule: Any, run: RunState, mean: float, before:
     return violations, run.count_step(delta, first) if violations else 0.0
 
 
-def _one_mistake(problem: Problem, rule: Any, run: RunState, rng: np.random.Generator) -> tuple[int, float]:
+def _one_mistake(problem: Problem, rule: Rule, run: RunState, rng: np.random.Generator) -> tuple[int, float]:
     """Update by one violation drawn at random; return the number of violations and the length of the move."""
     every = _all_violations(problem, rule, run)
     if not len(every.rows):
@@ -239,12 +238,12 @@ def _one_mistake(problem: Problem, rule: Any, run: RunState, rng: np.random.Gene
     return len(every.rows), run.count_step(delta, int(drawn.rows[0]))
 
 
-def _all_violations(problem: Problem, rule: Any, run: RunState) -> Tape:
+def _all_violations(problem: Problem, rule: Rule, run: RunState) -> Tape:
     found = [part for _, part in find_violations(problem, rule, run.state, run.config.n_jobs)]
     return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def find_violations(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
+def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
     """Scan all rows in blocks; yield the rows scanned so far and the moves of the block's violations. n_jobs changes no bit."""
     size, n_jobs = (
         max(64, int(SCAN_WORK_PER_TASK / (problem.density * state.bias.size + 1))),
@@ -269,7 +268,7 @@ def find_violations(problem: Problem, rule: Any, state: State, n_jobs: int) -> I
         give_back(problem, "cyclic", order)
 
 
-def _has_no_violation(problem: Problem, rule: Any, run: RunState, h: int) -> bool:
+def _has_no_violation(problem: Problem, rule: Rule, run: RunState, h: int) -> bool:
     """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
     one, state = problem, run.state
     if isinstance(problem.labels, Rest):

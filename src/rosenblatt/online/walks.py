@@ -70,7 +70,7 @@ def constant_walk(heads: FloatArray, bias: FloatArray, x0: float) -> Walk:
     return Walk(heads, bias.copy(), np.zeros((1, heads.shape[1])), still, x0)
 
 
-def _online_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Moves]:
+def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Any, Moves]:
     """The vectors are the rows themselves, each one once."""
     record = log.record
     stretch = slice(int(edges[0]), int(edges[-1]))
@@ -88,7 +88,7 @@ def _online_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Moves]:
     return rows_as_matrix(taken, 0, len(rows)), moves
 
 
-def _batch_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Moves]:
+def _batch_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Any, Moves]:
     """The vectors are the batch steps, one per head, each the sum of its rows."""
     record = log.record
     deltas = [record.delta(slice(int(a), int(b))) for a, b in itertools.pairwise(edges)]
@@ -99,16 +99,16 @@ def _batch_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Moves]:
     return vectors, Moves(np.arange(n), np.ones(n), bias * record.problem.x0, heads, np.full(n, -1, np.int32), ends)
 
 
-def products(vectors: Any, X: Any, buffer: FloatArray | None = None) -> FloatArray:
+def products(vectors: Matrix, X: Matrix, buffer: FloatArray | None = None) -> FloatArray:
     """<v, x> for every vector and every row of X, in float64: vectors x rows.
 
     `buffer` holds the products of dense rows: new memory for each block took longer than the multiplication.
     """
-    if sp.issparse(X):
-        if sp.issparse(vectors):
+    if not isinstance(X, np.ndarray):
+        if not isinstance(vectors, np.ndarray):
             return np.ascontiguousarray((vectors.astype(np.float64) @ X.T).toarray())
         return np.ascontiguousarray((X @ vectors.T.astype(np.float64)).T)
-    if sp.issparse(vectors):
+    if not isinstance(vectors, np.ndarray):
         found: FloatArray = vectors @ X.T.astype(np.float64)
         return found
     out = None if buffer is None else buffer[: len(vectors) * len(X)].reshape(len(vectors), len(X))

@@ -44,7 +44,7 @@ class Columns:
         return np.asarray(self.minimum == self.maximum)
 
 
-def columns_of(X: Any) -> Columns:
+def columns_of(X: Matrix) -> Columns:
     """The statistics of the columns of an array or a CSR matrix."""
     minimum, maximum = extremes(X)
     exponents = np.frexp(np.maximum(abs(minimum), abs(maximum)))[1]
@@ -106,13 +106,13 @@ def standardized(X: Matrix, columns: Columns, centered: bool) -> Any:
     return out
 
 
-def _divided(part: Any, divisors: Any) -> Any:
+def _divided(part: Matrix, divisors: FloatArray) -> Any:
     if isinstance(part, np.ndarray):
         return part / divisors
     return sp.csr_array((part.data / divisors[part.indices], part.indices, part.indptr), part.shape)
 
 
-def lengths(X: Any, intercept: bool) -> tuple[FloatArray, int]:
+def lengths(X: Matrix, intercept: bool) -> tuple[FloatArray, int]:
     """The lengths of the rows (1, x), or x without an intercept, times 2^-exponent; and the exponent."""
     values = X if isinstance(X, np.ndarray) else X.data
     size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), float(intercept), 5e-324)
@@ -121,5 +121,5 @@ def lengths(X: Any, intercept: bool) -> tuple[FloatArray, int]:
     return np.sqrt(np.concatenate(squares) + np.ldexp(float(intercept), -exponent) ** 2), exponent
 
 
-def _squares(part: Any) -> Any:
+def _squares(part: Matrix) -> Any:
     return np.square(part).sum(axis=1) if isinstance(part, np.ndarray) else part.power(2).sum(axis=1)
