@@ -27,7 +27,7 @@ class ColumnNames(Sequence[str]):
     def __len__(self) -> int:
         return self.width
 
-    def __getitem__(self, j: Any) -> Any:
+    def __getitem__(self, j: int | slice) -> Any:
         if isinstance(j, slice):
             return [self[k] for k in range(*j.indices(self.width))]
         if not -self.width <= j < self.width:

@@ -101,7 +101,7 @@ def restore_moments(estimator: LinearMSE, model: Model, meta: Meta, arrays: Arra
     estimator._stream, estimator._moments = stream, moments
 
 
-def _check_moments(R: Array, width: int, rows: Any) -> None:
+def _check_moments(R: Array, width: int, rows: object) -> None:
     fits = R.dtype == np.float64 and R.ndim == 2 and R.shape[1] == width and len(R) <= width
     require(fits, "moments: an array has the wrong type or shape")
     require(np.isfinite(R).all(), "moments: an array contains NaN or infinity")

@@ -37,7 +37,7 @@ def upgrade(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
         _upgrade_fitted(kind, more["fitted"], arrays)
 
 
-def _upgrade_parameters(kind: Any, old: dict[str, Any]) -> dict[str, Any]:
+def _upgrade_parameters(kind: object, old: dict[str, Any]) -> dict[str, Any]:
     new = {_PARAMETER_NAMES.get(name, name): value for name, value in old.items()}
     if isinstance(new.get("multiclass"), str):
         new["multiclass"] = _MULTICLASS.get(new["multiclass"], new["multiclass"])
@@ -46,7 +46,7 @@ def _upgrade_parameters(kind: Any, old: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
-def _upgrade_fitted(kind: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
+def _upgrade_fitted(kind: object, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
     if isinstance(fitted.get("_scheme"), str):
         fitted["_scheme"] = _MULTICLASS.get(fitted["_scheme"], fitted["_scheme"])
     for name in _LIST_ATTRIBUTES.get(str(kind), ()):
@@ -59,5 +59,5 @@ def _upgrade_fitted(kind: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -
             fitted[name] = {"array": f"fitted.{name}"}
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, dict) and set(value) == {"list"}

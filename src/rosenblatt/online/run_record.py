@@ -101,26 +101,22 @@ class RunRecord:
     def rows(self) -> IntArray:
         """The training row of each entry."""
         local = self.local_rows
-        rows: IntArray = read_only(local if self.row_ids is None else self.row_ids[local])
-        return rows
+        return read_only(local if self.row_ids is None else self.row_ids[local])
 
     @property
     def steps(self) -> FloatArray:
         """The length factor tau of each entry."""
-        steps: FloatArray = read_only(self._joined().steps)
-        return steps
+        return read_only(self._joined().steps)
 
     @property
     def times(self) -> IntArray:
         """The rows visited, or the steps made, before each entry."""
-        times: IntArray = read_only(self._joined().clock)
-        return times
+        return read_only(self._joined().clock)
 
     @property
     def others(self) -> IntArray:
         """Joint: the rival class of each entry; one-vs-rest: the head; binary: zeros."""
-        others: IntArray = read_only(self._joined().others)
-        return others
+        return read_only(self._joined().others)
 
     @property
     def edges(self) -> IntArray:

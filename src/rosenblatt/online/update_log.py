@@ -95,21 +95,18 @@ class UpdateLog:
         """The one-vs-rest head of each entry; else 0."""
         if isinstance(self.record.problem.labels, Rest):
             return self.record.others
-        zeros: IntArray = read_only(np.zeros(len(self), np.int32))
-        return zeros
+        return read_only(np.zeros(len(self), np.int32))
 
     @property
     def rivals(self) -> IntArray:
         """The class that each row was moved away from."""
         labels, rows, others = self.record.problem.labels, self.record.local_rows, self.record.others
         if isinstance(labels, Binary):
-            negative: IntArray = read_only((labels.signs[rows] < 0).astype(np.int32))
-            return negative
+            return read_only((labels.signs[rows] < 0).astype(np.int32))
         if isinstance(labels, Joint):
             return others
         own = labels.heads[others] == labels.codes[rows]
-        rest: IntArray = read_only(np.where(own, np.int32(-1), labels.heads[others]))
-        return rest
+        return read_only(np.where(own, np.int32(-1), labels.heads[others]))
 
     @property
     def durations(self) -> IntArray:

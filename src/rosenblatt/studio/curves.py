@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..array_types import BoolArray, FloatArray, IntArray
 from ..data.problem import as_heads
 from ..estimators.arow import AROW
+from ..estimators.base import LinearClassifier
 from ..estimators.linear_mse import LinearMSE
 from ..estimators.nonlinear_mse import NonlinearMSE
 from ..estimators.perceptron import Perceptron
@@ -48,7 +49,7 @@ class Objective:
     cost: int = 1  # time per loss, relative to the hinge
 
 
-def objective_of(model: Any) -> Objective:
+def objective_of(model: LinearClassifier) -> Objective:
     """Return the objective of a fitted estimator; by default the hinge loss."""
     for estimator, objective in _OBJECTIVES.items():
         if isinstance(model, estimator):
@@ -61,7 +62,7 @@ def update_margin(model: Perceptron) -> float:
     return float(vars(model).get("_margin_used", model.margin))
 
 
-def _perceptron(model: Any) -> Objective:
+def _perceptron(model: Perceptron) -> Objective:
     b = update_margin(model)
     title = "perceptron loss, Σ max(0, −m)" if b == 0.0 else f"perceptron loss, Σ max(0, {b:g} − m)"
 
@@ -72,19 +73,19 @@ def _perceptron(model: Any) -> Objective:
     return Objective(title, loss)
 
 
-def _soft_margin(model: Any) -> Objective:
+def _soft_margin(model: SoftMargin) -> Objective:
     squared = model.loss == "squared_hinge"
     cost = float(model.C)
     name = "Σ max(0, 1 − m)²" if squared else "Σ max(0, 1 − m)"
     return Objective(f"½|w|² + {cost:g} {name}", (SQUARED_HINGE if squared else HINGE).value, cost, 0.5, 2)
 
 
-def _linear_mse(model: Any) -> Objective:
+def _linear_mse(model: LinearMSE) -> Objective:
     ridge = f" + {model.alpha:g}|w|²" if model.alpha else ""
     return Objective(f"squared error, Σ (1 − m)²{ridge}", LINEAR_MSE.value, 1.0, float(model.alpha))
 
 
-def _nonlinear_mse(model: Any) -> Objective:
+def _nonlinear_mse(model: NonlinearMSE) -> Objective:
     logistic = model.activation == "logistic"
     title = "½ Σ (1 − σ(m))²" if logistic else "½ Σ (1 − tanh m)²"
     return Objective(f"squared error, {title}", (LOGISTIC_MSE if logistic else NONLINEAR_MSE).value, 0.5, 0.0, 8)

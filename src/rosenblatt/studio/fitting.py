@@ -11,9 +11,11 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, MatrixLike
+from ..estimators.base import LinearClassifier
 from ..estimators.max_margin import MaxMargin
 from ..estimators.nonlinear_mse import NonlinearMSE
 from ..kernels.linear.schemes import Rest
@@ -116,7 +118,7 @@ class _IgnoreConvergenceWarnings:
 _ignore_convergence_warnings = _IgnoreConvergenceWarnings()
 
 
-def fit_quietly(model: Any, X: Any, y: Any, weights: FloatArray | None = None) -> Any:
+def fit_quietly(model: LinearClassifier, X: MatrixLike, y: npt.ArrayLike, weights: FloatArray | None = None) -> Any:
     """Fit without convergence warnings, since `stop_` reports them; raise other errors as `RequestError`."""
     with _ignore_convergence_warnings:
         try:
@@ -216,7 +218,7 @@ def _first_limit(request: RunRequest, parameters: dict[str, Any], max_passes: in
     return min(requested, max(1, max_passes // SCAN_COST_IN_PASSES)) if parameters.get("order") == "mistakes" else requested
 
 
-def _next_limit(model: Any, limit: int, parameters: dict[str, Any], max_passes: int) -> int | None:
+def _next_limit(model: LinearClassifier, limit: int, parameters: dict[str, Any], max_passes: int) -> int | None:
     """Return the next limit of updates to try: lower if the log is too long, higher if too short, None if it fits."""
     most = _affordable(model.log_, limit)
     if most < limit:
@@ -241,7 +243,7 @@ def _affordable(log: UpdateLog, limit: int) -> int:
     )
 
 
-def _ended_by(model: Any, name: str) -> bool:
+def _ended_by(model: LinearClassifier, name: str) -> bool:
     """Return whether a limit, `max_iter` or `max_updates`, ended the run of any head."""
     reasons = {"passes", "steps"} if name == "max_iter" else {name.removeprefix("max_")}
     return not reasons.isdisjoint({model.stop_.reason, *model.stop_.heads})

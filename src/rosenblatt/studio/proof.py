@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates.statements import Certificate, Inseparable, Separable
+from ..estimators.base import LinearClassifier
 from ..estimators.perceptron import Perceptron
 from ..kernels.linear.schemes import Rest
 from ..proofs.certify import certify
@@ -30,7 +31,7 @@ def prove(request: Any) -> dict[str, Any]:
     return proof_of(parse_request(request))
 
 
-def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
+def proof_of(request: RunRequest, model: LinearClassifier | None = None) -> dict[str, Any]:
     """Certify the points of a request and, for a perceptron, check the convergence proof along its run.
 
     Parameters
@@ -40,8 +41,7 @@ def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
     model : LinearClassifier, default=None
         The fitted model whose run is checked; by default the request is fitted.
     """
-    is_perceptron = issubclass(request.choice.estimator, Perceptron)
-    if model is None and is_perceptron:
+    if model is None and issubclass(request.choice.estimator, Perceptron):
         model = fit_request(request).model
     try:
         certificate = certify(request.rows, request.labels, request.knobs.get("fit_intercept", True), TIME_LIMIT_S)
@@ -49,7 +49,7 @@ def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
         return {**_EMPTY, "sentence": f"Undecided: {error}"}
     found = _EMPTY | {"verdict": certificate.verdict, "sentence": separability_sentence(certificate, request.features)}
     found |= _details(certificate, request)
-    return found | {"convergence": _convergence(model, certificate) if is_perceptron else None}
+    return found | {"convergence": _convergence(model, certificate) if isinstance(model, Perceptron) else None}
 
 
 def _details(certificate: Certificate, request: RunRequest) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..array_types import FloatArray
+from ..array_types import Array, FloatArray
 from ..catalog import ALGORITHMS
-from ..estimators.base import TrainingSet, row_weights
+from ..estimators.base import LinearClassifier, TrainingSet, row_weights
 from ..estimators.online import OnlineClassifier
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
@@ -65,7 +65,7 @@ def run(request: Any) -> dict[str, Any]:
 
 
 def record(
-    model: Any,
+    model: LinearClassifier,
     points: ArrayLike,
     labels: ArrayLike,
     *,
@@ -130,7 +130,7 @@ def record(
     } | run  # fmt: skip
 
 
-def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
+def _full_log(model: LinearClassifier, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
     """Return the model's log over all rows; a loaded model has kept only those that moved the weights."""
     log = model.log_ if isinstance(model, OnlineClassifier) else None
     if log is None or not log.is_compact:
@@ -144,7 +144,7 @@ def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | No
     return UpdateLog(log.record.spread_over(problem))
 
 
-def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
+def _log_json(model: LinearClassifier, log: UpdateLog, data: Data) -> dict[str, Any]:
     record = log.record
     weights = weights_per_update(log)
     updates, heads, width = len(weights) - 1, weights.shape[1], weights.shape[2]
@@ -171,7 +171,7 @@ def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
     }
 
 
-def _frames_json(model: Any, frames: Frames, data: Data) -> dict[str, Any]:
+def _frames_json(model: LinearClassifier, frames: Frames, data: Data) -> dict[str, Any]:
     weights = frames.weights
     objective = objective_of(model)
     return {
@@ -203,7 +203,7 @@ def _curves_json(curves: Curves, title: str) -> dict[str, Any]:
     }
 
 
-def _pack_small(numbers: Any) -> Packed:
+def _pack_small(numbers: Array) -> Packed:
     """Pack as float32 if its range holds all values, else as float64."""
     sizes, range_ = abs(numbers), np.finfo(np.float32)
     return pack(numbers, "f32" if ((sizes == 0.0) | ((sizes > range_.tiny) & (sizes < range_.max))).all() else "f64")
@@ -213,7 +213,7 @@ def _pocket_json(pocket: Pocket) -> dict[str, Any]:
     return {"t": pocket.updates.tolist(), "errors": pocket.errors.astype(int).tolist()}
 
 
-def _readings(model: Any, curves: Curves, data: Data) -> dict[str, int]:
+def _readings(model: LinearClassifier, curves: Curves, data: Data) -> dict[str, int]:
     """Return the training errors of the predictions of each reading; the pocket's are known from the curves."""
     found = {keep: _errors(model.reading(keep), data) for keep in ("last", "average", "vote")}
     pocket = (
@@ -222,13 +222,13 @@ def _readings(model: Any, curves: Curves, data: Data) -> dict[str, int]:
     return found | {"pocket": pocket}
 
 
-def _errors(model: Any, data: Data) -> int:
+def _errors(model: LinearClassifier, data: Data) -> int:
     nameless = copy.copy(model)  # avoids the warning about missing feature names
-    vars(nameless).pop("feature_names_in_", None)
+    nameless.__dict__.pop("feature_names_in_", None)
     return int((np.searchsorted(model.classes_, nameless.predict(data.X)) != data.codes).sum())
 
 
-def _votes(model: Any, log: UpdateLog, updates: int) -> FloatArray:
+def _votes(model: LinearClassifier, log: UpdateLog, updates: int) -> FloatArray:
     """Return the votes of each hypothesis; for one-vs-rest (updates + 1) x heads, nonzero where a head changed."""
     record = log.record
     if not isinstance(record.problem.labels, Rest):
@@ -245,7 +245,7 @@ def _votes(model: Any, log: UpdateLog, updates: int) -> FloatArray:
     return found
 
 
-def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
+def _scheme(model: LinearClassifier, log: UpdateLog | None, k: int) -> str:
     """Return how the heads of a model choose among k classes: binary, joint, rest or pairs."""
     if k == 2:
         return "binary"
@@ -255,7 +255,7 @@ def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
     return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(multiclass, "rest")
 
 
-def _class_codes(classes: Any) -> list[int]:
+def _class_codes(classes: Array) -> list[int]:
     """Return the class codes of the page: small integer labels as they are, others by position."""
     small = classes.dtype.kind in "iu" and classes.min() >= 0 and classes.max() < 6
     return classes.tolist() if small else list(range(len(classes)))

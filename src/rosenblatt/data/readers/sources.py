@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from ..table import DataError
 
 if TYPE_CHECKING:
+    import zstandard
     from _typeshed import WriteableBuffer
 
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard"}
@@ -226,7 +227,7 @@ class _Zstandard(io.RawIOBase):
         self._left = memoryview(b"")
 
     @staticmethod
-    def _decompress(raw: Any, decompressor: Any) -> Iterator[bytes]:
+    def _decompress(raw: io.BufferedReader, decompressor: zstandard.ZstdDecompressor) -> Iterator[bytes]:
         while piece := raw.read(ZSTANDARD_BYTES):
             frame = decompressor.decompressobj()
             while True:
