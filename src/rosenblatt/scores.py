@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -29,11 +28,12 @@ def linear_scores(X: Matrix, coef: FloatArray, intercept: FloatArray) -> FloatAr
     return scores
 
 
-def _scaled(X: Matrix, coef: FloatArray, intercept: FloatArray) -> Any:
+def _scaled(X: Matrix, coef: FloatArray, intercept: FloatArray) -> FloatArray:
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     longest, heaviest = np.maximum(abs(rows).max(axis=1, keepdims=True), 1.0), max(float(abs(coef).max()), 1.0)
     small = (rows / longest) @ (coef / heaviest).T + intercept / longest / heaviest
-    return small * np.minimum(longest * heaviest, OVERFLOWED_SCORE / (coef.shape[1] + 1))
+    found: FloatArray = small * np.minimum(longest * heaviest, OVERFLOWED_SCORE / (coef.shape[1] + 1))
+    return found
 
 
 def winners(scores: FloatArray) -> IntArray:

@@ -19,7 +19,7 @@ from ..array_types import Array, FloatArray, Matrix, MatrixLike
 from ..data.problem import Problem, heads_of, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
-from ..online.config import RunConfig, RunResult
+from ..online.config import Rule, RunConfig, RunResult
 from ..online.history import History, history_of_fit
 from ..online.initial_weights import initial_state
 from ..online.readings import Vote
@@ -80,7 +80,7 @@ class OnlineClassifier(LinearClassifier):
     # --- defined by subclasses ---------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _rule(self, problem: Problem) -> Any:
+    def _rule(self, problem: Problem) -> Rule:
         """Return the rule, from checked parameters."""
 
     @abstractmethod

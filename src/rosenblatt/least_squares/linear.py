@@ -19,12 +19,11 @@ Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996), ch. 2
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
@@ -111,7 +110,7 @@ def _all_zero(problem: Problem, columns: IntArray) -> bool:
     return not any(abs(block[:, columns]).max() > 0.0 for block in _blocks(problem, 4096))
 
 
-def _blocks(problem: Problem, rows: int) -> Iterator[Any]:
+def _blocks(problem: Problem, rows: int) -> Iterator[Matrix]:
     for start in range(0, problem.n_rows, rows):
         yield problem.matrix(start, start + rows)
         problem.give_back(start, min(start + rows, problem.n_rows))
@@ -126,7 +125,7 @@ def from_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> Lea
     return LeastSquaresSolution(heads, bias, squares / weight / len(bias), rank, solver, stop, R=R)
 
 
-def solve_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> tuple[Any, Any, float, int, str]:
+def solve_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> tuple[FloatArray, FloatArray, float, int, str]:
     """(heads, bias, sum of squared errors, rank, solver) of the least squares with the moments R'R."""
     with np.errstate(all="ignore"):
         largest = abs(R[:, : d + 1]).max(axis=0)
@@ -155,7 +154,7 @@ def solve_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> tu
     return W[1:].T.copy(), W[0], float(np.square(errors).sum()), rank, how
 
 
-def _solve_square(T: FloatArray, right: FloatArray, n: int) -> tuple[Any, int, str]:
+def _solve_square(T: FloatArray, right: FloatArray, n: int) -> tuple[FloatArray, int, str]:
     """T^+ right for a triangle with columns of length 1, its rank, and the solver."""
     p = len(T)
     rcond, info = lapack.dtrcon(T)
@@ -166,9 +165,10 @@ def _solve_square(T: FloatArray, right: FloatArray, n: int) -> tuple[Any, int, s
     return Vt[:rank].T @ ((U[:, :rank].T @ right) / s[:rank, None]), rank, "svd"
 
 
-def _shortest(T: FloatArray, V: FloatArray, rank: int, units: FloatArray) -> Any:
+def _shortest(T: FloatArray, V: FloatArray, rank: int, units: FloatArray) -> FloatArray:
     """The V + N Z, N the null space of T, whose columns are shortest in the units of the weights."""
     N = np.linalg.svd(T)[2][rank:].T
     units = units / units.max()
     Z = np.linalg.lstsq(N * units[:, None], -V * units[:, None], rcond=None)[0]
-    return V + N @ Z
+    found: FloatArray = V + N @ Z
+    return found

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, one_against_rest, some_rows
 from ..kernels.linear.gradient import loss_and_gradient
 from ..kernels.linear.moments import add_pairs
@@ -64,7 +63,7 @@ class Descent:
         self.margins = np.zeros(problem.n_rows)
         self.weight = problem.total_weight
 
-    def __call__(self, v: FloatArray) -> tuple[float, Any]:
+    def __call__(self, v: FloatArray) -> tuple[float, FloatArray]:
         """(E/C, its gradient)."""
         problem = self.problem
         downhill, lift = np.zeros(problem.n_features), np.zeros(1)
@@ -78,7 +77,7 @@ class Descent:
             raise NonlinearOutOfRangeError("a score or the gradient exceeds the range of float64: scale the features")
         return total / self.weight, gradient
 
-    def second_derivative(self) -> Any:
+    def second_derivative(self) -> FloatArray:
         """The second derivative of E/C at the margins of the last call."""
         problem, d = self.problem, self.problem.n_features
         c = self._row_curvatures() / self.weight
@@ -101,7 +100,7 @@ class Descent:
         full[1:, 0] = full[0, 1:]
         return full
 
-    def _row_curvatures(self) -> Any:
+    def _row_curvatures(self) -> FloatArray:
         """The second derivative of 1/2 (1 - h(m))^2 at every margin: H D z'^2 s (1 - s)^2 (3 s - 1)."""
         z = self.rule.speed * self.margins
         q = np.exp(-abs(z))
@@ -113,7 +112,7 @@ class NonlinearOutOfRangeError(ValueError):
     """A score is not finite."""
 
 
-def largest_of_columns(problem: Problem) -> Any:
+def largest_of_columns(problem: Problem) -> FloatArray:
     """The largest absolute value of each augmented column, as a power of two; 1 for a column of zeros."""
     d = problem.n_features
     largest = np.zeros(d)
@@ -151,7 +150,7 @@ def minimize_nonlinear(
     parts = binary_problems(problem)
     few = problem.n_features <= MAX_NEWTON_COLUMNS
 
-    def solve(h: int) -> tuple[Any, Stop, int]:
+    def solve(h: int) -> tuple[FloatArray, Stop, int]:
         v = np.concatenate([start_bias[h : h + 1], start[h]]) * scale
         return (_newton if few else _lbfgs)(Descent(parts[h], rule, scale), v, tol, max_iter, progress)
 
@@ -173,7 +172,7 @@ def _stop(gradient: float, tol: float, steps: int, method: str) -> Stop:
 
 def _newton(
     descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
-) -> tuple[Any, Stop, int]:
+) -> tuple[FloatArray, Stop, int]:
     """(weights, stop, iterations) of Newton's method with Levenberg's damping."""
     value, gradient = descent(v)
     damping, H, steps = 1e-3, None, 0
@@ -202,7 +201,7 @@ def _newton(
     return v, _stop(float(abs(gradient).max()), tol, steps, "Newton's method"), steps
 
 
-def _damped(H: FloatArray, gradient: FloatArray, damping: float) -> Any | None:
+def _damped(H: FloatArray, gradient: FloatArray, damping: float) -> FloatArray | None:
     """The step -(H + damping)^-1 gradient; None if the matrix is not positive definite."""
     factor, info = lapack.dpotrf(H + damping * np.eye(len(H)), lower=1)
     return -lapack.dpotrs(factor, gradient, lower=1)[0] if info == 0 else None
@@ -210,7 +209,7 @@ def _damped(H: FloatArray, gradient: FloatArray, damping: float) -> Any | None:
 
 def _lbfgs(
     descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
-) -> tuple[Any, Stop, int]:
+) -> tuple[FloatArray, Stop, int]:
     """(weights, stop, iterations) of L-BFGS, which does not report progress."""
     options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 10 * max_iter, "maxcor": 20}
     found = minimize(descent, v, jac=True, method="L-BFGS-B", options=options)
@@ -229,7 +228,7 @@ def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
 
 def evaluate(
     problem: Problem, rule: NonlinearMSERule, heads: FloatArray, bias: FloatArray, longest: float
-) -> tuple[float, float, Any]:
+) -> tuple[float, float, IntArray]:
     """(E, largest relative partial derivative, saturated rows) of some weights."""
     scale, total, steepest, quiet = largest_of_columns(problem), 0.0, 0.0, np.zeros(problem.n_rows, bool)
     for h, binary in enumerate(binary_problems(problem)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
@@ -34,11 +32,11 @@ class _Rows:
         self.right = self.root * (T - self.middle)
         self.T, self.c, self.ridge = T, c, ridge / self.unit / self.unit
 
-    def center(self, vectors: FloatArray) -> Any:
+    def center(self, vectors: FloatArray) -> FloatArray:
         """Subtract the weighted mean."""
         return vectors - np.multiply.outer(self.direction, self.direction @ vectors) if self.centered else vectors
 
-    def products(self) -> Any:
+    def products(self) -> FloatArray:
         """AA' + ridge."""
         X, n = self.problem.matrix(), self.problem.n_rows
         K = np.zeros((n, n))
@@ -54,13 +52,13 @@ class _Rows:
         K = (K + self.x0 * self.x0) * self.root * self.root.T
         return self.center(self.center(K).T) + self.ridge * np.eye(n)
 
-    def matrix(self) -> Any:
+    def matrix(self) -> FloatArray:
         """A as an array, for small problems."""
         X = self.problem.matrix()
         dense = X.toarray() if isinstance(self.problem.rows, CSR) else X
         return np.column_stack([self.x0 * self.root, self.center(dense.astype(np.float64) / self.unit * self.root)])
 
-    def triangle(self) -> Any:
+    def triangle(self) -> FloatArray:
         """R with R'R = AA' + ridge, from blocks of columns."""
         X, n = self.problem.matrix(), self.problem.n_rows
         R = np.concatenate([self.x0 * self.root.T, np.sqrt(self.ridge) * np.eye(n)[: n if self.ridge else 0]])
@@ -72,13 +70,13 @@ class _Rows:
             R = upper(np.concatenate([R, block.T]))
         return R
 
-    def weights(self, U: FloatArray) -> tuple[Any, Any]:
+    def weights(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(heads, bias) of W = A'U."""
         signed = self.root * self.center(U)
         W = multiply_transposed(self.problem, signed) / self.unit / self.unit
         return self.finished(W.T, self.x0 * signed.sum(axis=0) / self.unit)
 
-    def finished(self, heads: FloatArray, w0: FloatArray) -> tuple[Any, Any]:
+    def finished(self, heads: FloatArray, w0: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(heads, intercepts)."""
         if not self.centered:
             return heads, w0 * self.problem.x0
@@ -145,10 +143,10 @@ def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
         A, n, d = _Rows(problem, ridge), problem.n_rows, problem.n_features
         root = A.root[:, 0]
 
-        def times(v: FloatArray) -> Any:
+        def times(v: FloatArray) -> FloatArray:
             return A.center(root * (multiply(problem, v[1:] / A.unit) + A.x0 * v[0]))
 
-        def transposed(u: FloatArray) -> Any:
+        def transposed(u: FloatArray) -> FloatArray:
             scaled = root * A.center(u)
             return np.concatenate([[A.x0 * scaled.sum()], multiply_transposed(problem, scaled / A.unit)])
 

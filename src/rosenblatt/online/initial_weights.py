@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ def initial_state(problem: Problem, classes: Array, init: Init, fit_intercept: b
     return start
 
 
-def _signed_sum(problem: Problem, n_classes: int) -> tuple[Any, Any]:
+def _signed_sum(problem: Problem, n_classes: int) -> tuple[FloatArray, FloatArray]:
     """Return sum_n y_n x_n for each head, with y_n = +1 on rows of the head's class and -1 on the others."""
     labels = problem.labels
     codes = (labels.signs > 0).astype(np.int64) if isinstance(labels, Binary) else labels.codes

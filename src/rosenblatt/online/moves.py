@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def make_moves(problem: Problem, rows: IntArray, others: IntArray, steps: FloatA
     apply_moves(problem.rows, problem.labels, *kernel_columns(rows, others, steps), state.x0, state.w, state.bias)
 
 
-def kernel_columns(rows: IntArray, others: IntArray, steps: FloatArray) -> tuple[Any, Any, Any]:
+def kernel_columns(rows: IntArray, others: IntArray, steps: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """The columns in the types that kernels are compiled for."""
     moved, against = rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False)
     return (

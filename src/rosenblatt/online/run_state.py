@@ -6,7 +6,7 @@ import math
 import sys
 from concurrent.futures import CancelledError
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -160,7 +160,7 @@ class RunState:
             for name in ("bias", "counts", "sqnorms"):
                 getattr(whole, name)[few] = getattr(part, name)
 
-    def _true_norms(self) -> Any:
+    def _true_norms(self) -> FloatArray:
         heads = np.column_stack([as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias])
         if isinstance(self.problem.labels, Joint):
             heads = heads.reshape(1, -1)
@@ -176,15 +176,16 @@ class RunState:
         return RunResult(self.state, stops, passes, self.durations, self.log, self.sums)
 
 
-def _norms(rows: FloatArray) -> Any:
+def _norms(rows: FloatArray) -> FloatArray:
     """The Euclidean norm of each row, scaled first so that squares neither overflow nor underflow."""
     scale = abs(rows).max(axis=1)
     scale[scale == 0.0] = 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        return scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1))
+        found: FloatArray = scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1))
+        return found
 
 
-def _squared(norms: FloatArray) -> Any:
+def _squared(norms: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):  # an infinite square still compares correctly
         return norms * norms
 

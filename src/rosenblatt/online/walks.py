@@ -70,7 +70,7 @@ def constant_walk(heads: FloatArray, bias: FloatArray, x0: float) -> Walk:
     return Walk(heads, bias.copy(), np.zeros((1, heads.shape[1])), still, x0)
 
 
-def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Any, Moves]:
+def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Matrix, Moves]:
     """The vectors are the rows themselves, each one once."""
     record = log.record
     stretch = slice(int(edges[0]), int(edges[-1]))
@@ -88,7 +88,7 @@ def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Any, Moves]:
     return rows_as_matrix(taken, 0, len(rows)), moves
 
 
-def _batch_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Any, Moves]:
+def _batch_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[FloatArray, Moves]:
     """The vectors are the batch steps, one per head, each the sum of its rows."""
     record = log.record
     deltas = [record.delta(slice(int(a), int(b))) for a, b in itertools.pairwise(edges)]

@@ -41,7 +41,7 @@ class KeslerRows(SignedRows):
         self.exponent = -int(np.frexp(self.extent)[1])
         self.near = abs(self.exponent) <= MAX_UNSCALED_EXPONENT
 
-    def pair(self, place: IntArray | int) -> tuple[Any, Any]:
+    def pair(self, place: IntArray | int) -> tuple[IntArray, IntArray]:
         """The row and the rival of a place."""
         i, rank = np.divmod(place, self.k - 1)
         return i, rank + (rank >= self.codes[i])
@@ -49,7 +49,7 @@ class KeslerRows(SignedRows):
     def place(self, i: int, rival: int) -> int:
         return int(i * (self.k - 1) + rival - (rival > self.codes[i]))
 
-    def products(self, v: FloatArray) -> Any:
+    def products(self, v: FloatArray) -> FloatArray:
         U = v.reshape(self.k, self.width)
         if self.near:
             scores = self.X @ np.ldexp(U[:, self.offset :], self.exponent).T
@@ -90,14 +90,15 @@ class KeslerRows(SignedRows):
         values, where, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
         return sp.csr_array((values, (where, columns)), shape=(len(i), self.n_features))
 
-    def gram(self) -> Any:
+    def gram(self) -> FloatArray:
         P = self._times(self.X, self.exponent)
         products = P @ P.T + np.ldexp(self.x0, self.exponent) ** 2
         i, rivals = self.pair(self.index)
         E = np.eye(self.k)[self.codes[i]] - np.eye(self.k)[rivals]
-        return (E @ E.T) * products[np.ix_(i, i)]
+        found: FloatArray = (E @ E.T) * products[np.ix_(i, i)]
+        return found
 
-    def raw(self, places: IntArray) -> tuple[Any, Any]:
+    def raw(self, places: IntArray) -> tuple[IntArray, FloatArray]:
         rows = self._vectors(places, 0)  # unscaled: scaling would lose small values beside large ones
         columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices)
         values = rows[:, columns] if self.dense else rows[:, columns].toarray()
@@ -110,7 +111,7 @@ class KeslerRows(SignedRows):
         i, j = found
         return sorted([self.place(i, self.codes[j]), self.place(j, self.codes[i])])
 
-    def mean(self) -> Any:
+    def mean(self) -> FloatArray:
         """The class means minus their mean."""
         members = np.eye(self.k)[self.codes] / np.bincount(self.codes, minlength=self.k)
         means = np.asarray((self._times(self.X, self.exponent).T @ members).T)

@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -197,7 +196,7 @@ def tightest(one: Ceiling, other: Margin) -> Ceiling:
 # --- rows ------------------------------------------------------------------------------------------------------------------
 
 
-def scaled(X: Matrix, exponents: int | IntArray) -> Any:
+def scaled(X: Matrix, exponents: int | IntArray) -> Matrix:
     """X in float64 times 2 to an exponent, or to one exponent for each column."""
     if isinstance(X, np.ndarray):
         return np.ldexp(X.astype(np.float64), exponents)

@@ -65,14 +65,15 @@ class Hypothesis:
         return out if len(planes) == 1 else out / math.sqrt(2.0)
 
 
-def _score_margins(scores: FloatArray, codes: IntArray) -> Any:
+def _score_margins(scores: FloatArray, codes: IntArray) -> FloatArray:
     """The score of a row's own class minus the best score of the others."""
     if scores.shape[1] == 1:
         return scores[:, 0] * (2.0 * codes - 1.0)
     here = np.arange(len(scores))
     own = scores[here, codes].copy()
     scores[here, codes] = -np.inf
-    return own - scores.max(axis=1)
+    found: FloatArray = own - scores.max(axis=1)
+    return found
 
 
 def scaled_blocks(X: Matrix, constant: float = 0.0) -> Iterator[tuple[slice, Matrix, IntArray]]:
@@ -117,7 +118,7 @@ def row_lengths(X: Matrix, x0: float = 0.0) -> FloatArray:
 # --- input -----------------------------------------------------------------------------------------------------------------
 
 
-def hypothesis_and_rows(model: LinearModel, X: MatrixLike) -> tuple[Hypothesis, Any]:
+def hypothesis_and_rows(model: LinearModel, X: MatrixLike) -> tuple[Hypothesis, Matrix]:
     """The hypothesis of a fitted model or a pair (coef, intercept), and the rows after the steps of a pipeline."""
     model = getattr(model, "best_estimator_", model)
     if isinstance(model, Pipeline):
@@ -136,7 +137,7 @@ def hypothesis_and_rows(model: LinearModel, X: MatrixLike) -> tuple[Hypothesis, 
     return found, rows
 
 
-def validated_matrix(X: MatrixLike) -> Any:
+def validated_matrix(X: MatrixLike) -> Matrix:
     """X as a float array, or as a CSR matrix without duplicate entries."""
     with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
         rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import FloatArray
 from ..data.problem import as_heads, copy_state, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
@@ -92,7 +92,7 @@ def _alignments(log: UpdateLog, direction: Direction) -> FloatArray:
     return np.asarray(first + np.concatenate([[0.0], np.cumsum(gains)])[record.edges])
 
 
-def _rows(log: UpdateLog, entries: slice) -> tuple[Any, IntArray | None]:
+def _rows(log: UpdateLog, entries: slice) -> Any:
     """The rows of some entries in float64; of sparse rows only the columns with stored values, and which these are."""
     taken = take_rows(log.record.problem.rows, log.record.local_rows[entries])
     if isinstance(taken, Dense):
@@ -104,12 +104,13 @@ def _rows(log: UpdateLog, entries: slice) -> tuple[Any, IntArray | None]:
     return (rows.toarray() if len(columns) <= MAX_DENSE_COLUMNS else rows), columns
 
 
-def _signs(log: UpdateLog, entries: slice) -> Any:
+def _signs(log: UpdateLog, entries: slice) -> FloatArray:
     """Entries x heads: +1 for the row's own head, -1 for its rival; with one head, y."""
     record = log.record
     labels, rows = record.problem.labels, record.local_rows[entries]
     if isinstance(labels, Binary):
-        return labels.signs[rows].astype(np.float64)[:, None]
+        found: FloatArray = labels.signs[rows].astype(np.float64)[:, None]
+        return found
     out, each = np.zeros((len(rows), record.n_heads)), np.arange(len(rows))
     out[each, labels.codes[rows]] = 1.0
     out[each, record.others[entries]] = -1.0

@@ -59,27 +59,31 @@ class Corral:
         """The sum of `a` over each side."""
         return np.bincount(self.side, a, minlength=self.n_sides)
 
-    def point(self) -> Any:
+    def point(self) -> FloatArray:
         """The point sum_i a_i z_i."""
-        return self.a[self.places] @ self.held
+        found: FloatArray = self.a[self.places] @ self.held
+        return found
 
     def square(self, v: FloatArray) -> float:
         """Twice the objective at the point v of the weights."""
         return float(v @ v + (self.price * self.a**2).sum())
 
-    def products(self) -> Any:
+    def products(self) -> FloatArray:
         """z_i . (sum_j a_j z_j) + q_i a_i for all working rows."""
-        return self.Z @ self.v + self.price * self.a
+        found: FloatArray = self.Z @ self.v + self.price * self.a
+        return found
 
     # --- the factor: R'R = products of the rows (z_i, lift * side of i, sqrt(q_i) e_i) of the corral ----------------------
 
-    def _half(self, b: FloatArray) -> Any:
+    def _half(self, b: FloatArray) -> FloatArray:
         """The solution of R'x = b."""
-        return dtrtrs(self.factor[:, : len(self.places)], b, trans=1)[0]
+        found: FloatArray = dtrtrs(self.factor[:, : len(self.places)], b, trans=1)[0]
+        return found
 
-    def _full(self, b: FloatArray) -> Any:
+    def _full(self, b: FloatArray) -> FloatArray:
         """The solution of R'R x = b."""
-        return dtrtrs(self.factor[:, : len(self.places)], self._half(b))[0]
+        found: FloatArray = dtrtrs(self.factor[:, : len(self.places)], self._half(b))[0]
+        return found
 
     def _gather(self, dropped: int | None = None) -> None:
         """Update `held`, the rows of the corral, after one was appended, or after the one at position `dropped` was removed."""
@@ -136,7 +140,7 @@ class Corral:
 
     # --- cycles ----------------------------------------------------------------------------------------------------------
 
-    def _affine(self, refinements: int) -> tuple[Any, Any]:
+    def _affine(self, refinements: int) -> tuple[FloatArray, FloatArray]:
         """The weights (of any sign) of the point of least norm of the corral's affine hull, and the point.
 
         The point is refined separately. Summed from rounded weights, it would have an error of eps times the longest row,
@@ -153,19 +157,20 @@ class Corral:
             y, v, last = y + da, v + da @ self.held, size
         return y, v
 
-    def _system(self) -> tuple[Any, Any, Any]:
+    def _system(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         E = (self.sides[:, None] == np.arange(self.n_sides)).astype(np.float64)
         B = self._full(E)
         return E, B, np.linalg.inv(E.T @ B)
 
-    def _correction(self, system: tuple[Any, Any, Any], y: FloatArray, products: FloatArray) -> Any:
+    def _correction(self, system: tuple[Any, Any, Any], y: FloatArray, products: FloatArray) -> FloatArray:
         """The correction of the weights y towards sums of 1 and equal products on each side."""
         E, B, T = system
         level = (E.T @ products) / E.sum(axis=0)
         da = self._full(level[self.sides] - products)
-        return da + B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
+        found: FloatArray = da + B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
+        return found
 
-    def correct(self, products: FloatArray) -> Any:
+    def correct(self, products: FloatArray) -> FloatArray:
         """The correction of the corral's weights, given more precise products; the weights are not changed."""
         return self._correction(self._system(), self.a[self.places], products)
 

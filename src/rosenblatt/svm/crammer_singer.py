@@ -203,9 +203,10 @@ class _Run:
         d = self.rows.values.shape[1] if isinstance(self.rows, Dense) else self.rows.width
         return Plane(np.zeros((k, d) if dense else (d, k)), np.zeros(k), center, sigma)
 
-    def bias(self) -> Any:
+    def bias(self) -> FloatArray:
         """The bias of each class."""
-        return self.plane.center + self.plane.sigma * self.plane.sums
+        found: FloatArray = self.plane.center + self.plane.sigma * self.plane.sums
+        return found
 
     def wake(self, now: int) -> None:
         """Make all rows and rivals due for the next pass."""
@@ -237,7 +238,7 @@ class _Run:
         if self.free:
             self.plane = self.plane._replace(center=self.bias())
 
-    def flow(self) -> Any:
+    def flow(self) -> FloatArray:
         """The total multiplier of rival m in rows of class l, k x k, with positive sign."""
         k = len(self.alike)
         flow = np.zeros((k, k))

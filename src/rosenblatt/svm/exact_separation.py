@@ -100,7 +100,7 @@ def twins(rows: SignedRows) -> Decision | None:
     return Decision(places, [Fraction(rows.n_sides, len(places))] * len(places))
 
 
-def point(rows: SignedRows, decision: Decision) -> Any:
+def point(rows: SignedRows, decision: Decision) -> FloatArray:
     """The combination of the scaled signed rows, rounded once."""
     columns, v, unit = _point(rows, decision.places, decision.weights)
     out, unit = np.zeros(len(rows.center)), unit * Fraction(2) ** rows.exponent
@@ -237,7 +237,7 @@ def _towards(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
     return [a + reach * (b - a) for a, b in zip(x, y, strict=True)]
 
 
-def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any, list[int], Fraction]:
+def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[IntArray, list[int], Fraction]:
     """The nonzero columns of these rows, and their combination there as integer multiples of a unit."""
     columns, values = rows.raw(np.array(places))
     whole, base = _integers(values)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
@@ -79,7 +80,9 @@ def many_and_sparse(problem: Problem) -> bool:
     return isinstance(problem.rows, CSR) and min(problem.n_features, problem.n_visited) > MIN_SPARSE_SIZE
 
 
-def hard_margin_by_coordinates(problem: Problem, tol: float, deadline: float = math.inf) -> tuple[Nearest | None, Any]:
+def hard_margin_by_coordinates(
+    problem: Problem, tol: float, deadline: float = math.inf
+) -> tuple[Nearest | None, FloatArray | None]:
     """The plane, or None if the passes did not find it, and then the multipliers so far."""
     free = problem.x0 != 0
     costs = np.zeros(problem.n_rows)

@@ -47,7 +47,7 @@ class Point(NamedTuple):
         """The longest step along `way` that keeps all numbers positive."""
         return min(_room(x, dx) for x, dx in zip(self[2:], way[2:], strict=True))
 
-    def at_bounds(self) -> tuple[Any, Any]:
+    def at_bounds(self) -> tuple[BoolArray, BoolArray]:
         """Which multipliers tend to 0 and which to C: those that are smaller, as a share of C, than their slack."""
         C = self.a + self.e
         return self.a / C < self.s, self.e / C < self.slack
@@ -190,7 +190,7 @@ def cross_over(svm: BinarySVM, before: Solution, low: BoolArray, high: BoolArray
     return best, False
 
 
-def _between(svm: BinarySVM, fixed: FloatArray, inside: IntArray, near: FloatArray) -> Any:
+def _between(svm: BinarySVM, fixed: FloatArray, inside: IntArray, near: FloatArray) -> FloatArray:
     """Multipliers that put the rows `inside` on the margin; the nearest to `near` if there are several."""
     if not len(inside):
         return near
@@ -207,16 +207,17 @@ def _between(svm: BinarySVM, fixed: FloatArray, inside: IntArray, near: FloatArr
     return near + _reflect(edge, np.append(first, _least(turned[1:], right)))
 
 
-def _least(A: FloatArray, right: FloatArray) -> Any:
+def _least(A: FloatArray, right: FloatArray) -> FloatArray:
     """The shortest least-squares solution z of A A^T z = right."""
     if not len(A):
         return right
     U, S, _ = scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesdd")
     kept = RANK_TOL * S[0] < S
-    return U[:, kept] @ ((U[:, kept].T @ right) / S[kept] ** 2)
+    found: FloatArray = U[:, kept] @ ((U[:, kept].T @ right) / S[kept] ** 2)
+    return found
 
 
-def _reflect(edge: FloatArray, x: FloatArray) -> Any:
+def _reflect(edge: FloatArray, x: FloatArray) -> FloatArray:
     """x reflected so that `edge`, with entries 1 and -1, would lie on the first axis."""
     mirror = edge.copy()
     mirror[0] -= np.sqrt(len(edge))
@@ -279,7 +280,7 @@ class Sieve:
         first = len(self.seen) * max(1.0 / MIN_SHARE_DIVISOR, FIRST_BAND * np.sqrt(share))
         self.unclear, self.fixed = _nearest(abs(1.0 - self.margins), int(first)), np.where(self.margins < 1.0, self.C, 0.0)
 
-    def _plane_of(self, wanted: IntArray, costs: FloatArray) -> tuple[Any, float]:
+    def _plane_of(self, wanted: IntArray, costs: FloatArray) -> tuple[FloatArray, float]:
         """The plane of a sample."""
         blocks, point, objective = signed_blocks(self.svm, wanted), start_of(costs, len(self.penalty)), self.estimate
         for _ in range(2):  # the first time finds the size of the objective, to which the tolerance is relative
@@ -326,7 +327,7 @@ class Sieve:
         self.unclear |= self.wrong | _nearest(near, int(self.wrong.sum()))
 
 
-def _nearest(distances: FloatArray, count: int) -> Any:
+def _nearest(distances: FloatArray, count: int) -> IntArray:
     """A mask of the `count` smallest distances."""
     chosen = np.zeros(len(distances), bool)
     if count > 0:

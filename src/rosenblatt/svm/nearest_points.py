@@ -91,7 +91,7 @@ class End:
     decision: Decision | None = None
 
     @property
-    def weights(self) -> tuple[Any, Any]:
+    def weights(self) -> tuple[IntArray, FloatArray]:
         """The positions of the corral's rows and their convex weights."""
         held = self.run.corral.places
         return self.run.places[held], self.run.corral.a[held]
@@ -178,7 +178,7 @@ class _Run:
             v = v + rows.combine(held, more)
         return "rounding"
 
-    def multipliers(self) -> Any:
+    def multipliers(self) -> FloatArray:
         """The current weights, one per row of the problem, from which another run can start."""
         out = np.zeros(self.rows.n_rows)
         out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
@@ -251,7 +251,7 @@ class _Run:
         """The relative difference of the bounds on the margin."""
         return max(0.0, 1.0 - self.lower / self.upper) if self.upper > 0 else 1.0
 
-    def _worst(self, batch: int) -> Any:
+    def _worst(self, batch: int) -> IntArray:
         """Up to `batch` rows per side that violate the margin most and are not in the working set."""
         corral, rows = self.corral, self.rows
         level = corral.sums(corral.a * self.products[self.places])
@@ -328,6 +328,6 @@ class _Run:
         return Stop("rounding", f"stopped by rounding errors {done} with {gap}: center and scale the features", gap=self.gap)
 
 
-def _lengths(Z: Matrix, price: FloatArray) -> Any:
+def _lengths(Z: Matrix, price: FloatArray) -> FloatArray:
     squares = np.einsum("ij,ij->i", Z, Z) if isinstance(Z, np.ndarray) else np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
     return np.sqrt(squares + price)

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Rows, rows_width
 from ..kernels.linear.blocks import combine, lengths, score
 from ..progress import Progress, ProgressCallback
@@ -80,7 +79,7 @@ class BinarySVM:
         return np.flatnonzero(self.costs > 0.0)
 
     @cached_property
-    def seen(self) -> Any:
+    def seen(self) -> IntArray | slice:
         """`visited` as an index: a slice if it is all rows, so that indexing gives a view."""
         return slice(None) if len(self.visited) == len(self.signs) else self.visited
 
@@ -168,7 +167,7 @@ class BinarySVM:
         return Solution(w, intercept, multipliers, primal, dual, margins, self.costs)
 
 
-def best_intercept(scores: FloatArray, y: FloatArray, costs: FloatArray, squared: bool, stiffness: float) -> float:
+def best_intercept(scores: FloatArray, y: Array, costs: FloatArray, squared: bool, stiffness: float) -> float:
     """The b that minimizes stiffness b^2/2 plus the loss of the rows, given their scores without b; the middle of an interval
     of minima.
 
@@ -206,7 +205,7 @@ def best_intercept(scores: FloatArray, y: FloatArray, costs: FloatArray, squared
 
 def _near_zero(
     places: FloatArray, y: FloatArray, costs: FloatArray, squared: bool, stiffness: float
-) -> tuple[Any, Any, Any, float, float]:
+) -> tuple[FloatArray, FloatArray, FloatArray, float, float]:
     """The rows between a place of negative slope and one of positive slope, and the slope of the others as weight b - moment.
 
     Sorting these rows is faster than sorting all rows, and takes less memory.

@@ -83,7 +83,7 @@ class SignedRows:
     def _ready(self, block: Matrix) -> Matrix:
         return block.astype(np.float64, copy=False) if self.near else self._scaled(block)
 
-    def products(self, v: FloatArray) -> Any:
+    def products(self, v: FloatArray) -> FloatArray:
         """The products z_i . v of all rows, in one pass."""
         out = np.empty(len(self))
         u = np.ldexp(v, self.exponent) if self.near else v
@@ -93,7 +93,7 @@ class SignedRows:
             out -= self.center @ u
         return out * self.signs
 
-    def canonical(self, coef: FloatArray, bias: float) -> Any:
+    def canonical(self, coef: FloatArray, bias: float) -> FloatArray:
         """The margins y_i (w.x_i + b) of the original rows."""
         out = np.empty(len(self))
         for span, block in self.blocks():
@@ -107,7 +107,7 @@ class SignedRows:
             return (rows if isinstance(rows, np.ndarray) else rows.toarray()) * signs[:, None]
         return sp.csr_array(sp.diags_array(signs) @ rows)
 
-    def combine(self, places: IntArray, a: FloatArray) -> Any:
+    def combine(self, places: IntArray, a: FloatArray) -> FloatArray:
         """The sum of a_i z_i over some rows."""
         step = max(1, int(BLOCK_BYTES / (8 * max(1.0, self.density))))
         total = np.zeros(len(self.center))
@@ -115,7 +115,7 @@ class SignedRows:
             total += a[start : start + step] @ self.take(places[start : start + step])
         return total
 
-    def gram(self) -> Any:
+    def gram(self) -> FloatArray:
         """The Gram matrix z_i . z_j of dense rows, summed over blocks of columns."""
         total = np.zeros((len(self), len(self)))
         step = max(1, BLOCK_BYTES // (8 * len(self)))
@@ -127,7 +127,7 @@ class SignedRows:
             total += block @ block.T
         return total * np.outer(self.signs, self.signs)
 
-    def raw(self, places: IntArray) -> tuple[Any, Any]:
+    def raw(self, places: IntArray) -> tuple[IntArray, FloatArray]:
         """The columns in which some rows are nonzero, and y_i x_i in these columns, in float64."""
         rows = self._rows_at(self.index[places])
         if isinstance(rows, np.ndarray):
@@ -142,7 +142,7 @@ class SignedRows:
         """Two equal rows with opposite labels or, without a bias, a row of zeros; None if there are none."""
         return same_points((block for _, block in self.blocks()), self.signs > 0, not self.free)
 
-    def mean(self) -> Any:
+    def mean(self) -> FloatArray:
         """The mean of z_i on each side, summed over the sides: the direction that the solver starts with."""
         share = self.signs / np.bincount(self.side, minlength=self.n_sides)[self.side]
         total = np.zeros(len(self.center))
@@ -150,7 +150,7 @@ class SignedRows:
             total += share[span] @ self._ready(block)  # the center cancels: the shares of each class sum to +1 and -1
         return np.ldexp(total, self.exponent) if self.near else total
 
-    def unscaled(self, w: FloatArray, threshold: float) -> tuple[Any, float]:
+    def unscaled(self, w: FloatArray, threshold: float) -> tuple[FloatArray, float]:
         """Weights and bias, for the original rows, of the plane w . z = threshold of the scaled rows."""
         coef = np.ldexp(w, self.exponent)
         return coef, -(threshold + float(w @ np.ldexp(self.center, self.exponent)))
@@ -179,7 +179,7 @@ def keys(block: Matrix) -> Iterator[bytes]:
         yield blake2b(columns.astype(np.int64).tobytes() + values.tobytes(), digest_size=16).digest() if len(columns) else b""
 
 
-def entries(block: Matrix, i: int) -> tuple[Any, Any]:
+def entries(block: Matrix, i: int) -> tuple[IntArray, FloatArray]:
     """The nonzero columns of a row, and their values."""
     if isinstance(block, np.ndarray):
         columns = np.flatnonzero(block[i])

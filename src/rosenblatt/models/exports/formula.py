@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Words
-from ...preprocessing.recipe import Recipe
 from ..model import Model
+
+if TYPE_CHECKING:
+    from ...preprocessing.recipe import Recipe
 
 Label = str | int | float | bool
 
@@ -74,9 +76,9 @@ def weights_of(model: Model, language: str) -> tuple[FloatArray, FloatArray]:
 
 def recipe_of(model: Model, language: str) -> Recipe | None:
     """Return the recipe of a model that reads columns, or raise `ExportError` if it reads mails."""
-    if model.recipe is None or isinstance(model.recipe, Recipe):
-        return model.recipe
-    raise ExportError(f"{language} export does not support mail filters; use `rosenblatt mail classify`")
+    if model.recipe is not None and model.recipe.kind == "mail":
+        raise ExportError(f"{language} export does not support mail filters; use `rosenblatt mail classify`")
+    return cast("Recipe | None", model.recipe)
 
 
 def formula_of(model: Model, language: str, *, categories: bool = False) -> Formula:
@@ -88,7 +90,7 @@ def formula_of(model: Model, language: str, *, categories: bool = False) -> Form
     numbers, at = recipe.numbers, recipe.numbers.width
     found = []
     for block in recipe.strings:
-        if isinstance(block, Words):
+        if not hasattr(block, "values"):
             raise ExportError(f"{language} export does not support text columns ({block.name!r}); export to JSON")
         if not categories:
             raise ExportError(f"{language} export does not support categorical columns ({block.name!r}); export to SQL or JSON")

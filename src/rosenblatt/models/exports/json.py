@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Categories, Words
-from ...preprocessing.recipe import Recipe
 from ..model import Model
 from .formula import inputs_of, labels_of, names_of, recipe_of, weights_of
+
+if TYPE_CHECKING:
+    from ...preprocessing.categorical import Categories, Words
+    from ...preprocessing.recipe import Recipe
 
 SCORE_TWO_CLASSES = (
     "score = intercept[0] + sum_j weights[0][j] * feature[j]; a score above 0 means classes[1], any other classes[0]."
@@ -81,7 +83,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 
 
 def _block(block: Categories | Words) -> dict[str, Any]:
-    if isinstance(block, Categories):
+    if hasattr(block, "values"):
         return {"column": block.name, "values": list(block.values)}
     return {"column": block.name, "words": list(block.words)}
 

@@ -103,14 +103,15 @@ def _row_ranges(indptr: IntArray) -> list[tuple[int, int]]:
     return found
 
 
-def _value_hashes(values: FloatArray) -> Any:
+def _value_hashes(values: FloatArray) -> Array:
     return _mix((values.astype(np.float64) + 0.0).view(np.uint64))  # -0.0 + 0.0 is 0.0, whose hash is 0
 
 
-def _mix(bits: Array) -> Any:
+def _mix(bits: Array) -> Array:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    found: Array = bits ^ (bits >> np.uint64(31))
+    return found
 
 
 def _grouped(keys: Array) -> tuple[IntArray, IntArray]:
