@@ -5,7 +5,8 @@
 Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
 worker. Tests in the browser are one group: it keeps more than a core busy. Groups that take long start first.
 
-Tests marked `slow` or `thorough` run without coverage. So does Numba's compiler, which would take half as long again.
+Tests marked `slow` or `thorough` run without coverage, and so do those that `--covered-later` names, which run again with their
+kernels as plain Python. Numba's compiler runs without coverage, too; it would take half as long again.
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ def untraced(compiler: Callable[..., Any]) -> Callable[..., Any]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="run long tests, too, and more examples of each property")
+    parser.addoption(
+        "--covered-later", action="append", default=[], metavar="PATH",
+        help="run tests of this file or folder without coverage, if a run with kernels as plain Python includes them",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,8 +65,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    later = [config.rootpath / path for path in config.getoption("--covered-later")]
     for item in items:
-        if item.get_closest_marker("slow") or item.get_closest_marker("thorough"):
+        uncovered = item.get_closest_marker("slow") or item.get_closest_marker("thorough")
+        if uncovered or (any(map(item.path.is_relative_to, later)) and not item.get_closest_marker("once")):
             item.add_marker(pytest.mark.no_cover)
     if not effort.THOROUGH:
         long = [item for item in items if item.get_closest_marker("thorough")]

@@ -37,6 +37,25 @@ SCRIPT = textwrap.dedent(
 )
 
 
+OWN_RULE = textwrap.dedent(
+    """
+    from typing import NamedTuple
+    import rosenblatt as rb
+    from rosenblatt.kernels.linear.rules import step
+
+    class Rule(NamedTuple):
+        margin: float
+
+    @step.of(Rule)
+    def _(rule, margin, sqnorm, weight):
+        return 5.0
+
+    rb.PassiveAggressive._rule = lambda self, problem: Rule(0.0)
+    assert rb.PassiveAggressive(max_iter=1).fit([[1.0], [-1.0]], [1, 0]).log_.steps[0] == 5.0
+    """
+)
+
+
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A copy of the package, without anything compiled."""
@@ -45,12 +64,12 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, **more: str) -> dict[str, Any]:
+def run(folder: Path, script: str = SCRIPT, **more: str) -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "COV_", "COVERAGE"))}
     environment |= {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= more
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script], env=environment, cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -77,16 +96,28 @@ def test_an_edited_source_recompiles_and_an_unedited_one_does_not(copied: Path) 
     assert again["misses"] == 0
 
     edit(copied / "rosenblatt/online/rules/perceptron.py", "return weight", "return 2.0 * weight")
+    edit(copied / "rosenblatt/kernels/linear/schemes.py", "tape.steps[used] = tau", "tape.steps[used] = 3.0 * tau")
     edited = run(copied)
-    assert edited["step"] == 2.0
+    assert edited["step"] == 6.0
     assert edited["misses"] > 0
 
-    edit(copied / "rosenblatt/kernels/linear/schemes.py", "tape.steps[used] = tau", "tape.steps[used] = 3.0 * tau")
-    assert run(copied)["step"] == 6.0
 
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_a_cache_with_a_class_of_an_old_name_is_not_used(copied: Path) -> None:
+    assert run(copied)["step"] == 1.0
     for path in (copied / "rosenblatt").rglob("*.py"):
         path.write_text(path.read_text().replace("PerceptronRule", "RosenblattRule"))
-    assert run(copied)["step"] == 6.0  # though the cache has pickled a class of the old name
+    assert run(copied)["step"] == 1.0  # the cache holds a pickled class of the old name
+
+
+@pytest.mark.slow
+def test_a_rule_outside_the_package_is_not_cached(copied: Path) -> None:
+    run(copied)
+    (copied / "own_rule.py").write_text(OWN_RULE)
+    run(copied, "import own_rule\n" + SCRIPT)
+    (copied / "own_rule.py").unlink()
+    assert run(copied)["misses"] == 0  # the cache refers to no class that is gone
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from ..online.config import Rule, RunConfig, RunResult
 from ..online.history import History, history_of_fit
 from ..online.initial_weights import initial_state
 from ..online.readings import Vote
-from ..online.run_state import OutOfRangeError
+from ..online.run_state import OutOfRangeError, reads_norms
 from ..online.solver import solve, visited_every_row
 from ..online.stopping import Stop
 from ..online.update_log import UpdateLog
@@ -100,7 +100,11 @@ class OnlineClassifier(LinearClassifier):
         return False
 
     def _solve(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> RunResult:
-        return solve(problem, self._rule(problem), config, start, sums)
+        rule = self._rule(problem)
+        if self.warm_start and "_run" in self.__dict__ and reads_norms(rule):
+            before = self._run.state.counts  # the weights are those of all updates since w = 0
+            start.counts[:] = before if before.shape == start.counts.shape else before.sum()
+        return solve(problem, rule, config, start, sums)
 
     def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
         """Return the separability check that runs after each pass, or None."""

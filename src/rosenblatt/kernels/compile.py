@@ -3,7 +3,8 @@
 Kernels run without the interpreter lock and are cached on disk. Numba's own cache checks only the file of the decorated
 function, but kernels call operations in other files, so an edited rule would keep its old machine code. The stamp of this
 cache is a digest of all sources in `kernels/` and `online/rules/`: an edit of any of them recompiles everything. If no cache
-directory is writable, each process compiles the kernels again.
+directory is writable, each process compiles the kernels again. So it does for rules outside this package, which the digest
+does not cover.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 # Kernels allocate no memory. Without reference counts for the arrays of each tuple they take half the time.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+PACKAGE = __name__.removesuffix("kernels.compile")
 SOURCES = tuple(Path(__file__).parent.parent / folder for folder in ("kernels", "online/rules"))
 
 
@@ -65,6 +67,9 @@ class _Cache(FunctionCache):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        classes = [getattr(kind, "instance_class", None) for kind in sig]
+        if not all(each is None or each.__module__.startswith(PACKAGE) for each in classes):
+            return
         # Two processes that save at the same time may choose the same file for different machine code.
         with contextlib.suppress(OSError):
             self._impl.locator.ensure_cache_path()
@@ -103,19 +108,24 @@ REORDER = frozenset({"reassoc", "contract", "nsz"})
 
 
 def operation(stub: Callable[..., Any]) -> Any:
-    """Make `stub` an operation: `@stub.of(Type)` registers the body for a first argument of that type."""
-    bodies: dict[type, Callable[..., Any]] = {}
+    """Make `stub` an operation: `@stub.of(Type)` registers the body for a first argument of that type.
+
+    `@stub.of(None)` registers the body for types without one. `stub.bodies` holds the bodies by type.
+    """
+    bodies: dict[type | None, Callable[..., Any]] = {}
 
     @functools.wraps(stub)
     def call(*args: Any) -> Any:
-        return bodies[type(args[0])](*args)
+        kind: type = type(args[0])
+        return bodies[kind if kind in bodies else None](*args)
 
-    def of(first: type, *, fastmath: frozenset[str] = frozenset()) -> Callable[[Body], Body]:
+    def of(first: type | None, *, fastmath: frozenset[str] = frozenset()) -> Callable[[Body], Body]:
         def register(body: Body) -> Body:
             bodies[first] = body
 
             def choose(*args: Any) -> Callable[..., Any] | None:
-                return body if getattr(args[0], "instance_class", None) is first else None
+                kind = getattr(args[0], "instance_class", None)
+                return body if (kind if kind in bodies else None) is first else None
 
             options: Any = {"fastmath": set(fastmath), "error_model": "numpy", "_nrt": False, "forceinline": True}
             overload(call, strict=False, jit_options=options, inline="never")(choose)
@@ -124,4 +134,5 @@ def operation(stub: Callable[..., Any]) -> Any:
         return register
 
     call.of = of  # type: ignore[attr-defined]
+    call.bodies = bodies  # type: ignore[attr-defined]
     return call

@@ -16,10 +16,10 @@ from .update_log import UpdateLog
 
 
 class Rule(Protocol):
-    """A rule of `online/rules`: its parameters. The bodies of its operations are found by its type."""
+    """A rule of `online/rules`: a NamedTuple of its parameters. The bodies of its operations are found by its type."""
 
     @property
-    def margin(self) -> float: ...  # rows above it are left alone
+    def _fields(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Problem, heads_of, zero_state, zero_sums
 from ..kernels.linear.rows import Dense
-from ..kernels.linear.schemes import Binary, Rest, State
+from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.walks import Moves
 from .config import Rule, RunConfig, RunResult
 from .pocket import Pocket, pocket
@@ -87,7 +87,9 @@ class History:
         bias = np.array([-state.bias[0], state.bias[0]]) if binary else state.bias
         (new.w if dense else new.w.T)[known] = heads
         new.bias[known] = bias
-        new.counts[known if isinstance(problem.labels, Rest) else slice(None)] = state.counts
+        own = known if isinstance(problem.labels, Rest) else slice(None)
+        new.counts[own] = state.counts
+        new.sqnorms[own] = state.sqnorms * (2.0 if binary and isinstance(problem.labels, Joint) else 1.0)
         return new
 
     # --- readings ------------------------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ import numpy as np
 
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, pick_heads, read_only
+from ..kernels.linear.rules import threshold
 from ..kernels.linear.schemes import Joint, Rest, State, Tape
 from ..progress import Progress
 from ..reporting.text import plural
-from .config import RunConfig, RunResult
+from .config import Rule, RunConfig, RunResult
 from .moves import make_moves
 from .run_record import RunRecord
 from .schedules import Steps
@@ -26,12 +27,13 @@ from .update_log import UpdateLog
 class RunState:
     """Weights, log, clock and active heads of a run; the kernel updates `active`."""
 
-    def __init__(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> None:
+    def __init__(self, problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> None:
         self.problem, self.config = problem, config
         self.state = copy_state(start)
         self.steps = Steps(config.step)
         w_max = math.inf if config.w_max is None else float(config.w_max)
-        self.bound = math.inf if config.w_max is None else min(w_max * w_max, sys.float_info.max)
+        self.keeps_norms = config.w_max is not None or reads_norms(rule)
+        self.bound = min(w_max * w_max, sys.float_info.max) if self.keeps_norms else math.inf
         self.limit = np.iinfo(np.int64).max if config.max_updates is None else config.max_updates
         self.log: UpdateLog | None = None
         if config.keep_log:
@@ -44,7 +46,8 @@ class RunState:
         self.stops: dict[int, Stop] = {}
         self.durations = np.zeros(len(start.counts), np.int64)
         self.active = (problem.labels, self.state, self.sums or empty_sums(self.state))
-        if config.w_max is not None:
+        # A stream continues the sums of the kernel, so that its chunks do not change a bit.
+        if config.w_max is not None or (self.keeps_norms and not config.visited_before):
             self.state.sqnorms[:] = _squared(self._true_norms())
 
     def check_cancelled(self) -> None:
@@ -74,8 +77,10 @@ class RunState:
         length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
         if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
             raise_out_of_range(self.problem, row)
-        if self.config.w_max is not None:
+        if self.keeps_norms:
             state.sqnorms[:] = _squared(self._true_norms())
+            if self.config.w_max is None and not np.isfinite(state.sqnorms).all():
+                raise_out_of_range(self.problem, row)
         return length
 
     def end_pass(self, passes: int, before: IntArray) -> None:
@@ -174,6 +179,11 @@ class RunState:
             self.log.record.durations = self.durations
         stops = [self.stops[h] for h in range(len(self.durations))]
         return RunResult(self.state, stops, passes, self.durations, self.log, self.sums)
+
+
+def reads_norms(rule: Rule) -> bool:
+    """Whether the rule has a threshold of its own, which depends on the norm of the weights and the number of updates."""
+    return type(rule) in threshold.bodies
 
 
 def _norms(rows: FloatArray) -> FloatArray:

@@ -17,8 +17,9 @@ import numpy as np
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, zero_sums
 from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
+from ..kernels.linear.rules import threshold
 from ..kernels.linear.schemes import Rest, State, Tape
-from ..kernels.linear.sweeps import FULL, OVERFLOW, Pace, collect_moves, online
+from ..kernels.linear.sweeps import FULL, NORM, OVERFLOW, Pace, collect_moves, online
 from ..parallel import in_order
 from ..reporting.text import plural
 from .config import Rule, RunConfig, RunResult
@@ -68,7 +69,7 @@ def _scans_every_row(config: RunConfig) -> bool:
 
 def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Visit the rows one by one; each violation updates the weights immediately."""
-    run = RunState(problem, config, start, sums)
+    run = RunState(problem, rule, config, start, sums)
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * run.state.bias.size + 1))))
     ahead = prefetch_distance(problem, config.order, run.state.w)
     most = rows_per_call(problem, config.order)
@@ -90,6 +91,8 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
                 visited, used, why = online(problem.rows, labels, order[at : at + most], rule, pace, state, added, tape)
                 if why == OVERFLOW:
                     raise_out_of_range(problem, int(order[at + visited]))
+                if why == NORM and config.w_max is None:  # the squared norm overflowed
+                    raise_out_of_range(problem, int(order[at + visited - 1]))
                 run.check_cancelled()
                 run.record(tape, used)
                 run.clock += visited
@@ -121,14 +124,14 @@ def _retire_clean_heads(problem: Problem, rule: Rule, run: RunState, passes: int
     if run.config.order == "random":
         clean = [h for h in clean if _has_no_violation(problem, rule, run, h)]
         where = f"after pass {passes}: a full scan of {rows} found no violation"
-    run.retire(clean, _clean_stop(rule, where))
+    run.retire(clean, _clean_stop(rule, run, clean, where))
 
 
-def _clean_stop(rule: Rule, where: str) -> Stop:
+def _clean_stop(rule: Rule, run: RunState, heads: list[int], where: str) -> Stop:
     """The stop after a scan without updates. For a rule with an infinite margin, it means that all steps were zero."""
-    return (
-        Stop("separated", f"separated {where}") if rule.margin < np.inf else Stop("vanished", f"the gradient vanished {where}")
-    )
+    if all(threshold(rule, run.state.sqnorms[h], run.state.counts[h]) < np.inf for h in heads):
+        return Stop("separated", f"separated {where}")
+    return Stop("vanished", f"the gradient vanished {where}")
 
 
 def rows_per_call(problem: Problem, order: str) -> int:
@@ -162,7 +165,7 @@ def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
 
 def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Scan all rows before each update: the sum or mean of the violations (batch), or one violation drawn at random."""
-    run = RunState(problem, config, start, sums)
+    run = RunState(problem, rule, config, start, sums)
     rng = np.random.default_rng(config.seed)
     one_by_one = config.update == "online"  # order="mistakes"; batch steps have no order
     rate = problem.n_visited if one_by_one else 1  # updates that count as a pass
@@ -181,7 +184,7 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
             run.clock += 1
             run.end_pass(-(-k // rate), before)
             where = f"after {plural(k - 1, 'update')}: a full scan of {plural(problem.n_visited, 'row')} found no violation"
-            run.retire([0], _clean_stop(rule, where))
+            run.retire([0], _clean_stop(rule, run, [0], where))
             continue
         run.clock += 1
         done = k // rate

@@ -13,6 +13,20 @@ def step(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
 
 
 @operation
+def threshold(rule: Any, sqnorm: Any, updates: Any) -> Any:
+    """The largest margin at which a row moves the weights; `rule.margin` for rules without a body of their own.
+
+    `sqnorm` is the squared norm of the augmented weights, `updates` the number of updates so far (batch: steps). One-vs-rest
+    has both for each head; with k classes that compete, the norm is that of all weights.
+    """
+
+
+@threshold.of(None)
+def _(rule: Any, sqnorm: Any, updates: Any) -> Any:
+    return rule.margin
+
+
+@operation
 def loss(rule: Any, margin: Any) -> Any:
     """The loss of a row of weight 1 at this margin, for rules that minimize a loss; its derivative is -tau."""
 

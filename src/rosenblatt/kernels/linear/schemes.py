@@ -19,7 +19,7 @@ import numpy as np
 
 from ..compile import operation
 from .rows import axpy, axpy_head, dot, dots, sqnorm
-from .rules import step
+from .rules import step, threshold
 
 
 class Binary(NamedTuple):
@@ -50,7 +50,7 @@ class State(NamedTuple):
     w: Any  # Binary: d. Joint, Rest: k x d (dense) or d x k (CSR)
     bias: Any  # float64, one per weight vector
     counts: Any  # int64, updates made so far
-    sqnorms: Any  # float64, the squared norm of the augmented weights; kept current where w_max is set
+    sqnorms: Any  # float64, the squared norm of the augmented weights; kept current for w_max and for rules with a `threshold`
     scores: Any  # float64, a buffer for the scores of one row
     x0: float
 
@@ -113,7 +113,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
     margin = labels.signs[i] * (dot(rows, i, state.w) + state.x0 * state.bias[0])
     if not abs(margin) < np.inf:
         return -1
-    if margin > rule.margin:
+    if margin > threshold(rule, state.sqnorms[0], state.counts[0]):
         return used
     return write(tape, used, i, 0, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
 
@@ -146,7 +146,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
     margin = scores[label] - scores[rival]
     if not abs(margin) < np.inf:
         return -1
-    if margin > rule.margin:
+    if margin > threshold(rule, state.sqnorms[0], state.counts[0]):
         return used
     return write(tape, used, i, rival, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
 
@@ -180,7 +180,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
             margin = -margin
         if not abs(margin) < np.inf:
             return -1
-        if margin <= rule.margin:
+        if margin <= threshold(rule, state.sqnorms[h], state.counts[h]):
             used = write(tape, used, i, h, step(rule, margin, length(labels, rows, i, state.x0), weight_of(labels, i)), margin)
             if used < 0:
                 return -1

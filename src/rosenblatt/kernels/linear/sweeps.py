@@ -17,7 +17,7 @@ class Pace(NamedTuple):
 
     rhos: Any  # float64, step sizes rho_1, rho_2, ...; the last one is used for all further updates
     limit: int  # return when a head has made this many updates
-    bound: float  # return when the squared norm of a head exceeds this
+    bound: float  # return when the squared norm of a head exceeds this; infinite: norms are not kept
     ahead: int  # rows between a prefetch and its use; 0: no prefetching
     since: int  # rows visited before
 
