@@ -6,7 +6,7 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -23,9 +23,11 @@ from rosenblatt.catalog import (
     command_line_options,
     is_estimator,
 )
+from rosenblatt.data.problem import make_problem
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.online import OnlineClassifier
-from rosenblatt.estimators.svm_base import MarginClassifier
+from rosenblatt.studio.knobs import knobs_of, parameter_type
+from rosenblatt.training.out_of_core import refusal
 
 X, Y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
 
@@ -70,6 +72,10 @@ def test_a_new_algorithm_is_trained_and_compared_from_the_command_line(tmp_path:
     assert "bold" in [row["algorithm"] for row in compared["entries"]]
 
 
+def test_a_new_online_learner_can_be_streamed() -> None:
+    assert refusal(toy_algorithm.BoldPerceptron()) is None
+
+
 @pytest.mark.usefixtures("toy")
 def test_a_new_algorithm_is_in_the_menu_of_the_page_and_runs_there() -> None:
     from rosenblatt.studio.answers import run
@@ -77,8 +83,18 @@ def test_a_new_algorithm_is_in_the_menu_of_the_page_and_runs_there() -> None:
 
     (entry,) = [entry for entry in menu() if entry["name"] == "bold"]
     assert (entry["title"], entry["group"], entry["summary"]) == ("Bold perceptron", "Perceptron", "Takes longer steps.")
-    recorded = run({"points": X.tolist(), "labels": Y.tolist(), "algorithm": "bold"})
+    knobs = {knob["name"]: knob for knob in entry["knobs"]}
+    assert list(knobs) == ["boldness", "order", "max_updates", "max_iter", "multiclass", "fit_intercept"]
+    choices = {name: [choice["value"] for choice in knob["choices"]] for name, knob in knobs.items() if knob["choices"]}
+    assert choices == {"order": ["cyclic", "permuted"], "multiclass": ["joint", "ovr"]}
+    boldness = {"title": "boldness", "help": "The step.", "kind": "number", "default": 3.0, "optional": False}
+    assert boldness.items() <= knobs["boldness"].items()
+    points = {"points": X.tolist(), "labels": Y.tolist(), "algorithm": "bold"}
+    recorded, other = run(points), run(points | {"knobs": {"boldness": 0.5}})
     assert recorded["title"] == "Bold perceptron"
+    assert "boldness=3.0" in recorded["code"]
+    assert "boldness=0.5" in other["code"]
+    assert recorded["log"] != other["log"]
 
 
 @pytest.mark.usefixtures("toy")
@@ -105,15 +121,23 @@ def test_an_entry_declares_what_its_estimator_is(name: str) -> None:
     entry = ESTIMATORS[name]
     estimator = entry.load(name)
     assert issubclass(estimator, LinearClassifier)
-    assert entry.online == issubclass(estimator, OnlineClassifier)
-    assert entry.svm == issubclass(estimator, MarginClassifier)
+    assert (entry.state == "run") == issubclass(estimator, OnlineClassifier)
+    if issubclass(estimator, OnlineClassifier):
+        rule = estimator()._rule(make_problem(X, Y, 2))
+        assert (rule.margin if np.isfinite(rule.margin) else None) == pytest.approx(entry.margin)
     assert len([base for base in estimator.__mro__ if base.__module__.startswith("rosenblatt.")]) <= 3  # itself, two levels
     parameters = inspect.signature(estimator).parameters.values()
     assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
 
 
-def test_every_estimator_is_a_public_name_for_type_checkers() -> None:
-    assert set(ESTIMATORS) <= set(rb.__all__)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_choices_on_the_page_are_those_of_the_class(name: str) -> None:
+    algorithm = ALGORITHMS[name]
+    for knob in knobs_of(algorithm).values():
+        if knob.kind == "choice" and knob.name in algorithm.options and knob.name != "init":  # init may be an array
+            annotation = parameter_type(algorithm.estimator, knob.name)
+            assert get_origin(annotation) is Literal
+            assert [word for word, _ in knob.choices] == list(get_args(annotation))
 
 
 def test_every_parameter_that_a_file_can_set_is_an_option() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from rosenblatt.catalog import Algorithm, EstimatorEntry, Option
 from rosenblatt.data.problem import Problem
-from rosenblatt.estimators.online import OnlineClassifier
+from rosenblatt.estimators.base import ClassWeight, RandomState
+from rosenblatt.estimators.online import JointOrOvr, Keep, OnlineClassifier, VoteCount
 from rosenblatt.online.rules.perceptron import PerceptronRule
 from rosenblatt.validation import number
 
@@ -15,10 +16,11 @@ class BoldPerceptron(OnlineClassifier):
     """A perceptron with a step of `boldness`."""
 
     def __init__(
-        self, *, boldness: float = 2.0, keep: Any = "last", order: Any = "cyclic", max_iter: Any = "auto",
-        max_updates: Any = None, multiclass: Any = "joint", fit_intercept: bool = True, intercept_scaling: float = 1.0,
-        vote_count: Any = "lifetime", class_weight: Any = None, warm_start: bool = False, log: bool = True,
-        random_state: Any = None, n_jobs: Any = None, verbose: int = 0,
+        self, *, boldness: float = 2.0, keep: Keep = "last", order: Literal["cyclic", "permuted"] = "cyclic",
+        max_iter: int | Literal["auto"] | None = "auto", max_updates: int | None = None, multiclass: JointOrOvr = "joint",
+        fit_intercept: bool = True, intercept_scaling: float = 1.0, vote_count: VoteCount = "lifetime",
+        class_weight: ClassWeight = None, warm_start: bool = False, log: bool = True, random_state: RandomState = None,
+        n_jobs: int | None = None, verbose: int = 0,
     ) -> None:  # fmt: skip
         self.boldness = boldness
         self.keep = keep
@@ -47,6 +49,6 @@ class BoldPerceptron(OnlineClassifier):
 
 
 ENTRY = EstimatorEntry(
-    __name__, "Perceptron", ("pocket_errors_",), online=True, streams=True, options={"boldness": Option("float", "The step.")}
+    __name__, "Perceptron", ("pocket_errors_",), state="run", options={"boldness": Option("float", "The step.")}
 )
 BOLD = Algorithm("Bold perceptron", "BoldPerceptron", "Takes longer steps.", {"boldness": 3.0}, logged=True)

@@ -7,74 +7,45 @@ from typing import TYPE_CHECKING, Any
 
 from .catalog import ESTIMATORS
 
-if TYPE_CHECKING:
-    from . import losses, mail
-    from .certificates.files import load_certificate, save_certificate
-    from .certificates.statements import Inseparable, Separable, Undecided
-    from .certificates.verify import verify
-    from .estimators.arow import AROW
-    from .estimators.linear_mse import LinearMSE
-    from .estimators.max_margin import MaxMargin
-    from .estimators.nonlinear_mse import NonlinearMSE
-    from .estimators.passive_aggressive import PassiveAggressive
-    from .estimators.perceptron import Perceptron
-    from .estimators.soft_margin import SoftMargin
-    from .models.container import ModelError
-    from .models.files import load, save
-    from .models.model import Model
-    from .online.stopping import Stop
-    from .online.update_log import UpdateLog
-    from .preprocessing.text.hasher import TextHasher
-    from .preprocessing.text.vocabulary import Vocabulary
-    from .progress import Progress, progress_callback
-    from .proofs.certify import certify
-    from .proofs.doctor.doctor import doctor
-    from .proofs.doctor.findings import Diagnosis, Finding
-    from .proofs.margins import margin, mistake_bound, radius
-    from .proofs.minimum_errors.minimum_errors import MinimumErrors, minimum_errors
-    from .studio.notebook import studio
-    from .svm.not_separable import NotSeparable
+if TYPE_CHECKING:  # `X as X` exports a name
+    from . import losses as losses
+    from . import mail as mail
+    from .certificates.files import load_certificate as load_certificate
+    from .certificates.files import save_certificate as save_certificate
+    from .certificates.statements import Inseparable as Inseparable
+    from .certificates.statements import Separable as Separable
+    from .certificates.statements import Undecided as Undecided
+    from .certificates.verify import verify as verify
+    from .estimators.arow import AROW as AROW
+    from .estimators.linear_mse import LinearMSE as LinearMSE
+    from .estimators.max_margin import MaxMargin as MaxMargin
+    from .estimators.nonlinear_mse import NonlinearMSE as NonlinearMSE
+    from .estimators.passive_aggressive import PassiveAggressive as PassiveAggressive
+    from .estimators.perceptron import Perceptron as Perceptron
+    from .estimators.soft_margin import SoftMargin as SoftMargin
+    from .models.container import ModelError as ModelError
+    from .models.files import load as load
+    from .models.files import save as save
+    from .models.model import Model as Model
+    from .online.stopping import Stop as Stop
+    from .online.update_log import UpdateLog as UpdateLog
+    from .preprocessing.text.hasher import TextHasher as TextHasher
+    from .preprocessing.text.vocabulary import Vocabulary as Vocabulary
+    from .progress import Progress as Progress
+    from .progress import progress_callback as progress_callback
+    from .proofs.certify import certify as certify
+    from .proofs.doctor.doctor import doctor as doctor
+    from .proofs.doctor.findings import Diagnosis as Diagnosis
+    from .proofs.doctor.findings import Finding as Finding
+    from .proofs.margins import margin as margin
+    from .proofs.margins import mistake_bound as mistake_bound
+    from .proofs.margins import radius as radius
+    from .proofs.minimum_errors.minimum_errors import MinimumErrors as MinimumErrors
+    from .proofs.minimum_errors.minimum_errors import minimum_errors as minimum_errors
+    from .studio.notebook import studio as studio
+    from .svm.not_separable import NotSeparable as NotSeparable
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "AROW",
-    "Diagnosis",
-    "Finding",
-    "Inseparable",
-    "LinearMSE",
-    "MaxMargin",
-    "MinimumErrors",
-    "Model",
-    "ModelError",
-    "NonlinearMSE",
-    "NotSeparable",
-    "PassiveAggressive",
-    "Perceptron",
-    "Progress",
-    "Separable",
-    "SoftMargin",
-    "Stop",
-    "TextHasher",
-    "Undecided",
-    "UpdateLog",
-    "Vocabulary",
-    "certify",
-    "doctor",
-    "load",
-    "load_certificate",
-    "losses",
-    "mail",
-    "margin",
-    "minimum_errors",
-    "mistake_bound",
-    "progress_callback",
-    "radius",
-    "save",
-    "save_certificate",
-    "studio",
-    "verify",
-]
 
 # The modules of the public names that are not estimators. Each name is imported on first access: importing scikit-learn and
 # Numba takes a second, which `rosenblatt --help` must not.
@@ -125,3 +96,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*_MODULES, *ESTIMATORS})
+
+
+if not TYPE_CHECKING:  # type checkers read the imports above
+    __all__ = __dir__()

@@ -12,7 +12,7 @@ import importlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard
 
 if TYPE_CHECKING:
     from .estimators.base import LinearClassifier
@@ -27,6 +27,17 @@ class Option:
     words: tuple[str, ...] = ()  # the choices, or words allowed instead of a number; "none" is None
 
 
+class KnobChanges(TypedDict, total=False):
+    """Fields of a knob of the page that differ from `studio.knobs.KNOBS`, or from what the class and an `Option` give."""
+
+    title: str
+    help: str
+    default: Any
+    low: float
+    high: float
+    log: bool
+
+
 @dataclass(frozen=True)
 class EstimatorEntry:
     """An estimator class.
@@ -39,23 +50,24 @@ class EstimatorEntry:
         The heading of its algorithms in the page's menu.
     attributes : tuple of str
         The fitted attributes that a model file holds, besides those that all models have.
-    online : bool
-        Whether it is an `OnlineClassifier`: model files hold its run, from which `partial_fit` continues.
-    svm : bool
-        Whether it is a `MarginClassifier`, with support vectors and a margin.
-    streams : bool
-        Whether it can learn from a file larger than memory.
+    state : {"run", "gaussian", "moments", "solutions"} or None
+        What else a model file holds, from which `partial_fit` or `warm_start` continues: the run of an `OnlineClassifier`,
+        the mean and variance of the weights, moments of the rows, or solutions of a support vector machine.
+    margin : float or None
+        Rows with y * score up to this move the weights. None: every row does. A parameter `margin` takes precedence.
     options : mapping of str to Option
-        Parameters that no other estimator has, as options of the command line.
+        Parameters that no other estimator has, as options of the command line and, unless `knobs` hides them, of the page.
+    knobs : mapping of str to KnobChanges or None
+        How the page shows parameters of this estimator: what differs from the other estimators; None hides a parameter.
     """
 
     module: str
     group: str
     attributes: tuple[str, ...] = ()
-    online: bool = False
-    svm: bool = False
-    streams: bool = False
+    state: Literal["run", "gaussian", "moments", "solutions"] | None = None
+    margin: float | None = 0.0
     options: Mapping[str, Option] = field(default_factory=dict)
+    knobs: Mapping[str, KnobChanges | None] = field(default_factory=dict)
 
     def load(self, name: str) -> type[LinearClassifier]:
         found: type[LinearClassifier] = getattr(importlib.import_module(self.module), name)
@@ -108,45 +120,59 @@ ESTIMATORS = {
     "AROW": EstimatorEntry(
         "rosenblatt.estimators.arow",
         "Passive-aggressive",
-        streams=True,
+        state="gaussian",
+        margin=1.0,
         options={"r": Option("float", "AROW: a larger r makes smaller steps.")},
+        knobs={"max_iter": {"default": 10, "high": 100, "help": "Passes over the points."}},
     ),
     "LinearMSE": EstimatorEntry(
         "rosenblatt.estimators.linear_mse",
         "Least squares",
         attributes=("mse_", "rank_", "solver_"),
-        streams=True,
+        state="moments",
+        margin=None,
         options={"alpha": Option("float", "Least squares: the penalty of |w|^2.")},
+        knobs={"tol": None},  # not used with the few columns of the page
     ),
     "MaxMargin": EstimatorEntry(
         "rosenblatt.estimators.max_margin",
         "Support vector machines",
         attributes=("support_", "multipliers_", "margin_", "gap_", "solver_"),
-        svm=True,
+        margin=1.0,
         options={"inseparable": Option("choice", "Widest margin: what to do if no plane separates.", ("raise", "soft"))},
+        knobs={
+            "tol": {"high": 0.1, "help": "The accepted gap to the widest margin."},
+            "max_iter": None,  # never reached
+            "inseparable": None,  # the page fits both if it must
+        },
     ),
     "NonlinearMSE": EstimatorEntry(
         "rosenblatt.estimators.nonlinear_mse",
         "Least squares",
         attributes=("loss_", "gradient_norm_", "saturated_", "_auto", "pocket_errors_"),
-        online=True,
-        streams=True,
+        state="run",
+        margin=None,
         options={"activation": Option("choice", "Nonlinear least squares: the function.", ("tanh", "logistic"))},
+        knobs={
+            "step": {"help": "How far one update moves the weights; empty: chosen from the points."},
+            "tol": {"help": "The run stops when a gradient or step is shorter than this."},
+            "activation": None,  # each function is an algorithm of its own
+        },
     ),
     "PassiveAggressive": EstimatorEntry(
         "rosenblatt.estimators.passive_aggressive",
         "Passive-aggressive",
         attributes=("pocket_errors_",),
-        online=True,
-        streams=True,
+        state="run",
+        margin=1.0,
         options={"variant": Option("choice", "Passive-aggressive: the step.", ("PA", "PA-I", "PA-II"))},
+        knobs={"C": {"help": "Aggressiveness: how far one update may move the weights."}},
     ),
     "Perceptron": EstimatorEntry(
         "rosenblatt.estimators.perceptron",
         "Perceptron",
         attributes=("pocket_errors_", "_margin_used", "certificate_"),
-        online=True,
-        streams=True,
+        state="run",
         options={
             "margin": Option("float", "Perceptron: update where y * score is at most this.", ("auto",)),
             "init": Option("choice", "Perceptron: the first weights.", ("zeros", "sum")),
@@ -157,10 +183,15 @@ ESTIMATORS = {
         "rosenblatt.estimators.soft_margin",
         "Support vector machines",
         attributes=("support_", "multipliers_", "margin_", "gap_", "dual_gap_", "objective_", "solver_", "_scheme"),
-        svm=True,
+        state="solutions",
+        margin=1.0,
         options={
             "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge")),
             "penalize_intercept": Option("flag", "Soft margin: count the intercept in |w|, as LIBLINEAR does."),
+        },
+        knobs={
+            "tol": {"high": 0.1, "help": "The accepted gap to the minimum."},
+            "max_iter": None,  # never reached
         },
     ),
 }

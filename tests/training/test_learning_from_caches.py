@@ -154,6 +154,24 @@ def test_what_cannot_stream_is_refused_with_what_to_do_instead(tmp_path: Path, m
     assert not hasattr(model, "n_features_in_")
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        rb.Perceptron(keep="pocket"),
+        rb.PassiveAggressive(keep="vote"),
+        rb.PassiveAggressive(order="mistakes"),
+        rb.Perceptron(certify=True),
+        rb.Perceptron(init="sum"),
+        rb.NonlinearMSE(),
+    ],
+)
+def test_what_is_offered_instead_can_stream(model: Any) -> None:
+    obstacle = model._streaming_obstacle()
+    assert getattr(model, obstacle.parameter) == obstacle.value
+    for value in obstacle.instead:
+        assert refusal(clone(model).set_params(**{obstacle.parameter: value})) is None
+
+
 def test_what_can_stream_is_not_refused() -> None:
     assert [name for name, model in MODELS.items() if refusal(model)] == []
 

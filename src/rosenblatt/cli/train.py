@@ -117,11 +117,9 @@ def _prepare_stream(stream: bool, cache: str | None) -> None:
 
 
 def _update_noun(request: Request) -> str:
-    """Every update of a perceptron without a margin is a mistake; other algorithms also update on correct rows."""
-    if request.choice.name != "Perceptron":
-        return "corrections"
+    """Every update of an algorithm without a margin is a mistake; others also update on correct rows."""
     settings = request.choice.options | dict(request.parameters)
-    return "corrections" if settings["margin"] else "mistakes"
+    return "mistakes" if settings.get("margin", request.choice.entry.margin) == 0.0 else "corrections"
 
 
 # --- output files ----------------------------------------------------------------------------------------------------------

@@ -104,9 +104,7 @@ class AROW(LinearClassifier):
     ('passes', True)
     """
 
-    n_iter_: int
     n_updates_: int
-    stop_: Stop
     variances_: FloatArray
     _gaussian: GaussianWeights
     _classes_fixed: bool
@@ -137,6 +135,13 @@ class AROW(LinearClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _iterations_are_passes(self) -> bool:
+        return True
+
+    def _streaming_obstacle(self) -> None:
+        return None
 
     # --- fitting -------------------------------------------------------------------------------------------------------
 

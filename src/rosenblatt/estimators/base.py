@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -27,6 +27,9 @@ from ..validation import one_of
 if TYPE_CHECKING:
     import numpy.typing as npt
     from anywidget import AnyWidget
+
+    from ..online.stopping import Stop
+    from ..online.update_log import UpdateLog
 
 FLOATS = [np.float64, np.float32]
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
@@ -56,6 +59,15 @@ class TrainingSet:
         return make_problem(self.X, self.codes, len(self.classes), multiclass=multiclass, weights=self.weights, x0=x0)
 
 
+class StreamingObstacle(NamedTuple):
+    """Why an estimator needs its rows in memory, and cannot be fitted from a cache on disk."""
+
+    reason: str  # the predicate of a sentence about the parameter, or about the estimator
+    parameter: str | None = None  # None: the estimator, whatever its parameters
+    value: Any = None
+    instead: tuple[Any, ...] = ()  # values of the parameter that do not need the rows in memory
+
+
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """Base of all estimators: `coef_` and `intercept_` score the rows, `classes_` has the labels, sorted."""
 
@@ -63,12 +75,46 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     coef_: FloatArray
     intercept_: FloatArray
     n_features_in_: int
+    n_iter_: int
+    stop_: Stop
 
     # Defaults for estimators without these parameters.
     class_weight: ClassWeight = None
     multiclass: str = "ovr"
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
+    keep: str = "last"
+    order: str = "cyclic"
+
+    # --- capabilities, declared by subclasses ------------------------------------------------------------------------------
+
+    _has_convergence: ClassVar[bool] = False  # whether `proofs.convergence` applies to its log
+
+    @property
+    def _iterations_are_passes(self) -> bool:
+        """Whether `n_iter_` counts passes over the rows."""
+        return False
+
+    @property
+    def _required_margin(self) -> float:
+        """The margin, set by a parameter, that all rows must exceed to be separated."""
+        return 0.0
+
+    def _streaming_obstacle(self) -> StreamingObstacle | None:
+        """Return why the estimator, with its parameters, cannot be fitted from a cache on disk; None if it can."""
+        return StreamingObstacle("visits rows in arbitrary order and needs them in memory")
+
+    def _check_streaming_shape(self, rows: int, columns: int) -> None:
+        """Raise an error if rows of a cache on disk are too few or too wide."""
+
+    def _bounded_run(self) -> tuple[float, float] | None:
+        """Return the margin b and the step rho of a fit with at most (R^2 + 2b/rho)/gamma^2 updates, or None."""
+        return None
+
+    @property
+    def _update_log(self) -> UpdateLog | None:
+        """The updates of the run; None if none were kept."""
+        return self.__dict__.get("log_")
 
     # --- defined by subclasses ---------------------------------------------------------------------------------------------
 

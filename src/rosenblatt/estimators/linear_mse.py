@@ -18,6 +18,7 @@ from ..least_squares.moments import triangle, triangle_of
 from ..least_squares.solution import LeastSquaresSolution
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
+from ..reporting.text import count, plural
 from ..validation import flag, number
 from .base import ClassWeight, KnownClasses, LinearClassifier
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # The moments of a stream have (features + classes)^2 entries.
 MAX_MOMENT_BYTES = 1 << 30
+# Columns of a cache on disk, whose products are held in memory: 72 MB of float64.
+MAX_STREAMED_COLUMNS = 3000
 
 
 @dataclass(frozen=True)
@@ -100,10 +103,8 @@ class LinearMSE(LinearClassifier):
     """
 
     mse_: float
-    n_iter_: int
     rank_: int | None
     solver_: str
-    stop_: Stop
     _stream: _Stream | None
     _moments: tuple[Any, Any, Any, int]  # from which partial_fit continues after fit: (squares, shift, R, rows)
 
@@ -121,6 +122,16 @@ class LinearMSE(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.tol = tol
         self.class_weight = class_weight
+
+    def _streaming_obstacle(self) -> None:
+        return None
+
+    def _check_streaming_shape(self, rows: int, columns: int) -> None:
+        if columns > MAX_STREAMED_COLUMNS or rows <= columns:
+            raise ValueError(
+                f"LinearMSE learns from a stream with more rows than columns and at most {count(MAX_STREAMED_COLUMNS)} "
+                f"columns, got {plural(rows, 'row')} and {plural(columns, 'column')}: leave out --stream"
+            )
 
     def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
         if problem.visited is not None:

@@ -20,7 +20,7 @@ from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, N
 from ..online.run_state import OutOfRangeError
 from ..online.schedules import Step
 from ..validation import count, number, one_of
-from .base import ClassWeight, RandomState
+from .base import ClassWeight, RandomState, StreamingObstacle
 from .online import Keep, OnlineClassifier, VoteCount
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
@@ -188,6 +188,15 @@ class NonlinearMSE(OnlineClassifier):
         if self.solver == "minimum" and keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={keep!r}: use solver='online'")
         return super().reading(keep)
+
+    @property
+    def _iterations_are_passes(self) -> bool:
+        return self.solver != "minimum"
+
+    def _streaming_obstacle(self) -> StreamingObstacle | None:
+        if self.solver == "minimum":
+            return StreamingObstacle("keeps values for every row between steps", "solver", "minimum", ("online", "batch"))
+        return super()._streaming_obstacle()
 
     def _rule(self, problem: Problem) -> NonlinearMSERule:
         return nonlinear_mse_rule(self.activation)

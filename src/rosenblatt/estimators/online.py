@@ -30,7 +30,7 @@ from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..reporting.text import plural
 from ..validation import count, flag, number, one_of
-from .base import FLOATS, KnownClasses, LinearClassifier, RandomState, check_n_jobs_and_verbose, seed_of
+from .base import FLOATS, KnownClasses, LinearClassifier, RandomState, StreamingObstacle, check_n_jobs_and_verbose, seed_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -60,7 +60,6 @@ class OnlineClassifier(LinearClassifier):
     """Base of the estimators that move the weights row by row and keep an update log. Subclasses define the rule."""
 
     keep: Keep
-    order: str
     max_iter: int | Literal["auto"] | None
     vote_count: VoteCount
     warm_start: bool
@@ -68,11 +67,11 @@ class OnlineClassifier(LinearClassifier):
     random_state: RandomState
     n_jobs: int | None
     verbose: int
-    init: Any = "zeros"  # for estimators without this parameter
+    # Defaults for estimators without these parameters.
+    update: str = "online"
+    init: Any = "zeros"
 
-    n_iter_: int
     n_updates_: int
-    stop_: Stop
     log_: UpdateLog | None
     _run: History
     _votes: list[Vote] | None
@@ -90,6 +89,24 @@ class OnlineClassifier(LinearClassifier):
     @abstractmethod
     def _check_own_parameters(self) -> None:
         """Raise an error for a bad parameter that only this estimator has."""
+
+    def _streaming_obstacle(self) -> StreamingObstacle | None:
+        if self.keep == "pocket":
+            return StreamingObstacle("scans all rows repeatedly", "keep", "pocket", ("average",))
+        if self.keep == "vote":
+            return StreamingObstacle("keeps every row that caused an update", "keep", "vote", ("average",))
+        if self._scans_for_each_update:
+            return StreamingObstacle("scans all rows before each update", "order", "mistakes", ("cyclic",))
+        return None
+
+    @property
+    def _iterations_are_passes(self) -> bool:
+        return True
+
+    @property
+    def _scans_for_each_update(self) -> bool:
+        """Whether every update scans all rows; a pass is then n updates."""
+        return self.order == "mistakes" and self.update == "online"
 
     def _check_stream_parameters(self) -> None:
         """Raise an error for a parameter that needs all rows, which `partial_fit` does not have."""
@@ -239,21 +256,18 @@ class OnlineClassifier(LinearClassifier):
         self._check_own_parameters()
 
     def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
-        options = self._config_options()
         return RunConfig(
-            max_iter=self._passes(problem, options) if self.max_iter == "auto" else self.max_iter,
+            max_iter=self._passes(problem) if self.max_iter == "auto" else self.max_iter,
             seed=seed_of(self.random_state),
             keep_log=keep_log,
             n_jobs=effective_n_jobs(self.n_jobs),
             progress=current_callback(bool(self.verbose)),
-            **options,
+            **self._config_options(),
         )
 
-    def _passes(self, problem: Problem, options: dict[str, Any]) -> int | None:
+    def _passes(self, problem: Problem) -> int | None:
         """Return the number of passes for max_iter="auto"."""
-        # With order="mistakes" every update scans all rows, and a pass is n updates.
-        expensive = options.get("order") == "mistakes" and options.get("update", "online") == "online"
-        least, visits = (1, AUTO_VISITS // 10) if expensive else (AUTO_PASSES, AUTO_VISITS)
+        least, visits = (1, AUTO_VISITS // 10) if self._scans_for_each_update else (AUTO_PASSES, AUTO_VISITS)
         return min(max(least, -(-visits // max(1, problem.n_visited))), MAX_AUTO_PASSES)
 
     def _set(self, run: History, stop: Stop, passes: int) -> None:

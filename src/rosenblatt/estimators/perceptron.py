@@ -15,7 +15,7 @@ from ..online.rules.perceptron import PerceptronRule
 from ..online.schedules import Step
 from ..online.solver import solve
 from ..validation import count, flag, number, one_of
-from .base import ClassWeight, RandomState
+from .base import ClassWeight, RandomState, StreamingObstacle
 from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ class Perceptron(OnlineClassifier):
     ('separated', 18, [1])
     """
 
+    _has_convergence = True
+
     def __init__(
         self,
         *,
@@ -195,6 +197,31 @@ class Perceptron(OnlineClassifier):
         return {name: getattr(self, name) for name in names}
 
     @property
+    def _required_margin(self) -> float:
+        return float(self.__dict__.get("_margin_used", self.margin))
+
+    def _streaming_obstacle(self) -> StreamingObstacle | None:
+        if self.certify:
+            return StreamingObstacle("needs all rows in memory", "certify", True, (False,))
+        if isinstance(self.init, str) and self.init == "sum":
+            reason = "adds all rows before the first update, in another order than a stream can"
+            return StreamingObstacle(reason, "init", "sum", ("zeros",))
+        return super()._streaming_obstacle()
+
+    def _bounded_run(self) -> tuple[float, float] | None:
+        if callable(self.step) or self.margin == "auto":
+            return None
+        bounded = (
+            self.update == "online"
+            and isinstance(self.init, str)
+            and self.init == "zeros"
+            and self.class_weight is None
+            and not self.warm_start
+            and (self.multiclass == "joint" or len(self.classes_) == 2)
+        )
+        return (float(self.margin), float(self.step)) if bounded else None
+
+    @property
     def convergence_(self) -> list[Convergence]:
         """The two inequalities of the convergence proof along each run."""
         check_is_fitted(self, "classes_")
@@ -234,14 +261,11 @@ class Perceptron(OnlineClassifier):
             share = self._rule(problem).margin / float(self.step) * (1.0 if isinstance(problem.labels, Joint) else 2.0)
         from ..proofs.run_proofs import Proofs
 
-        return Proofs(problem, classes, self._scans_per_pass(problem), share, bool(self.verbose))
+        scans_per_pass = problem.n_visited if self._scans_for_each_update else 1
+        return Proofs(problem, classes, scans_per_pass, share, bool(self.verbose))
 
-    def _passes(self, problem: Problem, options: dict[str, Any]) -> int | None:
-        return None if self.certify else super()._passes(problem, options)
-
-    def _scans_per_pass(self, problem: Problem) -> int:
-        """Return the number of full scans in a pass."""
-        return problem.n_visited if self.order == "mistakes" and self.update == "online" else 1
+    def _passes(self, problem: Problem) -> int | None:
+        return None if self.certify else super()._passes(problem)
 
     def _needs_finite_rows(self) -> bool:
         return (isinstance(self.init, str) and self.init == "sum") or self.margin == "auto"

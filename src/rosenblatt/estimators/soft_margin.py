@@ -150,6 +150,10 @@ class SoftMargin(MarginClassifier):
     _scheme: str
 
     @property
+    def _objective(self) -> float:
+        return float(self.objective_.sum())
+
+    @property
     def slack_(self) -> FloatArray:
         """The slack of every row, xi_i = max(0, 1 - canonical_i), per binary problem."""
         if "canonical_" not in self.__dict__:

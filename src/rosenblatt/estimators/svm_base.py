@@ -8,7 +8,6 @@ import numpy as np
 
 from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Rows, rows_as_matrix, take_rows
-from ..online.stopping import Stop
 from ..scores import votes_of_pairs
 from .base import LinearClassifier
 
@@ -24,9 +23,7 @@ class MarginClassifier(LinearClassifier):
     margin_: FloatArray
     gap_: FloatArray
     canonical_: FloatArray
-    n_iter_: int
     solver_: str
-    stop_: Stop
 
     @property
     def support_vectors_(self) -> list[Matrix]:
@@ -35,6 +32,11 @@ class MarginClassifier(LinearClassifier):
             raise AttributeError(f"{type(self).__name__} has no support_vectors_ before fit")
         rows, places = self._support_rows
         return [rows_as_matrix(take_rows(rows, place), 0, len(place)) for place in places]
+
+    @property
+    def _objective(self) -> float:
+        """The sum of the objectives of all binary problems."""
+        return 0.5 * float(np.square(self.coef_).sum())
 
     def __getstate__(self) -> Any:
         """Pickle the support vectors, not all of X."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..array_types import Array
-from .container import Arrays, Meta, Parts, all_finite, require
+from .container import Arrays, Meta, all_finite, require
 from .values import decode, encode
 
 if TYPE_CHECKING:
@@ -26,20 +26,24 @@ MAX_MOMENT_BYTES = 16 << 20
 # --- support vector machines -----------------------------------------------------------------------------------------------
 
 
-def solutions_to_parts(solutions: list[Any]) -> Parts:
-    """Encode SVM solutions. Costs that are equal for all rows are stored as one number."""
-    meta, arrays = [], {}
-    for h, solution in enumerate(solutions):
+def encode_solutions(estimator: Any, arrays: Arrays) -> Meta:
+    """Encode SVM solutions, if `warm_start` uses them. Costs that are equal for all rows are stored as one number."""
+    if not (estimator.warm_start and "_solutions" in vars(estimator)):
+        return {}
+    meta = []
+    for h, solution in enumerate(estimator._solutions):
         costs = getattr(solution, "costs", None)
         if costs is not None:
             arrays[f"solutions.{h}"] = costs[:1] if costs.strides == (0,) else costs
         meta.append({"rows": len(solution.multipliers), "primal": float(solution.primal), "dual": float(solution.dual)})
-    return {"each": meta}, arrays
+    return {"solutions": {"each": meta}}
 
 
-def restore_solutions(estimator: SoftMargin, meta: Meta, arrays: Arrays) -> None:
-    """Set the solutions of a `SoftMargin`, one per binary problem."""
-    estimator._solutions = [_solution(estimator, h, each, arrays) for h, each in enumerate(meta["each"])]
+def restore_solutions(estimator: SoftMargin, model: Model, meta: Meta, arrays: Arrays) -> None:
+    """Set the solutions of a `SoftMargin`, one per binary problem, if the file has them."""
+    if "solutions" in meta:
+        each = enumerate(meta["solutions"]["each"])
+        estimator._solutions = [_solution(estimator, h, one, arrays) for h, one in each]
 
 
 def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Any:

@@ -6,25 +6,27 @@ AROW keeps the mean and the variance of its weights. Logs of updates are not sto
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..array_types import Array
-from .container import Arrays, Meta, Parts, all_finite, require
+from .container import Arrays, Meta, all_finite, require
 
 if TYPE_CHECKING:
     from ..estimators.arow import AROW
     from ..online.history import History
+    from .model import Model
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------------
 
 
-def run_to_parts(run: History, keep: str, coef: Array | None) -> Parts:
-    """Encode a run. Weights that equal the model's are not stored twice."""
+def encode_run(estimator: Any, arrays: Arrays) -> Meta:
+    """Encode the run of an `OnlineClassifier`. Weights that equal the model's are not stored twice."""
+    run, coef = estimator._run, vars(estimator).get("coef_")
     state, sums = run.state, run.sums
-    if keep == "average" and sums is None and len(run.classes) > 1:
+    if estimator.keep == "average" and sums is None and len(run.classes) > 1:
         sums = run._sums()
     same = coef is not None and coef.dtype == state.w.dtype and np.array_equal(coef, run.heads)
     meta = {
@@ -34,22 +36,30 @@ def run_to_parts(run: History, keep: str, coef: Array | None) -> Parts:
         "logged": bool(run.logged and not run.logs),  # no update so far
         "own_weights": not same,
     }
-    arrays = {"bias": state.bias, "counts": state.counts, "sqnorms": state.sqnorms, "durations": run.durations}
+    parts = {"bias": state.bias, "counts": state.counts, "sqnorms": state.sqnorms, "durations": run.durations}
     if not same:
-        arrays["w"] = state.w
+        parts["w"] = state.w
     if sums is not None:
-        arrays.update({"sums.w": sums.w, "sums.bias": sums.bias})
-    return meta, {f"run.{name}": array for name, array in arrays.items()}
+        parts.update({"sums.w": sums.w, "sums.bias": sums.bias})
+    arrays.update({f"run.{name}": array for name, array in parts.items()})
+    return {"fixed": bool(estimator._classes_fixed), "run": meta}
 
 
-def run_from_parts(meta: Meta, arrays: Arrays, classes: Array, coef: Array | None, width: int) -> History:
+def restore_run(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
+    """Set the run of an `OnlineClassifier`, without its log."""
+    estimator._run = _run(model, meta["run"], _with_prefix(arrays, "run."))
+    estimator._classes_fixed, estimator.log_ = meta["fixed"] is True, None
+    if model.votes is not None:
+        estimator._votes = [vote.restore() for vote in model.votes]
+
+
+def _run(model: Model, meta: Meta, parts: Arrays) -> History:
     """Decode a run after checking that its arrays fit the model's classes and features."""
     from ..kernels.linear.schemes import State
     from ..online.history import History
 
-    parts = {name.removeprefix("run."): array for name, array in arrays.items()}
-    dense, k = meta["dense"] is True, len(classes)
-    w = parts["w"] if meta["own_weights"] else _as_run_weights(coef, dense, k)
+    dense, k, width = meta["dense"] is True, len(model.classes), model.n_features
+    w = parts["w"] if meta["own_weights"] else _as_run_weights(model.coef, dense, k)
     heads = 1 if k == 2 else k
     shape = (width,) if k == 2 else (heads, width) if dense else (width, heads)
     require(w.dtype in (np.float64, np.float32) and w.shape == shape, "run: the weights have the wrong type or shape")
@@ -63,7 +73,7 @@ def run_from_parts(meta: Meta, arrays: Arrays, classes: Array, coef: Array | Non
         fits = total.shape == w.shape and total_bias.shape == (heads,)
         require(fits and total.dtype == total_bias.dtype == np.float64, "run: the sums have the wrong type or shape")
         sums = State(np.ascontiguousarray(total), total_bias, *state[2:])
-    return History(classes, state, dense, meta["seen"], parts["durations"], sums, (), meta["logged"] is True)
+    return History(model.classes, state, dense, meta["seen"], parts["durations"], sums, (), meta["logged"] is True)
 
 
 def _check_counts(meta: Meta, parts: Arrays, heads: int) -> None:
@@ -86,17 +96,18 @@ def _as_run_weights(coef: Array | None, dense: bool, k: int) -> Array:
 # --- AROW ------------------------------------------------------------------------------------------------------------------
 
 
-def arow_to_parts(estimator: AROW) -> Parts:
+def encode_gaussian(estimator: AROW, arrays: Arrays) -> Meta:
     """Encode bias, variances and update counts; the mean of the weights is the model's `coef`."""
-    arrays = {name: array for name, array in vars(estimator._gaussian).items() if name != "weights"}
-    return {"fixed": bool(estimator._classes_fixed)}, {f"belief.{name}": array for name, array in arrays.items()}
+    parts = {name: array for name, array in vars(estimator._gaussian).items() if name != "weights"}
+    arrays.update({f"belief.{name}": array for name, array in parts.items()})
+    return {"belief": {"fixed": bool(estimator._classes_fixed)}}
 
 
-def restore_arow(estimator: AROW, meta: Meta, arrays: Arrays) -> None:
+def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set mean and variance of the weights of an AROW estimator."""
     from ..online.second_order import GaussianWeights
 
-    coef, parts = estimator.coef_, {name.removeprefix("belief."): array for name, array in arrays.items()}
+    coef, parts = estimator.coef_, _with_prefix(arrays, "belief.")
     bias, variances, bias_variances, counts = (parts[name] for name in ("bias", "variances", "bias_variances", "counts"))
     typed = all(each.dtype == np.float64 for each in (coef, bias, variances, bias_variances))
     require(typed, "AROW: weights and variances must be float64")
@@ -107,4 +118,9 @@ def restore_arow(estimator: AROW, meta: Meta, arrays: Arrays) -> None:
     counted = counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),)
     require(counted and (counts >= 0).all(), "AROW: the update counts are invalid")
     estimator._gaussian = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)
-    estimator.variances_, estimator._classes_fixed = variances.copy(), meta["fixed"] is True
+    estimator.variances_, estimator._classes_fixed = variances.copy(), meta["belief"]["fixed"] is True
+
+
+def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
+    """Return the arrays whose names begin with a prefix, under the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -5,17 +5,17 @@ A file holds none of the attributes that describe every training row: the log, `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..array_types import Array, MatrixLike
 from ..catalog import ESTIMATORS, is_estimator
-from .batch_state import encode_moments, restore_moments, restore_solutions, solutions_to_parts
+from .batch_state import encode_moments, encode_solutions, restore_moments, restore_solutions
 from .container import Arrays, Meta, require
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
-from .online_state import arow_to_parts, restore_arow, run_from_parts, run_to_parts
+from .online_state import encode_gaussian, encode_run, restore_gaussian, restore_run
 from .values import decode, encode
 from .votes import store_vote
 
@@ -87,7 +87,7 @@ def model_of(
         classes=estimator.classes_,
         coef=fitted.get("coef_"),
         intercept=fitted.get("intercept_"),
-        pairs=fitted.get("multiclass") == "ovo" and len(estimator.classes_) > 2,
+        pairs=estimator.multiclass == "ovo" and len(estimator.classes_) > 2,
         votes=None if fitted.get("coef_") is not None else tuple(store_vote(vote) for vote in _votes(estimator)),
         names=None if names is None else tuple(str(name) for name in names),
         recipe=recipe,
@@ -125,19 +125,7 @@ def _encode_state(estimator: Any, named: bool, arrays: Arrays) -> Meta:
     }
     if "proof_" in fitted and not any(fitted["proof_"]):
         meta["fitted"]["proof_"] = encode(fitted["proof_"], "", {})  # proofs themselves are not stored
-    if kind.online:
-        meta["fixed"] = bool(fitted["_classes_fixed"])
-        meta["run"], stored = run_to_parts(estimator._run, estimator.keep, fitted.get("coef_"))
-        arrays.update(stored)
-    elif "_gaussian" in fitted:
-        meta["belief"], stored = arow_to_parts(estimator)
-        arrays.update(stored)
-    elif fitted.get("warm_start") and "_solutions" in fitted:
-        meta["solutions"], stored = solutions_to_parts(estimator._solutions)
-        arrays.update(stored)
-    elif "_stream" in fitted:
-        meta.update(encode_moments(estimator, arrays))
-    return meta
+    return meta if kind.state is None else meta | _STATES[kind.state].encode(estimator, arrays)
 
 
 # --- model -> estimator ----------------------------------------------------------------------------------------------------
@@ -171,19 +159,23 @@ def _restore_state(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> 
     if meta["certificate"] is not None and model.stop is not None:
         stop = model.stop
         fitted["stop_"] = type(stop)(stop.reason, stop.sentence, stop.heads, decode(meta["certificate"], {}))
-    if kind.online:
-        stored = _with_prefix(arrays, "run.")
-        fitted["_run"] = run_from_parts(meta["run"], stored, model.classes, model.coef, model.n_features)
-        fitted["_classes_fixed"], fitted["log_"] = meta["fixed"] is True, None
-        if model.votes is not None:
-            fitted["_votes"] = [vote.restore() for vote in model.votes]
-    elif model.kind == "AROW":
-        restore_arow(estimator, meta["belief"], _with_prefix(arrays, "belief."))
-    elif model.kind == "LinearMSE":
-        restore_moments(estimator, model, meta, arrays)
-    elif model.kind == "SoftMargin" and "solutions" in meta:
-        restore_solutions(estimator, meta["solutions"], arrays)
+    if kind.state is not None:
+        _STATES[kind.state].restore(estimator, model, meta, arrays)
 
 
-def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
-    return {name: array for name, array in arrays.items() if name.startswith(prefix)}
+# --- the state that `partial_fit` and `warm_start` continue from -----------------------------------------------------------
+
+
+class _State(NamedTuple):
+    """How a kind of state, `EstimatorEntry.state`, is encoded and restored."""
+
+    encode: Callable[[Any, Arrays], Meta]
+    restore: Callable[[Any, Model, Meta, Arrays], None]
+
+
+_STATES = {
+    "run": _State(encode_run, restore_run),
+    "gaussian": _State(encode_gaussian, restore_gaussian),
+    "moments": _State(encode_moments, restore_moments),
+    "solutions": _State(encode_solutions, restore_solutions),
+}

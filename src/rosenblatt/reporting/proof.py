@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -61,26 +59,15 @@ def run_bound(story: Story) -> float | None:
     With more than two classes the term is b/rho instead of 2b/rho; see `proofs/margins.py`. None if it does not apply.
     """
     certificate, model = story.certificate, story.estimator
-    if not isinstance(certificate, Separable) or type(model).__name__ != "Perceptron":
+    bounded, log = model._bounded_run(), model._update_log
+    if not isinstance(certificate, Separable) or bounded is None:
         return None
-    log: Any = getattr(model, "log_", None)
-    plain = (
-        model.update == "online"
-        and isinstance(model.step, Real)
-        and isinstance(model.margin, Real)
-        and isinstance(model.init, str)
-        and model.init == "zeros"
-        and model.class_weight is None
-        and not model.warm_start
-        and model.intercept_scaling == 1.0
-        and bool(model.fit_intercept) == certificate.about.intercept
-        and (model.multiclass == "joint" or len(model.classes_) == 2)
-    )
-    if not plain:
+    if model.intercept_scaling != 1.0 or bool(model.fit_intercept) != certificate.about.intercept:
         return None
     labels = None if log is None else log.record.problem.labels
     if labels is not None and (labels.weights.size or isinstance(labels, Rest) or log.record.start.w.any()):
         return None
-    share = Fraction(float(model.margin)) / Fraction(float(model.step)) * (2 if len(model.classes_) == 2 else 1)
+    margin, step = bounded
+    share = Fraction(margin) / Fraction(step) * (2 if len(model.classes_) == 2 else 1)
     bound = as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared)
     return bound if bound < np.inf else None

@@ -93,7 +93,7 @@ class Facts:
     @property
     def votes(self) -> bool:
         """Whether the estimator is a vote, which has no planes of its own."""
-        return getattr(self.story.estimator, "keep", "") == "vote"
+        return bool(self.story.estimator.keep == "vote")
 
     @cached_property
     def model(self) -> Any:
@@ -109,10 +109,9 @@ class Facts:
     @cached_property
     def planes(self) -> tuple[FloatArray, FloatArray] | None:
         """(weights, intercepts): one plane for two classes, else one for each class; None if the model has no such planes."""
-        coef = getattr(self.model, "coef_", None)
-        pairs = getattr(self.model, "multiclass", "") == "ovo" and self.k > 2
-        if coef is None or pairs or len(coef) != (1 if self.k == 2 else self.k):
+        if self.model is None or (self.model.multiclass == "ovo" and self.k > 2):
             return None  # a vote without its rows, or planes between pairs of classes
+        coef = self.model.coef_
         return np.asarray(coef, np.float64), np.broadcast_to(np.asarray(self.model.intercept_, np.float64), (len(coef),))
 
     @cached_property

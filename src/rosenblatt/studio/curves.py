@@ -57,13 +57,8 @@ def objective_of(model: LinearClassifier) -> Objective:
     return Objective("hinge loss, Σ max(0, 1 − m)", HINGE.value)
 
 
-def update_margin(model: Perceptron) -> float:
-    """Return the margin b of a perceptron's updates; `margin="auto"` is resolved when fitting."""
-    return float(vars(model).get("_margin_used", model.margin))
-
-
 def _perceptron(model: Perceptron) -> Objective:
-    b = update_margin(model)
+    b = model._required_margin
     title = "perceptron loss, Σ max(0, −m)" if b == 0.0 else f"perceptron loss, Σ max(0, {b:g} − m)"
 
     def loss(margins: FloatArray) -> FloatArray:

@@ -16,13 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import FloatArray, MatrixLike
 from ..estimators.base import LinearClassifier
-from ..estimators.max_margin import MaxMargin
-from ..estimators.nonlinear_mse import NonlinearMSE
 from ..kernels.linear.schemes import Rest
 from ..online.update_log import UpdateLog
 from ..reporting.text import plural
 from ..svm.not_separable import NotSeparable
-from .knobs import MAX_UPDATES, is_batch
+from .knobs import MAX_UPDATES, accepts_none, is_batch
 from .request import RequestError, RunRequest
 
 # Entries of a log that are sent to the page: a batch step has one for each row that triggers it.
@@ -148,13 +146,12 @@ def parameters_of(request: RunRequest) -> tuple[dict[str, Any], dict[str, str]]:
     if knobs.get("init") == "given":
         knobs["init"] = _first_weights(request, start)
         sources["init"] = f"np.array({knobs['init'].tolist()!r})"
-    if (
-        knobs.get("max_iter", 0) is None
-        and issubclass(request.choice.estimator, NonlinearMSE)
-        and options["max_iter"] == "auto"
-    ):
-        # A pass without an update ends the run, so the limit of updates is also a limit of passes.
-        knobs["max_iter"] = knobs.get("max_updates", "auto")
+    for name in [name for name, value in knobs.items() if value is None]:
+        if not accepts_none(request.choice.estimator, name):
+            del knobs[name]  # the estimator's default
+            if name == "max_iter" and "max_updates" in knobs:
+                # A pass without an update ends the run, so the limit of updates is also a limit of passes.
+                knobs["max_iter"] = knobs["max_updates"]
     if "random_state" in options:
         knobs["random_state"] = request.seed
     return dict(request.choice.parameters) | knobs, sources
@@ -191,7 +188,7 @@ def _fit_within_limits(request: RunRequest) -> Fit:
         model = _fit_or_soften(request, parameters | limits)
         if shorter:
             break
-    if isinstance(model, MaxMargin):
+    if "inseparable" in request.choice.options:
         parameters["inseparable"] = model.inseparable
     # Limits that did not end the run are reported as requested.
     reached = {name: value for name, value in limits.items() if value != parameters.get(name) and _ended_by(model, name)}

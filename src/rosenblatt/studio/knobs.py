@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from types import NoneType
+from typing import Any, Literal, cast, get_args, get_origin
 
-from ..catalog import Algorithm
+from ..catalog import Algorithm, EstimatorEntry, Option
 
 # The longest run that the page plays.
 MAX_UPDATES = 10_000
@@ -17,7 +19,12 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Knob:
-    """A parameter with its range and texts. `where` decides from all parameters of an algorithm whether it is shown."""
+    """A parameter with its range and texts.
+
+    In `KNOBS`, a default of None stands for the estimator's own; a number may be left empty if that is None or "auto". Choices
+    are those of the estimator's annotation, a `Literal`. `where` decides from all parameters of an algorithm whether the knob
+    is shown.
+    """
 
     name: str
     title: str
@@ -57,10 +64,10 @@ def _has_updates(options: Options) -> bool:
 KNOBS = {
     knob.name: knob
     for knob in (
-        Knob("margin", "margin b", "A point triggers an update if y · score ≤ b.", default=0.0, low=0.0, high=10.0),
+        Knob("margin", "margin b", "A point triggers an update if y · score ≤ b.", low=0.0, high=10.0),
         Knob(
             "step", "step ρ", "How far one update moves the weights.",
-            default=1.0, low=0.001, high=1000.0, log=True, where=_has_updates,
+            low=0.001, high=1000.0, log=True, where=_has_updates,
         ),
         Knob(
             "schedule", "schedule of ρ", "Constant steps, or steps that shrink with the number k of the update.",
@@ -68,7 +75,7 @@ KNOBS = {
             choices=(("constant", "constant"), ("1/k", "ρ/k"), ("1/sqrt(k)", "ρ/√k")),
         ),
         Knob(
-            "init", "first weights", "The weights before the first update.", kind="choice", default="zeros",
+            "init", "first weights", "The weights before the first update.", kind="choice",
             choices=(("zeros", "zeros"), ("sum", "sum of all y·x"), ("given", "given below")),
         ),
         Knob("start", "w₀, w₁, …", "The first weights, w₀ first.", kind="weights", optional=True),
@@ -84,106 +91,109 @@ KNOBS = {
         ),
         Knob(
             "max_iter", "stop after … passes", "The run stops after this many passes over the points; empty: no limit.",
-            low=1, high=10_000, log=True, whole=True, optional=True,
+            low=1, high=10_000, log=True, whole=True,
         ),
         Knob(
             "w_max", "stop when |w| exceeds", "The run stops when the weight vector is longer than this; empty: no limit.",
-            low=0.01, high=1e6, log=True, optional=True,
+            low=0.01, high=1e6, log=True,
         ),
         Knob(
             "tol", "tolerance", "The run stops after a step shorter than this; empty: no limit.",
-            low=1e-9, high=10.0, log=True, optional=True,
+            low=1e-9, high=10.0, log=True,
             where=lambda options: "order" not in options or not _is_online(options),
         ),
-        Knob("C", "C", "The cost of a point inside the margin.", default=1.0, low=0.001, high=1000.0, log=True,
+        Knob("C", "C", "The cost of a point inside the margin.", low=0.001, high=1000.0, log=True,
              where=lambda options: options.get("variant") != "PA"),
-        Knob("r", "r", "Larger values make smaller steps.", default=1.0, low=0.001, high=1000.0, log=True),
+        Knob("r", "r", "Larger values make smaller steps.", low=0.001, high=1000.0, log=True),
         Knob(
-            "variant", "variant", "The rule for the length of a step.", kind="choice", default="PA-I",
+            "variant", "variant", "The rule for the length of a step.", kind="choice",
             choices=(("PA", "PA"), ("PA-I", "PA-I"), ("PA-II", "PA-II")),
         ),
         Knob(
-            "loss", "loss", "The cost of a point inside the margin.", kind="choice", default="hinge",
+            "loss", "loss", "The cost of a point inside the margin.", kind="choice",
             choices=(("hinge", "hinge"), ("squared_hinge", "squared hinge")),
         ),
-        Knob("alpha", "alpha", "The cost of the squared length of the weights.", default=0.0, low=0.0, high=100.0),
+        Knob("alpha", "alpha", "The cost of the squared length of the weights.", low=0.0, high=100.0),
         Knob(
             "multiclass", "several classes",
             "How more than two classes are learned: all in one run; each against the rest; each pair, by votes.",
-            kind="choice", default="joint",
+            kind="choice",
             choices=(
                 ("joint", "together"), ("ovr", "against the rest"), ("ovo", "in pairs"), ("crammer_singer", "Crammer-Singer"),
             ),
         ),
-        Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag", default=True),
-        Knob("penalize_intercept", "penalize intercept", "Whether the intercept counts in |w|.", kind="flag", default=False),
+        Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag"),
+        Knob("penalize_intercept", "penalize intercept", "Whether the intercept counts in |w|.", kind="flag"),
         Knob(
             "vote_count", "weight of a vote", "The points that a line survived; with or without the point that created it.",
-            kind="choice", default="lifetime", choices=(("lifetime", "lifetime"), ("survivals", "survivals")),
+            kind="choice", choices=(("lifetime", "lifetime"), ("survivals", "survivals")),
             where=lambda options: options.get("keep") == "vote",
         ),
     )
 }  # fmt: skip
 EXTRA_KNOBS = {"schedule": "step", "start": "init"}  # knobs that are not parameters, with the parameter they belong to
 
-# Differences of knobs by estimator.
-_JOINT_OR_REST = ("joint", "ovr")
-_ESTIMATOR_KNOBS: dict[str, dict[str, dict[str, Any]]] = {
-    "Perceptron": {"multiclass": {"choices": _JOINT_OR_REST}},
-    "PassiveAggressive": {
-        "multiclass": {"choices": _JOINT_OR_REST},
-        "C": {"help": "Aggressiveness: how far one update may move the weights."},
-    },
-    "AROW": {
-        "multiclass": {"choices": _JOINT_OR_REST},
-        "order": {"choices": ("cyclic", "permuted", "random")},
-        "max_iter": {"default": 10, "high": 100, "optional": False, "help": "Passes over the points."},
-    },
-    "MaxMargin": {
-        "multiclass": {"choices": ("ovr", "ovo"), "default": "ovr"},
-        "tol": {"default": 1e-6, "optional": False, "high": 0.1, "help": "The accepted gap to the widest margin."},
-    },
-    "SoftMargin": {
-        "multiclass": {"choices": ("ovr", "ovo", "crammer_singer"), "default": "ovr"},
-        "tol": {"default": 1e-3, "optional": False, "high": 0.1, "help": "The accepted gap to the minimum."},
-    },
-    "NonlinearMSE": {
-        "order": {"choices": ("cyclic", "permuted", "random")},
-        "step": {
-            "default": None,
-            "optional": True,
-            "help": "How far one update moves the weights; empty: chosen from the points.",
-        },
-        "tol": {"default": 1e-6, "optional": False, "help": "The run stops when a gradient or step is shorter than this."},
-    },
-}
-# Parameters that are not shown because they hardly matter.
-_HIDDEN_KNOBS = {"LinearMSE": ("tol",), "MaxMargin": ("max_iter",), "SoftMargin": ("max_iter",)}
-
 
 def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:
     """Return the knobs of an algorithm, without parameters that the catalog fixes to a string, since they define it."""
     options, found = algorithm.options, {}
-    parameters = inspect.signature(algorithm.estimator).parameters
-    for name, knob in KNOBS.items():
-        fixed = algorithm.parameters.get(name)
-        if (
-            EXTRA_KNOBS.get(name, name) not in parameters
-            or isinstance(fixed, str)
-            or name in _HIDDEN_KNOBS.get(algorithm.name, ())
-        ):
-            continue
-        if not knob.where(options):
-            continue
-        found[name] = (
-            knob_for(algorithm.name, name) if fixed is None else replace(knob_for(algorithm.name, name), default=fixed)
-        )
+    for name, knob in declared_knobs(algorithm.entry).items():
+        fixed = isinstance(algorithm.parameters.get(name), str)
+        if EXTRA_KNOBS.get(name, name) in options and knob.where(options) and not fixed:
+            found[name] = _knob_of_algorithm(knob, algorithm)
     return found
 
 
-def knob_for(estimator: str, name: str) -> Knob:
-    """Return a knob with the differences of an estimator."""
-    knob, changes = KNOBS[name], dict(_ESTIMATOR_KNOBS.get(estimator, {}).get(name, {}))
-    if "choices" in changes:
-        changes["choices"] = tuple(choice for choice in knob.choices if choice[0] in changes["choices"])
-    return replace(knob, **changes)
+def declared_knobs(entry: EstimatorEntry) -> dict[str, Knob]:
+    """Return the knobs that an estimator may have, as far as they are known without its class, which takes long to import."""
+    own = {name: option for name, option in entry.options.items() if name not in KNOBS and option.kind != "text"}
+    found = {name: _knob_of_option(name, option) for name, option in own.items()} | KNOBS
+    for name, changes in entry.knobs.items():
+        if changes is None:
+            del found[name]
+        else:
+            found[name] = replace(found[name], **cast(dict[str, Any], changes))
+    return found
+
+
+def _knob_of_option(name: str, option: Option) -> Knob:
+    """Return a knob for a parameter that only the catalog knows, with a range that its entry may change."""
+    title = name.replace("_", " ")
+    if option.kind == "choice":
+        return Knob(name, title, option.help, kind="choice", choices=tuple((word, word) for word in option.words))
+    if option.kind == "flag":
+        return Knob(name, title, option.help, kind="flag")
+    whole = option.kind == "int"
+    return Knob(name, title, option.help, low=1 if whole else 0.001, high=1000.0, log=True, whole=whole)
+
+
+def _knob_of_algorithm(knob: Knob, algorithm: Algorithm) -> Knob:
+    """Return a knob with the default and the choices that the class of an algorithm gives."""
+    if knob.name in EXTRA_KNOBS:
+        return knob
+    value, annotation = algorithm.options[knob.name], parameter_type(algorithm.estimator, knob.name)
+    if knob.kind == "number" and not isinstance(value, int | float):
+        value = None  # None or "auto"
+    if knob.default is None or knob.name in algorithm.parameters:
+        knob = replace(knob, default=value, optional=value is None)
+    if knob.kind == "choice" and get_origin(annotation) is Literal:
+        titles = dict(knob.choices)
+        knob = replace(knob, choices=tuple((word, titles.get(word, word)) for word in get_args(annotation)))
+    return knob
+
+
+def parameter_type(estimator: type, name: str) -> Any:
+    """Return the type of a parameter; Any if it is written with a name that only type checkers import."""
+    annotation = inspect.signature(estimator).parameters[name].annotation
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, vars(sys.modules[estimator.__module__]))
+    except NameError:
+        return Any
+
+
+def accepts_none(estimator: type, name: str) -> bool:
+    """Return whether a parameter may be None."""
+    annotation = parameter_type(estimator, name)
+    return annotation is Any or NoneType in get_args(annotation)

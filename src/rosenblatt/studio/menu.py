@@ -25,6 +25,7 @@ def _entry(name: str, algorithm: Algorithm) -> dict[str, Any]:
         "estimator": algorithm.name,
         "summary": algorithm.summary,
         "logged": algorithm.logged,
+        "margin": algorithm.entry.margin,
         "keep": algorithm.options.get("keep") if algorithm.logged else None,
         "knobs": [knob.to_json() for knob in knobs_of(algorithm).values()],
     }

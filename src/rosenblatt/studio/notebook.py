@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
 from ..estimators.base import LinearClassifier, row_weights
-from ..estimators.online import OnlineClassifier
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
@@ -105,9 +104,7 @@ def check_rows(model: LinearClassifier, log: UpdateLog | None, X: Matrix, codes:
 
 def is_weighted(model: LinearClassifier, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
-    return model.get_params(deep=False).get("class_weight") is not None or (
-        log is not None and bool(log.record.problem.labels.weights.size)
-    )
+    return model.class_weight is not None or (log is not None and bool(log.record.problem.labels.weights.size))
 
 
 def _is_random(given: dict[str, Any]) -> bool:
@@ -196,7 +193,7 @@ def show(
     elif X is None or y is None:
         raise ValueError("pass both X and y, or neither")
     plane = to_plane(X, y, columns)
-    log = _log_of(model)
+    log = model._update_log
     _check(model, log, X, y)
     state = {
         "data": plane.data,
@@ -217,10 +214,6 @@ def show(
     return _widget({**page, "recordings": [recording]}, _note(model, log, rebuilt, parsed))
 
 
-def _log_of(model: LinearClassifier) -> UpdateLog | None:
-    return model.log_ if isinstance(model, OnlineClassifier) else None
-
-
 def _widget(page: dict[str, Any], note: str | None) -> AnyWidget:
     from .widget import Studio
 
@@ -231,8 +224,8 @@ def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
     """Return a note that a run is new, and how it differs from the model's."""
     run = recording["run"]
     missing = _unmatched_parameters(model, parse_request(recording["request"]))
-    log = _log_of(model)
-    if model.get_params(deep=False).get("class_weight") is None and is_weighted(model, log):
+    log = model._update_log
+    if model.class_weight is None and is_weighted(model, log):
         missing.append("the sample weights")
     note = NEW_RUN if not missing else f"{NEW_RUN[:-1]}, without {', '.join(missing)}."
     if run["stop"]["reason"] == "updates" and log is not None and log.n_updates > run["updates"]:
@@ -287,7 +280,7 @@ def _check(model: LinearClassifier, log: UpdateLog | None, X: MatrixLike, y: Arr
 
 def _rows_of(model: LinearClassifier) -> tuple[Any, Any]:
     """Return the training rows and labels from the log of a model."""
-    log = _log_of(model)
+    log = model._update_log
     if log is None or log.is_compact:
         raise ValueError(f"this {type(model).__name__} has not kept its training data; use show(X, y)")
     labels = log.record.problem.labels
@@ -319,7 +312,7 @@ def _code(request: RunRequest, model: LinearClassifier, rebuilt: Rebuilt) -> str
     given = rebuilt.parameters
     arrays = {name: f"np.array({value.tolist()!r})" for name, value in given.items() if isinstance(value, np.ndarray)}
     plain = (value for name, value in given.items() if name not in arrays)
-    unknown = rebuilt.reproduces is False or (rebuilt.reproduces is None and _log_of(model) is None)
+    unknown = rebuilt.reproduces is False or (rebuilt.reproduces is None and model._update_log is None)
     if unknown or not all(isinstance(value, bool | int | float | str | dict | None) for value in plain):
         return ""
     return code_of(request, Fit(model, given, arrays), rebuilt.weights, drawn=rebuilt.reproduces is None)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..certificates.statements import Certificate, Inseparable, Separable
 from ..estimators.base import LinearClassifier
-from ..estimators.perceptron import Perceptron
 from ..kernels.linear.schemes import Rest
 from ..proofs.certify import certify
 from ..proofs.convergence import Convergence, convergence
@@ -41,7 +40,7 @@ def proof_of(request: RunRequest, model: LinearClassifier | None = None) -> dict
     model : LinearClassifier, default=None
         The fitted model whose run is checked; by default the request is fitted.
     """
-    if model is None and issubclass(request.choice.estimator, Perceptron):
+    if model is None and request.choice.estimator._has_convergence:
         model = fit_request(request).model
     try:
         certificate = certify(request.rows, request.labels, request.knobs.get("fit_intercept", True), TIME_LIMIT_S)
@@ -49,7 +48,7 @@ def proof_of(request: RunRequest, model: LinearClassifier | None = None) -> dict
         return {**_EMPTY, "sentence": f"Undecided: {error}"}
     found = _EMPTY | {"verdict": certificate.verdict, "sentence": separability_sentence(certificate, request.features)}
     found |= _details(certificate, request)
-    return found | {"convergence": _convergence(model, certificate) if isinstance(model, Perceptron) else None}
+    return found | {"convergence": _convergence(model, certificate) if model is not None and model._has_convergence else None}
 
 
 def _details(certificate: Certificate, request: RunRequest) -> dict[str, Any]:
@@ -84,15 +83,16 @@ def _clash(certificate: Inseparable, request: RunRequest) -> dict[str, Any]:
     return {"rows": list(weights), "weights": list(weights.values()), "sentence": sentence}
 
 
-def _convergence(model: Perceptron, certificate: Certificate) -> dict[str, Any] | None:
+def _convergence(model: LinearClassifier, certificate: Certificate) -> dict[str, Any] | None:
     """Return both sides of the proof's inequalities along the run.
 
     None for one-vs-rest, which is several runs, and without a log that has kept all rows.
     """
-    if model.log_ is None or model.log_.is_compact or isinstance(model.log_.record.problem.labels, Rest):
+    log = model._update_log
+    if log is None or log.is_compact or isinstance(log.record.problem.labels, Rest):
         return None
     try:
-        return _inequalities(convergence(model.log_, model.classes_, model._margin_used, certificate), certificate)
+        return _inequalities(convergence(log, model.classes_, model._required_margin, certificate), certificate)
     except ArithmeticError:  # both sides of an inequality may be too large for floats
         return None
 

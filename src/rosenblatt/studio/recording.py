@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from ..array_types import Array, FloatArray
 from ..catalog import ALGORITHMS
 from ..estimators.base import LinearClassifier, TrainingSet, row_weights
-from ..estimators.online import OnlineClassifier
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
@@ -132,7 +131,7 @@ def record(
 
 def _full_log(model: LinearClassifier, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
     """Return the model's log over all rows; a loaded model has kept only those that moved the weights."""
-    log = model.log_ if isinstance(model, OnlineClassifier) else None
+    log: UpdateLog | None = model._update_log
     if log is None or not log.is_compact:
         return log
     codes = np.searchsorted(model.classes_, np.asarray(labels))
@@ -251,8 +250,7 @@ def _scheme(model: LinearClassifier, log: UpdateLog | None, k: int) -> str:
         return "binary"
     if log is not None:
         return "joint" if isinstance(log.record.problem.labels, Joint) else "rest"
-    multiclass = model.get_params(deep=False).get("multiclass", "ovr")
-    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(multiclass, "rest")
+    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model.multiclass, "rest")
 
 
 def _class_codes(classes: Array) -> list[int]:

@@ -15,7 +15,7 @@ from ..array_types import Array, FloatArray, IntArray
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.polynomials import Polynomial
 from ..preprocessing.numeric import standard_scaling
-from .knobs import KNOBS, Knob, knob_for, knobs_of
+from .knobs import Knob, declared_knobs, knobs_of
 
 MAX_POINTS = 5000
 MAX_CLASSES = 6
@@ -212,11 +212,13 @@ def _has_flags(rows: Array | Sequence[Sequence[float]]) -> bool:
 
 
 def check_knobs(algorithm: str, given: Mapping[str, Any]) -> None:
-    """Raise if a knob is unknown or its value is out of range; does not import the estimators, which takes long."""
+    """Raise for a wrong knob, as far as that is known without the estimators, which take long to import."""
+    known = declared_knobs(ALGORITHMS[algorithm].entry)
     for name, value in given.items():
-        if name not in KNOBS:
-            raise RequestError(f"{algorithm} has no knob {name!r}{nearest(name, KNOBS)}")
-        _check_value(knob_for(ALGORITHMS[algorithm].name, name), value)
+        if name not in known:
+            raise RequestError(f"{algorithm} has no knob {name!r}{nearest(name, known)}")
+        if value is not None:
+            _check_value(known[name], value)
 
 
 def _parse_knobs(algorithm: str, given: Any) -> dict[str, Any]:

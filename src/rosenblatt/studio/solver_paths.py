@@ -56,13 +56,11 @@ def describe_margin(model: LinearClassifier) -> dict[str, Any] | None:
     canonical = model.canonical_
     with np.errstate(invalid="ignore"):
         slack = np.nan_to_num(np.maximum(0.0, 1.0 - canonical), nan=0.0, posinf=0.0).max(axis=0)
-    soft = isinstance(model, SoftMargin)
-    objective = float(model.objective_.sum()) if soft else 0.5 * float(np.square(model.coef_).sum())
     return {
         "margin": finite(float(model.margin_.min())),
         "support": support_of(model),
         "slack": slack.tolist(),
-        "objective": finite(objective),
+        "objective": finite(model._objective),
         "gap": finite(float(model.gap_.max())),
     }
 

@@ -11,15 +11,11 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from ..certificates.statements import Certificate, Inseparable, Separable
-from ..estimators.arow import AROW
 from ..estimators.base import LinearClassifier
-from ..estimators.online import OnlineClassifier
-from ..estimators.perceptron import Perceptron
 from ..estimators.svm_base import MarginClassifier
 from ..online.stopping import StopReason
 from ..proofs.convergence import Convergence
 from ..reporting.text import plural, short
-from .curves import update_margin
 from .request import Features
 
 MAX_LISTED_POINTS = 12
@@ -56,8 +52,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "separated":
             return f"every point is on the right side{_required_margin(model)}"
         case "passes" | "steps":
-            sweeps = isinstance(model, OnlineClassifier | AROW) and limits.get("solver") != "minimum"
-            unit = ("pass", "passes") if sweeps else ("iteration",)
+            unit = ("pass", "passes") if model._iterations_are_passes else ("iteration",)
             count = vars(model).get("n_iter_")
             return (
                 "stopped at the limit of iterations" if count is None else f"stopped after {plural(count, *unit)} (the limit)"
@@ -87,7 +82,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
 
 
 def _required_margin(model: LinearClassifier) -> str:
-    margin = update_margin(model) if isinstance(model, Perceptron) else 0.0
+    margin = model._required_margin
     return f", with y·score over {short(margin)}" if margin > 0.0 else ""
 
 

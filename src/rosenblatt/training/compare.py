@@ -109,15 +109,14 @@ def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallbac
     if prepared.codes_test is not None and prepared.X_test is not None:
         predicted = predict_codes(estimator, prepared.X_test)
         test, right = Confusion.of(prepared.codes_test, predicted, n_classes), predicted == prepared.codes_test
-    stop = getattr(estimator, "stop_", None)
     return Entry(
         name,
         train,
         test,
         margin=training_margin(estimator, prepared),
-        passes=getattr(estimator, "n_iter_", None),
+        passes=estimator.n_iter_,
         updates=getattr(estimator, "n_updates_", None),
-        stop="" if stop is None else stop.reason,
+        stop=estimator.stop_.reason,
         seconds=seconds,
         right=right,
     )

@@ -14,40 +14,21 @@ import numpy as np
 
 from ..array_types import Array, IntArray, Matrix
 from ..data.cache import Cache
-from ..estimators.arow import AROW
 from ..estimators.base import LinearClassifier, weights_of_classes
-from ..estimators.linear_mse import LinearMSE
-from ..estimators.nonlinear_mse import NonlinearMSE
-from ..estimators.online import OnlineClassifier
-from ..estimators.perceptron import Perceptron
-from ..reporting.text import count, plural
 
 Estimator = TypeVar("Estimator", bound=LinearClassifier)
-# Columns of least squares, whose products are held in memory: 72 MB of float64.
-MAX_LEAST_SQUARES_COLUMNS = 3000
 
 
 def refusal(estimator: LinearClassifier) -> str | None:
     """Return why an estimator, with its parameters, cannot be fitted from a cache, in one sentence; None if it can."""
-    name = type(estimator).__name__
-    if isinstance(estimator, AROW | LinearMSE):
+    obstacle = estimator._streaming_obstacle()
+    if obstacle is None:
         return None
-    if not isinstance(estimator, OnlineClassifier):
-        return f"{name} visits rows in arbitrary order and needs them in memory: leave out --stream"
-    if estimator.keep == "pocket":
-        return "keep='pocket' scans all rows repeatedly: use keep='average', or leave out --stream"
-    if estimator.keep == "vote":
-        return "keep='vote' keeps every row that caused an update: use keep='average', or leave out --stream"
-    if getattr(estimator, "order", None) == "mistakes" and getattr(estimator, "update", "online") == "online":
-        return "order='mistakes' scans all rows before each update: use order='cyclic'"
-    if isinstance(estimator, Perceptron):
-        if estimator.certify:
-            return "certify=True needs all rows in memory: use `rosenblatt certify`, or leave out --stream"
-        if isinstance(estimator.init, str) and estimator.init == "sum":
-            return "init='sum' adds all rows before the first update, in another order than a stream can: use init='zeros'"
-    if isinstance(estimator, NonlinearMSE) and estimator.solver == "minimum":
-        return "solver='minimum' keeps values for every row between steps: use solver='online' or 'batch'"
-    return None
+    name = obstacle.parameter
+    if name is None:
+        return f"{type(estimator).__name__} {obstacle.reason}: leave out --stream"
+    instead = " or ".join(map(repr, obstacle.instead))
+    return f"{name}={obstacle.value!r} {obstacle.reason}: use {name}={instead}, or leave out --stream"
 
 
 def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
@@ -79,12 +60,11 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
     with learner._unchanged_on_error():
         learner._check_parameters()
         learner._check_two_classes(cache.classes)
-        if isinstance(learner, LinearMSE):
-            _check_least_squares_shape(cache)
+        learner._check_streaming_shape(*cache.shape)
         problem = cache.problem(
-            multiclass=getattr(learner, "multiclass", "ovr"),
+            multiclass=learner.multiclass,
             x0=learner._x0,
-            order=getattr(learner, "order", "cyclic"),
+            order=learner.order,
             class_weights=_class_weights(learner, cache),
         )
         learner.__dict__.pop("feature_names_in_", None)
@@ -105,15 +85,6 @@ def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:
 
 def _accept_values() -> None:
     """Check nothing: all values were checked when the cache was written."""
-
-
-def _check_least_squares_shape(cache: Cache) -> None:
-    rows, columns = cache.shape
-    if columns > MAX_LEAST_SQUARES_COLUMNS or rows <= columns:
-        raise ValueError(
-            f"LinearMSE learns from a stream with more rows than columns and at most {count(MAX_LEAST_SQUARES_COLUMNS)} "
-            f"columns, got {plural(rows, 'row')} and {plural(columns, 'column')}: leave out --stream"
-        )
 
 
 def confusion_from_cache(

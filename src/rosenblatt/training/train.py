@@ -227,7 +227,7 @@ def training_margin(estimator: LinearClassifier, prepared: Prepared) -> float | 
     """Return the geometric margin of the worst training row: negative if it is misclassified, None if it is undefined."""
     if "coef_" not in estimator.__dict__ or not np.any(estimator.coef_):
         return None
-    if getattr(estimator, "multiclass", "joint") == "ovo" and len(prepared.classes) > 2:
+    if estimator.multiclass == "ovo" and len(prepared.classes) > 2:
         return None
     from ..proofs.margins import margin
 
@@ -258,22 +258,16 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
 
 def update_bound(outcome: Outcome) -> float | None:
     """Return the largest possible number of updates of this run: an online perceptron from zero on separable rows."""
-    parameters = outcome.estimator.get_params()
-    plain = (
-        parameters.get("update") == "online" and parameters.get("init") == "zeros" and parameters.get("class_weight") is None
-    )
-    if not plain or outcome.prepared is None or callable(parameters["step"]) or isinstance(parameters["margin"], str):
+    bounded, prepared, certificate = outcome.estimator._bounded_run(), outcome.prepared, outcome.certificate
+    if bounded is None or prepared is None:
         return None
-    if parameters["multiclass"] == "ovr" and len(outcome.classes) > 2:
-        return None
-    certificate = outcome.certificate
-    if certificate is not None and certificate.verdict == "separable" and parameters["margin"] == 0.0:
+    margin, step = bounded
+    if certificate is not None and certificate.verdict == "separable" and margin == 0.0:
         upper = float(certificate.mistake_bound.upper)
-        return upper if parameters["intercept_scaling"] == 1.0 and math.isfinite(upper) else None
+        return upper if outcome.estimator.intercept_scaling == 1.0 and math.isfinite(upper) else None
     if outcome.margin is None or outcome.margin <= 0.0:
         return None
     from ..proofs.margins import mistake_bound
 
-    prepared, margin, step = outcome.prepared, parameters["margin"], parameters["step"]
     bound = mistake_bound(prepared.X, prepared.y, outcome.estimator, update_margin=margin, step=step).upper
     return float(bound) if math.isfinite(bound) else None

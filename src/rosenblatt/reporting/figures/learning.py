@@ -28,14 +28,14 @@ class Curve(NamedTuple):
 
 def learning_curve(facts: Facts) -> Curve | None:
     """Compute the curve; None without a log or without rows."""
-    log = getattr(facts.story.estimator, "log_", None)
+    log = facts.story.estimator._update_log
     if log is None or not len(log) or not (facts.has_rows or facts.has_test):
         return None
     end = int(log.durations.max()) - log.record.visited_before
     visits = np.unique(np.geomspace(1, max(1, end), count_curve_points(log, MAX_POINTS)).round().astype(np.int64))
     made = log.times[log.record.edges[:-1]] - log.record.visited_before
     updates = np.searchsorted(made, visits, side="left")  # an update at time t is made when t + 1 rows were visited
-    with_average = facts.votes or getattr(facts.story.estimator, "keep", "") == "average"
+    with_average = facts.story.estimator.keep in ("average", "vote")
     hypotheses, heads = len(visits) * (2 if with_average else 1), log.record.n_heads
     sets, names = [], []
     if facts.has_rows:
@@ -55,7 +55,7 @@ def learning(facts: Facts) -> Chart | None:
     if curve is None:
         return None
     log = facts.story.estimator.log_
-    steps = log.record.grouped or getattr(facts.story.estimator, "order", "") == "mistakes"
+    steps = log.record.grouped or facts.story.estimator.order == "mistakes"
     unit = "steps made" if steps else "rows visited"
     marks: list[Mark] = []
     for p in () if steps else (1, 10, 100):

@@ -42,7 +42,7 @@ class PocketPosition(NamedTuple):
 
 def errors_per_pass(facts: Facts) -> Passes | None:
     """Count the errors at the end of each pass, from the log or from the history; None without either."""
-    log = getattr(facts.story.estimator, "log_", None)
+    log = facts.story.estimator._update_log
     if log is None or not log.passes or not facts.has_rows or facts.story.X is None:
         return _from_history(facts)
     shown = evenly(len(log.passes), count_curve_points(log, MAX_PASSES_SHOWN))
@@ -66,7 +66,7 @@ def _from_history(facts: Facts) -> Passes | None:
 
 def find_pocket(facts: Facts) -> PocketPosition | None:
     """Find the pocket of the run if that is cheap."""
-    log = getattr(facts.story.estimator, "log_", None)
+    log = facts.story.estimator._update_log
     if log is None or log.is_compact or not log.passes:
         return None
     problem = log.record.problem
@@ -133,7 +133,7 @@ def _caption(facts: Facts, seen: Passes, errors: FloatArray, pocket: PocketPosit
     share = f" ({percent(errors[-1] / total)} of the rows)" if total else ""
     which = "The only pass" if last == 1 else f"The last of {count(last)} passes"
     end = f"with {plural(errors[-1], 'training error')}{share}" if errors[-1] else "without a training error"
-    keep = getattr(facts.story.estimator, "keep", "")
+    keep = facts.story.estimator.keep
     caption = f"{which} ended {end}."
     if pocket is not None:
         inside = min(last, int(np.ceil(pocket.place)) or 1)

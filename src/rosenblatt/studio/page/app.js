@@ -98,9 +98,7 @@ export class App {
   /** The margin that y · score must exceed. @param {number} index */
   margin(index) {
     const margin = this.knob(index, "margin");
-    if (typeof margin === "number") return margin;
-    const { estimator } = this.algorithm(this.state.runs[index].algorithm);
-    return ["MaxMargin", "SoftMargin", "PassiveAggressive"].includes(estimator) ? 1 : 0;
+    return typeof margin === "number" ? margin : this.algorithm(this.state.runs[index].algorithm).margin ?? 0;
   }
 
   /** The update of a run at the clock's time; the few frames of a solver are spread over the whole time. */

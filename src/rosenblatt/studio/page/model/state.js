@@ -300,7 +300,8 @@ export function withValidStarts(runs, degree, classes) {
  *   low?: number, high?: number, log?: boolean, whole?: boolean, optional?: boolean,
  *   choices?: {value: string, title: string}[]}} Knob
  * @typedef {{name: string, title: string, group: string, estimator: string, summary: string, logged: boolean,
- *   keep: string | null, knobs: Knob[]}} Algorithm
+ *   margin: number | null, keep: string | null, knobs: Knob[]}} Algorithm margin: points with y · score up to this move the
+ *   weights; null: every point does
  * @typedef {{points: Point[], labels: number[], algorithm: string, knobs: Record<string, unknown>, degree: number,
  *   scaled: boolean, seed: number}} Request
  */

@@ -70,8 +70,9 @@ function updates(app) {
   const unit = recording.edges[recording.length] === recording.length ? "update" : "point update";
   const number = `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
   if (most === null) {
-    const { estimator } = app.algorithm(app.state.runs[app.focus].algorithm);
-    const unbounded = estimator !== "NonlinearMSE" && proof?.verdict === "inseparable" ? " No line separates the points, so there is no limit." : "";
+    // If every point moves the weights, there is no limit in any case.
+    const { margin } = app.algorithm(app.state.runs[app.focus].algorithm);
+    const unbounded = margin !== null && proof?.verdict === "inseparable" ? " No line separates the points, so there is no limit." : "";
     const separate = hasSeparateHeads(app) ? " Each class against the rest is a separate problem, which may not be separable." : "";
     line.textContent = `${number} so far.${unbounded || separate}`;
     detail("formula", "");
