@@ -23,7 +23,7 @@ from rosenblatt.mail.evaluation import evaluate
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.message.message import Message
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.store.state import Lesson, Settings, State
+from rosenblatt.mail.store.filter_state import Lesson, Settings, State
 
 from . import workloads
 from .bogofilter import Bogofilter

@@ -260,7 +260,7 @@ def pocket(run: History, P: Any, labels: Any, c: Any = None) -> tuple[Any, float
     return run.hypotheses[best], counts[best], best
 
 
-def ballots(run: History, count: str = "lifetime") -> list[int]:
+def vote_counts(run: History, count: str = "lifetime") -> list[int]:
     """How many visited rows each hypothesis lived for, counting the row it was born on, or not ("survivals")."""
     ends = [*run.times, run.visits]
     lives = [ends[0]] + [end - born for born, end in zip(run.times, ends[1:], strict=True)]
@@ -269,7 +269,7 @@ def ballots(run: History, count: str = "lifetime") -> list[int]:
 
 def vote(run: History, P: Any, count: str = "lifetime") -> Any:
     """Shares of the votes: in -1..1, a score of 0 voting for -1; or one share per class, the first of equals."""
-    c = ballots(run, count)
+    c = vote_counts(run, count)
     total = max(1, sum(c))
     if run.last.ndim == 1:
         return sum(n * np.where(P @ w > 0, 1, -1) for n, w in zip(c, run.hypotheses, strict=True)) / total

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from rosenblatt.studio.export import export
+from rosenblatt.studio.html_export import export
 
 HERE = Path(__file__).parent
 FLAGS = (

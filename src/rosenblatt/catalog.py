@@ -174,7 +174,7 @@ ESTIMATORS = {
         attributes=("pocket_errors_", "_margin_used", "certificate_"),
         state="run",
         options={
-            "margin": Option("float", "Perceptron: update where y * score is at most this.", ("auto",)),
+            "margin": Option("float", "Perceptron: a row triggers an update if y * score is at most this.", ("auto",)),
             "init": Option("choice", "Perceptron: the first weights.", ("zeros", "sum")),
             "w_max": Option("float", "Perceptron: stop when |w| exceeds this."),
         },
@@ -198,19 +198,19 @@ ESTIMATORS = {
 
 # Parameters that several estimators have, as options of the command line.
 SHARED_OPTIONS = {
-    "max_iter": Option("int", "Passes or iterations, at most; none: no limit.", ("auto", "none")),
-    "max_updates": Option("int", "Updates, at most."),
+    "max_iter": Option("int", "Largest number of passes or iterations; none: no limit.", ("auto", "none")),
+    "max_updates": Option("int", "Largest number of updates."),
     "step": Option("float", "The step size rho.", ("auto",)),
     "order": Option("choice", "The order of the rows.", ("cyclic", "permuted", "random", "mistakes")),
-    "tol": Option("float", "Stop at a batch step or a relative gap this small."),
+    "tol": Option("float", "Tolerance: stop when a batch step or the relative gap is smaller."),
     "multiclass": Option("choice", "How more than two classes are separated.", ("joint", "ovr", "ovo", "crammer_singer")),
-    "fit_intercept": Option("flag", "Whether the plane may leave the origin."),
-    "intercept_scaling": Option("float", "x_0, the constant before every row."),
+    "fit_intercept": Option("flag", "Learn an intercept; without it, planes pass through the origin."),
+    "intercept_scaling": Option("float", "Value of x_0, the constant feature of the intercept."),
     "vote_count": Option("choice", "How votes are counted.", ("lifetime", "survivals")),
-    "class_weight": Option("choice", "Weigh classes inversely to their number of rows.", ("balanced",)),
-    "C": Option("float", "The price of errors (soft margin), the aggressiveness (passive-aggressive)."),
-    "solver": Option("text", "How the minimum is found, where there is a choice."),
-    "n_jobs": Option("int", "Threads."),
+    "class_weight": Option("choice", "balanced: weight classes inversely to their numbers of rows.", ("balanced",)),
+    "C": Option("float", "Cost of errors (soft margin), or limit of a step (passive-aggressive)."),
+    "solver": Option("text", "Solver, for algorithms that have several."),
+    "n_jobs": Option("int", "Number of threads."),
 }
 
 ALGORITHMS = {

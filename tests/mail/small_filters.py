@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.mail.filter import Filter
-from rosenblatt.mail.store.state import State
+from rosenblatt.mail.store.filter_state import State
 
 BITS = 12
 WORDS = [

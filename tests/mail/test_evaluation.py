@@ -9,7 +9,7 @@ import numpy as np
 
 from rosenblatt.mail.evaluation import evaluate
 from rosenblatt.mail.message.message import Message
-from rosenblatt.mail.store.state import Settings
+from rosenblatt.mail.store.filter_state import Settings
 
 WORDS = [f"w{k:03d}" for k in range(300)]
 

@@ -16,7 +16,7 @@ from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 from commands import rosenblatt
 from rosenblatt.mail import features, recipe
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
-from rosenblatt.mail.store import snapshot, state, store
+from rosenblatt.mail.store import filter_state, snapshot, store
 from rosenblatt.mail.verdict import Calibration
 
 
@@ -112,12 +112,12 @@ def test_the_calibration_depends_on_the_log_only(tmp_path: Path, monkeypatch: py
     def measured(scores: Any, spam: Any, ham_loss: float, ham_weight: float) -> Calibration:
         return Calibration(float((scores * np.arange(1, 1 + len(scores))).sum()), float(spam.sum()), len(scores), ham_loss)
 
-    for module in (state, snapshot):
+    for module in (filter_state, snapshot):
         monkeypatch.setattr(module, "SCORES_KEPT", 40)
-    monkeypatch.setattr(state, "LARGEST_STEP", 8)
-    monkeypatch.setattr(state, "WINDOW", 32)
-    monkeypatch.setattr(state, "calibrate", measured)
-    assert [state.calibrated_at(count) for count in (0, 1, 127, 128, 129, 511, 512, 519, 521)] == [
+    monkeypatch.setattr(filter_state, "LARGEST_STEP", 8)
+    monkeypatch.setattr(filter_state, "WINDOW", 32)
+    monkeypatch.setattr(filter_state, "calibrate", measured)
+    assert [filter_state.calibrated_at(count) for count in (0, 1, 127, 128, 129, 511, 512, 519, 521)] == [
         0,
         1,
         127,
@@ -343,6 +343,10 @@ def test_reasons_add_up_to_the_score(tmp_path: Path) -> None:
         assert sizes == sorted(sizes, reverse=True)
         assert found.explain(mail(66), 5) == reasons[:5]
         assert sum(reason.weight for reason in found.explain(b"")) == pytest.approx(found.classify(b"").score)
+        words = found.explain(mail(66), by="words")
+        assert sum(word.weight for word in words) == pytest.approx(found.classify(mail(66)).score, rel=1e-9)
+        with pytest.raises(ValueError, match="by must be one of 'features', 'words', got 'lines'"):
+            found.explain(mail(66), by="lines")  # type: ignore[arg-type]
         spammy, hammy = found.top(8)
         weights = np.sort(found.store.state.learner.weights)
         assert [reason.weight for reason in spammy] == weights[::-1][:8].tolist()

@@ -17,7 +17,7 @@ from rosenblatt.mail.identity import digest
 from rosenblatt.mail.learner import KEPT_PER_CLASS, RUN_LENGTH, Learner, Rehearsal
 from rosenblatt.mail.message.parse import parse
 from rosenblatt.mail.store.connection import FilterError
-from rosenblatt.mail.store.state import Lesson, Settings, State
+from rosenblatt.mail.store.filter_state import Lesson, Settings, State
 from rosenblatt.mail.store.store import Store
 
 COLUMNS = [columns_of(parse(mail(number)), BITS) for number in range(40)]

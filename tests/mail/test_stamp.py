@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from datasets import data_folder
 from rosenblatt.mail.identity import stamped
-from rosenblatt.mail.message.headers import headers, without_stamps
+from rosenblatt.mail.message.headers import header_span, without_stamps
 
 VALUES = st.one_of(
     st.text(max_size=300),
@@ -74,7 +74,7 @@ def test_the_rest_is_the_mail(raw, value):
     clean = without_stamps(raw)
     assert without_stamps(clean) == clean
     left = without_stamps(stamped(raw, value))
-    start, end = headers(clean)
+    start, end = header_span(clean)
     if left != clean:
         assert start == end
         assert left in [clean[:start] + line_end + clean[start:] for line_end in (b"\n", b"\r\n", b"\r")]
@@ -114,7 +114,7 @@ def test_the_last_stamp_stays(raw, value, other):
 @given(ANY, VALUES)
 def test_the_standard_library_sees_it_and_the_same_body(raw, value):
     clean = without_stamps(raw)
-    start, end = headers(clean)
+    start, end = header_span(clean)
     # The others, which begin with white space or a cut "From " line, it takes for headers and leaves out.
     assume(end > start or not clean[start:].startswith((b" ", b"\t", b"From ")))
     before, after = email.message_from_bytes(clean), email.message_from_bytes(stamped(raw, value))
@@ -138,6 +138,6 @@ def test_real_mails_keep_their_bytes():
     folder = data_folder("mail/spamassassin")
     for path in (*sorted(folder.glob("*/*"))[::5], *sorted((folder.parent / "edge_cases").iterdir())):
         raw = path.read_bytes()
-        start, end = headers(raw)
+        start, end = header_span(raw)
         if end > start:
             assert re.sub(rb"X-Rosenblatt: spam; score=1\r?\n", b"", stamped(raw, "spam; score=1"), count=1) == raw

@@ -98,7 +98,7 @@ def test_grids() -> None:
     certificate = rb.certify(grid, y)
     assert isinstance(certificate, rb.Separable)
     assert certificate.geometric.upper == pytest.approx(0.5 / np.sqrt(3), rel=1e-12)
-    y[171] = 1 - y[171]  # the centre
+    y[171] = 1 - y[171]  # the center
     assert isinstance(rb.certify(grid, y), rb.Inseparable)
 
 

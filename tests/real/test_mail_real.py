@@ -14,7 +14,7 @@ from rosenblatt.mail.evaluation import figures
 from rosenblatt.mail.features import columns_of
 from rosenblatt.mail.message.message import Message
 from rosenblatt.mail.message.parse import parse
-from rosenblatt.mail.store.state import Lesson, Settings, State
+from rosenblatt.mail.store.filter_state import Lesson, Settings, State
 from rosenblatt.mail.verdict import calibrate
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from story_of import rows, story
 
 import rosenblatt as rb
 from rosenblatt.reporting.page import FIGURES, draw, save_chart, standalone, write_report
-from rosenblatt.reporting.proof import bound_sentence, run_bound
+from rosenblatt.reporting.proof_section import bound_sentence, run_bound
 from rosenblatt.reporting.story import Story
 from rosenblatt.reporting.style import CLASSES, DARK, LIGHT
 from rosenblatt.reporting.svg import MAX_CELL_OPACITY, NARROW_PX, WIDE_PX, svg

@@ -12,7 +12,7 @@ from small_page import FILES, data_of
 from studio_serving import QUICK, Studio, studio
 from visiting import FINGERPRINT, OPENED, Visit
 
-from rosenblatt.studio.export import page_files
+from rosenblatt.studio.html_export import page_files
 from rosenblatt.studio.page_data import open_page
 
 

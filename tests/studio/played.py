@@ -22,7 +22,7 @@ def numbers(packed: dict[str, str]) -> Any:
 def phi(run: dict[str, Any], points: Any) -> Any:
     """Rows (x_0, phi_1, phi_2, ...)."""
     features = run["features"]
-    z = (np.asarray(points, float) - features["centre"]) / features["scale"]
+    z = (np.asarray(points, float) - features["center"]) / features["scale"]
     columns = [z[:, 0] ** a * z[:, 1] ** b for a, b in features["exponents"]]
     return np.column_stack([np.full(len(z), float(features["x0"])), *columns])
 

@@ -13,7 +13,7 @@ import pytest
 from small_page import FILES, SAID, data_of, needs_node, run_by_node, scripts_of
 
 from rosenblatt.studio.bundler import BundleError, bundle_modules, mask_non_code
-from rosenblatt.studio.export import PAGE, bundle, embedded, page_files
+from rosenblatt.studio.html_export import PAGE, bundle, embedded, page_files
 
 TEXTS = {name: content.decode() for name, content in FILES.items()}
 HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "\u2028\u2029", "&lt;", "\udc80", "\\", '"', "]]>", "\0"]

@@ -14,7 +14,7 @@ from rosenblatt.studio.menu import algorithm_of, knobs_set, menu
 from rosenblatt.studio.page_data import page_data
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import record, run
-from rosenblatt.studio.request import Features, RequestError
+from rosenblatt.studio.run_request import Features, RequestError
 
 
 def test_the_menu_has_every_algorithm_and_knobs_that_are_parameters() -> None:

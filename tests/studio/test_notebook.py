@@ -16,7 +16,7 @@ import rosenblatt as rb
 import rosenblatt.studio
 from rosenblatt.studio import answers
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import RequestError
+from rosenblatt.studio.run_request import RequestError
 
 SCRIPT = Path(rosenblatt.studio.__file__).with_name("notebook.js")
 

@@ -16,7 +16,7 @@ import rosenblatt.studio
 from rosenblatt.studio.arrays import unpack
 from rosenblatt.studio.notebook import check_rows
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import RequestError
+from rosenblatt.studio.run_request import RequestError
 
 # --- model.show --------------------------------------------------------------------------------------------------------------
 

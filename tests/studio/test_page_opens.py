@@ -12,7 +12,7 @@ from visiting import Visit
 
 from rosenblatt.studio import answers
 from rosenblatt.studio.answers import answer_message
-from rosenblatt.studio.export import bundle, export, page_files
+from rosenblatt.studio.html_export import bundle, export, page_files
 from rosenblatt.studio.page_data import open_page
 
 pytestmark = pytest.mark.slow

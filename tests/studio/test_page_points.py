@@ -184,9 +184,9 @@ def test_support_vectors_and_the_margin_are_drawn(
 ) -> None:
     tab = visit({"runs": [{"algorithm": algorithm, "knobs": {}}]})
     _, run = tab.answers()[-1]
-    machine: dict[str, Any] = run["margin_machine"]
+    svm: dict[str, Any] = run["svm"]
     drawn = svg_of(tab)
-    assert rings(drawn) == len(machine["support"]) >= 2
+    assert rings(drawn) == len(svm["support"]) >= 2
     assert drawn.count('stroke-dasharray="2 4"') == 2  # the margin's two sides
     tab.page.get_by_role("button", name="Close").click()
     tab.click("#show-street")

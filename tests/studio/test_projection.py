@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from notebooks import X, Y
 
 from rosenblatt.studio.projection import to_plane
-from rosenblatt.studio.request import RequestError
+from rosenblatt.studio.run_request import RequestError
 
 # --- rows as points ----------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.run_request import parse_request
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])

@@ -16,7 +16,7 @@ from rosenblatt.online.pocket import errors_of_every_hypothesis, pocket
 from rosenblatt.studio.curves import Data, Objective, curves_of_log, evaluate, weights_per_update
 from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.recording import _pack_small, run
-from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.run_request import parse_request
 from rosenblatt.studio.solver_paths import describe_margin
 
 CASES = [
@@ -75,7 +75,7 @@ def test_the_pocket_improves_as_the_errors_say(algorithm: str, preset: str, knob
 
 
 @pytest.mark.parametrize(("algorithm", "preset", "knobs"), CASES)
-def test_readings_average_and_ballots_agree_with_the_models(algorithm: str, preset: str, knobs: dict[str, Any]) -> None:
+def test_readings_average_and_vote_counts_agree_with_the_models(algorithm: str, preset: str, knobs: dict[str, Any]) -> None:
     asking, told, weights = case(algorithm, preset, knobs)
     model, X = fit_request(parse_request(asking)).model, phi(told, asking["points"])[:, 1:]
     for keep, errors in told["readings"].items():
@@ -83,7 +83,7 @@ def test_readings_average_and_ballots_agree_with_the_models(algorithm: str, pres
     mean = model.reading("average")
     averages = numbers(told["average"]["weights"]).reshape(-1, *weights.shape[1:])
     np.testing.assert_allclose(averages[-1], np.column_stack([mean.intercept_, mean.coef_]), rtol=1e-5, atol=1e-5)
-    lives = numbers(told["ballots"])
+    lives = numbers(told["vote_counts"])
     vote = model.reading("vote").decision_function(X)
     if told["scheme"] == "rest":
         lives = lives.reshape(len(weights), -1)
@@ -104,7 +104,7 @@ def test_readings_average_and_ballots_agree_with_the_models(algorithm: str, pres
 
 
 def test_survivals_leave_out_the_row_a_hypothesis_was_born_on() -> None:
-    one, other = (numbers(run(request("vote", "moons", vote_count=word))["ballots"]) for word in ("lifetime", "survivals"))
+    one, other = (numbers(run(request("vote", "moons", vote_count=word))["vote_counts"]) for word in ("lifetime", "survivals"))
     np.testing.assert_array_equal(one[1:] - 1.0, other[1:])
     assert one[0] == other[0]
 

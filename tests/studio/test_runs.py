@@ -15,7 +15,7 @@ from rosenblatt.studio.fitting import fit_request
 from rosenblatt.studio.knobs import knobs_of
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import parse_request
+from rosenblatt.studio.run_request import parse_request
 
 
 def request(algorithm: str, preset: str, degree: int = 1, **knobs: Any) -> dict[str, Any]:
@@ -88,17 +88,17 @@ def obeys(told: dict[str, Any], asking: dict[str, Any]) -> None:
     assert curves["loss_title"]
     weights = played(told, asking["points"], asking["labels"])
     assert len(weights) == T + 1
-    assert (told["margin_machine"] is not None) == (ALGORITHMS[asking["algorithm"]].name in ("MaxMargin", "SoftMargin"))
+    assert (told["svm"] is not None) == (ALGORITHMS[asking["algorithm"]].name in ("MaxMargin", "SoftMargin"))
     if told["log"] is not None:
         obeys_as_log(told, n, T, H, width)
     else:
         frames = told["frames"]
         assert len(frames["titles"]) == len(set(frames["titles"])) == T + 1
-        assert told["average"] is told["ballots"] is curves["pocket"] is None
+        assert told["average"] is told["vote_counts"] is curves["pocket"] is None
         assert set(told["readings"]) == {"last"}
-        if told["margin_machine"] is not None:
+        if told["svm"] is not None:
             assert len(frames["support"]) == len(frames["margin"]) == T + 1
-            assert frames["support"][-1] == told["margin_machine"]["support"]
+            assert frames["support"][-1] == told["svm"]["support"]
 
 
 def obeys_as_log(told: dict[str, Any], n: int, T: int, H: int, width: int) -> None:
@@ -118,7 +118,7 @@ def obeys_as_log(told: dict[str, Any], n: int, T: int, H: int, width: int) -> No
     assert some[0] == 0
     assert some[-1] == T
     assert len(numbers(told["average"]["weights"])) == len(some) * H * width
-    assert len(numbers(told["ballots"])) == (T + 1) * (H if told["scheme"] == "rest" else 1)
+    assert len(numbers(told["vote_counts"])) == (T + 1) * (H if told["scheme"] == "rest" else 1)
     pocket = told["curves"]["pocket"]
     assert pocket["t"][0] == 0
     assert len(pocket["t"]) == len(pocket["errors"])
@@ -129,19 +129,19 @@ def obeys_as_log(told: dict[str, Any], n: int, T: int, H: int, width: int) -> No
 
 @pytest.mark.parametrize("algorithm", ["max-margin", "soft-margin"])
 @pytest.mark.parametrize("preset", ["separable", "nearly", "three"])
-def test_support_vectors_hold_the_street(algorithm: str, preset: str) -> None:
+def test_support_vectors_lie_on_the_margin_band(algorithm: str, preset: str) -> None:
     asking = request(algorithm, preset, tol=1e-8)
     told = run(asking)
-    model, machine = fit_request(parse_request(asking)).model, told["margin_machine"]
+    model, svm = fit_request(parse_request(asking)).model, told["svm"]
     several = isinstance(model.support_, list)
-    assert machine["support"] == sorted(set(np.concatenate(model.support_ if several else [model.support_]).tolist()))
-    assert machine["margin"] == pytest.approx(min(model.margin_) if several else model.margin_)
+    assert svm["support"] == sorted(set(np.concatenate(model.support_ if several else [model.support_]).tolist()))
+    assert svm["margin"] == pytest.approx(min(model.margin_) if several else model.margin_)
     w = played(told, asking["points"], asking["labels"])[-1]
     codes = np.array(asking["labels"])
     signs = np.array([np.where(codes == (1 if len(w) == 1 else h), 1, -1) for h in range(len(w))])
     slack = np.maximum(0.0, 1.0 - signs * (w @ phi(told, asking["points"]).T)).max(axis=0)
-    np.testing.assert_allclose(machine["slack"], slack, atol=1e-6)
-    assert machine["margin"] == pytest.approx(1.0 / np.linalg.norm(w[:, 1:], axis=1).max())
+    np.testing.assert_allclose(svm["slack"], slack, atol=1e-6)
+    assert svm["margin"] == pytest.approx(1.0 / np.linalg.norm(w[:, 1:], axis=1).max())
 
 
 def test_a_path_ends_where_nothing_may_cross_any_more() -> None:
@@ -149,7 +149,7 @@ def test_a_path_ends_where_nothing_may_cross_any_more() -> None:
     weights = played(told, *(PRESETS["outlier"].points, PRESETS["outlier"].labels))
     assert told["updates"] >= 10
     np.testing.assert_allclose(weights[-2], weights[-1], rtol=0.02)  # the largest C is the hard margin's
-    assert (np.diff(told["frames"]["margin"]) <= 1e-9).all()  # the dearer a crossing, the narrower the street
+    assert (np.diff(told["frames"]["margin"]) <= 1e-9).all()  # the larger C, the narrower the margin
     assert told["stop"]["reason"] == "tolerance"
     assert run(request("max-margin", "nearly"))["stop"]["reason"] == "inseparable"
 

@@ -21,7 +21,7 @@ from small_page import FILES, data_of
 
 from effort import in_time
 from rosenblatt.cli import main
-from rosenblatt.studio.export import PAGE
+from rosenblatt.studio.html_export import PAGE
 
 needs_page = pytest.mark.skipif(not (PAGE / "index.html").is_file(), reason="needs the page")
 
@@ -34,7 +34,7 @@ def studio(*arguments: Any) -> tuple[int, str, str]:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.studio.export.page_files", lambda: FILES)
+    monkeypatch.setattr("rosenblatt.studio.html_export.page_files", lambda: FILES)
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from rosenblatt.studio.arrays import unpack
 from rosenblatt.studio.page_data import page_data, requests_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import features_of_points
+from rosenblatt.studio.run_request import features_of_points
 
 pytestmark = pytest.mark.once
 
@@ -168,7 +168,7 @@ def pocket():
 
 def average_and_vote():
     (it,) = played("Averaging and voting")
-    lives, weights = unpack(it.run["ballots"]), np.array([it.w(t) for t in range(it.end + 1)])
+    lives, weights = unpack(it.run["vote_counts"]), np.array([it.w(t) for t in range(it.end + 1)])
     mean = unpack(it.run["average"]["weights"]).reshape(-1, 3)[-1]
     np.testing.assert_allclose(mean, lives @ weights / lives.sum(), rtol=1e-6)
     voted = np.sign(np.where(weights @ it.P.T > 0, 1, -1).T @ lives)
@@ -187,18 +187,18 @@ def margins():
     assert it.end <= (proof["radius"] ** 2 + 2) / proof["margin"] ** 2
     assert it.m(it.end).min() > 1
     assert more.end > it.end
-    machine = widest.run["margin_machine"]
-    assert len(machine["support"]) == 3
-    assert machine["margin"] == pytest.approx(widest.distance())
+    svm = widest.run["svm"]
+    assert len(svm["support"]) == 3
+    assert svm["margin"] == pytest.approx(widest.distance())
     return [
         f"b = 1 it made {it.end}", f"closer than {it.distance():.2f}", f"b = 0 one would be at {none.distance():.2f}",
-        f"possible, {machine['margin']:.3f}, determined", f"Set b to 5: more updates, and the margin is {more.distance():.3f}",
+        f"possible, {svm['margin']:.3f}, determined", f"Set b to 5: more updates, and the margin is {more.distance():.3f}",
     ]  # fmt: skip
 
 
 def soft():
     first, second = played("The soft margin and C")
-    street = [each.run["margin_machine"]["margin"] for each in (first, second)]
+    street = [each.run["svm"]["margin"] for each in (first, second)]
     (given_up,) = first.wrong(first.end)
     assert not len(second.wrong(second.end))
     assert first.run["frames"]["titles"][-1] == "C = 1"
@@ -206,7 +206,7 @@ def soft():
     assert [second.wrong(second.end - n).tolist() for n in (3, 4)] == [[], [given_up]]
     return [
         f"C = 1: a margin of {street[0]:.2f} on", f"and point {given_up + 1} is misclassified", "C = 1,000: no point",
-        f"the margin is {street[1]:.3f}", f"at 100 the second line gives up point {given_up + 1}",
+        f"the margin is {street[1]:.3f}", f"at 100 the second line misclassifies point {given_up + 1}",
     ]  # fmt: skip
 
 

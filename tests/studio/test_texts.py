@@ -10,7 +10,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.online.stopping import StopReason
-from rosenblatt.studio.request import Features
+from rosenblatt.studio.run_request import Features
 from rosenblatt.studio.texts import clash_sentence, separability_sentence, stop_clause, stop_sentence
 
 TWO = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0], [2.0, 0.5]]), np.array([0, 1, 0, 1])

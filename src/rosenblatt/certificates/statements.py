@@ -235,7 +235,7 @@ class Inseparable(_BriefRepr):
     rivals : list of int
         The classes that take part, as positions in `about.classes`.
     sides : tuple of two lists of int, or None
-        Where two classes clash, the rows of each, the shorter list first. None with more classes or without an intercept.
+        If two classes clash, the rows of each, the shorter list first. None with more classes or without an intercept.
     shape : ClashShape
         The geometry: the same point, a point on a segment, and so on.
 

@@ -16,7 +16,9 @@ INSEPARABLE, UNDECIDED = 1, 3
 @click.command("certify")
 @data_argument
 @click.option("-o", "--output", metavar="CERTIFICATE", help="Write the certificate to this file, as JSON.")
-@click.option("--fit-intercept/--no-fit-intercept", default=True, help="Whether planes may lie off the origin.")
+@click.option(
+    "--fit-intercept/--no-fit-intercept", default=True, help="Allow an intercept; without it, planes pass through the origin."
+)
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this time.")
 @click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @about_data

@@ -65,7 +65,7 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
 
     with listening(given["host"], given["port"]) as sockets:  # first, since the port may be in use
         with _notice_if_slow("loading compiled code; this takes longer the first time ..."):
-            from ..studio.export import page_files
+            from ..studio.html_export import page_files
             from ..studio.page_data import open_page
             from ..studio.server.server import Server, serve
 
@@ -86,7 +86,7 @@ def _export(path: str, data: str | None, options: Options, state: dict[str, Any]
     from ..models.atomic_file import check_folder, write_atomically
 
     check_folder(path)
-    from ..studio.export import export
+    from ..studio.html_export import export
 
     with _notice_if_slow("recording the runs ..."):
         page = export(_table(data, options), state).encode()
@@ -107,7 +107,7 @@ def check_exists(data: str) -> None:
 def _table(data: str | None, options: Options) -> dict[str, Any] | None:
     if data is None:
         return None
-    from ..studio.table import table_of_data
+    from ..studio.page_table import table_of_data
 
     return table_of_data(data, options)
 
@@ -122,7 +122,7 @@ def _first_state(algorithm: str | None, knobs: tuple[str, ...]) -> dict[str, Any
         if not equals:
             raise click.UsageError(f"--set needs KNOB=VALUE, for example margin=0.5, got {each!r}")
         found[name.strip()] = _value(value.strip())
-    from ..studio.request import check_knobs
+    from ..studio.run_request import check_knobs
 
     check_knobs(algorithm or "perceptron", found)  # before everything is loaded, which takes seconds
     return {"runs": [{"algorithm": algorithm or "perceptron", "knobs": found}]}

@@ -25,7 +25,7 @@ MAX_DEGREE = 20
 # Products of sparse rows computed at a time.
 PRODUCTS_PER_BLOCK = 1 << 18
 
-# For each degree from 2 on: the feature and the column whose product each new feature is.
+# For each degree from 2 on: new feature j is the product of the j-th feature and the j-th column listed.
 Stages = list[tuple[IntArray, IntArray]]
 
 
@@ -152,7 +152,7 @@ class Polynomial:
         return stages
 
     def factors(self, feature: int) -> list[int]:
-        """The columns whose product a feature is, in ascending order."""
+        """The columns that are multiplied to form a feature, in ascending order."""
         found: list[int] = []
         starts = [self.columns]
         for left, _ in self.stages:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OvrOrOvo: TypeAlias = Literal["ovr", "ovo"]
 Inseparable: TypeAlias = Literal["raise", "soft"]
-Machine = tuple[Nearest, Stop, NotSeparable | None, str]
+Solved = tuple[Nearest, Stop, NotSeparable | None, str]
 
 
 class MaxMargin(MarginClassifier):
@@ -159,11 +159,11 @@ class MaxMargin(MarginClassifier):
         data = self._prepare(X, y, sample_weight, finite=True)
         classes, codes, weights = data.classes, data.codes, data.weights
         check_every_class_has_weight(weights, codes, classes)
-        machines = heads(data.X, codes, len(classes), self.multiclass, weights=weights, x0=float(bool(self.fit_intercept)))
+        problems = heads(data.X, codes, len(classes), self.multiclass, weights=weights, x0=float(bool(self.fit_intercept)))
         with one_blas_thread():
-            found = list(in_order(lambda head: self._machine(head, classes), machines, effective_n_jobs(self.n_jobs)))
+            found = list(in_order(lambda head: self._solve_head(head, classes), problems, effective_n_jobs(self.n_jobs)))
         self.classes_ = classes
-        self._set(len(codes), machines, found)
+        self._set(len(codes), problems, found)
         for stop in {stop.sentence: stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")}.values():
             warnings.warn(f"tol={self.tol:g} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=4)
         return self
@@ -176,7 +176,7 @@ class MaxMargin(MarginClassifier):
         count("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
 
-    def _machine(self, head: Head, classes: Array) -> Machine:
+    def _solve_head(self, head: Head, classes: Array) -> Solved:
         positive = classes[head.positive]
         about = head.about(classes)
         options: dict[str, Any] = {"tol": float(self.tol), "max_steps": int(self.max_iter), "verbose": bool(self.verbose)}
@@ -191,11 +191,11 @@ class MaxMargin(MarginClassifier):
             return found, found.stop, proof, solver
         return found, found.stop, None, solver
 
-    def _set(self, n: int, machines: list[Head], solved: list[Machine]) -> None:
+    def _set(self, n: int, problems: list[Head], solved: list[Solved]) -> None:
         """Set the fitted attributes."""
         planes = [plane for plane, *_ in solved]
         canonical = np.full((len(planes), n), np.nan)
-        for row, head, plane in zip(canonical, machines, planes, strict=True):
+        for row, head, plane in zip(canonical, problems, planes, strict=True):
             row[slice(None) if head.problem.visited is None else head.problem.visited] = plane.canonical
         self.coef_ = np.array([plane.coef for plane in planes])
         self.intercept_ = np.array([plane.bias for plane in planes])
@@ -208,6 +208,6 @@ class MaxMargin(MarginClassifier):
             "proof_": [proof for _, _, proof, _ in solved],
             "n_iter_": max(plane.steps for plane in planes),
         }
-        self._set_each(machines[0].problem.rows, each)
+        self._set_each(problems[0].problem.rows, each)
         self.solver_ = " and ".join(sorted({solver for *_, solver in solved}))
         self.stop_ = merge_stops([stop for _, stop, *_ in solved])

@@ -222,7 +222,7 @@ class NonlinearMSE(OnlineClassifier):
         safe = 1.0 / (MAX_CURVATURE[self.activation] * total) if total > 0.0 else 1.0
         if self.solver == "batch":
             return safe
-        # The heaviest row limits the step: one that overshoots leaves rows misclassified for good.
+        # The heaviest row limits the step: a step that overshoots leaves rows misclassified permanently.
         c = problem.labels.weights
         return (
             safe

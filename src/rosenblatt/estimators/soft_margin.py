@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import Rows, make_rows, rows_width
-from ..kernels.linear.blocks import lengths
+from ..kernels.linear.row_blocks import lengths
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import current_callback
@@ -214,10 +214,10 @@ class SoftMargin(MarginClassifier):
             self._solve_jointly(rows, codes, classes, self.C * costs)
             return
         problems = heads(rows, codes, len(classes), self.multiclass, weights=weights, x0=self._x0)
-        machines = [self._machine(head, costs) for head in problems]
-        before = self._before(classes, machines[0].width)
+        svms = [self._binary_svm(head, costs) for head in problems]
+        before = self._before(classes, svms[0].width)
         threads = effective_n_jobs(self.n_jobs)
-        inner = threads if len(machines) == 1 else 1
+        inner = threads if len(svms) == 1 else 1
         progress = current_callback(bool(self.verbose))
         effort = SolverLimits(float(self.tol), self._iteration_limit(len(codes)), seed_of(self.random_state), inner, progress)
 
@@ -225,12 +225,12 @@ class SoftMargin(MarginClassifier):
             if np.inf == self.C:
                 head = problems[h]
                 return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))
-            answer = solve_binary_svm(machines[h], self.solver, effort, before[h] if before else None)
+            answer = solve_binary_svm(svms[h], self.solver, effort, before[h] if before else None)
             if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
-                return prefer_hard_margin(problems[h].problem, machines[h], effort, answer)
+                return prefer_hard_margin(problems[h].problem, svms[h], effort, answer)
             return answer
 
-        results = list(in_order(solve, range(len(machines)), threads if inner == 1 else 1))
+        results = list(in_order(solve, range(len(svms)), threads if inner == 1 else 1))
         self.classes_ = classes
         self._set(rows, *map(list, zip(*results, strict=True)))
 
@@ -280,7 +280,7 @@ class SoftMargin(MarginClassifier):
     def _penalized(self) -> bool:
         return bool(self.fit_intercept) and bool(self.penalize_intercept)
 
-    def _machine(self, head: Head, weights: FloatArray) -> BinarySVM:
+    def _binary_svm(self, head: Head, weights: FloatArray) -> BinarySVM:
         problem = head.problem
         # If all rows have the same C, one number is broadcast.
         costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights

@@ -28,9 +28,9 @@ from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
+from .minimum_norm import by_lsmr, from_columns, from_products
 from .moments import far_means, squared, triangle, upper
 from .solution import EPS, MIN_GRAM_RCOND, LeastSquaresSolution, cholesky_solve
-from .wide import by_lsmr, from_columns, from_products
 
 # The smallest reciprocal condition of a triangle that is solved by back substitution.
 MIN_TRIANGLE_RCOND = 1e-11

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .store.changes import Unlearned as Unlearned
     from .store.connection import FilterError as FilterError
     from .store.connection import FoldedError as FoldedError
-    from .store.state import Settings as Settings
+    from .store.filter_state import Settings as Settings
     from .verdict import Calibration as Calibration
     from .verdict import Reason as Reason
     from .verdict import Verdict as Verdict
@@ -31,7 +31,7 @@ _HOMES = {
     "Message": "message.message",
     "Reason": "verdict",
     "Relearned": "store.changes",
-    "Settings": "store.state",
+    "Settings": "store.filter_state",
     "Unlearned": "store.changes",
     "Verdict": "verdict",
 }

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ..array_types import BoolArray, FloatArray, IntArray
 from .features import columns_of
 from .message.message import Message
-from .store.state import Lesson, Settings, State
+from .store.filter_state import Lesson, Settings, State
 
 AnyMessage = TypeVar("AnyMessage")
 MessageIn = TypeVar("MessageIn", contravariant=True)
@@ -144,7 +144,7 @@ def figures(
     seen, many = _counted(ham_at[None], spam_at[None], called), np.concatenate([np.zeros((0, 4)), *drawn])
     lost, passed = int(ham_at[called].sum()), int(spam_at[~called].sum())
     hm, sm = _share(lost, n_ham, many[:, 0]), _share(passed, n_spam, many[:, 1])
-    lam, auc = (Interval(float(seen[0, k]), *_middle(many[:, k])) for k in (2, 3))
+    lam, auc = (Interval(float(seen[0, k]), *_quantiles(many[:, k])) for k in (2, 3))
     if lost in (0, n_ham) or passed in (0, n_spam):
         lam = lam._replace(low=_averaged(hm.low, n_ham, sm.low, n_spam), high=_averaged(hm.high, n_ham, sm.high, n_spam))
     return Figures(n_ham, n_spam, hm, sm, lam, _at_ends(auc, min(n_ham, n_spam)))
@@ -185,7 +185,7 @@ def _averaged(hm: float, n_ham: int, sm: float, n_spam: int) -> float:
 
 
 def _share(wrong: int, of: int, drawn: FloatArray) -> Interval:
-    return _at_ends(Interval(100.0 * wrong / of, *_middle(drawn)), of)
+    return _at_ends(Interval(100.0 * wrong / of, *_quantiles(drawn)), of)
 
 
 def _at_ends(share: Interval, of: int) -> Interval:
@@ -195,7 +195,7 @@ def _at_ends(share: Interval, of: int) -> Interval:
     return share if share.value < 100.0 else share._replace(low=100.0 * 0.05 ** (1.0 / of), high=100.0)
 
 
-def _middle(drawn: FloatArray) -> tuple[float, float]:
+def _quantiles(drawn: FloatArray) -> tuple[float, float]:
     """The 2.5 % and 97.5 % quantiles."""
     if not len(drawn):
         return math.nan, math.nan

@@ -15,7 +15,7 @@ from .identity import digest
 from .message.parse import parse
 from .store.changes import Learned, Relearned, Unlearned, finish, learn_mails, relearn_packed, unlearn_digests
 from .store.connection import FilterError, FoldedError
-from .store.state import Settings
+from .store.filter_state import Settings
 from .store.store import Store
 from .view import FilterView
 

@@ -17,7 +17,7 @@ import hashlib
 import re
 
 from .message.fields import is_added
-from .message.headers import STAMP, headers, without_stamps
+from .message.headers import STAMP, header_span, without_stamps
 
 # Headers that describe the delivery and the sender. They are features, but copies of one mail differ in them.
 TRACE_HEADERS = frozenset(b"received x-received received-spf return-path authentication-results x-greylist x-fetchmail".split())
@@ -35,11 +35,11 @@ def digest(raw: bytes) -> bytes:
     True
     """
     if len(raw) > 3 * MAX_DIGEST_BYTES:
-        raw = raw[: headers(raw)[1] + 3 * MAX_DIGEST_BYTES]  # more than is hashed: some bytes are ignored
+        raw = raw[: header_span(raw)[1] + 3 * MAX_DIGEST_BYTES]  # more than is hashed: some bytes are ignored
     raw = without_stamps(raw)
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    start, end = headers(raw)
+    start, end = header_span(raw)
     head = _without_added(raw[start : min(end, start + MAX_DIGEST_BYTES)])
     body = raw[end + 1 if raw.startswith(b"\n", end) else end :]
     if b">From " in body:
@@ -88,7 +88,7 @@ def stamped(raw: bytes, value: str) -> bytes:
 def pieces(raw: bytes, value: str) -> tuple[memoryview, bytes, memoryview]:
     """The same in three pieces, so that a large mail can be written without a second copy."""
     raw = without_stamps(raw)
-    start, at = headers(raw)
+    start, at = header_span(raw)
     if at > start and not raw.endswith((b"\r", b"\n"), 0, at):
         at = _last_field(raw, start, at)
     line_end = _line_end(raw, at)
@@ -98,7 +98,7 @@ def pieces(raw: bytes, value: str) -> tuple[memoryview, bytes, memoryview]:
 
 def _is_unfinished(raw: bytes, at: int) -> bool:
     """Whether the headers continue at `at`, after the place of the stamp."""
-    return headers(raw[at:])[1] > 0
+    return header_span(raw[at:])[1] > 0
 
 
 def _last_field(raw: bytes, start: int, end: int) -> int:

@@ -86,8 +86,7 @@ class Reason(NamedTuple):
 
     See Also
     --------
-    Filter.explain : The contributions of the features of a mail.
-    Filter.explain_words : The contributions of its words.
+    Filter.explain : The contributions of the features or words of a mail.
 
     Examples
     --------

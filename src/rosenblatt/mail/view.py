@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..validation import one_of
 from .explanation import CANDIDATES_PER_REASON, NAME_SEARCH_S, distinct, extremes, listed, reasons_of, words_of
 from .features import columns_of
 from .identity import digest
 from .message.message import Message
 from .message.parse import parse
+from .store.filter_state import Settings
 from .store.log import Log
-from .store.state import Settings
 from .store.store import NUMBA_FROM_MESSAGES, Store, load_numba_for
 from .verdict import Calibration, Reason, Verdict
 
@@ -83,55 +83,30 @@ class FilterView:
                 load_numba_for(NUMBA_FROM_MESSAGES)
             yield self.classify(raw)
 
-    def explain(self, raw: bytes, n: int | None = None) -> list[Reason]:
-        """The contribution of each feature of a mail to its score.
+    def explain(self, raw: bytes, n: int | None = None, *, by: Literal["features", "words"] = "features") -> list[Reason]:
+        """The contributions to the score of a mail, the heaviest first.
 
         Parameters
         ----------
         raw : bytes
             The mail.
         n : int or None, default=None
-            The number of features, the heaviest first; None returns all, which add up to the score.
+            The number of contributions; None returns all, which add up to the score.
+        by : {"features", "words"}, default="features"
+            The contribution of each feature, or of each word with its share of the features that touch it.
 
         Returns
         -------
         list of Reason
             Names and contributions.
-
-        See Also
-        --------
-        explain_words : The same by words.
         """
-        return reasons_of(*self._weighted(raw), n)
-
-    def explain_words(self, raw: bytes, n: int | None = None) -> list[Reason]:
-        """The contribution of each word of a mail to its score, with its share of the features that touch it.
-
-        Parameters
-        ----------
-        raw : bytes
-            The mail.
-        n : int or None, default=None
-            The number of words, the heaviest first; None returns all, which add up to the score.
-
-        Returns
-        -------
-        list of Reason
-            Names and contributions.
-
-        See Also
-        --------
-        explain : The same by single features.
-        """
-        return words_of(*self._weighted(raw), n)
-
-    def _weighted(self, raw: bytes) -> tuple[Message, IntArray, FloatArray, int]:
-        """(message, columns, their weights, bits)"""
+        one_of("by", by, ("features", "words"))
         state = self.store.state
         message, bits = parse(raw), state.settings.bits
         columns = columns_of(message, bits)
         with self.store.lock:
-            return message, columns, state.learner.weights[columns], bits
+            weights = state.learner.weights[columns]
+        return (words_of if by == "words" else reasons_of)(message, columns, weights, bits, n)
 
     # --- contents ------------------------------------------------------------------------------------------------------------
 

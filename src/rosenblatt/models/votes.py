@@ -1,7 +1,7 @@
 """Voted perceptrons in a model file: the first hypothesis, the updates that lead to the next ones, and their vote counts.
 
-The arrays are the fields of `online.readings.Vote` and `online.walks.Walk`. Kernels do not check indices, so that every
-index is checked here.
+The arrays are the fields of `online.readings.Vote` and `online.walks.Walk`; the vote counts are stored as `ballots`. Kernels do
+not check indices, so every index is checked here.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def store_vote(vote: Vote) -> StoredVote:
     """Return the arrays of a vote."""
     walk = vote.walk
     arrays: dict[str, Any] = dict(zip(_MOVES, walk.moves, strict=True))
-    arrays.update(start=walk.start, bias=walk.start_bias, ballots=vote.ballots)
+    arrays.update(start=walk.start, bias=walk.start_bias, ballots=vote.counts)
     if hasattr(walk.vectors, "indptr"):
         arrays.update(values=walk.vectors.data, indices=walk.vectors.indices, indptr=walk.vectors.indptr)
     else:

@@ -77,7 +77,7 @@ class Vote:
     """
 
     walk: Walk
-    ballots: FloatArray  # the weight of each hypothesis
+    counts: FloatArray  # the number of votes of each hypothesis
 
     def scores(self, X: Matrix, n_jobs: int = 1) -> FloatArray:
         """Scores of the rows of X: rows x 1 for two classes, rows x k for more."""
@@ -89,12 +89,12 @@ class Vote:
         def count(start: int) -> Any:
             scores, bias, products = self.walk.scores_and_products(X[start : start + size], buffers.own)
             votes = np.zeros_like(scores)
-            (count_votes if k == 1 else count_votes_joint)(products, self.walk.moves, self.ballots, scores, bias, votes)
+            (count_votes if k == 1 else count_votes_joint)(products, self.walk.moves, self.counts, scores, bias, votes)
             return votes
 
         with one_blas_thread():
             votes = np.concatenate(list(in_order(count, range(0, n, size), n_jobs)), axis=1).T
-        return votes / max(1.0, float(self.ballots.sum()))
+        return votes / max(1.0, float(self.counts.sum()))
 
 
 def vote(log: UpdateLog, vote_count: str) -> Vote:

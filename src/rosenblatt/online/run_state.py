@@ -95,14 +95,14 @@ class RunState:
         if config.progress is None:
             return
         if visited:
-            self.put_back()
+            self.copy_active_heads()
         counts = self.state.counts
         made, last, rows = int(counts.sum()), int((counts - before).sum()), self.problem.n_visited
         config.progress(Progress(passes, made, last, config.heads, visited, rows, config.max_iter))
 
     def retire_at_limit(self) -> None:
         """Stop the heads that have made all the updates allowed."""
-        self.put_back()
+        self.copy_active_heads()
         full = [h for h in self.heads if self.state.counts[h] >= self.limit]
         if full:
             self.retire(full, Stop("updates", f"stopped after {plural(self.limit, 'update')} (the limit)", limit=self.limit))
@@ -111,7 +111,7 @@ class RunState:
         """Stop the heads whose weights exceed `w_max`."""
         if self.config.w_max is None:
             return
-        self.put_back()
+        self.copy_active_heads()
         norms = self._true_norms()  # the kernel's running sums drift, so the norm is computed again
         self.state.sqnorms[:] = _squared(norms)
         for h in [h for h in self.heads if norms[h] > self.config.w_max]:
@@ -137,7 +137,7 @@ class RunState:
         """Stop these heads."""
         if not heads:
             return
-        self.put_back()
+        self.copy_active_heads()
         for h in heads:
             self.stops[h] = stop
             self.durations[h] = self.clock
@@ -155,7 +155,7 @@ class RunState:
             some = sums if self.sums is None else pick_heads(sums, rows, few)
             self.active = (select_heads(self.problem, few).labels, pick_heads(self.state, rows, few), some)
 
-    def put_back(self) -> None:
+    def copy_active_heads(self) -> None:
         """Copy the weights of the active heads into the state of all heads."""
         few = np.asarray(self.heads, np.int64)
         for whole, part in zip((self.state, self.sums), self.active[1:], strict=True):

@@ -103,7 +103,7 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
                     run.retire_at_norm()
                 if run.clock - seen < problem.n_visited:
                     run.report(passes - 1, before, run.clock - seen)
-        run.put_back()
+        run.copy_active_heads()
         run.end_pass(passes, before)
         _retire_clean_heads(problem, rule, run, passes, before)
         run.retire_checked(passes)

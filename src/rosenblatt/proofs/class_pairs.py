@@ -104,7 +104,7 @@ class KeslerRows(SignedRows):
         values = rows[:, columns] if self.dense else rows[:, columns].toarray()
         return columns, values
 
-    def twins(self) -> list[int] | None:
+    def find_equal_rows(self) -> list[int] | None:
         found = same_points([self.X], self.codes, self.x0 == 0)
         if found is None or len(found) == 1:
             return None if found is None else [found[0] * (self.k - 1)]

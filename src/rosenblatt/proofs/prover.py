@@ -85,7 +85,7 @@ class Prover(ABC):
     def _decide(self, rows: SignedRows, places: IntArray, weights: FloatArray, ceiling: Ceiling) -> Decision | None:
         """In fractions: whether the hulls intersect, or, if a plane was found, their nearest points."""
         apart = isinstance(ceiling, Margin)
-        return decide(rows, places, weights, apart=apart, budget=self.budget.less() if apart else self.budget)
+        return decide(rows, places, weights, apart=apart, budget=self.budget.reduced() if apart else self.budget)
 
     def _separators_in_even_columns(self) -> Sequence[Plane] | None:
         """Separating planes, or a clash, if column sizes differ so much that small columns would be lost in floats.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..array_types import FloatArray, IntArray
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
-from ..svm.exact_separation import twins
+from ..svm.exact_separation import decide_by_equal_rows
 from ..svm.nearest_points import approach
 from .class_pairs import KeslerRows
 from .exact_margins import combination, largest_value, plane_from_floats, scaled, scaled_planes, tightest
@@ -90,7 +90,7 @@ class SeveralClasses(Prover):
     def _widest(self, x0: float, counted: bool) -> Ceiling:
         """The widest margin of rows (x0, x); `counted`: whether the intercept counts in norms."""
         rows = KeslerRows(self.given.X, self.given.codes, self.given.n_classes, x0)
-        if (meeting := twins(rows)) is not None:
+        if (meeting := decide_by_equal_rows(rows)) is not None:
             raise ClashFoundError(self._pairs(rows, meeting.places, meeting.weights))
         # An active set might add all pairs, one at a time.
         if MAX_FAST_PAIRS < len(rows) <= rows.n_features and x0 in (0.0, 1.0):

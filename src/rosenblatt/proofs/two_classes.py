@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..array_types import FloatArray, IntArray, Matrix
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
 from ..data.problem import make_problem
-from ..svm.exact_separation import Decision, twins
+from ..svm.exact_separation import Decision, decide_by_equal_rows
 from ..svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ..svm.nearest_points import approach
 from ..svm.signed_rows import SignedRows
@@ -45,7 +45,7 @@ class TwoClasses(Prover):
         problem = make_problem(X, self.given.codes, 2, x0=float(free))
         rows, start = SignedRows(problem), None
         if many_and_sparse(problem):
-            meeting = twins(rows)
+            meeting = decide_by_equal_rows(rows)
             if meeting is not None:
                 raise ClashFoundError(self._pairs(rows, meeting.places, meeting.weights))
             plane, start = hard_margin_by_coordinates(problem, FLOAT_TOL, self.deadline)

@@ -15,7 +15,7 @@ from .figures.learning import learning
 from .figures.margins import margins
 from .figures.passes import passes
 from .figures.plane import plane
-from .proof import proof_section
+from .proof_section import proof_section
 from .story import Facts, Story
 from .style import LIGHT, charts_css, page_css, script, variables
 from .svg import NARROW_PX, WIDE_PX, svg

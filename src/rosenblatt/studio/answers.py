@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 from urllib.parse import parse_qs
 
+from .page_table import table_of_bytes
 from .proof import prove
 from .recording import run
-from .request import RequestError
-from .table import table_of_bytes
+from .run_request import RequestError
 
 HANDLERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"/api/run": run, "/api/proof": prove}
 TABLE_PATH = "/api/table"

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from ..array_types import FloatArray
 from .fitting import Fit
-from .request import Features, RunRequest
+from .run_request import Features, RunRequest
 
 RANDOM_ORDER_COMMENT = "# random_state is None: every run visits the rows in another order; set a number to repeat one"
 
 
-def code_of(request: RunRequest, fit: Fit, weights: FloatArray | None = None, drawn: bool = False) -> str:
+def code_of(request: RunRequest, fit: Fit, weights: FloatArray | None = None, unseeded: bool = False) -> str:
     """Return a script with the points, their features and the fit.
 
     Parameters
@@ -22,12 +22,12 @@ def code_of(request: RunRequest, fit: Fit, weights: FloatArray | None = None, dr
         The estimator's parameters.
     weights : ndarray, default=None
         Sample weights.
-    drawn : bool, default=False
+    unseeded : bool, default=False
         Whether the rows are visited in a random order without a seed; the script then has a comment about it.
     """
     lines = ["import numpy as np", "import rosenblatt as rb", "", *_point_lines(request), *_feature_lines(request.features)]
     arguments = ", ".join(f"{name}={text}" for name, text in _arguments(request, fit))
-    lines += [RANDOM_ORDER_COMMENT] if drawn else []
+    lines += [RANDOM_ORDER_COMMENT] if unseeded else []
     weighted = "" if weights is None else f", sample_weight={weights.tolist()!r}"
     lines.append(f"model = rb.{request.choice.name}({arguments}).fit(X, y{weighted})")
     lines += ["print(model.stop_)", 'print("training errors:", int((model.predict(X) != y).sum()))']

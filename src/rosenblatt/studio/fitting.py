@@ -21,7 +21,7 @@ from ..online.update_log import UpdateLog
 from ..reporting.text import plural
 from ..svm.not_separable import NotSeparable
 from .knobs import MAX_UPDATES, accepts_none, is_batch
-from .request import RequestError, RunRequest
+from .run_request import RequestError, RunRequest
 
 # Entries of a log that are sent to the page: a batch step has one for each row that triggers it.
 MAX_LOG_ENTRIES = 80_000

@@ -20,15 +20,15 @@ from ..online.update_log import UpdateLog
 from ..svm.not_separable import NotSeparable
 from .code import code_of
 from .curves import Data, margins_of
-from .export import bundle, page_files
 from .fitting import MAX_LOG_ENTRIES, Fit, fit_quietly, parameters_of
+from .html_export import bundle, page_files
 from .knobs import MAX_UPDATES, is_batch
 from .menu import algorithm_of, knobs_set
 from .page_data import open_page, page_data, requests_of
 from .projection import PlaneData, to_plane
 from .proof import proof_of
 from .recording import record
-from .request import RequestError, RunRequest, parse_request
+from .run_request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def _code(request: RunRequest, model: LinearClassifier, rebuilt: Rebuilt) -> str
     unknown = rebuilt.reproduces is False or (rebuilt.reproduces is None and model._update_log is None)
     if unknown or not all(isinstance(value, bool | int | float | str | dict | None) for value in plain):
         return ""
-    return code_of(request, Fit(model, given, arrays), rebuilt.weights, drawn=rebuilt.reproduces is None)
+    return code_of(request, Fit(model, given, arrays), rebuilt.weights, unseeded=rebuilt.reproduces is None)
 
 
 def _seed(model: LinearClassifier) -> int:

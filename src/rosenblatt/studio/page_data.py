@@ -11,7 +11,7 @@ from .menu import menu
 from .presets import presets
 from .proof import prove
 from .recording import run
-from .request import RequestError
+from .run_request import RequestError
 from .tour import TOUR
 
 Request = dict[str, Any]
@@ -37,7 +37,7 @@ def page_data(
     mode : {"server", "export", "notebook"}
         An export plays recordings only; the other modes compute runs on request.
     table : mapping, default=None
-        The table of a file, see `table.py`.
+        The table of a file, see `page_table.py`.
     state : mapping, default=None
         The first state of the page; missing fields get their defaults.
     """

@@ -19,7 +19,7 @@ from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
 from ..reporting.text import join_and
-from .request import MAX_CLASSES, MAX_POINTS, RequestError
+from .run_request import MAX_CLASSES, MAX_POINTS, RequestError
 
 MAX_SAMPLED_ROWS = 2000
 MAX_LISTED_NAMES = 20  # names listed in a message

@@ -14,7 +14,7 @@ from ..proofs.certify import certify
 from ..proofs.convergence import Convergence, convergence
 from .arrays import finite, pack
 from .fitting import fit_request
-from .request import RunRequest, parse_request
+from .run_request import RunRequest, parse_request
 from .texts import clash_sentence, convergence_sentence, separability_sentence
 
 TIME_LIMIT_S = 1.5

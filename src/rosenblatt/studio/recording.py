@@ -33,7 +33,7 @@ from .curves import (
 )
 from .fitting import fit_request
 from .menu import algorithm_of
-from .request import Features, RequestError, parse_request
+from .run_request import Features, RequestError, parse_request
 from .solver_paths import Frames, describe_margin, one_frame, path_of
 from .texts import stop_sentence
 
@@ -118,11 +118,11 @@ def record(
         "classes": _class_codes(model.classes_),
         "features": {
             "exponents": features.exponents, "names": features.names,
-            "centre": list(features.center), "scale": list(features.scale), "x0": x0,
+            "center": list(features.center), "scale": list(features.scale), "x0": x0,
         },
         "pairs": [[a, b] for a in range(k) for b in range(a + 1, k)] if scheme == "pairs" else None,
         "cut": cut,
-        "margin_machine": describe_margin(model),
+        "svm": describe_margin(model),
         "stop": {"reason": stop.reason, "sentence": stop_sentence(model), "details": stop.sentence},
         "code": code,
         "seconds": time.perf_counter() - started,
@@ -165,7 +165,7 @@ def _log_json(model: LinearClassifier, log: UpdateLog, data: Data) -> dict[str, 
         "updates": updates,
         "curves": _curves_json(curves, objective.title),
         "average": {"at": pack(some, "i32"), "weights": _pack_small(averages_per_update(log, weights, some))},
-        "ballots": pack(_votes(model, log, updates), "f64"),
+        "vote_counts": pack(_votes(model, log, updates), "f64"),
         "readings": _readings(model, curves, data),
     }
 
@@ -184,7 +184,7 @@ def _frames_json(model: LinearClassifier, frames: Frames, data: Data) -> dict[st
         "updates": len(weights) - 1,
         "curves": _curves_json(curves_of_frames(weights, data, objective), objective.title),
         "average": None,
-        "ballots": None,
+        "vote_counts": None,
         "readings": {"last": int((classes_of(weights[-1], data) != data.codes).sum())},
     }  # fmt: skip
 

@@ -28,7 +28,7 @@ from ..estimators.svm_base import MarginClassifier
 from ..reporting.story import evenly
 from .arrays import finite
 from .fitting import Fit, fit_quietly
-from .request import RequestError, RunRequest
+from .run_request import RequestError, RunRequest
 
 MAX_FRAMES = 25
 AROW_FRAMES = 200  # frames of AROW, whose steps are small

@@ -16,7 +16,7 @@ from ..estimators.svm_base import MarginClassifier
 from ..online.stopping import StopReason
 from ..proofs.convergence import Convergence
 from ..reporting.text import plural, short
-from .request import Features
+from .run_request import Features
 
 MAX_LISTED_POINTS = 12
 SOLVED_CLAUSE = "no further improvement is possible"
@@ -69,7 +69,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "solved":
             return f"solved: {SOLVED_CLAUSE}"
         case "inseparable":
-            return "solved for inseparable points: some were allowed to cross, at a cost"
+            return "solved with slack: the points are not separable, so some are on the wrong side, at a cost"
         case "impossible":
             return "stopped because no plane can separate the points, which is proved"
         case "rounding":

@@ -70,7 +70,7 @@ def _run(algorithm: str, **knobs: Any) -> dict[str, Any]:
     return {"algorithm": algorithm, "knobs": knobs}
 
 
-# Two columns of points; some of the right one are far away, on their own side.
+# Two columns of points; some points of the right column are far from the boundary.
 FAR_POINTS: State = {
     "points": [
         [-0.28, 0.9], [-0.42, 0.28], [-0.25, -0.75], [-0.51, -0.49], [-0.4, 0.68], [-0.22, -0.24], [-0.49, -0.89],
@@ -118,7 +118,7 @@ TOUR: list[dict[str, Any]] = [
     _step(
         "Weight space",
         _preset("lecture", runs=[_run("perceptron", fit_intercept=False)], t=4),
-        "In the picture “Weight space”, `w` is a point. (Here without `w_0`, so two weights are all.) Each `x` is a "
+        "In the picture “Weight space”, `w` is a point. (Here without `w_0`: only two weights.) Each `x` is a "
         "line through 0; the weights on one side of it get that point right:",
         "`y w·x > 0`",
         "The shaded cone is common to all these half-planes: its weights get every point right. An update is a step by "
@@ -176,7 +176,7 @@ TOUR: list[dict[str, Any]] = [
     _step(
         "Margins",
         _preset("separable", runs=[_run("margin", margin=1.0), _run("max-margin")], t="end"),
-        "A line close to a point is right, but only just. The perceptron with margin continues until every `y w·x > b`, in at "
+        "A line that is close to a point is barely right. The perceptron with margin continues until every `y w·x > b`, in at "
         "most",
         "`(R^2 + 2b)/γ^2`",
         "updates. With `b = 1` it made 36, and no point is closer than 0.12; with `b = 0` one would be at 0.02. The second "
@@ -192,8 +192,8 @@ TOUR: list[dict[str, Any]] = [
         "cost of `C` times how far in they are:",
         "`min (w_1^2 + w_2^2)/2 + C Σ max(0, 1 − y_i w·x_i)`",
         "First `C = 1`: a margin of 0.38 on each side, and point 47 is misclassified. Then `C = 1,000`: no point is wrong, and "
-        "the margin is 0.043. Which line is better, only new points can show.",
-        try_it="Press ← four times: both values of `C` shrink, and at 100 the second line gives up point 47, too.",
+        "the margin is 0.043. Only new points can show which line is better.",
+        try_it="Press ← four times: both values of `C` shrink, and at 100 the second line misclassifies point 47, too.",
     ),
     _step(
         "What a loss counts",
@@ -233,7 +233,7 @@ TOUR: list[dict[str, Any]] = [
         "Your turn",
         _preset("moons", degree=3, t="end"),
         "Two moons: a proof shows that no curve of degree 2 separates them; at degree 3 the run ends after 76 updates. Now "
-        "place your own points. Click to add a point, drag to move it, right-click or press long to delete it. “Brush” paints "
+        "place your own points. Click to add a point, drag to move it, right-click or long-press to delete it. “Brush” paints "
         "many; a CSV file can be dropped. “Share” has a link to this page, pictures, and the Python code that repeats the "
         "run.",
         try_it="Go to the start and press play to watch the curve grow. Then drag one point into the other moon.",

@@ -28,8 +28,8 @@ from scipy.optimize import linprog
 
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Rows, as_heads, read_only
-from ..kernels.linear.blocks import lengths, score
 from ..kernels.linear.crammer_singer import Buffers, Plane, Task, build_weights, compute_slack, improve_multipliers
+from ..kernels.linear.row_blocks import lengths, score
 from ..kernels.linear.rows import Dense
 from ..progress import Progress, ProgressCallback
 
@@ -128,7 +128,7 @@ def solve_crammer_singer(
             if answer.gap <= tol:
                 break
             doubt = max(1.0, (answer.primal - answer.dual) / max(gap, 1e-300))
-            run.wake(passes)
+            run.make_all_due(passes)
         doubt = max(1.0, 0.9 * doubt)
         run.recenter()
     if answer is None or checked < passes:
@@ -208,7 +208,7 @@ class _Run:
         found: FloatArray = self.plane.center + self.plane.sigma * self.plane.sums
         return found
 
-    def wake(self, now: int) -> None:
+    def make_all_due(self, now: int) -> None:
         """Make all rows and rivals due for the next pass."""
         self.task.due[self.task.C > 0.0] = now
 
@@ -217,7 +217,7 @@ class _Run:
         task = self.task
         awake = np.flatnonzero((task.due <= now) | (task.still == 0))
         if not len(awake):
-            self.wake(now)
+            self.make_all_due(now)
             awake = np.flatnonzero(task.due <= now)
         improve_multipliers(self.rows, task, awake[rng.permutation(len(awake))], now, MAX_REST_PASSES, self.plane, self.buffers)
         self.earned += float(self.buffers.tally[1])

@@ -45,7 +45,7 @@ class WorkBudget:
         self.work -= work
         return self.work >= 0 and self.allows(SECONDS_PER_WORK * work)
 
-    def less(self) -> WorkBudget:
+    def reduced(self) -> WorkBudget:
         """The budget for improving an existing answer."""
         return WorkBudget(min(self.work, MAX_WORK), self.deadline)
 
@@ -79,7 +79,7 @@ def decide(
     if apart:
         decision = _wolfe(rows, list(places), _normalized(weights, rows.side[places]), budget)
         return decision if decision.apart else None
-    found = twins(rows)
+    found = decide_by_equal_rows(rows)
     if found is not None:
         return found
     lifted = _lifted(rows, places) if len(places) <= MAX_SYSTEM_ROWS else []
@@ -92,9 +92,9 @@ def decide(
     return _wolfe(rows, list(places), _normalized(weights, rows.side[places]), budget)
 
 
-def twins(rows: SignedRows) -> Decision | None:
+def decide_by_equal_rows(rows: SignedRows) -> Decision | None:
     """Two equal rows with opposite labels or, without a bias, a row of zeros; None if there are none."""
-    places = rows.twins()
+    places = rows.find_equal_rows()
     if places is None:
         return None
     return Decision(places, [Fraction(rows.n_sides, len(places))] * len(places))
@@ -188,9 +188,9 @@ def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], budget: WorkB
         lifted = _lifted(rows, np.array(places))
         y = _affine(lifted, rows.n_sides)
         if y is None:
-            x = _fewer(lifted, x)
+            x = _drop_dependent(lifted, x)
         elif min(y) < 0:
-            x = _towards(x, y)
+            x = _toward(x, y)
         else:
             x = y
             kept = [j for j, a in enumerate(x) if a > 0]
@@ -221,7 +221,7 @@ def _affine(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
     return [_fraction(y[i, 0]) for i in range(s)]
 
 
-def _fewer(lifted: list[list[int]], x: list[Fraction]) -> list[Fraction]:
+def _drop_dependent(lifted: list[list[int]], x: list[Fraction]) -> list[Fraction]:
     """Weights of the same point with at least one zero (Caratheodory), for dependent rows."""
     null, _ = _matrix(lifted).transpose().nullspace()
     c = [int(null[i, 0]) for i in range(len(x))]
@@ -231,7 +231,7 @@ def _fewer(lifted: list[list[int]], x: list[Fraction]) -> list[Fraction]:
     return [a - reach * value for a, value in zip(x, c, strict=True)]
 
 
-def _towards(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
+def _toward(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
     """The point on the way from x to y where the first weight becomes zero."""
     reach = min(a / (a - b) for a, b in zip(x, y, strict=True) if b < 0)
     return [a + reach * (b - a) for a, b in zip(x, y, strict=True)]

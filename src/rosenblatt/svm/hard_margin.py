@@ -21,7 +21,7 @@ from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
 from ..reporting.text import plural
 from .dual_coordinates import GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL, Descent
-from .exact_separation import twins
+from .exact_separation import decide_by_equal_rows
 from .nearest_points import Nearest, nearest_points
 from .not_separable import NotSeparable
 from .problem import BinarySVM, Solution, SolverLimits
@@ -43,7 +43,7 @@ def widest_margin(problem: Problem, *, tol: float, positive: object, about: str,
     start = None
     if many_and_sparse(problem):
         rows = SignedRows(problem)
-        if (found := twins(rows)) is not None:  # the most common cause in real texts
+        if (found := decide_by_equal_rows(rows)) is not None:  # the most common cause in real texts
             raise NotSeparable(rows.index[found.places].tolist(), found.weights, positive, rows.free, about=about)
         plane, start = hard_margin_by_coordinates(problem, tol)
         if plane is not None:

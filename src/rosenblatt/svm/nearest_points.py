@@ -112,7 +112,7 @@ def approach(
     end = End(run, run.run())
     if end.reason in ("met", "rounding") and not price:
         apart = end.reason == "rounding" and run.lower > 0
-        return End(run, end.reason, decide(rows, *end.weights, apart=apart, budget=budget.less() if apart else budget))
+        return End(run, end.reason, decide(rows, *end.weights, apart=apart, budget=budget.reduced() if apart else budget))
     return end
 
 

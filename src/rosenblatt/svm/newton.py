@@ -88,22 +88,22 @@ class Descent:
 
     def _line_search(self, dv: FloatArray, along: FloatArray) -> float:
         """The t >= 0 where the slope of f(v + t dv) is zero, by Newton's method inside a bracket."""
-        curve, tilt = float(dv @ (self.penalty * dv)), float(dv @ (self.penalty * self.v))
+        penalty_curvature, penalty_slope = float(dv @ (self.penalty * dv)), float(dv @ (self.penalty * self.v))
         C, low, high, t, first = self.costs, 0.0, np.inf, 0.0, 0.0
         for turn in range(60):
             left = 1.0 - self.margins - t * along
             inside = left > 0.0
             pull = C[inside] * along[inside]
-            slope = tilt + t * curve - 2.0 * float(pull @ left[inside])
-            bend = curve + 2.0 * float(pull @ along[inside])
+            slope = penalty_slope + t * penalty_curvature - 2.0 * float(pull @ left[inside])
+            curvature = penalty_curvature + 2.0 * float(pull @ along[inside])
             if turn == 0:
                 first = slope
                 if slope >= 0.0:
                     return 0.0
-            if abs(slope) <= ROUNDING * abs(first) or bend <= 0.0:
+            if abs(slope) <= ROUNDING * abs(first) or curvature <= 0.0:
                 break
             low, high = (t, high) if slope < 0.0 else (low, t)
-            t_next = t - slope / bend
+            t_next = t - slope / curvature
             if not low < t_next < high:
                 t_next = 0.5 * (low + high) if high < np.inf else t_next
             if t_next == t:

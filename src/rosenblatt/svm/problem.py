@@ -19,7 +19,7 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Rows, rows_width
-from ..kernels.linear.blocks import combine, lengths, score
+from ..kernels.linear.row_blocks import combine, lengths, score
 from ..progress import Progress, ProgressCallback
 
 # With more rows, only those near the best intercept are sorted; a sample of this size finds them.

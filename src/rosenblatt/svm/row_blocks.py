@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsyrk
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray
 from ..data.problem import Rows
-from ..kernels.linear.blocks import add_pairs, combine, gather, score
+from ..kernels.linear.row_blocks import add_pairs, combine, gather, score
 from ..kernels.linear.rows import CSR
 from ..parallel import in_order, one_blas_thread
 from .problem import BinarySVM

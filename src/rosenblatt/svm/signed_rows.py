@@ -138,7 +138,7 @@ class SignedRows:
             values = rows[:, columns].toarray()
         return columns, values.astype(np.float64) * self.signs[places][:, None]
 
-    def twins(self) -> list[int] | None:
+    def find_equal_rows(self) -> list[int] | None:
         """Two equal rows with opposite labels or, without a bias, a row of zeros; None if there are none."""
         return same_points((block for _, block in self.blocks()), self.signs > 0, not self.free)
 

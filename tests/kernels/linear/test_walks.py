@@ -74,24 +74,24 @@ def test_count_errors_joint_counts_rows_a_rival_equals_or_beats(weights: Any, k:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_count_votes_gives_every_hypothesis_its_ballots(seed: int) -> None:
+def test_count_votes_gives_every_hypothesis_its_votes(seed: int) -> None:
     start, vectors, moves, rows, hypotheses = walk(1, seed=seed)
-    ballots = np.arange(len(hypotheses)) % 3 * 1.5
+    counts = np.arange(len(hypotheses)) % 3 * 1.5
     votes = np.zeros((1, M))
-    count_votes(vectors @ rows.T, moves, ballots, start @ rows.T, np.zeros(1), votes)
+    count_votes(vectors @ rows.T, moves, counts, start @ rows.T, np.zeros(1), votes)
     np.testing.assert_allclose(
-        votes[0], sum(b * np.where(rows @ W[0] > 0, 1, -1) for b, W in zip(ballots, hypotheses, strict=True))
+        votes[0], sum(b * np.where(rows @ W[0] > 0, 1, -1) for b, W in zip(counts, hypotheses, strict=True))
     )
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_count_votes_joint_gives_the_ballots_to_the_best_head(k: int) -> None:
+def test_count_votes_joint_gives_the_votes_to_the_best_head(k: int) -> None:
     start, vectors, moves, rows, hypotheses = walk(k)
-    ballots = np.arange(len(hypotheses)) % 3 * 1.5
+    counts = np.arange(len(hypotheses)) % 3 * 1.5
     votes, expected = np.zeros((k, M)), np.zeros((k, M))
-    count_votes_joint(vectors @ rows.T, moves, ballots, start @ rows.T, np.zeros(k), votes)
-    for ballot, W in zip(ballots, hypotheses, strict=True):
-        expected[(rows @ W.T).argmax(axis=1), np.arange(M)] += ballot
+    count_votes_joint(vectors @ rows.T, moves, counts, start @ rows.T, np.zeros(k), votes)
+    for count, W in zip(counts, hypotheses, strict=True):
+        expected[(rows @ W.T).argmax(axis=1), np.arange(M)] += count
     np.testing.assert_allclose(votes, expected)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.mail.message.encodings import CODECS, codec_of, to_utf8
-from rosenblatt.mail.message.headers import end_of_head, headers
+from rosenblatt.mail.message.headers import end_of_head, header_span
 from rosenblatt.mail.message.message import LIMITS, Message
 from rosenblatt.mail.message.parse import parse
 
@@ -308,7 +308,7 @@ def test_a_line_of_white_space_within_headers_does_not_end_them(blank: bytes) ->
 def test_headers_end_where_those_of_a_stamped_mail_do(lines: list[bytes], last: bytes) -> None:
     raw = b"\n".join(lines) + last
     stop, body = end_of_head(raw, 0, len(raw))
-    assert (0, stop) == headers(raw)
+    assert (0, stop) == header_span(raw)
     assert body == stop + raw.startswith(b"\n", stop)
 
 

@@ -59,7 +59,7 @@ class Plain:
         score = sum(reason.weight for reason in self._found(raw))
         return Verdict(self.calibration.label(score), score, self.calibration.probability(score))
 
-    def explain_words(self, raw: bytes, n: int) -> list[Reason]:
+    def explain(self, raw: bytes, n: int, *, by: str) -> list[Reason]:
         return sorted(self._found(raw), key=lambda reason: -abs(reason.weight))[:n]
 
     def label_of(self, raw: bytes) -> bool | None:

@@ -14,7 +14,7 @@ from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 from datasets import data_folder
 from effort import in_time
 from rosenblatt.mail.identity import digest
-from rosenblatt.mail.message.headers import STAMP, without
+from rosenblatt.mail.message.headers import STAMP, without_headers
 from rosenblatt.mail.server.annotations import SPAM_HEADERS, head_only, marked
 from rosenblatt.mail.server.engine import Judgment, points
 from rosenblatt.mail.verdict import Calibration, Reason, Verdict, symbols
@@ -44,7 +44,7 @@ def test_a_marked_mail_is_the_mail_and_a_few_lines() -> None:
 
 
 def test_marks_of_others_do_not_stay() -> None:
-    assert without(b"A: 1\rX-Spam-Flag: YES\n\nx", SPAM_HEADERS) == b"A: 1\r\n\nx"
+    assert without_headers(b"A: 1\rX-Spam-Flag: YES\n\nx", SPAM_HEADERS) == b"A: 1\r\n\nx"
     forged = b"A: 1\nX-SPAM-flag : YES\n more\n\tof it\nX-Spam-Level: *****\nX-Rosenblatt: ham\nB: 2\n b\n\nX-Spam-Flag: YES\n"
     assert unmarked(marked(forged, judged(False))) == b"A: 1\nB: 2\n b\n\nX-Spam-Flag: YES\n"
 
@@ -65,7 +65,7 @@ FOREIGN = re.compile(rb"(?:x-spam-(?:flag|level|status)|x-rosenblatt)[ \t]*:", r
 @example([b"Subject: x", b"", b"X-Spam-Status: said"], b"\r")
 def test_nothing_goes_but_headers_of_these_names_whatever_the_line_ends(lines: list[bytes], line_end: bytes) -> None:
     raw, kept = line_end.join(lines), naively_without(lines, FOREIGN)
-    assert without(raw, (*SPAM_HEADERS, STAMP)).rstrip(line_end) == line_end.join(kept).rstrip(line_end)
+    assert without_headers(raw, (*SPAM_HEADERS, STAMP)).rstrip(line_end) == line_end.join(kept).rstrip(line_end)
     assume(kept)  # else no line is left to tell the line end from
     assert marked(raw + line_end, judged()) == marked(b"\n".join(lines) + b"\n", judged()).replace(b"\n", line_end)
 

@@ -18,7 +18,7 @@ from small_filters import assert_equal, fresh, mail, mails
 
 from rosenblatt.mail.filter import Filter, FilterError, Learned
 from rosenblatt.mail.store import connection, snapshot
-from rosenblatt.mail.store.state import Settings, State
+from rosenblatt.mail.store.filter_state import Settings, State
 
 HERE = Path(__file__).parent
 

@@ -14,7 +14,7 @@ from sklearn.datasets import make_circles
 
 import rosenblatt as rb
 from rosenblatt.certificates.statements import Margin
-from rosenblatt.proofs.doctor.columns import columns_of
+from rosenblatt.proofs.doctor.column_statistics import columns_of
 from rosenblatt.proofs.doctor.polynomials import expand, holds_unrounded
 
 

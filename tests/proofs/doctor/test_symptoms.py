@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from checked_diagnoses import XOR, checked, only
 
 import rosenblatt as rb
-from rosenblatt.proofs.doctor.columns import columns_of
+from rosenblatt.proofs.doctor.column_statistics import columns_of
 from rosenblatt.proofs.doctor.findings import update_count
 from rosenblatt.reporting.text import plural, short
 
@@ -50,7 +50,7 @@ def test_sparse_columns_are_scaled_without_moving_them() -> None:
     after = rb.certify(X / abs(X).max(axis=0), y)
     assert isinstance(after, rb.Separable)
     assert scaling.evidence["after"] == pytest.approx(after.mistake_bound.upper, rel=1e-6)
-    assert not scaling.evidence["centred"]
+    assert not scaling.evidence["centered"]
 
 
 def test_columns_far_from_zero_and_constant_ones() -> None:

@@ -43,12 +43,12 @@ function nearestLine(planes, x, y) {
   return least;
 }
 
-for (const [scheme, centres] of [["binary", 2], ["joint", 3], ["rest", 3], ["pairs", 3]]) {
+for (const [scheme, centers] of [["binary", 2], ["joint", 3], ["rest", 3], ["pairs", 3]]) {
   test(`${scheme}: inside the polygon exactly where all rows are right`, () => {
     let [inside, outside] = [0, 0];
     for (let seed = 0; seed < 60; seed++) {
       const random = drawn(seed + 1000);
-      const { points, labels } = blobs(9 + (seed % 20), BRUSH_SPACING_PX.slice(0, centres), 0.3 + 0.4 * random(), seed);
+      const { points, labels } = blobs(9 + (seed % 20), BRUSH_SPACING_PX.slice(0, centers), 0.3 + 0.4 * random(), seed);
       const degree = 1 + (seed % 2);
       const recording = recorded(points, labels, { scheme: scheme === "pairs" ? "rest" : scheme, degree, most: 80 });
       if (scheme === "pairs") Object.assign(recording.run, { scheme, pairs: [[0, 1], [0, 2], [1, 2]] });

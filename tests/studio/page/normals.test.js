@@ -11,7 +11,7 @@ for (const [box, scale] of [[[-1, 1, -1, 1], [1, 1]], [[1990, 2002, 1e5, 5e5], [
   test(`w stands upright on its line in the box ${box}`, () => {
     const points = /** @type {[number, number][]} */ ([[box[0], box[2]], [box[1], box[3]]]);
     const run = solved(points, [0, 1], [[0.1, 0.7, -0.4], [-0.2, 0.3, 0.9]], ["one", "two"]);
-    Object.assign(run.features, { centre: [(box[0] + box[1]) / 2, (box[2] + box[3]) / 2], scale });
+    Object.assign(run.features, { center: [(box[0] + box[1]) / 2, (box[2] + box[3]) / 2], scale });
     const frame = new Frame(box, 500, 400, false);
     const surface = new Surface(run, box);
     for (const t of [0, 1]) {
@@ -28,7 +28,7 @@ for (const [box, scale] of [[[-1, 1, -1, 1], [1, 1]], [[1990, 2002, 1e5, 5e5], [
       assert.ok(Math.hypot(...upright) < 0.23 * 400);
       // And it points to where scores are positive.
       const [x, y] = frame.back(u, v);
-      const z = [(x - run.features.centre[0]) / scale[0], (y - run.features.centre[1]) / scale[1]];
+      const z = [(x - run.features.center[0]) / scale[0], (y - run.features.center[1]) / scale[1]];
       const w = run.at(t);
       assert.ok(w[0] + w[1] * z[0] + w[2] * z[1] > 0);
     }

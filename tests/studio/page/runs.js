@@ -39,13 +39,13 @@ function monomials(degree) {
   return found;
 }
 
-/** Points around centres, one class each. */
-/** @param {number} count @param {[number, number][]} centres @param {number} spread @param {number} seed */
-export function blobs(count, centres, spread, seed) {
+/** Points around centers, one class each. */
+/** @param {number} count @param {[number, number][]} centers @param {number} spread @param {number} seed */
+export function blobs(count, centers, spread, seed) {
   const random = drawn(seed);
-  const labels = Array.from({ length: count }, (_, n) => n % centres.length);
+  const labels = Array.from({ length: count }, (_, n) => n % centers.length);
   const points = labels.map((label) => /** @type {[number, number]} */ (
-    centres[label].map((middle) => middle + spread * (random() + random() + random() - 1.5))
+    centers[label].map((middle) => middle + spread * (random() + random() + random() - 1.5))
   ));
   return { points, labels };
 }
@@ -62,7 +62,7 @@ export function perceptronRun(points, labels, knobs = {}) {
   const codes = labels.map((label) => classes.indexOf(label));
   const heads = scheme === "binary" ? 1 : classes.length;
   const width = exponents.length + 1;
-  const features = { exponents, names: exponents.map(termName), centre: [0, 0], scale: [1, 1], x0: 1 };
+  const features = { exponents, names: exponents.map(termName), center: [0, 0], scale: [1, 1], x0: 1 };
   const rows = points.map(([x, y]) => {
     const row = new Float64Array(width);
     expand(features, x, y, row);
@@ -124,7 +124,7 @@ export function perceptronRun(points, labels, knobs = {}) {
       at: i32(count), errors: i32(curve.errors), loss: f64(curve.loss), loss_title: "perceptron criterion, mean over points",
       pocket: { t: better, errors: better.map((t) => curve.errors[t]) },
     },
-    average: { at: i32(count), weights: f64(means) }, ballots: null, readings: {}, margin_machine: null,
+    average: { at: i32(count), weights: f64(means) }, vote_counts: null, readings: {}, svm: null,
     stop: { reason: "updates", sentence: "" }, code: "", seconds: 0,
   };
   return run;

@@ -14,8 +14,8 @@ const RUNS = [["binary", 1], ["binary", 2], ["joint", 1], ["joint", 2], ["rest",
 /** @param {"binary" | "joint" | "rest"} scheme @param {number} degree @param {number} seed */
 function voted(scheme, degree, seed) {
   /** @type {[number, number][]} */
-  const centres = scheme === "binary" ? [[-0.2, 0], [0.2, 0.1]] : [[-0.4, 0], [0.4, 0], [0, 0.5], [0.1, -0.4]];
-  const { points, labels } = blobs(40, centres, 0.5, seed);
+  const centers = scheme === "binary" ? [[-0.2, 0], [0.2, 0.1]] : [[-0.4, 0], [0.4, 0], [0, 0.5], [0.1, -0.4]];
+  const { points, labels } = blobs(40, centers, 0.5, seed);
   const recording = recorded(points, labels, { scheme, degree, most: 30 });
   const random = drawn(seed);
   const each = scheme === "rest" ? recording.heads : 1;

@@ -170,7 +170,7 @@ def _stamped(home: str, raw: bytes, reasons: int) -> tuple[tuple[memoryview, byt
 
     with opened(home) as spam_filter:
         found = spam_filter.classify(raw)
-        why = supporting(found.label, spam_filter.explain_words(raw, 4 * reasons))[:reasons] if reasons else []
+        why = supporting(found.label, spam_filter.explain(raw, 4 * reasons, by="words"))[:reasons] if reasons else []
     return pieces(raw, header_value(found, why)), found.label
 
 

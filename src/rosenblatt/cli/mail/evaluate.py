@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ...mail.message.message import FIELDS, Message
-from ...mail.store.state import Settings
+from ...mail.store.filter_state import Settings
 from ...reporting.text import percent, plural
 from ..console import Failure, bar, check_picture, check_writable, note, out, print_json
 from ..options import as_json, seed

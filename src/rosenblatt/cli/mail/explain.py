@@ -54,7 +54,7 @@ def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: b
     if next(mails, None) is not None:
         note(f"there are several mails; only the first one is explained ({mail.source})")
     found = spam_filter.classify(mail.raw)
-    reasons = spam_filter.explain(mail.raw, count) if single else spam_filter.explain_words(mail.raw, count)
+    reasons = spam_filter.explain(mail.raw, count, by="features" if single else "words")
     rest = found.score - sum(reason.weight for reason in reasons)
     if as_json:
         weights = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
@@ -101,7 +101,7 @@ def show(spam_filter: Filter, count: int, as_json: bool) -> None:
 
 def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> str:
     """The share of ham that may be called spam, and whether it is guaranteed."""
-    from ...mail.store.state import WINDOW
+    from ...mail.store.filter_state import WINDOW
     from ...mail.verdict import hams_needed
 
     share, needed = f"{100.0 * ham_loss:g} %", hams_needed(ham_loss)

@@ -35,7 +35,7 @@ def idx_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     """Consecutive rows, about `size` bytes at a time."""
     kind, shape = _header(source)
     if len(shape) < 2:
-        raise DataError(source.name, "the file holds labels, not images; use the file of images, which finds its labels")
+        raise DataError(source.name, "the file holds labels, not images; use the file of images; its labels are found")
     rows, columns = shape[0], math.prod(shape[1:])
     if not rows or not columns:
         raise DataError(source.name, "the file has no rows")

@@ -13,7 +13,9 @@ from .rules import loss, step
 def loss_and_gradient(
     rows: Any, labels: Any, rule: Any, w: Any, bias: Any, x0: float, downhill: Any, lift: Any, margins: Any
 ) -> float:
-    """The sum of c_i loss(m_i); downhill, lift[0] += minus its gradient; margins[i] = m_i = y_i (<w, x_i> + x_0 bias[0]).
+    """The sum of c_i loss(m_i), m_i = y_i (<w, x_i> + x_0 bias[0]); margins[i] = m_i.
+
+    Its gradient is subtracted from `downhill` (for w) and from lift[0] (for the bias).
 
     For `Binary` labels. A margin that is not finite ends the pass with a loss of NaN.
     """

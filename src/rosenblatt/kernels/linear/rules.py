@@ -33,7 +33,7 @@ def loss(rule: Any, margin: Any) -> Any:
 
 @operation
 def target(rule: Any, y: Any) -> Any:
-    """The margin that a rule that keeps variances wants for rows of sign y; it updates where the margin is below."""
+    """For rules that keep variances: the target margin of rows of sign y; a row below it triggers an update."""
 
 
 @operation

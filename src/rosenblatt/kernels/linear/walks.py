@@ -3,8 +3,8 @@
 A walk starts from the scores of one hypothesis and applies the moves of the run to the scores instead of the weights:
 <w + c v, p> = <w, p> + c <v, p>. `products[v]` holds <v, p> for every row p of the block, `scores[h]` the scores of head h.
 Move s adds `coefs[s] * products[vectors[s]]` to the scores of head `plus[s]` and subtracts it from head `minus[s]` (-1: none).
-`shifts[s]`, the move of weight 0, is added to `bias`, one number per head: in the scores, a large bias would cancel small
-products for good. If `ends[s]` is set, a hypothesis is complete.
+`shifts[s]`, the move of weight 0, is added to `bias`, one number per head: a large bias inside the scores would
+cancel the digits of small products. If `ends[s]` is set, a hypothesis is complete.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: An
 
 @kernel
 def count_errors_joint(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
-    """errors[n] += what the rows weigh that hypothesis n of an argmax walk gets wrong; a row that a rival equals is wrong."""
+    """errors[n] += the total weight of the rows that hypothesis n of a joint walk misclassifies; ties are errors."""
     k, m, n = scores.shape[0], codes.shape[0], 0
     for s in range(moves.coefs.shape[0]):
         make_move(products, moves, s, scores, bias)
@@ -87,38 +87,38 @@ def count_errors_joint(products: Any, moves: Any, codes: Any, weights: Any, scor
 
 
 @kernel
-def count_votes(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
-    """votes[0] += the votes of the hypotheses of a binary walk, +1 or -1 times their ballots; a row on the plane gets -1."""
+def count_votes(products: Any, moves: Any, counts: Any, scores: Any, bias: Any, votes: Any) -> None:
+    """votes[0] += the votes of the hypotheses of a binary walk, +1 or -1 times their counts; a row on the plane gets -1."""
     m, n, score, vote = scores.shape[1], 0, scores[0], votes[0]
     for s in range(moves.coefs.shape[0]):
         product, c = products[moves.vectors[s]], moves.coefs[s]
         bias[0] += moves.shifts[s]
-        ballot, shift = ballots[n] if moves.ends[s] else 0.0, bias[0]
-        if ballot == 0.0:
+        count, shift = counts[n] if moves.ends[s] else 0.0, bias[0]
+        if count == 0.0:
             for i in range(m):
                 score[i] += c * product[i]
         else:
             for i in range(m):
                 score[i] += c * product[i]
-                vote[i] += ballot if score[i] + shift > 0.0 else -ballot
+                vote[i] += count if score[i] + shift > 0.0 else -count
         n += moves.ends[s]
 
 
 @kernel
-def count_votes_joint(products: Any, moves: Any, ballots: Any, scores: Any, bias: Any, votes: Any) -> None:
-    """votes[h] += the ballots of the hypotheses whose best head is h; ties go to the first head."""
+def count_votes_joint(products: Any, moves: Any, counts: Any, scores: Any, bias: Any, votes: Any) -> None:
+    """votes[h] += the counts of the hypotheses whose best head is h; ties go to the first head."""
     k, m, n = scores.shape[0], scores.shape[1], 0
     for s in range(moves.coefs.shape[0]):
         make_move(products, moves, s, scores, bias)
         if not moves.ends[s]:
             continue
-        if ballots[n] != 0.0:
+        if counts[n] != 0.0:
             for i in range(m):
                 best = 0
                 for h in range(1, k):
                     if scores[h, i] + bias[h] > scores[best, i] + bias[best]:
                         best = h
-                votes[best, i] += ballots[n]
+                votes[best, i] += counts[n]
         n += 1
 
 

@@ -1,7 +1,7 @@
 """Exact parsing of decimal numbers: the nearest float, the same as Python's `float`.
 
 Problem    the float nearest to w * 10^q, w of at most 19 digits.
-Update     where w <= 2^53 and |q| <= 22, both are floats without error, and one multiplication or division rounds correctly.
+Update     if w <= 2^53 and |q| <= 22, both are floats without error, and one multiplication or division rounds correctly.
            Else w, shifted until its first bit is 1, times the first 128 bits of 5^q gives more bits than a float has.
 Guarantee  The result is exact. If those bits cannot decide how to round (rare), if the float would be subnormal or infinite, or
            if there are more digits, the number is left to Python's `float`.

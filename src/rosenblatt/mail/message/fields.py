@@ -155,7 +155,7 @@ class HeaderFields:
             if name in fields and value:
                 fields[name].append(value)
             write = _writer(name)
-            if write is _plainly:
+            if write is _unchanged:
                 if b"=?" in value or not value.isascii():
                     value = decoded(value, charset)
                 lines.append(name + b": " + (value if len(value) <= _VALUE_BYTES else cut(value, _VALUE_BYTES)))
@@ -177,7 +177,7 @@ def _first(values: list[bytes], charset: bytes) -> bytes:
     return decoded(values[0], charset).strip() if values else b""
 
 
-def _plainly(value: bytes) -> bytes:
+def _unchanged(value: bytes) -> bytes:
     return value
 
 
@@ -190,4 +190,4 @@ def _writer(name: bytes) -> Callable[[bytes], bytes] | None:
     """The function that writes the line of a header; None if it is left out."""
     if name in _NAME_ONLY:
         return _as_name
-    return None if is_added(name) else _SHAPES.get(name, _plainly)
+    return None if is_added(name) else _SHAPES.get(name, _unchanged)

@@ -25,7 +25,7 @@ HEADERS = re.compile(rb"(?:(?:[!-9;-~]*+:|[ \t])[^\r\n]*+(?:\r\n|[\r\n]|\Z))*+")
 EMPTY, EMPTY_LF = (b"\n\n", b"\n\r", b"\r\r"), (b"\n\n", b"\n\r\n")
 
 
-def headers(raw: bytes) -> tuple[int, int]:
+def header_span(raw: bytes) -> tuple[int, int]:
     """Start and end of the headers; a mail that begins with white space has none."""
     postmark = POSTMARK.match(raw)
     start = postmark.end() if postmark is not None else 0
@@ -35,11 +35,12 @@ def headers(raw: bytes) -> tuple[int, int]:
     return start, found.end() if found is not None else start
 
 
-def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
-    """The mail without headers of these names, for any way in which programs find headers.
+def without_headers(raw: bytes, names: tuple[bytes, ...]) -> bytes:
+    """The mail without headers of these names, whatever rules another program finds headers by.
 
     Some programs read headers up to the first empty line, even after lines that are not headers, and for some a CR does not end
-    a line. All other bytes stay; in mails with both line ends, the LF of a removed header may stay.
+    a line: headers are removed by all these rules. All other bytes stay; in mails with both line ends, the LF of a removed
+    header may stay.
     """
     end, end_lf = _end(raw), _end_lf(raw)
     low = raw[: max(end, end_lf)].lower()
@@ -51,7 +52,7 @@ def without(raw: bytes, names: tuple[bytes, ...]) -> bytes:
 
 
 def without_stamps(raw: bytes) -> bytes:
-    return without(raw, (STAMP,))
+    return without_headers(raw, (STAMP,))
 
 
 @lru_cache(8)

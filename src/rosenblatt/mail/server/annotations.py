@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..identity import stamped
-from ..message.headers import LINE_END, STAMP, headers, without
+from ..message.headers import LINE_END, STAMP, header_span, without_headers
 from ..verdict import header_value, supporting, symbols
 from .engine import THRESHOLD, Judgment
 
@@ -39,8 +39,8 @@ def marked(raw: bytes, judgment: Judgment) -> bytes:
     Other headers of these names are removed; every other byte stays.
     """
     names = symbols(supporting(judgment.verdict.label, judgment.reasons))
-    done = stamped(without(raw, (*SPAM_HEADERS, STAMP)), header_value(judgment.verdict, judgment.reasons))
-    start, _ = headers(done)
+    done = stamped(without_headers(raw, (*SPAM_HEADERS, STAMP)), header_value(judgment.verdict, judgment.reasons))
+    start, _ = header_span(done)
     newline = _line_end(done, start)
     block = [
         *(["X-Spam-Flag: YES"] if judgment.points.spam else []),

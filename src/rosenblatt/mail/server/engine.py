@@ -14,13 +14,13 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from ..identity import digest
 from ..store.changes import Learned, Unlearned
 from ..store.connection import FoldedError
 from ..verdict import Label, Reason, Verdict
-from .metrics import Journal
+from .monitoring import Journal
 
 T = TypeVar("T")
 THRESHOLD = 5.0  # points from which on a mail is spam
@@ -82,7 +82,7 @@ class Filters(Protocol):
     @property
     def calibration(self) -> Boundaries: ...
     def classify(self, raw: bytes) -> Verdict: ...
-    def explain_words(self, raw: bytes, n: int) -> list[Reason]: ...
+    def explain(self, raw: bytes, n: int, *, by: Literal["features", "words"]) -> list[Reason]: ...
     def label_of(self, raw: bytes) -> bool | None: ...
     def learn(self, mails: Sequence[tuple[bytes, bool]]) -> Learned: ...
     def relearn(self, raw: bytes, spam: bool) -> Learned: ...
@@ -174,7 +174,7 @@ class Engine:
 
     def _judge(self, raw: bytes, n: int) -> Judgment:
         verdict = self.filter.classify(raw)
-        reasons = self.filter.explain_words(raw, n) if n else []
+        reasons = self.filter.explain(raw, n, by="words") if n else []
         return Judgment(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)
 
     def _learn_all(self) -> None:

@@ -27,7 +27,7 @@ from ...serving.http import Bodies, is_local
 from ..store.connection import FoldedError
 from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
 from .limits import Budget, BudgetError, Limits, Share
-from .metrics import TYPE, Journal, Metrics, resident_bytes
+from .monitoring import TYPE, Journal, Metrics, resident_bytes
 
 TYPES = ("message/rfc822", "application/octet-stream")
 MAX_REASONS = 100
@@ -57,19 +57,19 @@ class Api:
 
     def application(self) -> Starlette:
         routes = [
-            Route("/v1/classify", self._watched("classify", self._classify), methods=["POST"]),
-            Route("/v1/learn", self._watched("learn", self._learn), methods=["POST"]),
-            Route("/healthz", self._watched("healthz", self._healthz, open_to_all=True), methods=["GET"]),
-            Route("/metrics", self._watched("metrics", self._metrics_text), methods=["GET"]),
+            Route("/v1/classify", self._instrumented("classify", self._classify), methods=["POST"]),
+            Route("/v1/learn", self._instrumented("learn", self._learn), methods=["POST"]),
+            Route("/healthz", self._instrumented("healthz", self._healthz, open_to_all=True), methods=["GET"]),
+            Route("/metrics", self._instrumented("metrics", self._metrics_text), methods=["GET"]),
         ]
         application = Starlette(routes=routes, exception_handlers={HTTPException: self._unrouted})
         application.router.redirect_slashes = False  # a redirect would skip the checks and repeat the Host header
         return application
 
-    def _watched(self, kind: str, handler: Handler, open_to_all: bool = False) -> Handler:
+    def _instrumented(self, kind: str, handler: Handler, open_to_all: bool = False) -> Handler:
         """A handler with checks, metrics and a log line."""
 
-        async def watched(request: Request) -> Response:
+        async def instrumented(request: Request) -> Response:
             start = perf_counter()
             try:
                 self._admit(request, open_to_all)
@@ -84,7 +84,7 @@ class Api:
             self._done(kind, request, response, perf_counter() - start)
             return response
 
-        return watched
+        return instrumented
 
     def _admit(self, request: Request, open_to_all: bool) -> None:
         if self._metrics.connections["http"] > self._limits.connections:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at, run_until_signal
 from .engine import Engine, Filters
 from .limits import EXTRA_CONNECTIONS, Budget, Limits, checked_token
-from .metrics import Journal, Log, Metrics
+from .monitoring import Journal, Log, Metrics
 from .spamd import Spamd
 
-PORT, HTTP_PORT = 7830, 7831  # spamd's own, 783, is for root only
+PORT, HTTP_PORT = 7830, 7831  # port 783 of spamd needs root
 
 
 class Addresses(NamedTuple):
@@ -115,7 +115,7 @@ class Server:
 
     @contextlib.contextmanager
     def bound(self) -> Iterator[None]:
-        """Listen before a filter is opened or created, so that a taken port fails first; `run` answers."""
+        """Open the sockets, so that a port in use is reported before a filter is opened or created; `run` then serves."""
         with contextlib.ExitStack() as stack:
             self._sockets = self._bind(stack)
             try:

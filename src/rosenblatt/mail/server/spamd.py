@@ -13,7 +13,7 @@ from . import protocol
 from .annotations import head_only, marked, report
 from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
 from .limits import EXTRA_CONNECTIONS, Budget, Limits, Share
-from .metrics import Journal, Metrics
+from .monitoring import Journal, Metrics
 from .protocol import Head, Inbox, RequestError, inflated
 
 LINGER_S = 2.0  # time for a client to close its side

@@ -20,7 +20,7 @@ from ..identity import digest
 from ..message.message import Message
 from ..message.parse import parse
 from .connection import FilterError
-from .state import Lesson
+from .filter_state import Lesson
 from .store import NUMBA_FROM_MESSAGES, Store, load_numba_for
 
 MIN_BULK_MAILS = 10  # commands with fewer new mails keep their order
@@ -289,7 +289,7 @@ def finish(store: Store) -> None:
             store.catch_up()
         store.fold_if_due()
         store.save_if_due()
-        store.remember()
+        store.add_checkpoint()
 
 
 # --- unlearning and relearning ----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..message.message import Message
 from .connection import LOCK_TIMEOUT_S, LOG_NAME, REPAIR_HINT, Connection, FilterError
-from .state import Settings
+from .filter_state import Settings
 
 APPLICATION = 0x526F736D  # "Rosm"
 VERSION = 1
@@ -75,7 +75,7 @@ class Log(Connection):
             restore = f"restore it, or move {weights.name} away to start again"
             raise FilterError(self.home, f"{LOG_NAME} is missing, which {weights.name} belongs to; {restore}")
         if create:
-            _private(self.path)
+            _create_private(self.path)
         elif not self.path.is_file():
             raise FilterError(self.home, NO_FILTER)
 
@@ -293,7 +293,7 @@ def _seal(digest: bytes, spam: int) -> int:
     return zlib.crc32(b"%b%d" % (digest, spam))
 
 
-def _private(path: Path) -> None:
+def _create_private(path: Path) -> None:
     """Create an empty file that only its owner can read; SQLite gives its other files the same permissions."""
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -20,7 +20,7 @@ from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now
 from ..learner import Learner, Rehearsal
 from ..recipe import MailRecipe
-from .state import SCORES_KEPT, Settings, State
+from .filter_state import SCORES_KEPT, Settings, State
 
 SNAPSHOT_NAME = "filter.safetensors"
 CLASSES = ("ham", "spam")

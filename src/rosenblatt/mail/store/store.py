@@ -28,8 +28,8 @@ from .. import features
 from ..explanation import extremes, names_in
 from . import snapshot
 from .connection import LOG_NAME, BaseGoneError, FilterError
+from .filter_state import Lesson, Settings, State
 from .log import Base, Log
-from .state import Lesson, Settings, State
 
 MAX_UNSAVED_MESSAGES = 32  # messages that opening a filter may have to replay
 SAVE_TIME_SHARE = 0.05  # share of the time that a process which learns continuously spends on saving
@@ -217,7 +217,7 @@ class Store:
             self.names.setdefault(settings.bits, {}).update(state.names)
         return state
 
-    def remember(self) -> None:
+    def add_checkpoint(self) -> None:
         """Keep a copy of the state at checkpoints, so that recent messages can be unlearned without a replay of all."""
         if self.state.count - self._remembered >= MESSAGES_PER_CHECKPOINT:
             self.earlier = [*self.earlier[-1:], self.state.copy()]

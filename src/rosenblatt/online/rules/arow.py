@@ -3,8 +3,8 @@
 Problem    the weights are Gaussian, N(w, S), with a diagonal S: s_j is the variance of w_j. After each row, stay near the
            previous distribution, give the row a margin of 1, and reduce the variance of its features:
            min KL(N(w, S) | N(w_t, S_t)) + (1/2r) max(0, 1 - y <w, x>)^2 + (1/2r) x'S x.
-Update     from w = 0 and s = 1, where m = y <w, x> < 1: with v = sum_j s_j x_j^2, beta = 1/(v + r) and alpha = (1 - m) beta,
-           w_j += alpha y s_j x_j  and  s_j -= beta (s_j x_j)^2.
+Update     from w = 0 and s = 1. For a row with m = y <w, x> < 1, v = sum_j s_j x_j^2, beta = 1/(v + r) and
+           alpha = (1 - m) beta:  w_j += alpha y s_j x_j  and  s_j -= beta (s_j x_j)^2.
            This is the update of the full matrix S without its entries off the diagonal. A row weight c divides r, because it
            multiplies the terms of the row; the step (1 - m)/(v + r/c) is below (1 - m)/v for any c.
            With k classes m = <w_l, x> - <w_z, x>, z the best rival; v is the sum over both, and w_z moves the other way.

@@ -27,7 +27,7 @@ from ..minimum_errors.hitting_set import LowerBoundProof
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
 from .advice import advice
-from .columns import Columns, columns_of, standardized
+from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import Diagnosis, Finding, update_count
 from .polynomials import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
@@ -208,7 +208,7 @@ class _Examination:
             return
         centered = self.intercept and self.given.dense
         target = "to mean 0 and standard deviation 1" if centered else "to at most 1"
-        evidence: dict[str, Any] = {"before": before, "centred": centered, "after": None}
+        evidence: dict[str, Any] = {"before": before, "centered": centered, "after": None}
         small = self.given.X.size <= MAX_VALUES
         after = self.certify(standardized(self.given.X, columns, centered), self.given.y, "scaling") if small else None
         if not isinstance(after, Separable):

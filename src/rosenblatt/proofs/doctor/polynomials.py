@@ -23,7 +23,7 @@ from ...array_types import Array, FloatArray, IntArray, Matrix
 from ...certificates.statements import Margin
 from ...data.csr import CSRMatrix
 from ...data.polynomials import Polynomial, count_monomials
-from .columns import Columns, blocks, extremes, scale_down
+from .column_statistics import Columns, blocks, extremes, scale_down
 
 MAX_COLUMNS = 5_000
 MAX_VALUES = 1 << 24  # 128 MB

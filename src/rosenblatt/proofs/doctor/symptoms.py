@@ -11,7 +11,7 @@ import numpy as np
 from ...certificates.statements import Certificate, Separable
 from ...reporting.text import join_and, plural, short
 from ..inputs import LabeledRows
-from .columns import Columns, lengths
+from .column_statistics import Columns, lengths
 from .duplicates import Duplicates
 from .findings import Finding
 

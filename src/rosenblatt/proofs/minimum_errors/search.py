@@ -169,11 +169,11 @@ class Search:
         if self.space.near is not None and self.space.width <= max(MAX_LINES, self.problem.n_rows):
             return np.asarray(np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0])
         rows, signs, n = self.problem.rows, self.problem.labels.signs, self.problem.n_rows
-        machine = BinarySVM(rows, signs, np.ones(n), False, float(self.space.free), self.space.free)
+        svm = BinarySVM(rows, signs, np.ones(n), False, float(self.space.free), self.space.free)
         with np.errstate(all="ignore"):
-            size = float(machine.lengths().mean())
-            machine = BinarySVM(rows, signs, np.full(n, 10.0 / size), False, float(self.space.free), self.space.free)
-            run = Multipliers(machine, 0)
+            size = float(svm.lengths().mean())
+            svm = BinarySVM(rows, signs, np.full(n, 10.0 / size), False, float(self.space.free), self.space.free)
+            run = Multipliers(svm, 0)
             for _ in range(START_PASSES):
                 if time.perf_counter() > self.deadline:
                     break

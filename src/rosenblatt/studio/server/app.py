@@ -23,8 +23,8 @@ from starlette.routing import Route
 
 from ...serving.http import Bodies, is_local
 from ..answers import HANDLERS, TABLE_PATH, answer, answer_table, encode_json, error_json, internal_error
-from ..export import INDEX, TYPES, with_data
-from ..request import RequestError
+from ..html_export import INDEX, TYPES, with_data
+from ..run_request import RequestError
 from .pool import WorkerPool
 
 JSON = "application/json"

@@ -2,17 +2,17 @@
  * A recorded run: the moves of its log, applied one after the other, give the weights after every update.
  *
  * @typedef {{f64?: string, f32?: string, i32?: string}} Packed
- * @typedef {{exponents: number[][], names: string[], centre: number[], scale: number[], x0: number}} Features
+ * @typedef {{exponents: number[][], names: string[], center: number[], scale: number[], x0: number}} Features
  * @typedef {{rows: Packed, steps: Packed, times: Packed, others: Packed, edges: Packed, passes: number[]}} Log
  * @typedef {{weights: Packed, titles: string[], support: number[][] | null, margin: number[] | null}} Frames
  * @typedef {{at: Packed, errors: Packed, loss: Packed, loss_title: string,
  *   pocket: {t: number[], errors: number[], heads?: {t: number[], errors: number[]}[]} | null}} Curves
  * @typedef {{margin: number | null, support: number[], slack: number[] | null, objective: number | null,
- *   gap: number | null}} Machine
+ *   gap: number | null}} SVM
  * @typedef {{algorithm: string, title: string, scheme: "binary" | "joint" | "rest" | "pairs", heads: number,
  *   classes: number[], features: Features, start: Packed, log: Log | null, frames: Frames | null, updates: number,
  *   pairs: number[][] | null, cut: string | null, curves: Curves, average: {at: Packed, weights: Packed} | null,
- *   ballots: Packed | null, readings: Record<string, number>, margin_machine: Machine | null,
+ *   vote_counts: Packed | null, readings: Record<string, number>, svm: SVM | null,
  *   stop: {reason: string, sentence: string, details?: string}, code: string, seconds: number}} Run
  * @typedef {{norms: Packed, norm_bound: Packed, alignments: Packed | null, alignment_bound: Packed | null, mistakes: number,
  *   mistake_bound: number | null, holds: boolean, sentence: string}} Convergence
@@ -41,8 +41,8 @@ export function unpacked(packed) {
  * @param {Features} features @param {number} x @param {number} y @param {Float64Array} out @param {number} [at]
  */
 export function expand(features, x, y, out, at = 0) {
-  const u = (x - features.centre[0]) / features.scale[0];
-  const v = (y - features.centre[1]) / features.scale[1];
+  const u = (x - features.center[0]) / features.scale[0];
+  const v = (y - features.center[1]) / features.scale[1];
   out[at] = features.x0;
   const { exponents } = features;
   for (let j = 0; j < exponents.length; j++) {
@@ -79,7 +79,7 @@ export class Recording {
     this.times = unpacked(run.log?.times);
     this.others = unpacked(run.log?.others);
     this.edges = unpacked(run.log?.edges);
-    this.votes = unpacked(run.ballots);
+    this.votes = unpacked(run.vote_counts);
     this.weights = run.frames ? /** @type {Float64Array} */ (unpacked(run.frames.weights)) : this.replayed();
 
     const { at, errors, loss, pocket } = run.curves;

@@ -7,7 +7,7 @@
  * @typedef {{preset: string} | Points} Data
  * @typedef {{algorithm: string, knobs: Record<string, unknown>}} Chosen
  * @typedef {{regions: boolean, normal: boolean, street: boolean, pocket: boolean, average: boolean, vote: boolean,
- *   clash: boolean, widest: boolean}} Shown
+ *   clash: boolean, widest: boolean}} Shown street: the margin band, under the name that links have
  * @typedef {{x: number, y: number, head: number}} Slice
  * @typedef {{data: Data, degree: number, scaled: boolean, seed: number, runs: Chosen[], focus: number, t: number | "end",
  *   speed: number, show: Shown, slice: Slice}} State
@@ -278,7 +278,7 @@ async function piped(bytes, through, most = Infinity) {
 }
 
 /**
- * The runs for other points or features, without given first weights whose number does not fit.
+ * The runs for other points or features. First weights that were given are dropped if their number does not fit.
  * @param {Chosen[]} runs @param {number} degree @param {number} classes
  * @returns {Chosen[]}
  */

@@ -140,7 +140,7 @@ function weights(app) {
     if (!recording) return;
     const { pocket, average } = app.state.show;
     // Support vectors are on the margin up to the solver's tolerance, and must count as right.
-    const margin = app.margin(app.focus) * (recording.run.margin_machine ? 1 - 1e-3 : 1);
+    const margin = app.margin(app.focus) * (recording.run.svm ? 1 - 1e-3 : 1);
     view.draw({
       recording, t: app.time(app.focus), slice: slice(app), palette: app.palette, hover: app.hover, labels: app.data.labels,
       margin, show: { pocket, average },

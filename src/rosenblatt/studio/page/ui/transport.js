@@ -111,7 +111,7 @@ function description(app) {
 function marginText(recording, t) {
   if (recording.heads !== 1) return "";
   const long = Math.hypot(...recording.at(t).subarray(1));
-  if (recording.run.margin_machine && long > 0) return `; the margin is ${brief(1 / long)} on each side`;
+  if (recording.run.svm && long > 0) return `; the margin is ${brief(1 / long)} on each side`;
   const margin = recording.errorsAt(t) === 0 ? recording.marginAt(t) : null;
   return margin === null || !(margin > 0) ? "" : `; the nearest point is ${brief(margin)} away`;
 }

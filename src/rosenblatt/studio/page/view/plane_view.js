@@ -235,7 +235,7 @@ function drawMargin(pen, frame, { recording, show, t, palette, data, margin }, s
       pen.segments(frame.all(surface.level(w, value)), { stroke: palette.ink, width: 1.2, dash: [2, 4], alpha: 0.8 });
     }
   }
-  const support = recording.run.frames?.support?.[t] ?? (t === recording.length ? recording.run.margin_machine?.support : null);
+  const support = recording.run.frames?.support?.[t] ?? (t === recording.length ? recording.run.svm?.support : null);
   const rings = (support ?? []).filter((n) => data.points[n]);
   for (const n of rings.slice(0, 400)) {
     const [x, y] = data.points[n];

@@ -177,7 +177,7 @@ export function lineOf({ width, features }, w, head) {
   const [one, two] = e[0] === 1 ? [1, 2] : [2, 1];
   const a = w[head * width + one] / features.scale[0];
   const b = w[head * width + two] / features.scale[1];
-  return [a, b, features.x0 * w[head * width] - a * features.centre[0] - b * features.centre[1]];
+  return [a, b, features.x0 * w[head * width] - a * features.center[0] - b * features.center[1]];
 }
 
 /** Each field minus the largest of the others. @param {Float64Array[]} claims */

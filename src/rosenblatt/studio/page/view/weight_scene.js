@@ -1,6 +1,6 @@
 /**
- * What is to be seen of a slice of weight space, and how it is drawn: the rows' boundaries with the weights that get all of
- * them right, the path so far, and the marks on it.
+ * The contents of the picture of weight space, in one slice: the boundary of each row, the weights that get all rows right,
+ * the path so far, and the marks on it.
  *
  * @typedef {import("../model/recording.js").Recording} Recording
  * @typedef {import("../model/state.js").Slice} Slice

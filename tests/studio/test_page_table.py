@@ -19,9 +19,9 @@ from sklearn.decomposition import PCA
 
 from effort import in_time
 from rosenblatt.data.table import DataError
+from rosenblatt.studio.page_table import table_of_bytes, table_of_data
 from rosenblatt.studio.projection import principal_components
-from rosenblatt.studio.request import RequestError
-from rosenblatt.studio.table import table_of_bytes, table_of_data
+from rosenblatt.studio.run_request import RequestError
 
 CSV = b"length,width,colour,label\n1,2,red,a\n3,,blue,b\n5,6,red,a\n2,2,red,b\n"
 

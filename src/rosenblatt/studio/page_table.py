@@ -25,7 +25,7 @@ from ..reporting.text import plural
 from ..training.preparation import check_classes, require_labels
 from .arrays import pack
 from .projection import principal_components, sample
-from .request import MAX_CLASSES, MAX_COORDINATE, RequestError
+from .run_request import MAX_CLASSES, MAX_COORDINATE, RequestError
 
 MAX_COLUMNS = 50  # columns in the menus of the page
 MAX_HEADERS = 1000  # names in the menu of the label column

@@ -22,7 +22,7 @@ from rosenblatt.studio.fitting import _cache, fit_request
 from rosenblatt.studio.knobs import knobs_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.request import RequestError, parse_request
+from rosenblatt.studio.run_request import RequestError, parse_request
 
 FINE = {"points": [[0, 0], [0, 1], [1, 0], [1, 1]], "labels": [0, 0, 0, 1]}
 
