@@ -82,7 +82,7 @@ def main(parts: tuple[str, ...], repeats: int, quick: bool, path: Path) -> None:
     found: dict[str, Any] = {"machine": _machine()}
     console.print(f"{found['machine']}\n")
     if quick:
-        console.print("A tenth of the rows that the names say: to see that it works, not how fast it is.\n")
+        console.print("A tenth of the rows in the names: a check that it works, not a measurement.\n")
     for part in parts or PARTS:
         found[part] = PARTS[part](repeats, quick)
     if str(path) != "-":

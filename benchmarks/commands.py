@@ -1,4 +1,4 @@
-"""What somebody waits for at the command line: whole processes, from the first import to the last."""
+"""Duration of commands: whole processes, from the first import to the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defaults against defaults on real data: test accuracy and time, as somebody gets them who sets nothing."""
+"""Defaults against defaults on real data: test accuracy and time without any parameter set."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
                 yield from _others(work, X, y, seconds["ours"])
 
 
-# The peers that do other work: one run each beside ours, on float32 rows. They are not asked for the same weights.
+# The peers that do other work: one run each beside ours, on float32 rows. Their weights are not compared.
 BESIDE = (
     "dense 100k x 100, 3 % of labels turned, cyclic",
     "CSR 200k x 50k, cyclic",

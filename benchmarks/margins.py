@@ -1,7 +1,7 @@
 """Support vectors: seconds until a plane is within a share of the best objective, beside LIBLINEAR, libsvm and snapml.
 
 What counts is the objective of the plane that comes out, measured by one function for all. The best is known from solutions
-with a proven gap, a thousandth of what is asked. Every contestant goes up a ladder of efforts (iterations or tolerances) until
+with a proven gap, a thousandth of that required. Every contestant goes up a ladder of efforts (iterations or tolerances) until
 it is near enough; the last rung is timed, for each seed, which makes other data and another order. Wall time: some have threads
 of their own.
 """

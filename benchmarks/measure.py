@@ -29,6 +29,6 @@ def interleave(
 
 
 def reading() -> Contestant:
-    """Reads BLOCK bytes of memory in order: beside the others in turn, it says how fast memory was at the time."""
+    """Reads BLOCK bytes of memory in order: run in turn with the others, it measures the speed of memory at the time."""
     block = np.ones(BLOCK // 8)
     return lambda: np.dot(block, block)

@@ -42,7 +42,7 @@ def measure(quick: bool) -> Iterator[dict[str, Any]]:
                     if ours == "SoftMargin" and "10 classes" in work:
                         continue  # ten machines, one after the other: what one needs is seen on the others
                     pair = {"ours": ours, "sklearn": theirs}
-                    shares = {who: _in_a_process_of_its_own(folder, name) / size for who, name in pair.items()}
+                    shares = {library: _in_a_process_of_its_own(folder, name) / size for library, name in pair.items()}
                     yield {
                         "work": f"{work}, {ours}", "dtype": dtype.__name__, "megabytes": size / 1e6, "share": shares,
                         "required": most,

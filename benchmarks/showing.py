@@ -14,7 +14,7 @@ console = Console(width=150)
 
 
 def shown(rows: Iterable[Row], headings: str, cells: Callable[[Row], Cells]) -> list[Row]:
-    """One table under "heading | heading"; a row that was skipped says why."""
+    """One table under "heading | heading"; a skipped row has the reason."""
     table, kept = Table(*headings.split(" | ")), []
     for row in rows:
         kept.append(row)
@@ -28,11 +28,11 @@ def shown(rows: Iterable[Row], headings: str, cells: Callable[[Row], Cells]) -> 
 
 
 def _red(short: bool) -> str:
-    """For what falls short of what is asked."""
+    """The style of rows that miss their target."""
     return "red" if short else ""
 
 
-def _asked(value: Any, unit: str = "") -> str:
+def _target(value: Any, unit: str = "") -> str:
     return "" if value is None else f"{value:g}{unit}"
 
 
@@ -40,7 +40,7 @@ def ratios(rows: Iterable[Row], peer: str) -> list[Row]:
     def cells(row: Row) -> Cells:
         theirs, ours, *_ = row["seconds"].values()
         return [
-            row["work"], row["dtype"], f"{theirs:.4f}", f"{ours:.4f}", f"{row['ratio']:.2f}x", _asked(row["required"], "x"),
+            row["work"], row["dtype"], f"{theirs:.4f}", f"{ours:.4f}", f"{row['ratio']:.2f}x", _target(row["required"], "x"),
             "other run" if row["agree"] is None else f"{row['agree']:.1g}",
             f"{row['bandwidth']:.0%} of {row['gigabytes']:.1f} GB/s" if "bandwidth" in row else "",
         ], _red(row["required"] is not None and row["ratio"] < row["required"])  # fmt: skip
@@ -61,7 +61,7 @@ def margins(rows: Iterable[Row]) -> list[Row]:
         late = "" if theirs["arrived"] else "did not arrive: "
         return [
             row["work"], row["peer"], f"{theirs['seconds']:.3f}", f"{late}{theirs['above']:.1g}", f"{ours['seconds']:.3f}",
-            f"{ours['above']:.1g}", f"{'over ' if late else ''}{row['ratio']:.1f}x", _asked(required, "x"),
+            f"{ours['above']:.1g}", f"{'over ' if late else ''}{row['ratio']:.1f}x", _target(required, "x"),
         ], _red(required is not None and row["ratio"] < required and theirs["arrived"])  # fmt: skip
 
     return shown(rows, "work | peer | its s | above the best by | ours s | above by | ratio | at least", cells)
@@ -69,10 +69,10 @@ def margins(rows: Iterable[Row]) -> list[Row]:
 
 def proofs(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
-        answers = [text for who in ("ours", "HiGHS", "SVC") for text in (f"{row['seconds'][who]:.3f}", row["answers"][who])]
+        answers = [text for key in ("ours", "HiGHS", "SVC") for text in (f"{row['seconds'][key]:.3f}", row["answers"][key])]
         return [row["set"], _shape(row), *answers], ""
 
-    return shown(rows, "set | rows x columns | ours s | verdict, proved | HiGHS s | says | SVC(C=1e10) s | leaves", cells)
+    return shown(rows, "set | rows x columns | ours s | verdict, proved | HiGHS s | verdict | SVC(C=1e10) s | leaves", cells)
 
 
 def errors(rows: Iterable[Row]) -> list[Row]:
@@ -86,7 +86,7 @@ def commands(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
         required = row["required"]
         late = required is not None and row["seconds"] > required
-        return [row["work"], f"{row['seconds']:.3f}", _asked(required)], _red(late)
+        return [row["work"], f"{row['seconds']:.3f}", _target(required)], _red(late)
 
     return shown(rows, "command | seconds (wall) | at most", cells)
 
@@ -106,10 +106,10 @@ def studio(rows: Iterable[Row]) -> list[Row]:
         if "seconds" in row:
             return [row["work"], f"{row['seconds']:.3f} s", "1 s"], _red(row["seconds"] >= 1.0)
         middle, late = row["gaps"]
-        told = f"{row['frames']:.1f}; a frame takes {middle:.1f} ms, 95 of 100 at most {late:.1f} ms"
-        return [row["work"], told, "60"], _red(row["frames"] < 59.0)  # of a clock that is not quite exact
+        reported = f"{row['frames']:.1f}; a frame takes {middle:.1f} ms, 95 of 100 at most {late:.1f} ms"
+        return [row["work"], reported, "60"], _red(row["frames"] < 59.0)  # of a clock that is not quite exact
 
-    return shown(rows, "work | median | asked for", cells)
+    return shown(rows, "work | median | target", cells)
 
 
 def html(rows: Iterable[Row]) -> list[Row]:
@@ -161,16 +161,16 @@ def seconds(found: dict[str, float]) -> dict[str, float]:
 
 
 def several(rows: Iterable[Row]) -> list[Row]:
-    """Rows that say which table they are of; a column is what every row of it has as text."""
+    """Rows with the name of their table; the columns of a table are the texts that all its rows have."""
     kept: list[Row] = []
     table: Table | None = None
     for row in rows:
-        told = {name: text for name, text in row.items() if isinstance(text, str) and name != "table"}
-        if not kept or kept[-1]["table"] != row["table"] or table is None or len(table.columns) != len(told):
+        reported = {name: text for name, text in row.items() if isinstance(text, str) and name != "table"}
+        if not kept or kept[-1]["table"] != row["table"] or table is None or len(table.columns) != len(reported):
             if table is not None:
                 console.print(table)
-            table = Table(*told, title=row["table"])
-        table.add_row(*told.values())
+            table = Table(*reported, title=row["table"])
+        table.add_row(*reported.values())
         kept.append(row)
     if table is not None:
         console.print(table)

@@ -1,4 +1,4 @@
-"""What somebody waits for before the first fit: importing, compiling, and loading what was compiled before."""
+"""Time before the first fit: importing, compiling, and loading compiled code from the cache."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def measure(repeats: int, quick: bool = False) -> Iterator[dict[str, Any]]:
             ("the same at degree 3", {"degree": 3}),
         ):  # fmt: skip
             page.evaluate(SHOWN, [_link(_state(points, updates, 99) | more), str(updates)])
-            page.wait_for_timeout(3000)  # until the proofs are done
+            page.wait_for_function("rosenblatt.atRest")  # until the proofs are done
             gaps = page.evaluate(FRAMES, SECONDS)
             yield {
                 "work": f"frames per second: {what}", "frames": len(gaps) / SECONDS,
@@ -115,7 +115,7 @@ def _shown(page: Any, points: int, updates: int, repeats: int) -> float:
     times = []
     for seed in range(repeats):
         page.evaluate(SHOWN, [_link(_state(points, updates // 10, seed)), str(updates // 10)])
-        page.wait_for_timeout(1000)
+        page.wait_for_function("rosenblatt.atRest")
         times.append(page.evaluate(SHOWN, [_link(_state(points, updates, seed)), str(updates)]))
     return statistics.median(times)
 

@@ -13,9 +13,9 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-# Every text that is seen, with its colour, and the colour of the nearest ground that is not transparent.
+# Every visible text with its color, and the color of the nearest background that is not transparent.
 CONTRASTS = """() => {
-  const numbers = colour => (colour.match(/[\\d.]+/g) || []).map(Number);
+  const numbers = color => (color.match(/[\\d.]+/g) || []).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
     .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
   const ground = node => { for (; node; node = node.parentElement) {

@@ -75,11 +75,11 @@ def batch(
     w = np.zeros(P.shape[1]) if w0 is None else np.array(w0, float)
     run = History([w])
     for k in range(1, looks + 1):
-        asking = y * (P @ w) <= margin
-        if not asking.any():
+        violating = y * (P @ w) <= margin
+        if not violating.any():
             run.visits, run.separated = k, True
             break
-        step = (c[asking] * y[asking]) @ P[asking]
+        step = (c[violating] * y[violating]) @ P[violating]
         w = w + rho(k) * (step / c.sum() if mean else step)
         run.move(w, -1)
         run.visits = k
@@ -123,12 +123,12 @@ def argmax_batch(P: Any, codes: Any, k: int, looks: int, *, mean: bool = False, 
     run = History([W])
     for look in range(1, looks + 1):
         step = np.zeros_like(W)
-        asking = [i for i in range(len(P)) if gap(W, P[i], codes[i]) <= margin]
-        for i in asking:
+        violating = [i for i in range(len(P)) if gap(W, P[i], codes[i]) <= margin]
+        for i in violating:
             step[codes[i]] += P[i]
             step[rival_of(W @ P[i], codes[i])] -= P[i]
         run.visits = look
-        if not asking:
+        if not violating:
             run.separated = True
             break
         W = W + (step / len(P) if mean else step)

@@ -105,6 +105,12 @@ def test_a_new_algorithm_is_among_the_benchmarks() -> None:
 
 @pytest.mark.usefixtures("toy")
 def test_a_new_algorithm_passes_the_contract_of_all_algorithms() -> None:
+    every: Any = importlib.import_module("test_every_algorithm")
+    assert ("bold", "ovr") in every.schemes_of("bold")
+    assert every.is_online("bold")
+    for name, test in vars(every).items():
+        if name.startswith("test_") and "given_three_times" not in name:
+            test(**{"name": "bold", "scheme": "ovr"} if "scheme" in inspect.signature(test).parameters else {"name": "bold"})
     contracts: Any = importlib.import_module("test_algorithms")
     given = {"make": contracts.maker(ALGORITHMS["bold"], "joint"), "scheme": "joint", "dtype": "float64", "pack": np.asarray}
     tests = [test for name, test in vars(contracts).items() if name.startswith("test_")]

@@ -115,7 +115,7 @@ def test_a_picture_is_drawn_on_given_axes_and_written(pyplot, tmp_path):
     assert pyplot.get_fignums() == [figure.number]
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
     def refuse(name, *args, **kwargs):
         if name.startswith("matplotlib"):
             raise ImportError(name)

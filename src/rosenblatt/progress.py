@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
 
-from .reporting.text import plural
+from .reporting.text import count, plural, short
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,12 @@ class Progress:
 
     def __str__(self) -> str:
         if self.gap is not None:
-            return f"iteration {self.passes}: gap {self.gap:.3g}" + (f", {self.text}" if self.text else "")
+            return f"iteration {self.passes}: gap {short(self.gap)}" + (f", {self.text}" if self.text else "")
         if self.text:
             return self.text
-        heads = f"problems {self.heads[0]} to {self.heads[-1]}, " if self.heads else ""
-        return f"{heads}pass {self.passes}: {plural(self.last, 'update')}, {self.updates:,} in total"
+        heads = f"problems {self.heads[0] + 1} to {self.heads[-1] + 1}, " if self.heads else ""
+        current = self.passes if self.ended_pass else self.passes + 1
+        return f"{heads}pass {current}: {plural(self.last, 'update')}, {count(self.updates)} in total"
 
 
 ProgressCallback: TypeAlias = Callable[[Progress], None]

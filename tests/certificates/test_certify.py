@@ -125,9 +125,9 @@ def test_rows_of_a_clash_can_be_called_otherwise() -> None:
 )  # fmt: skip
 def test_numbers_that_floats_do_not_hold_are_refused(X: Any) -> None:
     good = rb.certify([[0.0], [1.0]], [0, 1])
-    for ask in (lambda: rb.certify(X, [0, 1]), lambda: rb.verify(good, X, [0, 1])):
+    for call in (lambda: rb.certify(X, [0, 1]), lambda: rb.verify(good, X, [0, 1])):
         with pytest.raises(ValueError, match="float64 cannot hold"):
-            ask()
+            call()
 
 
 def test_numbers_that_they_do_hold_are_not() -> None:

@@ -283,7 +283,7 @@ def test_other_data(name: str) -> None:
     assert not rb.verify(certificate, X, [f"class {label}" for label in y])
 
 
-def test_planes_times_two_say_the_same_and_hold() -> None:
+def test_planes_times_two_state_the_same_and_hold() -> None:
     """The one change that the other tests leave out, because the statement stays true."""
     certificate, X, y = cases()["separable"]
     twice = tuple(

@@ -38,7 +38,7 @@ BAD = {
     "quote.csv": (b'a,b,label\n1,"2,x\n3,4,y\n', ["line 2"]),
     "utf16.csv": (TABLE.decode().encode("utf-16"), ["UTF-16"]),
     "utf16.svm": (GOOD.decode().encode("utf-16"), ["UTF-16"]),
-    "junk.csv": (bytes(range(256)) * 20, []),
+    "junk.csv": (bytes(range(256)) * 20, ["the file is binary, not text"]),
     "junk.svm": (np.random.default_rng(0).bytes(2000), []),
     "junk.npz": (b"PK\x03\x04" + bytes(200), []),
     "junk.parquet": (b"PAR1" + bytes(100), []),
@@ -50,7 +50,7 @@ BAD = {
     "cut.svm.xz": (lzma.compress(GOOD * 100)[:-20], ["truncated"]),
     "broken.jsonl": (b'{"a": 1, "label": 0}\n{"a": 1, "lab\n', ["line 2"]),
     "one_class.svm": (b"1 1:1\n1 1:2\n", ["at least two classes are needed"]),
-    "only_names.csv": (b"a,b,label\n", []),
+    "only_names.csv": (b"a,b,label\n", ["the file has a header but no rows"]),
 }  # fmt: skip
 
 

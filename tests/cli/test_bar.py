@@ -1,4 +1,4 @@
-"""The progress bar shows pass, updates and mistakes on standard error, if that is a terminal."""
+"""The progress bar shows pass, updates on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_bar_shows_pass_updates_and_mistakes(monkeypatch):
+def test_the_bar_shows_the_pass_and_its_updates(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(console, "BAR_DELAY_S", 0.0)
     monkeypatch.setattr("sys.stderr", terminal)
@@ -25,7 +25,7 @@ def test_the_bar_shows_pass_updates_and_mistakes(monkeypatch):
     with console.bar("learning") as update:
         update(Progress(2, 1234, 56, visited=10, rows=20, max_iter=5))
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
-    assert "pass 3, 1,234 updates, 56 mistakes in this pass" in text
+    assert "pass 3: 56 updates, 1,234 in total" in text
 
 
 @pytest.mark.parametrize("delay", [0.0, 1e9])

@@ -68,6 +68,29 @@ def test_show(tmp_path):
     assert result["parameters"]["keep"] == "average"
     text = rosenblatt("show", target).out
     assert "Perceptron, 30 features, 2 classes: benign, malignant" in text
+    assert [line.split("  ")[0] for line in text.split("\n\n")[0].splitlines() if line[0] != " "] == [
+        "model", "parameters", "fit", "work", "preprocessing", "data", "size", "read with", "command", "saved by", "saved at",
+    ]  # fmt: skip
+    assert "456 rows and 30 columns" in text
+    assert "--label class --missing refuse" in text
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "work", "weights"),
+    [
+        ("pocket", "passes, ", "class "),
+        ("vote", "passes, ", "no weights to list: the hypotheses of the run vote"),
+        ("soft-margin", " iterations\n", "class "),
+        ("linear-mse", None, "class "),
+    ],
+)
+def test_show_counts_what_the_algorithm_does(tmp_path, algorithm, work, weights):
+    target = tmp_path / "m.safetensors"
+    rosenblatt("train", "example:iris", "-a", algorithm, "-o", target)
+    text = rosenblatt("show", target).out
+    assert ("\nwork " in text) == (work is not None)
+    assert work is None or work in text
+    assert text.split("\n\n")[1].startswith(weights)
 
 
 def test_certificates_go_to_a_file_and_back(tmp_path):
@@ -121,3 +144,28 @@ def test_json_is_json_everywhere(tmp_path):
         ["compare", "example:iris", "--algorithms", "average"], ["convert", "example:iris", tmp_path / "iris.csv"],
     ):  # fmt: skip
         json.loads(rosenblatt(*arguments, "--json").out)
+
+
+@pytest.mark.parametrize("command", ["certify", "doctor"])
+def test_one_class_is_an_error_about_the_file(tmp_path, command):
+    data = tmp_path / "one.csv"
+    data.write_text("a,label\n1,x\n2,x\n")
+    found = rosenblatt(command, data)
+    assert found.code == 2
+    assert found.err == f"rosenblatt: {data}: all rows have the label 'x'; at least two classes are needed\n"
+
+
+@pytest.mark.parametrize("command", [["certify"], ["doctor"], ["convert"]])
+def test_decimal_commas_are_noted(tmp_path, command):
+    data = tmp_path / "rows.csv"
+    data.write_text("a;label\n" + "".join(f"{i},5;{'xy'[i % 2]}\n" for i in range(10)))
+    arguments = [*command, data, *([tmp_path / "rows.svm"] if command == ["convert"] else [])]
+    assert "Column 'a' looks numeric but is categorical, because '0,5' is not a number" in rosenblatt(*arguments).err
+
+
+def test_a_demo_needs_a_folder(tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text("")
+    found = rosenblatt("demo", "-o", file)
+    assert (found.code, found.out) == (2, "")
+    assert found.err == f"rosenblatt: {file}: is a file, not a folder\n"

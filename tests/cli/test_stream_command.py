@@ -61,7 +61,7 @@ def test_same_bits_as_in_memory(files, tmp_path, monkeypatch, name, options, alg
     assert left == {"rows.svm.gz", "table.csv"}
 
 
-def test_cache_is_kept_used_again_and_made_anew(files, tmp_path):
+def test_the_cache_is_kept_used_again_and_rebuilt(files, tmp_path):
     data, cache = tmp_path / "rows.svm.gz", tmp_path / "cache"
     data.write_bytes((files / "rows.svm.gz").read_bytes())
     first = rosenblatt("train", data, "--stream", *CYCLIC, "--cache", cache, "-o", tmp_path / "a", "--json").json
@@ -91,8 +91,11 @@ def test_test_file_and_report(files, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("-a", "pocket"), "keep='average'"),
-        (("-a", "soft-margin"), "leave out --stream"),
+        (("-a", "pocket"), "--algorithm pocket needs all rows in memory: use --algorithm average, or leave out --stream"),
+        (("-a", "mistakes"), "--algorithm mistakes needs all rows in memory"),
+        (("-a", "soft-margin", "--C", 2), "--algorithm soft-margin needs all rows in memory"),
+        (("-a", "perceptron", "--step", 2, "--init", "sum"), "--init sum needs all rows in memory: leave out this option"),
+        (("--order", "mistakes"), "--order mistakes needs all rows in memory"),
         (("--cv", 3), "--holdout"),
         (("--certify",), "leave out --stream"),
     ],

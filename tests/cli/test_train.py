@@ -15,7 +15,7 @@ def test_summary_fields(tmp_path):
     found = rosenblatt("train", "example:iris", "-o", tmp_path / "m.safetensors")
     assert found.code == 0
     names = [line.split("  ")[0] for line in found.out.splitlines() if not line.startswith(" ")]
-    assert names == ["data", "algorithm", "stopped", "work", "training", "test", "margin", "proof", "time", "model"]
+    assert names == ["data", "algorithm", "fit", "work", "training", "test", "margin", "proof", "time", "model"]
     assert "95 % interval" in found.out
     assert "m.safetensors" in found.out
 
@@ -120,8 +120,13 @@ def test_report_and_plots(tmp_path):
     ("arguments", "sentence"),
     [
         (["example:iris", "--alpha", "1"], "--alpha is not a parameter of average"),
-        (["example:iris", "--holdout", "1.5"], "--holdout must be greater than 0 and less than 1, got 1.5"),
+        (["example:iris", "--holdout", "1.5"], "--holdout must be at least 0 and less than 1, got 1.5 (0: no row is held out)"),
         (["example:iris", "--max-iter", "0"], "max_iter"),
+        (["example:iris", "--max-iter", "ten"], "--max-iter: 'ten' is not a whole number or auto or none (see "),
+        (["example:iris", "--algorithm", "perceptrn"], "unknown algorithm 'perceptrn'; did you mean 'perceptron'?"),
+        (["example:iris", "--algorithm", "svm"], "unknown algorithm 'svm'; choose from perceptron, pocket"),
+        (["example:iris", "--lable", "x"], "there is no option --lable; did you mean --label? (see "),
+        ([], "DATA is missing (see "),
         (["example:iris", "--algorithm", "max-margin", "--holdout", "0"], "no plane separates the rows of class versicolor"),
         (["example:nothing"], "nothing"),
         (["absent.csv"], "absent.csv"),

@@ -86,7 +86,7 @@ def assert_same_bits(one, other, X):
 
 @pytest.mark.once
 def test_it_learns_something(make, scheme, dtype, pack):
-    """Better than always saying the commonest class, on rows it has seen; one last hypothesis may be poor by chance."""
+    """Better than always predicting the largest class, on training rows; one last hypothesis may be poor by chance."""
     X, y = rows_of(scheme, dtype)
     scores = [make(random_state=seed).fit(pack(X), y).score(pack(X), y) for seed in range(5)]
     commonest = max(np.unique(y, return_counts=True)[1]) / len(y)

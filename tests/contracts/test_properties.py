@@ -1,4 +1,4 @@
-"""What holds for every run, on data that Hypothesis thinks of."""
+"""What holds for every run, on data that Hypothesis generates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def data(draw, max_classes=4, max_rows=16):
 
 @st.composite
 def separable(draw):
-    """Integer rows off an integer plane, labelled by their side of it: the margin is known."""
+    """Integer rows off an integer plane, labeled by their side of it: the margin is known."""
     d, n = draw(st.integers(1, 4)), draw(st.integers(2, 16))
     u = np.array(draw(st.lists(st.integers(-3, 3), min_size=d + 1, max_size=d + 1)), float)
     X = np.array(draw(st.lists(st.integers(-4, 4), min_size=n * d, max_size=n * d)), float).reshape(n, d)

@@ -23,7 +23,7 @@ DIRECT = {name: algorithm for name, algorithm in ALGORITHMS.items() if not algor
 # A batch step adds all rows at once, so a weight of 2 is a row given twice. For all others it is not.
 ORDER_DEPENDENT = {
     f"check_sample_weight_equivalence_on_{kind}_data": "order-dependent: a weight of 2 makes one long step, "
-    "a row given twice is visited twice, at other times, and may ask for one step, two or none"
+    "a row given twice is visited twice, at other times, and may trigger one update, two or none"
     for kind in ("dense", "sparse")
 }
 
@@ -34,7 +34,7 @@ def expected_failures(estimator):
 
 
 def schemes_of(algorithm):
-    """The algorithm with each of its ways to tell many classes apart."""
+    """The algorithm with each of its multiclass schemes."""
     schemes = [{"multiclass": "joint"}, {"multiclass": "ovr"}] if "multiclass" in algorithm.make().get_params() else [{}]
     return [algorithm.make(**scheme) for scheme in schemes]
 
@@ -68,7 +68,7 @@ def test_scikit_learn_checks_of_other_algorithms(estimator, check):
     check(estimator)
 
 
-# Many checks fit random labels, which no plane separates; a machine that refuses them, with proof, is asked to let them cross.
+# Many checks fit random labels, which no plane separates and a hard margin refuses; a soft margin fits them.
 SOFT = {"max-margin": {"inseparable": "soft"}}
 
 

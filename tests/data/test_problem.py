@@ -182,7 +182,7 @@ def test_weights_are_laid_out_as_the_container_wants(kind: Any, n_classes: int, 
 
 
 @kinds
-def test_heads_are_picked_and_told_from_the_rest(kind: Any) -> None:
+def test_heads_are_chosen_and_separated_from_the_rest(kind: Any) -> None:
     problem = make_problem(kind(X), [0, 2, 1, 2], 3, multiclass="ovr")
     one = one_against_rest(problem, 2)
     np.testing.assert_array_equal(one.labels.signs, [-1, 1, -1, 1])

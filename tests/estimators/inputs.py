@@ -1,4 +1,4 @@
-"""Rows that nobody refuses, what they are tried on, and the words where others are refused."""
+"""Valid rows, the estimators they are given to, and the messages of errors."""
 
 from __future__ import annotations
 

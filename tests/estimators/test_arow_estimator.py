@@ -53,7 +53,7 @@ def test_chunks_may_be_dense_or_sparse_in_turn(multiclass):
 
 
 def test_a_late_class_of_one_against_the_rest_is_as_if_it_had_been_known():
-    """What was learnt about two classes is what their two heads would have learnt; only the new head has missed rows."""
+    """The two heads of earlier classes are as if there had been three from the start; only the new head has missed rows."""
     X, y = good(2, 40)
     late = rb.AROW(multiclass="ovr").partial_fit(X, y)
     known = rb.AROW(multiclass="ovr").partial_fit(X, y, classes=[0, 1, 2])
@@ -139,11 +139,11 @@ def test_a_weight_divides_r_and_takes_a_row_to_its_margin_at_most(weight):
 def test_where_rows_are_long_weights_under_one_for_the_others_do_what_weights_over_one_cannot():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(200, 40)) * 10.0, random.integers(0, 2, 200)
-    said = {
+    errors = {
         name: int(rb.AROW(max_iter=1, random_state=0, class_weight=weights).fit(X, y).predict(X).sum())
         for name, weights in (("none", None), ("over", {1: 1e6}), ("under", {0: 1e-6}))
     }
-    assert abs(said["over"] - said["none"]) < 10 < said["under"] - said["none"]
+    assert abs(errors["over"] - errors["none"]) < 10 < errors["under"] - errors["none"]
 
 
 def test_a_row_of_zeros_moves_nothing_and_is_never_taken_for_separated():
@@ -227,12 +227,12 @@ def test_what_a_stream_cannot_do_is_refused():
         rb.AROW().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y + 1)
 
 
-def test_whoever_waits_hears_of_every_pass(capsys):
-    told: list[Any] = []
-    with progress_callback(told.append):
+def test_the_callback_is_called_after_every_pass(capsys):
+    reported: list[Any] = []
+    with progress_callback(reported.append):
         model = rb.AROW(max_iter=3, verbose=1, random_state=0).fit(*good())
-    assert [progress.passes for progress in told] == [1, 2, 3]
-    assert told[-1].updates == model.n_updates_
+    assert [progress.passes for progress in reported] == [1, 2, 3]
+    assert reported[-1].updates == model.n_updates_
     assert capsys.readouterr().err.count("updates") == 3
 
 
@@ -281,15 +281,15 @@ def test_rows_that_meet_few_of_many_columns_give_the_same_bits(monkeypatch, opti
     X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
     assert (np.diff(X.indptr) == 0).any()
 
-    def learnt():
+    def trained():
         model = rb.AROW(random_state=0, **options).fit(X, y)
         for i in range(len(y)):
             model.partial_fit(X[[i]], y[[i]])
         return model
 
-    few = learnt()
+    few = trained()
     monkeypatch.setattr("rosenblatt.online.second_order.COLUMNS_PER_NONZERO", np.inf)
-    same(few, learnt())
+    same(few, trained())
 
 
 @pytest.mark.once

@@ -87,7 +87,7 @@ def test_average_of_a_growing_stream_is_the_mean_of_its_weights() -> None:
     np.testing.assert_allclose(np.column_stack([model.intercept_, model.coef_]), mean, atol=1e-9)
 
 
-def test_vote_of_a_growing_stream_asks_every_hypothesis() -> None:
+def test_the_vote_of_a_growing_stream_uses_every_hypothesis() -> None:
     X, y = growing_stream("numbers")
     P = np.column_stack([np.ones(len(X)), X])
     classes, hypotheses = naive_growing_argmax(P, y)

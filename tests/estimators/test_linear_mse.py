@@ -138,7 +138,7 @@ def hilbert(n, d):
         (lambda: np.repeat(rows(8, 40)[0], 2, axis=0)[:, :20], "rows-svd"),
     ],
 )
-def test_the_way_fits_the_rows_and_is_said(make, solver):
+def test_the_solver_fits_the_rows_and_is_reported(make, solver):
     X = make()
     model = rb.LinearMSE().fit(X, np.arange(len(X)) % 2)
     assert model.solver_ == solver
@@ -180,7 +180,7 @@ def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monke
         model.partial_fit(X, y)
 
 
-def test_an_iteration_that_does_not_arrive_says_so(monkeypatch):
+def test_an_iteration_that_does_not_converge_warns(monkeypatch):
     monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
     monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
     monkeypatch.setattr(minimum_norm, "MAX_ITERATIONS", 2)

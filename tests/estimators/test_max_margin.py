@@ -110,7 +110,7 @@ def test_soft_keeps_the_proof_and_fits_what_is_left() -> None:
     model = rb.MaxMargin(inseparable="soft").fit(X, y)
     assert model.proof_[0].check(X, y)
     assert model.stop_.reason == "inseparable"
-    assert str(model.proof_[0]) in model.stop_.sentence
+    assert model.stop_.sentence == "no plane separates the rows; slack was allowed"
     assert model.score(X, y) > 0.8
     assert model.canonical_.min() < 1
 
@@ -122,7 +122,7 @@ def test_rows_are_neither_changed_nor_copied() -> None:
     rb.MaxMargin().fit(sp.csr_array(X), y)
 
 
-def test_a_fit_that_does_not_arrive_says_how_far_it_is() -> None:
+def test_a_fit_that_does_not_converge_reports_its_gradient() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 8))
     y = (X[:, 0] > 0).astype(int)
@@ -181,7 +181,7 @@ def test_threads_do_not_change_a_bit() -> None:
     assert np.array_equal(alone.intercept_, shared.intercept_)
 
 
-def test_the_class_that_cannot_be_told_is_named() -> None:
+def test_the_class_that_cannot_be_separated_is_named() -> None:
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     with pytest.raises(rb.NotSeparable, match="of class versicolor from the rest") as caught:
@@ -248,6 +248,6 @@ def test_one_feature_zero_columns_and_fewer_rows_than_columns() -> None:
     assert few.canonical_.min() == pytest.approx(1, rel=1e-12)
 
 
-def test_rows_that_are_all_one_point_are_told_as_that() -> None:
+def test_rows_that_are_all_one_point_are_reported() -> None:
     with pytest.raises(ValueError, match="all rows of X are the same point"):
         rb.MaxMargin(inseparable="soft").fit(np.ones((6, 2)), [0, 1] * 3)

@@ -111,7 +111,7 @@ def test_argmax_updates_stay_under_the_multiclass_bound(order):
     assert 0 < model.n_updates_ <= max(p @ p for p in P) / gamma**2
 
 
-def test_argmax_margin_is_asked_of_the_lead():
+def test_the_joint_margin_applies_to_the_lead_over_the_best_rival():
     X, codes = clusters(40, seed=0, spread=(6, 6, 6))
     model = rb.Perceptron(margin=4.0, max_iter=None, random_state=0).fit(X, codes)
     assert model.stop_.separated

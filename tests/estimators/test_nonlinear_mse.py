@@ -347,7 +347,7 @@ def test_rows_that_are_not_finite_are_refused(container, solver, value, step):
 @pytest.mark.once
 @containers
 @pytest.mark.parametrize("solver", ["minimum", "online", "batch"])
-def test_odd_shapes_are_learnt(container, solver):
+def test_odd_shapes_are_learned(container, solver):
     rng = np.random.default_rng(0)
     model = rb.NonlinearMSE(solver=solver, random_state=0)
     one_feature, y = np.r_[np.arange(5.0), np.arange(5.0) + 9][:, None], np.arange(10) // 5

@@ -236,7 +236,7 @@ def test_a_vote_that_lost_its_first_run_is_refused(n_jobs: int) -> None:
         model.partial_fit(X, y)
 
 
-def test_a_stream_keeps_only_the_readings_it_was_asked_for() -> None:
+def test_a_stream_keeps_only_the_requested_readings() -> None:
     X, y = stream()
     model = feed(perceptron(keep="last"), X, y, 7, classes=[0, 1, 2])
     for keep in ("average", "vote", "pocket"):
@@ -246,7 +246,7 @@ def test_a_stream_keeps_only_the_readings_it_was_asked_for() -> None:
     assert_same(votes.reading("last"), model, X)
 
 
-def test_stop_tells_of_the_chunk() -> None:
+def test_the_stop_of_a_stream_describes_its_last_chunk() -> None:
     X, y = stream(2)
     model = perceptron().partial_fit(X[:10], y[:10])
     first = model.n_updates_

@@ -111,13 +111,13 @@ def test_w_max_counts_weight_0_in_its_own_scale():
 
 
 @pytest.mark.parametrize("stop", [{"max_updates": 30}, {"w_max": 3.0}], ids=["updates", "norm"])
-def test_asking_for_separation_in_vain_warns(stop):
+def test_a_run_that_must_separate_and_does_not_warns(stop):
     X, y = XOR
     with pytest.warns(ConvergenceWarning, match="not separated"):
         rb.Perceptron(max_iter=None, step=lambda k: float(k), random_state=0, **stop).fit(X, y)
 
 
-def test_an_impossible_batch_run_ends_and_warns_when_separation_was_asked_for():
+def test_an_impossible_batch_run_ends_and_warns_if_it_must_separate():
     X, y = XOR
     with pytest.warns(ConvergenceWarning, match="no plane separates"):
         rb.Perceptron(update="batch", max_iter=None).fit(X, y)

@@ -148,7 +148,7 @@ def test_each_against_each_is_what_svc_does() -> None:
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_all_classes_at_once_is_one_machine_with_its_own_gap(intercept: str) -> None:
-    """Crammer and Singer: each attribute as the docstring says, and with a penalized intercept LinearSVC's objective."""
+    """Crammer and Singer: each attribute as documented, and with a penalized intercept LinearSVC's objective."""
     X, y = noisy(k=3)
     model = rb.SoftMargin(
         C=0.3, multiclass="crammer_singer", **INTERCEPTS[intercept], tol=1e-5, max_iter=100_000, random_state=0
@@ -245,7 +245,7 @@ def test_a_warm_start_on_other_classes_or_columns_is_refused() -> None:
     model.fit(X[:100], y[:100])  # other rows are fine
 
 
-def test_a_gap_that_is_not_reached_is_said_and_how_far_it_is() -> None:
+def test_a_gap_that_is_not_reached_is_reported() -> None:
     X, y = noisy()
     with pytest.warns(
         ConvergenceWarning, match=r"was not reached: stopped after 2 iterations \(the limit\) with a relative gap"
@@ -253,7 +253,7 @@ def test_a_gap_that_is_not_reached_is_said_and_how_far_it_is() -> None:
         model = rb.SoftMargin(solver="dual-coordinates", tol=1e-9, max_iter=2).fit(X, y)
     assert model.stop_.reason == "steps"
     assert model.gap_ > 1e-9
-    # A slack so dear that the last digits are lost.
+    # A slack so expensive that the last digits are lost.
     with pytest.warns(ConvergenceWarning, match="stopped by rounding errors with a relative gap of"):
         model = rb.SoftMargin(C=1e8, tol=1e-16).fit(X, y)
     assert model.stop_.reason == "rounding"
@@ -337,7 +337,7 @@ def test_a_pickled_model_keeps_its_support_vectors_and_not_all_of_x() -> None:
     assert np.array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_the_gap_is_written_to_stderr_when_asked_for(capsys: Any) -> None:
+def test_verbose_writes_the_gap_to_stderr(capsys: Any) -> None:
     X, y = noisy()
     rb.SoftMargin(solver="dual-coordinates", verbose=1).fit(X, y)
     lines = capsys.readouterr().err.splitlines()

@@ -1,4 +1,4 @@
-"""Things that went wrong once, where nobody had thought to look."""
+"""Regression tests of rare errors."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_start_that_is_no_array_of_numbers_is_refused(init, message):
         rb.Perceptron(init=init).fit(X, y)
 
 
-def test_a_vote_says_why_it_has_no_plane():
+def test_a_vote_explains_why_it_has_no_plane():
     model = rb.Perceptron(keep="vote").fit(X, y)
     with pytest.raises(AttributeError, match=r"majority of many planes: use reading\('average'\)"):
         _ = model.coef_

@@ -1,4 +1,4 @@
-"""Least squares of few rows with many columns, where their products alone do not say enough."""
+"""Least squares of few rows with many columns, where the products of rows alone are not precise enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of messages: the compiled way against the plain one, and names that say what a column is."""
+"""Columns of messages: compiled code against plain Python, and the names of columns."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_a_batch_may_hold_a_mail_twice(tmp_path: Path) -> None:
             assert (found.stats()["spam"], found.stats()["ham"]) == (0, 2)
 
 
-def test_a_mail_that_is_there_twice_is_moved_or_taken_back_once(tmp_path: Path) -> None:
+def test_a_mail_that_is_there_twice_is_relabeled_or_unlearned_once(tmp_path: Path) -> None:
     with fresh(tmp_path / "a", [(mail(1), True), (mail(2), False)]) as found:
         assert found.relearn_many([mail(1), mail(2), mail(1)]) == [
             Relearned(was=True, now=False),
@@ -212,7 +212,7 @@ def test_a_filter_comes_back_from_its_files_and_without_them(tmp_path: Path) -> 
         assert_equal(found, other)
 
 
-def test_a_snapshot_of_another_log_or_of_its_future_is_not_believed(tmp_path: Path) -> None:
+def test_a_snapshot_of_another_or_a_later_log_is_not_used(tmp_path: Path) -> None:
     fresh(tmp_path / "a", mails(range(100))).close()
     fresh(tmp_path / "b", mails(range(100, 200))).close()
     (tmp_path / "b" / "filter.safetensors").replace(tmp_path / "a" / "filter.safetensors")

@@ -20,7 +20,7 @@ from rosenblatt.mail.filter import Filter, FilterError
 REFUSED = "cannot be changed: permission is denied, or the disk is read-only"
 NOBODY = 65534
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-by_root = pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
+by_root = pytest.mark.skipif(not ROOT, reason="only root can become another user")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 
 
@@ -41,7 +41,7 @@ def unprivileged() -> Iterator[None]:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """In a folder that everybody may look into; pytest's own are for their owner."""
+    """In a folder that all users may read; those of pytest are private."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder / "a"
@@ -87,7 +87,7 @@ class Other:
 
 @pytest.mark.parametrize("count", [5, 100])  # without and with a snapshot
 @pytest.mark.parametrize("owner", [True, pytest.param(False, marks=by_root)])
-def test_who_may_only_read_changes_nothing(home: Path, tmp_path: Path, count: int, owner: bool) -> None:
+def test_a_reader_without_write_permission_changes_nothing(home: Path, tmp_path: Path, count: int, owner: bool) -> None:
     fresh(home, mails(range(count))).close()
     shut(home, owner)
     before = {path.name: path.stat().st_mtime_ns for path in home.iterdir()}
@@ -125,7 +125,7 @@ def queries(found: Filter, other: Filter) -> None:
 
 
 @by_root
-def test_what_somebody_else_teaches_is_heard(home: Path, tmp_path: Path) -> None:
+def test_a_reader_sees_what_another_user_teaches(home: Path, tmp_path: Path) -> None:
     fresh(home, mails(range(60))).close()
     shut(home, owner=False)
     with fresh(tmp_path / "b", mails(range(60))) as other:
@@ -165,7 +165,7 @@ def test_lessons_of_a_killed_process(home: Path, tmp_path: Path) -> None:
         Filter.open(home)
 
 
-def test_a_log_that_is_written_while_it_is_read_is_not_believed(home: Path) -> None:
+def test_a_log_that_is_written_while_it_is_read_is_read_again(home: Path) -> None:
     """There is no lock where SQLite may make no files."""
     fresh(home, mails(range(60))).close()
     shut(home, owner=True)

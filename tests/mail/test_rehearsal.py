@@ -82,7 +82,7 @@ def test_an_inconsistent_file_is_rejected(wrong):
 
 
 def like(draw: random.Random, number: int, spam: bool) -> bytes:
-    """Half of the words are everybody's."""
+    """Half of the words occur in all mails."""
     words = WORDS[:8] if spam else WORDS[8:]
     both = [f"word{draw.randrange(300)}" for _ in range(20)]
     return f"Subject: {number}\n\n{' '.join(both + draw.choices(words, k=20))}\n".encode()
@@ -119,7 +119,7 @@ def test_the_number_of_commands_does_not_matter(tmp_path: Path):
                     assert_equal(without, again)
 
 
-def test_few_mails_come_after_the_heap_in_their_order(tmp_path: Path):
+def test_few_mails_come_after_the_batch_in_their_order(tmp_path: Path):
     """And what is known changes nothing, however it comes."""
     few = sorted(mails(range(300, 309)), key=lambda m: digest(m[0]))
     with Filter.open(tmp_path / "a", create=True, settings={"bits": BITS}) as found:
@@ -129,38 +129,38 @@ def test_few_mails_come_after_the_heap_in_their_order(tmp_path: Path):
         before = arrays_of(found.store.state)
         assert found.learn([*mails(range(309)), *mails(range(400, 403))], mix=True).known == 312
         assert all(array is arrays_of(found.store.state)[name] for name, array in before.items() if name == "weights")
-        heap = sorted(mails(range(300)), key=lambda m: digest(m[0]))
-        with fresh(tmp_path / "b", [*heap, *few, *mails(range(400, 403))]) as other:
+        batch = sorted(mails(range(300)), key=lambda m: digest(m[0]))
+        with fresh(tmp_path / "b", [*batch, *few, *mails(range(400, 403))]) as other:
             assert_equal(found, other)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["heap", "few", "back", "fold"]), st.integers(0, 5)), max_size=8))
-def test_the_filter_is_the_replay_of_heaps_in_one_order_and_then_of_the_others(tmp_path_factory, steps):
+@given(st.lists(st.tuples(st.sampled_from(["batch", "few", "back", "fold"]), st.integers(0, 5)), max_size=8))
+def test_the_filter_is_the_replay_of_batches_in_one_order_and_then_of_the_others(tmp_path_factory, steps):
     """Lessons that were unlearned leave no trace."""
-    home = tmp_path_factory.mktemp("heaps")
-    heap: dict[bytes, tuple[bytes, bool]] = {}
+    home = tmp_path_factory.mktemp("batches")
+    batch: dict[bytes, tuple[bytes, bool]] = {}
     order: list[tuple[bytes, bool]] = []
     folded: list[tuple[bytes, bool]] = []
     with Filter.open(home / "a", create=True, settings={"bits": BITS}) as found:
         for number, (step, which) in enumerate(steps):
-            some = mails(range(100 * number, 100 * number + (12 if step == "heap" else 3)))
-            if step == "heap":
+            some = mails(range(100 * number, 100 * number + (12 if step == "batch" else 3)))
+            if step == "batch":
                 found.learn(some, mix=True)
-                heap |= {digest(raw): (raw, spam) for raw, spam in some}
+                batch |= {digest(raw): (raw, spam) for raw, spam in some}
             elif step == "few":
                 found.learn(some)
                 order += some
             else:
-                there = [*(heap[name] for name in sorted(heap)), *order]
+                there = [*(batch[name] for name in sorted(batch)), *order]
                 gone = there[:: which + 2] if step == "back" else there[: which + 1]
                 if step == "back":
                     assert all(reported.exact for reported in found.unlearn_many([raw for raw, _ in gone]))
                 else:
                     found.compact(len(there) - len(gone))
                     folded += gone
-                heap = {name: each for name, each in heap.items() if each not in gone}
+                batch = {name: each for name, each in batch.items() if each not in gone}
                 order = [each for each in order if each not in gone]
-        with fresh(home / "b", [*folded, *(heap[name] for name in sorted(heap)), *order]) as other:
+        with fresh(home / "b", [*folded, *(batch[name] for name in sorted(batch)), *order]) as other:
             assert_equal(found, other)
 
 
@@ -191,7 +191,7 @@ def test_the_last_word_in_a_batch_counts(tmp_path: Path):
         assert (found.label_of(mail(1)), found.label_of(mail(2))) == (True, False)
 
 
-def test_what_was_taken_back_is_in_no_file(tmp_path: Path):
+def test_unlearned_mails_are_in_no_file(tmp_path: Path):
     with fresh(tmp_path / "a", [(b"Subject: zanzibar\n\nxylophone\n", True)]):
         pass
     assert b"zanzibar" in (tmp_path / "a" / "filter.safetensors").read_bytes()

@@ -88,7 +88,7 @@ OURS = re.compile(rb"x-rosenblatt[ \t]*:", re.I)
 def test_nothing_goes_but_headers_of_our_name_whatever_the_line_ends(lines, line_end):
     raw, kept = line_end.join(lines), naively_without(lines, OURS)
     assert without_stamps(raw).rstrip(line_end) == line_end.join(kept).rstrip(line_end)
-    assume(kept)  # else no line is left to tell the line end from
+    assume(kept)  # else no line is left that shows the line end
     assert stamped(raw + line_end, "x") == stamped(b"\n".join(lines) + b"\n", "x").replace(b"\n", line_end)
 
 

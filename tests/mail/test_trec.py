@@ -42,7 +42,7 @@ def test_figures_are_what_they_are_defined_to_be(scored: list[tuple[int, bool]],
         assert math.isnan(found.lam.value)
 
 
-def test_intervals_hold_the_value_and_cover_as_often_as_they_say() -> None:
+def test_intervals_hold_the_value_and_have_their_coverage() -> None:
     """Scores of two normal distributions, whose true AUC is known; 95 % intervals should hold it about that often."""
     random, truth, held = np.random.default_rng(5), 100 * 0.5 * math.erfc(2.0 / 2.0), 0
     for _ in range(60):

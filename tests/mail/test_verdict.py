@@ -75,7 +75,7 @@ def test_probabilities_come_true() -> None:
 
 
 def test_the_sigmoid_is_the_best_one() -> None:
-    """No neighbour has a higher likelihood; the two messages that come before all others are counted."""
+    """No nearby value has a higher likelihood; the two messages that come before all others are counted."""
     scores, spam = drawn(200, 3)
     found = calibrate(scores, spam)
     x, y = np.append(scores, [1.0, -1.0]), np.append(spam, [True, False])
@@ -98,7 +98,7 @@ def test_what_is_called_spam_is_likely_spam() -> None:
 
 
 def errors_of(n: int, seed: int) -> tuple[Any, Any, Any, Any]:
-    """All messages, and those on the wrong side of 0, which a user teaches who only corrects errors."""
+    """All messages, and those on the wrong side of 0, as they are taught by correcting errors only."""
     random = np.random.default_rng(seed)
     spam = random.random(n) < 0.3
     scores = random.normal(np.where(spam, 0.2, -0.24), 0.11)
@@ -122,7 +122,7 @@ def test_a_filter_that_is_taught_its_errors_only_still_calls_spam_spam() -> None
 
 
 def test_the_slope_of_errors_is_that_of_the_odds() -> None:
-    """Scores spread evenly about 0, whose odds are e^(7 s): errors alone tell the 7."""
+    """Scores spread evenly about 0, whose odds are e^(7 s): errors alone determine the 7."""
     random = np.random.default_rng(5)
     scores = random.uniform(-3.0, 3.0, 40_000)
     spam = random.random(40_000) < 1.0 / (1.0 + np.exp(-7.0 * scores))
@@ -137,7 +137,7 @@ def test_a_few_first_errors_are_no_reason_to_trust_small_scores() -> None:
     assert not calibrate(*drawn(500, 6)).from_errors
 
 
-def test_where_ham_is_worth_more_what_is_called_spam_is_surer() -> None:
+def test_with_a_higher_ham_weight_spam_verdicts_are_surer() -> None:
     scores, spam = drawn(500, 4)
     even, found = calibrate(scores, spam, 1.0), calibrate(scores, spam, 1.0, 9.0)
     assert found.probability(found.spam_from) == pytest.approx(0.9)

@@ -30,7 +30,7 @@ def main(folder: str, kills: int) -> None:
             while True:
                 for place in (0, 1):
                     save(both[(place + turn) % 2], path)
-        time.sleep(random.uniform(0.0005, 0.025))
+        time.sleep(random.uniform(0.0005, 0.025))  # a kill at any moment of the work: no event marks it
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         found = load(path).coef

@@ -143,7 +143,7 @@ def test_the_message_names_the_path_and_the_problem(tmp_path):
     (tmp_path / "junk").write_bytes(os.urandom(5000))
     (tmp_path / "loop").symlink_to("loop")
     for name, words in (
-        ("missing", "cannot be read: no such file"),
+        ("missing", "file not found"),
         ("empty", "the file is empty"),
         ("text", r"not a Rosenblatt model file \(were the arguments swapped\?\): the header length is invalid"),
         ("junk", "header length is invalid"),

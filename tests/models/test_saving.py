@@ -141,7 +141,7 @@ def test_a_soft_margin_warm_start_continues_from_the_file(multiclass, weighted, 
     assert not np.array_equal(loaded.coef_, cold.coef_)  # which started elsewhere
 
 
-def test_the_log_is_not_saved_and_readings_that_need_it_say_so(path):
+def test_the_log_is_not_saved_and_readings_that_need_it_raise(path):
     loaded = there_and_back(trained("perceptron"), path)
     assert loaded.log_ is None
     for keep in ("pocket", "average", "vote"):
@@ -244,3 +244,10 @@ def test_the_library_safetensors_reads_our_files(path):
     model = trained("average", 4)
     rb.save(model, path)
     assert np.array_equal(load_file(path)["coef"], model.coef_)
+
+
+def test_the_numbers_of_a_stop_come_back(path):
+    stop = there_and_back(rb.Perceptron(order="cyclic", max_iter=3).fit([[0.0], [1.0], [2.0]], [0, 1, 0]), path).stop_
+    assert (stop.reason, stop.limit, stop.last_updates, stop.gap) == ("passes", 3, 1, None)
+    made = rb.SoftMargin().fit(*rows(3)).stop_
+    assert there_and_back(rb.SoftMargin().fit(*rows(3)), path).stop_.gap == made.gap is not None

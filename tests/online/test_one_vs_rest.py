@@ -16,7 +16,7 @@ perceptron = partial(rb.Perceptron, max_iter=10)
 
 
 def mixed(n: int = 36) -> tuple[Any, Any]:
-    """Four classes of which two are easily told from the rest, so that heads end at different times."""
+    """Four classes two of which are easily separated from the rest, so that heads end at different times."""
     rng = np.random.default_rng(1)
     y = np.arange(n) % 4
     X = rng.normal(size=(n, 4))
@@ -90,7 +90,7 @@ def test_heads_that_are_done_stay_as_they_were() -> None:
 
 
 def test_the_average_of_square_sparse_weights_is_that_of_dense_ones() -> None:
-    """As many features as classes: the shape does not tell which axis is which."""
+    """As many features as classes: the shape does not show which axis is which."""
     X, y = mixed()
     dense, csr = (
         perceptron(keep="average", multiclass="ovr", order="cyclic", max_iter=6).fit(rows, y) for rows in (X, sp.csr_array(X))

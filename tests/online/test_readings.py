@@ -1,4 +1,4 @@
-"""Average, pocket and vote are exactly what their definitions say, for every kind of run."""
+"""Average, pocket and vote agree exactly with their definitions, for every kind of run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def planes(model):
 
 
 def history_of_mistakes(model, X, y):
-    """The run as its log tells it: mistakes-only runs draw rows by chance."""
+    """The run according to its log: runs on mistakes draw rows at random."""
     w, run = np.zeros(X.shape[1] + 1), History([np.zeros(X.shape[1] + 1)])
     for i in model.log_.rows:
         w = w + y[i] * augment(X)[i]

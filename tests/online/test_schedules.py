@@ -44,22 +44,22 @@ def test_a_callable_gives_one_step_per_update() -> None:
     assert steps(5000) == 1.0 / 5000
 
 
-def test_a_callable_is_asked_once_for_each_update() -> None:
-    asked: list[int] = []
+def test_a_callable_is_called_once_for_each_update() -> None:
+    calls: list[int] = []
 
     def step(k: int) -> float:
-        asked.append(k)
+        calls.append(k)
         return 1.0
 
     steps = Steps(step)
     for upto in (1, 2, 3, 50, 200):
         steps.table(upto)
-    assert asked == list(range(1, len(asked) + 1))
+    assert calls == list(range(1, len(calls) + 1))
 
 
 @pytest.mark.parametrize("update", ["online", "batch"])
 def test_a_schedule_as_long_as_the_run_is_long_enough(update: str) -> None:
-    """What a callable says, or fails to say, after the last update does not matter."""
+    """Values and errors of a callable after the last update do not matter."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 2)), np.arange(50) % 2
     table = [1.0, 0.5, 0.25]
@@ -69,7 +69,7 @@ def test_a_schedule_as_long_as_the_run_is_long_enough(update: str) -> None:
     assert falling.n_updates_ <= 40
 
 
-def test_the_table_of_steps_goes_as_far_as_asked_for() -> None:
+def test_the_table_of_steps_has_the_requested_length() -> None:
     with pytest.raises(ValueError, match=r"step\(5\) returned -1\.0"):
         Steps(lambda k: 1.0 if k < 5 else -1.0).table(5)
 
@@ -152,12 +152,12 @@ def test_a_window_mixes_rows_from_all_over_the_data() -> None:
     for start in range(0, n, ROWS_PER_WINDOW):
         window = order[start : start + ROWS_PER_WINDOW]
         assert len(np.unique(window // ROWS_PER_WINDOW)) > 15
-        # Neighbours in the data are no neighbours in the order.
+        # Adjacent rows of the data are not adjacent in the order.
         assert (np.abs(np.diff(window)) < ROWS_PER_BLOCK).mean() < 0.1
 
 
 def test_the_order_of_a_fit_is_the_permuted_order_of_its_seed() -> None:
-    """Rows that no plane separates ask for an update at every visit, so that the log shows the order."""
+    """Rows that no plane separates trigger an update at every visit, so that the log shows the order."""
     n = 37
     X, y = np.zeros((n, 1)), np.arange(n) % 2
     log = perceptron(fit_intercept=False, max_iter=3, random_state=0).fit(X, y).log_

@@ -120,7 +120,7 @@ def test_the_diagonal_keeps_it_where_no_row_has_two_features(given, passes):
 
 
 @given(rows())
-def test_every_update_makes_the_loss_smaller_and_the_belief_surer(given):
+def test_every_update_reduces_the_loss_and_the_variances(given):
     X, y, _, r = given
     model = rb.AROW(r=r, fit_intercept=False).partial_fit(X[:2], y[:2], classes=[-1, 1])
     for i in range(2, len(X)):

@@ -65,7 +65,7 @@ def test_separated_means_no_row_at_or_under_the_margin(order: str, k: int) -> No
 
 
 @pytest.mark.parametrize("update", ["batch", "batch-mean"])
-def test_a_batch_run_ends_when_no_row_asks(update: str) -> None:
+def test_a_batch_run_ends_when_no_row_violates_the_margin(update: str) -> None:
     X, y = separable()
     model = perceptron(update=update, max_iter=None).fit(X, y)
     assert model.stop_.separated
@@ -180,7 +180,7 @@ def test_a_step_of_zero_by_weights_or_rounding_claims_no_proof() -> None:
     assert tiny.stop_.reason != "impossible"
 
 
-def test_a_warning_comes_only_where_separation_was_asked_for() -> None:
+def test_only_a_run_that_must_separate_warns() -> None:
     X, y = noise()
     with pytest.warns(ConvergenceWarning, match=r"not separated: stopped after \d+ updates"):
         perceptron(max_iter=None, max_updates=50).fit(X, y)
@@ -279,7 +279,7 @@ def test_rows_of_weight_zero_are_as_good_as_not_there(order: str, update: str) -
     np.testing.assert_array_equal(model.log_.times, few.log_.times)
 
 
-def test_separated_speaks_of_the_rows_that_weigh_something() -> None:
+def test_separated_concerns_rows_of_positive_weight() -> None:
     X, y = separable()
     y[0] = 1 - y[0]
     c = np.ones(30)
@@ -319,12 +319,12 @@ def test_without_a_log_the_sums_of_an_average_are_carried_along() -> None:
 def test_a_callback_receives_every_pass(plan: RunConfig) -> None:
     X, y = noise()
     problem = make_problem(X, y, 2)
-    heard: list[Progress] = []
-    watched = RunConfig(update=plan.update, order=plan.order, max_iter=4, progress=heard.append)
+    reports: list[Progress] = []
+    watched = RunConfig(update=plan.update, order=plan.order, max_iter=4, progress=reports.append)
     result = solve(problem, PerceptronRule(0.0), watched, zero_state(problem, 2))
-    assert [progress.passes for progress in heard] == [1, 2, 3, 4]
-    assert heard[-1].updates == result.updates
-    assert sum(progress.last for progress in heard) == result.updates
+    assert [progress.passes for progress in reports] == [1, 2, 3, 4]
+    assert reports[-1].updates == result.updates
+    assert sum(progress.last for progress in reports) == result.updates
 
 
 def test_verbose_writes_a_line_per_pass(capsys: pytest.CaptureFixture[str]) -> None:

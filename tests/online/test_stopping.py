@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
+from sklearn.base import clone
 
 import rosenblatt as rb
 from rosenblatt.online.stopping import Stop, StopReason, merge_stops
@@ -26,18 +28,18 @@ def test_a_stop_cannot_be_changed() -> None:
 
 def test_one_run_stops_for_its_own_reason() -> None:
     stop = Stop("norm", "too long.")
-    assert merge_stops([stop]) is stop
+    assert merge_stops([stop], "ab") is stop
 
 
 def test_all_separated_is_separated() -> None:
-    stop = merge_stops([Stop("separated", "a."), Stop("separated", "b."), Stop("separated", "c.")])
+    stop = merge_stops([Stop("separated", "a."), Stop("separated", "b."), Stop("separated", "c.")], "abc")
     assert stop.separated
     assert "3" in stop.sentence
     assert stop.heads == ("separated",) * 3
 
 
 def test_one_that_is_not_separated_is_enough_not_to_be() -> None:
-    stop = merge_stops([Stop("separated", "a."), Stop("updates", "enough.")])
+    stop = merge_stops([Stop("separated", "a."), Stop("updates", "enough.")], "ab")
     assert stop.reason == "updates"
     assert "1 separated and 1 reached the update limit" in stop.sentence
     assert "enough." in stop.sentence
@@ -47,17 +49,36 @@ def test_one_that_is_not_separated_is_enough_not_to_be() -> None:
 def test_the_worst_reason_of_solvers_counts() -> None:
     reasons: list[StopReason] = ["tolerance", "rounding", "rounding", "steps", "inseparable"]
     stops = [Stop(reason, f"because of {reason}", gap=0.1 * k) for k, reason in enumerate(reasons)]
-    stop = merge_stops(stops)
+    stop = merge_stops(stops, "abcde")
     assert (stop.reason, stop.gap) == ("steps", stops[3].gap)
-    assert "problem 3: because of steps" in stop.sentence
-    assert merge_stops([stops[0], stops[4]]).reason == "inseparable"
-    assert merge_stops([stops[0], stops[0]]).reason == "tolerance"
+    assert "class d: because of steps" in stop.sentence
+    assert merge_stops([stops[0], stops[4]], "ab").reason == "inseparable"
+    assert merge_stops([stops[0], stops[0]], "ab").reason == "tolerance"
 
 
 def test_the_commonest_reason_among_the_others_counts() -> None:
     reasons: list[StopReason] = ["separated", "norm", "separated", "passes", "separated", "passes"]
-    stop = merge_stops([Stop(reason, f"because of {reason}.") for reason in reasons])
+    stop = merge_stops([Stop(reason, f"because of {reason}.") for reason in reasons], "abcdef")
     assert stop.reason == "passes"
     assert "because of passes." in stop.sentence
     assert "3 separated" in stop.sentence
     assert stop.heads == tuple(reasons)
+
+
+def test_the_sentence_names_the_class_or_the_pair_of_classes() -> None:
+    stops = [Stop("tolerance", "solved"), Stop("tolerance", "solved"), Stop("inseparable", "slack was allowed")]
+    assert merge_stops(stops, ["ash", "birch", "cedar"]).sentence.endswith("1 needed slack; class cedar: slack was allowed")
+    pairs = merge_stops(stops, ["ash", "birch", "cedar"], pairs=True)
+    assert pairs.sentence.endswith("1 needed slack; classes birch and cedar: slack was allowed")
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+@pytest.mark.parametrize("estimator", [rb.SoftMargin(), rb.MaxMargin(), rb.Perceptron(), rb.AROW()], ids=repr)
+def test_fits_of_several_problems_name_a_class(estimator: Any, multiclass: str) -> None:
+    if multiclass == "ovo" and not isinstance(estimator, rb.SoftMargin | rb.MaxMargin):
+        pytest.skip("has no pairs")
+    X, y = [[0, 0], [0, 1], [5, 0], [5, 1], [0, 5], [1, 5]], ["a", "a", "b", "b", "c", "c"]
+    stop = clone(estimator).set_params(multiclass=multiclass).fit(X, y).stop_
+    name = {"ovr": "class a: ", "ovo": "classes a and b: "}[multiclass]
+    assert len(stop.heads) == 3
+    assert name in stop.sentence

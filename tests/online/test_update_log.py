@@ -127,7 +127,7 @@ def test_times_count_the_rows_visited_before() -> None:
     assert log.durations.tolist() == [3 * len(y)]
 
 
-def test_passes_say_how_many_updates_each_pass_ended_with() -> None:
+def test_passes_hold_the_number_of_updates_at_the_end_of_each() -> None:
     X, y = noisy_rows(2)
     log = rb.Perceptron(order="cyclic", max_iter=4).fit(X, y).log_
     assert log.passes == [int((log.times < n * len(y)).sum()) for n in range(1, 5)]
@@ -287,7 +287,7 @@ def test_to_arrow_has_the_columns() -> None:
         np.testing.assert_array_equal(table[name].to_numpy(), column)
 
 
-def test_to_arrow_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_arrow_without_pyarrow_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     imported = builtins.__import__
 
     def without_pyarrow(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -360,7 +360,7 @@ def test_a_pickled_model_gives_the_same_readings(keep: str, multiclass: str) -> 
     np.testing.assert_array_equal(other.reading(keep).decision_function(X), model.reading(keep).decision_function(X))
 
 
-def test_the_pocket_of_a_pickled_model_says_that_it_needs_all_rows() -> None:
+def test_the_pocket_of_a_pickled_model_needs_all_rows() -> None:
     model = pickle.loads(pickle.dumps(fitted(2)))
     with pytest.raises(ValueError, match="needs all training rows"):
         model.reading("pocket")

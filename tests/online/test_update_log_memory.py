@@ -64,7 +64,7 @@ def test_log_false_drops_the_log_and_changes_no_prediction(keep: str) -> None:
 
 
 @pytest.mark.parametrize("keep", ["average", "pocket", "vote"])
-def test_readings_that_need_the_dropped_log_say_so(keep: str) -> None:
+def test_readings_that_need_the_dropped_log_raise(keep: str) -> None:
     model = fitted(2, log=False)
     with pytest.raises(ValueError, match=rf"{keep}.*log=True"):
         model.reading(keep)

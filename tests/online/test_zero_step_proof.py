@@ -14,7 +14,7 @@ TWINS = np.array([[1.0, 0.5], [1.0, 0.5], [0.0, 1.0]])
 @pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("margin", [0.0, 0.25])
-def test_twins_of_two_classes_cannot_be_told_apart_by_planes_against_each_other(pack, fit_intercept, margin):
+def test_equal_rows_of_two_classes_cannot_be_separated_pairwise(pack, fit_intercept, margin):
     start = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.5, -2.0, 1.0]])[:, 0 if fit_intercept else 1 :]  # right but for them
     model = rb.Perceptron(update="batch", margin=margin, fit_intercept=fit_intercept, init=start, max_iter=100)
     stop = model.fit(pack(TWINS), [0, 1, 2]).stop_

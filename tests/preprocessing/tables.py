@@ -43,7 +43,7 @@ def cut(features: Any, places: list[int]) -> list[Any]:
         elif isinstance(features, CSRMatrix):
             low, high = features.indptr[start], features.indptr[stop]
             indices = features.indices[low:high]
-            # As a reader of svmlight does, each chunk says only what it has seen so far.
+            # As a reader of svmlight does, each chunk has only the width seen so far.
             width = int(features.indices[:high].max(initial=-1)) + 1
             parts.append(CSRMatrix(features.values[low:high], indices, features.indptr[start : stop + 1] - low, width))
         else:

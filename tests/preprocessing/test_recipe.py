@@ -1,4 +1,4 @@
-"""Recipes: each feature is what its definition says, by naive loops, however the rows were cut."""
+"""Recipes: each feature agrees with its definition, by naive loops, for any split into chunks."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ CELLS = st.lists(st.sampled_from(["a", "b", "b c", "", "é", "A", None]), min_si
 @settings(deadline=None)
 @given(CELLS, CELLS)
 def test_names_are_one_hot(training, cells):
-    recipe = Recipe.learn([table(colour=strings(*training))], categorical=("colour",))
+    recipe = Recipe.learn([table(color=strings(*training))], categorical=("color",))
     expected, values = naive_one_hot(cells, training)
-    rows = recipe.rows(table(colour=strings(*cells)))
+    rows = recipe.rows(table(color=strings(*cells)))
     assert isinstance(rows, CSRMatrix)
     np.testing.assert_array_equal(dense(rows), expected)
-    assert list(recipe.feature_names) == [f"colour={value}" for value in values]
+    assert list(recipe.feature_names) == [f"color={value}" for value in values]
 
 
 def test_text_is_a_bag_of_words():
@@ -94,7 +94,7 @@ def test_words_beyond_the_limit_are_not_counted(monkeypatch, places):
     assert "of the first" in recipe.notes[0]
 
 
-def test_text_is_told_from_names():
+def test_text_columns_are_distinguished_from_categories():
     sentences = strings(*(f"this is message number {i}" for i in range(50)))
     repeated = strings(*(f"one of the {i % 5} long names" for i in range(50)))
     short = strings(*(f"id{i}" for i in range(50)))
@@ -102,8 +102,8 @@ def test_text_is_told_from_names():
     assert (recipe.text, recipe.categorical) == (("a",), ("b", "c"))
     assert recipe.notes[0] == "Column 'a' is text: 4 words that occur in at least two rows."
     assert "'b' (5), 'c' (50)" in recipe.notes[1]
-    told = Recipe.learn([table(a=sentences, b=repeated, c=short)], text=("b",), categorical=("a",))
-    assert (told.text, told.categorical) == (("b",), ("a", "c"))
+    chosen = Recipe.learn([table(a=sentences, b=repeated, c=short)], text=("b",), categorical=("a",))
+    assert (chosen.text, chosen.categorical) == (("b",), ("a", "c"))
 
 
 def test_ids_are_refused_or_pointed_out():
@@ -119,6 +119,18 @@ def test_ids_are_refused_or_pointed_out():
         Recipe.learn([table(who=strings("x" * 1_001))])
     recipe = Recipe.learn([table(row=np.arange(101.0), size=np.arange(101.0) // 2)])
     assert recipe.notes[0] == "Column 'row' looks like a row id. To exclude it: --ignore 'row'"
+
+
+@pytest.mark.parametrize(
+    "cells", [["3,5", "4,25", "1,0"], ["1", "2.5", "unknown"], ["12 %", "7%", "1.5%"], ["€3", "$ 4", "1'000"]]
+)
+def test_numeric_looking_columns_that_become_categories_are_noted(cells):
+    odd = min(cell for cell in cells if not cell.replace(".", "").isdigit())
+    note = f"Column 'a' looks numeric but is categorical, because {odd!r} is not a number: use decimal points and no units."
+    assert note in Recipe.learn([table(a=strings(*cells))]).notes
+    assert note not in Recipe.learn([table(a=strings(*cells))], categorical=("a",)).notes
+    names = ["red", "7", "2020-01-02"]
+    assert not any("looks numeric" in note for note in Recipe.learn([table(a=strings(*names))]).notes)
 
 
 def test_numbers_come_first_then_blocks_of_strings():

@@ -1,4 +1,4 @@
-"""A recipe's parts: back and forth without loss, and nothing believed that `to_parts` would not have made."""
+"""A recipe's parts: a round trip without loss, and errors for what `to_parts` cannot produce."""
 
 from __future__ import annotations
 

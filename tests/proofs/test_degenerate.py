@@ -77,7 +77,7 @@ def test_sizes_do_not_matter(scale: float, intercept: bool, classes: int) -> Non
 
 @pytest.mark.parametrize("seed", [2, 3, 44, 49, 51, 85])
 def test_weights_that_underflow_do_not_hide_the_nearest_row(seed: int) -> None:
-    """A weight of 1e-320 is known to two digits only, and a row may have 1e160 there: the bound on scores must say so."""
+    """A weight of 1e-320 is known to two digits only, and a row may have 1e160 there: the bound on scores must reflect that."""
     rng = np.random.default_rng(seed)
     X = 10.0 ** rng.integers(-300, 300, 3) * rng.integers(-4, 5, (6, 3))
     y = [0, 1, 0, 1, 0, 1]

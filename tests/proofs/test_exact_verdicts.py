@@ -18,7 +18,7 @@ RELAXED: Any = {"deadline": None, "suppress_health_check": list(HealthCheck), "d
 
 
 @st.composite
-def labelled_grids(draw: Any) -> tuple[Any, list[int], bool]:
+def labeled_grids(draw: Any) -> tuple[Any, list[int], bool]:
     """Few points of a small grid: half of the labels are those of planes, which makes about half of the sets separable."""
     k = draw(st.sampled_from([2, 2, 3]))
     d = draw(st.integers(1, 4 if k == 2 else 2))
@@ -55,20 +55,20 @@ def check(X: Any, y: list[int], intercept: bool, given_as: Any = np.asarray) -> 
 
 
 @settings(max_examples=150, **RELAXED)
-@given(labelled_grids())
+@given(labeled_grids())
 def test_every_verdict_is_the_truth(data: tuple[Any, list[int], bool]) -> None:
     check(*data)
 
 
 @pytest.mark.thorough
 @settings(max_examples=2000, **RELAXED)
-@given(labelled_grids())
+@given(labeled_grids())
 def test_every_one_of_2000_verdicts_is_the_truth(data: tuple[Any, list[int], bool]) -> None:
     check(*data)
 
 
 @settings(max_examples=40, phases=[Phase.generate], **RELAXED)
-@given(labelled_grids())
+@given(labeled_grids())
 def test_the_widest_margins_are_in_their_brackets(data: tuple[Any, list[int], bool]) -> None:
     X, y, intercept = data
     k, rows = max(y) + 1, len(y)
@@ -94,7 +94,7 @@ def test_the_widest_margins_are_in_their_brackets(data: tuple[Any, list[int], bo
 
 @st.composite
 def floats_of_all_sizes(draw: Any) -> tuple[Any, list[int], bool, Any]:
-    X, y, intercept = draw(labelled_grids())
+    X, y, intercept = draw(labeled_grids())
     rng, X = np.random.default_rng(draw(st.integers(0, 1 << 30))), X.astype(np.float64)
     (n, d), way = X.shape, draw(st.sampled_from(["columns", "rows", "values", "all", "ulps", "far", "float32"]))
     if way in ("columns", "rows", "values"):

@@ -14,12 +14,12 @@ from datasets import data_file, libsvm
 
 def test_a9a_at_84_percent(tmp_path):
     target = tmp_path / "m.safetensors"
-    told = rosenblatt("train", data_file("libsvm/a9a"), "--test", data_file("libsvm/a9a.t"), "-o", target, "--json").json
-    assert told["test"]["rows"] == 16281
-    assert told["test"]["error"] <= 0.16
-    assert told["verdict"] == "inseparable"
+    report = rosenblatt("train", data_file("libsvm/a9a"), "--test", data_file("libsvm/a9a.t"), "-o", target, "--json").json
+    assert report["test"]["rows"] == 16281
+    assert report["test"]["error"] <= 0.16
+    assert report["verdict"] == "inseparable"
     measured = rosenblatt("evaluate", target, data_file("libsvm/a9a.t"), "--json").json
-    assert measured["errors"] == told["test"]["errors"]
+    assert measured["errors"] == report["test"]["errors"]
     assert measured["auc"] > 0.89
     X, y = libsvm("a9a.t")
     labels = rosenblatt("predict", target, data_file("libsvm/a9a.t")).out.split()
@@ -33,19 +33,19 @@ def test_adult_with_its_categories(tmp_path):
     assert "line 15, column 13" in refused.err
     target = tmp_path / "m.safetensors"
     train, test = data_file("uci/adult.data"), data_file("uci/adult.test")
-    told = rosenblatt("train", train, "--missing", "mean", "--test", test, "-o", target, "--json").json
-    assert told["test"]["rows"] == 16281
-    assert told["test"]["error"] <= 0.165
+    report = rosenblatt("train", train, "--missing", "mean", "--test", test, "-o", target, "--json").json
+    assert report["test"]["rows"] == 16281
+    assert report["test"]["error"] <= 0.165
     names = list(rb.load(target).feature_names)
     assert any(name.endswith("=Doctorate") for name in names)
-    assert rosenblatt("evaluate", target, test, "--json").json["errors"] == told["test"]["errors"]
+    assert rosenblatt("evaluate", target, test, "--json").json["errors"] == report["test"]["errors"]
 
 
 def test_messages_as_a_bag_of_words(tmp_path):
     target = tmp_path / "m.safetensors"
-    told = rosenblatt("train", data_file("text/sms_spam.tsv"), "-o", target, "--json").json
-    assert told["classes"] == ["ham", "spam"]
-    assert told["test"]["error"] <= 0.03
+    report = rosenblatt("train", data_file("text/sms_spam.tsv"), "-o", target, "--json").json
+    assert report["classes"] == ["ham", "spam"]
+    assert report["test"]["error"] <= 0.03
     heavy = rosenblatt("show", target, "--json", "--features", 10).json["heaviest"]
     assert any("txt" in each["feature"] for each in heavy)
 
@@ -63,9 +63,9 @@ def test_mnist_converted(tmp_path):
     images = data_file("mnist/t10k-images-idx3-ubyte.gz")
     assert rosenblatt("convert", images, tmp_path / "digits.svm").code == 0
     assert rosenblatt("convert", images, tmp_path / "digits.npz").code == 0
-    told = [rosenblatt("train", tmp_path / f"digits.{kind}", "-o", tmp_path / "m", "--json").json for kind in ("svm", "npz")]
-    assert [one["training"]["rows"] + one["test"]["rows"] for one in told] == [10_000, 10_000]
-    assert all(one["test"]["error"] <= 0.15 for one in told)
+    report = [rosenblatt("train", tmp_path / f"digits.{kind}", "-o", tmp_path / "m", "--json").json for kind in ("svm", "npz")]
+    assert [one["training"]["rows"] + one["test"]["rows"] for one in report] == [10_000, 10_000]
+    assert all(one["test"]["error"] <= 0.15 for one in report)
 
 
 def test_proofs_from_files(tmp_path):
@@ -78,11 +78,11 @@ def test_proofs_from_files(tmp_path):
 
 @pytest.mark.slow
 def test_compare_on_spambase():
-    told = rosenblatt("compare", data_file("uci/spambase.data"), "--json").json
-    by_name = {entry["algorithm"]: entry for entry in told["entries"]}
+    report = rosenblatt("compare", data_file("uci/spambase.data"), "--json").json
+    by_name = {entry["algorithm"]: entry for entry in report["entries"]}
     assert by_name["max-margin"]["failed"] == "no plane separates the rows"
-    best = min(entry["test"]["error"] for entry in told["entries"] if not entry["failed"])
-    assert by_name[told["winner"]]["test"]["error"] == best < 0.09
+    best = min(entry["test"]["error"] for entry in report["entries"] if not entry["failed"])
+    assert by_name[report["winner"]]["test"]["error"] == best < 0.09
 
 
 def test_stream_of_a9a_has_the_bits_of_memory(tmp_path):

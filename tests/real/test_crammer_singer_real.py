@@ -70,7 +70,7 @@ def test_the_objective_is_scikit_learns_within_the_gap(load: Any, C: float, x0: 
 
 
 @pytest.mark.parametrize(("load", "C"), [(iris, 1.0), (dna, 0.05), (letter, 0.1), (news, 0.01)])
-def test_a_free_bias_is_worth_what_its_penalty_was_at_least(load: Any, C: float) -> None:
+def test_a_free_bias_gains_at_least_its_penalty(load: Any, C: float) -> None:
     X, y = load()
     codes = np.unique(y, return_inverse=True)[1]
     free, held = solve(X, codes, C, free=True, tol=1e-4), solve(X, codes, C)

@@ -37,7 +37,7 @@ def taught(messages: list[Message], spam: Any) -> State:
 
 
 def scored(messages: list[Message], spam: Any) -> Any:
-    """Every score from before the message was learnt."""
+    """Every score is from before the message was learned."""
     return taught(messages, spam).recent_scores()[0]
 
 
@@ -59,8 +59,8 @@ def test_thresholds_keep_their_promise_and_probabilities_come_true() -> None:
     assert np.mean(labels[truth] == "spam") >= 0.7
     assert np.mean(labels[truth] == "ham") <= 0.03
     assert np.mean(labels == "unsure") <= 0.1
-    said = np.array([found.probability(score) for score in new])
-    assert np.mean((said - truth) ** 2) <= 0.01  # 0.13 for anybody who knows no more than the shares
+    predicted = np.array([found.probability(score) for score in new])
+    assert np.mean((predicted - truth) ** 2) <= 0.01  # 0.13 for the shares alone
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -69,6 +69,6 @@ def test_one_side_after_the_other_does_not_turn_the_filter_over(first: bool) -> 
     train, test = np.arange(len(spam)) < 2600, np.arange(len(spam)) >= 2600
     order = np.flatnonzero(train)[np.argsort(spam[train] != first, kind="stable")]
     state = taught([messages[i] for i in order], spam[order])
-    said = np.array([state.learner.score(columns_of(messages[i])) > 0.0 for i in np.flatnonzero(test)])
-    assert np.mean(said[~spam[test]]) <= 0.05  # without rehearsal nearly all of them
-    assert np.mean(said[spam[test]]) >= 0.9
+    predicted = np.array([state.learner.score(columns_of(messages[i])) > 0.0 for i in np.flatnonzero(test)])
+    assert np.mean(predicted[~spam[test]]) <= 0.05  # without rehearsal nearly all of them
+    assert np.mean(predicted[spam[test]]) >= 0.9

@@ -46,7 +46,7 @@ def test_the_optimum_of_libsvm_and_its_support_vectors(name: str) -> None:
     theirs = coef[0] @ coef[0] / 2 + slack.sum()
     assert model.objective_ <= theirs * (1 + 1e-12)
     assert model.objective_ == pytest.approx(theirs, rel=1e-6)
-    # Where several rows are the same, or lie on the margin by accident, which of them carry it is anybody's choice.
+    # If several rows are equal, or lie on the margin by accident, any of them may be the support vectors.
     others = np.setxor1d(model.support_, svc.support_)
     assert margins(X, y, model.coef_[0], model.intercept_[0])[others] == pytest.approx(1, abs=1e-4)
     if name not in ("mushrooms", "a9a", "w8a"):

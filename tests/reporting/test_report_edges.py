@@ -66,7 +66,7 @@ def test_other_models_make_a_page(model):
 def test_a_run_without_an_update_has_no_curve():
     A, b = rows(30, spread=0.1)
     start = short_run(warm_start=True)
-    for _ in range(20):  # each goes on where the one before ended, until no row asks for more
+    for _ in range(20):  # each continues the one before, until no row triggers an update
         start.fit(A, b)
     assert len(start.log_) == 0
     page = write_report(Story("still", start, X=A, y=b))

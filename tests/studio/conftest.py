@@ -51,7 +51,7 @@ def visit(browser: Any, page_server: Studio, open_tabs: dict[str, list[Visit]]) 
         else:
             tab = Visit(browser, f"http://127.0.0.1:{page_server.port}/", **context).open()
             tab.looks = tab.set_back(OPENED).page.evaluate(FINGERPRINT)
-            tab.asked.clear()
+            tab.requests.clear()
             if state is not None:
                 tab.set_back(state)
         used.append((key, tab))

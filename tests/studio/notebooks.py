@@ -14,14 +14,14 @@ Y = np.repeat(["<b>", "a"], 20)
 
 def ending(recording: Any) -> Any:
     """The weights that a recorded run leads to, made by its moves alone."""
-    told, request = recording["run"], recording["request"]
-    heads, log = told["heads"], {name: unpack(part) for name, part in told["log"].items() if name != "passes"}
-    w = unpack(told["start"]).reshape(heads, -1).copy()
-    rows = np.column_stack([np.full(len(request["points"]), told["features"]["x0"]), request["points"]])
-    places = {code: at for at, code in enumerate(told["classes"])}
+    result, request = recording["run"], recording["request"]
+    heads, log = result["heads"], {name: unpack(part) for name, part in result["log"].items() if name != "passes"}
+    w = unpack(result["start"]).reshape(heads, -1).copy()
+    rows = np.column_stack([np.full(len(request["points"]), result["features"]["x0"]), request["points"]])
+    places = {code: at for at, code in enumerate(result["classes"])}
     for row, step, other in zip(log["rows"], log["steps"], log["others"], strict=True):
         own = places[request["labels"][row]]
-        if told["scheme"] == "binary":
+        if result["scheme"] == "binary":
             w[0] += step * (1 if own else -1) * rows[row]
         else:
             w[own] += step * rows[row]

@@ -40,7 +40,7 @@ import { a } from "./b.js";
 export const c = ${[1, 2].map((n) => `${n}`).join("}")};
 `;
 const pattern = /[/"'`]export const d/;
-globalThis.said = [twice(hidden), most, new Box(2).size, wrapped("x"), text.length, pattern.test('"export const d')];
+globalThis.output = [twice(hidden), most, new Box(2).size, wrapped("x"), text.length, pattern.test('"export const d')];
 """,
     "model/numbers.js": b"""/** @typedef {number} Count */
 const hidden = 2;
@@ -66,8 +66,8 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node
 
 
 def run_by_node(code: str, more: str = "") -> Any:
-    """What a module leaves in globalThis.said."""
-    code = f"{code}\n{more}\nprocess.stdout.write(JSON.stringify(globalThis.said));"
+    """What a module leaves in globalThis.output."""
+    code = f"{code}\n{more}\nprocess.stdout.write(JSON.stringify(globalThis.output));"
     done = subprocess.run(
         ["node", "--input-type=module", "-"], input=code, capture_output=True, text=True, check=False, timeout=60
     )

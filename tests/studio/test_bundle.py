@@ -41,7 +41,7 @@ def test_every_module_is_there_once_after_what_it_needs() -> None:
     places = [code.index(f"const {name} = (() => {{") for name in ("$model_numbers", "$view_box", "$main")]
     assert places == sorted(places)
     assert code.count("const $model_numbers =") == 1
-    assert '/** @type {import("../model/numbers.js").Count} */' in code  # what comments say stays as it is
+    assert '/** @type {import("../model/numbers.js").Count} */' in code  # comments stay as they are
 
 
 def test_the_file_has_everything_inside_and_a_policy_that_allows_nothing_else() -> None:

@@ -1,4 +1,4 @@
-"""The menu comes from the registry, and the presets are what their descriptions say."""
+"""The menu comes from the catalog, and the presets agree with their descriptions."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def test_the_menu_has_every_algorithm_and_knobs_that_are_parameters() -> None:
     assert "tol" not in knobs["perceptron"]
 
 
-def test_an_algorithm_of_the_registry_appears_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_algorithm_of_the_catalog_appears_automatically(monkeypatch: pytest.MonkeyPatch) -> None:
     bold = Algorithm("Bold perceptron", "Perceptron", "Bold.", {"margin": 2.0, "keep": "average"}, logged=True)
     monkeypatch.setitem(ALGORITHMS, "bold", bold)
     (entry,) = [entry for entry in menu() if entry["name"] == "bold"]
     assert entry["summary"]
     assert entry["keep"] == "average"
-    told = run({"points": [[0, 0], [1, 1]], "labels": [0, 1], "algorithm": "bold"})
-    assert told["title"] == "Bold perceptron"
-    assert "margin=2.0" in told["code"]
+    result = run({"points": [[0, 0], [1, 1]], "labels": [0, 1], "algorithm": "bold"})
+    assert result["title"] == "Bold perceptron"
+    assert "margin=2.0" in result["code"]
 
 
 def test_a_fitted_model_finds_its_algorithm_and_is_shown_without_a_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,11 +77,11 @@ def test_a_fitted_model_finds_its_algorithm_and_is_shown_without_a_fit(monkeypat
     monkeypatch.setattr(rb.Perceptron, "fit", None)
     monkeypatch.setattr(rb.SoftMargin, "fit", None)
     for model, title in zip(fits, ("Pocket perceptron", "Soft margin"), strict=True):
-        told = record(model, X, y)
-        assert told["title"] == title
-        assert told["classes"] == [0, 1, 2]
-        assert told["readings"]["pocket" if told["log"] else "last"] == (model.predict(X) != y).sum()
-        json.dumps(told, allow_nan=False)
+        result = record(model, X, y)
+        assert result["title"] == title
+        assert result["classes"] == [0, 1, 2]
+        assert result["readings"]["pocket" if result["log"] else "last"] == (model.predict(X) != y).sum()
+        json.dumps(result, allow_nan=False)
     wide = rb.LinearMSE().fit([[0, 0, 1], [1, 1, 0]], [0, 1])
     with pytest.raises(RequestError, match="two columns; this one has 3"):
         record(wide, [[0, 0], [1, 1]], [0, 1])
@@ -91,24 +91,24 @@ def test_models_with_weights_and_without_their_rows_are_shown_too() -> None:
     preset = PRESETS["nearly"]
     X, y = np.array(preset.points), np.array(preset.labels)
     heavy = rb.Perceptron(keep="pocket", random_state=0).fit(X, y, sample_weight=np.linspace(0.5, 2.5, len(y)))
-    told = record(heavy, X, y)
-    assert told["readings"]["pocket"] == (heavy.predict(X) != y).sum()
-    assert told["curves"]["pocket"]["errors"][-1] == told["readings"]["pocket"]
+    result = record(heavy, X, y)
+    assert result["readings"]["pocket"] == (heavy.predict(X) != y).sum()
+    assert result["curves"]["pocket"]["errors"][-1] == result["readings"]["pocket"]
     thawed = pickle.loads(pickle.dumps(heavy))  # whose log has only the rows that moved the weights
-    assert record(thawed, X, y)["log"] == told["log"]
+    assert record(thawed, X, y)["log"] == result["log"]
     with pytest.raises(RequestError, match="X is not what the model was fitted on"):
         record(thawed, X[::-1], y[::-1])
     for model in (rb.Perceptron(log=False).fit(X, y), rb.Perceptron().partial_fit(X, y)):
-        told = record(model, X, y)
-        assert told["log"] is None
-        assert told["readings"]["last"] == (model.predict(X) != y).sum()
+        result = record(model, X, y)
+        assert result["log"] is None
+        assert result["readings"]["last"] == (model.predict(X) != y).sum()
     with pytest.raises(RequestError, match="this model has none; fit it with log=True"):
         record(rb.Perceptron(keep="vote", log=False).fit(X, y), X, y)
     with pytest.raises(RequestError, match="fitted on 80 rows, but there are 79 points"):
         record(heavy, X[1:], y[1:])
 
 
-def test_page_data_is_json_and_says_its_mode() -> None:
+def test_page_data_is_json_with_its_mode() -> None:
     page = page_data("export", state={"degree": 2})
     assert json.loads(json.dumps(page, allow_nan=False)) == page
     assert page["version"] == rb.__version__
@@ -136,7 +136,7 @@ def margin_of(name: str, degree: int = 1) -> float:
     return found.geometric.lower if isinstance(found, rb.Separable) else 0.0
 
 
-def test_presets_are_what_they_say() -> None:
+def test_presets_agree_with_their_descriptions() -> None:
     assert margin_of("separable") > 0.12  # of a picture that is 2.5 wide
     assert 0.0 < margin_of("outlier") < 0.06
     assert margin_of("nearly") == margin_of("xor") == margin_of("rings") == margin_of("moons") == 0.0
@@ -161,7 +161,7 @@ def test_the_outlier_alone_makes_its_margin_narrow() -> None:
 
 
 def test_four_patterns_are_solved_by_hand() -> None:
-    told = run({"points": PRESETS["lecture"].points, "labels": PRESETS["lecture"].labels})
-    assert told["stop"]["reason"] == "separated"
-    assert 3 <= told["updates"] <= 8
+    result = run({"points": PRESETS["lecture"].points, "labels": PRESETS["lecture"].labels})
+    assert result["stop"]["reason"] == "separated"
+    assert 3 <= result["updates"] <= 8
     assert all(x == int(x) for point in PRESETS["lecture"].points for x in point)

@@ -52,12 +52,12 @@ def test_the_package_of_its_name_is_what_is_called(shown: Any) -> None:
         ({"degree": 9}, "degree must be"),
     ],
 )
-def test_what_is_wrong_is_said(given: dict[str, Any], sentence: str) -> None:
+def test_errors_are_shown(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RequestError, match=sentence):
         rb.studio(X, Y, **given)
 
 
-def test_without_anywidget_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_anywidget_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:
@@ -78,57 +78,58 @@ def test_without_anywidget_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 REQUEST = {"points": X.tolist(), "labels": [0] * 20 + [1] * 20, "algorithm": "perceptron", "knobs": {}}
 
 
-def test_python_answers_what_the_page_asks(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_answers_requests_of_the_page(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     widget = rb.studio(X, Y)
     sent: list[Any] = []
     monkeypatch.setattr(widget, "send", lambda content, buffers=None: sent.append(content))
 
-    def ask(content: Any, *buffers: bytes) -> Any:
+    def send(content: Any, *buffers: bytes) -> Any:
         widget._handle_custom_msg(content, [memoryview(each) for each in buffers])
         return json.loads(json.dumps(sent.pop()))
 
-    said = ask({"view": "v", "id": 3, "path": "/api/run", "body": REQUEST})
-    assert (said["view"], said["id"], said["answer"]["updates"]) == ("v", 3, run(REQUEST)["updates"])
-    assert ask({"view": "v", "id": 4, "path": "/api/proof", "body": REQUEST})["answer"]["verdict"]
+    answer = send({"view": "v", "id": 3, "path": "/api/run", "body": REQUEST})
+    assert (answer["view"], answer["id"], answer["answer"]["updates"]) == ("v", 3, run(REQUEST)["updates"])
+    assert send({"view": "v", "id": 4, "path": "/api/proof", "body": REQUEST})["answer"]["verdict"]
     csv = gzip.compress(b"x,y,class\n1,2,a\n2,3,b\n3,1,a\n4,0,b\n")
-    assert ask({"view": "v", "id": 5, "path": "/api/table?name=a%20b.csv.gz"}, csv)["answer"]["name"] == "a b.csv.gz"
-    other = ask({"view": "v", "id": 5, "path": "/api/table?name=a.csv&label=1"}, b"x,y,class\n1,2,a\n2,3,b\n3,2,a\n4,3,b\n")
+    assert send({"view": "v", "id": 5, "path": "/api/table?name=a%20b.csv.gz"}, csv)["answer"]["name"] == "a b.csv.gz"
+    other = send({"view": "v", "id": 5, "path": "/api/table?name=a.csv&label=1"}, b"x,y,class\n1,2,a\n2,3,b\n3,2,a\n4,3,b\n")
     assert (other["answer"]["label"], other["answer"]["names"]) == ("y", ["2", "3"])
-    refused = ask({"view": "v", "id": 5, "path": "/api/table?name=a.csv"}, b"p,q\n1.5,2.5\n2.5,3.5\n3.5,1.5\n")
+    refused = send({"view": "v", "id": 5, "path": "/api/table?name=a.csv"}, b"p,q\n1.5,2.5\n2.5,3.5\n3.5,1.5\n")
     assert refused.keys() == {"view", "id", "error", "headers"}
     assert refused["headers"] == ["p", "q"]
-    wrong = ask({"view": "v", "id": 6, "path": "/api/run", "body": REQUEST | {"degree": 9}})
+    wrong = send({"view": "v", "id": 6, "path": "/api/run", "body": REQUEST | {"degree": 9}})
     assert wrong.keys() == {"view", "id", "error"}
     assert "degree must be" in wrong["error"]
     assert not sent
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "message",
     [
         None, 1, [], {}, {"path": 1}, {"path": "/api/none", "body": {}}, {"path": "/api/run"}, {"path": "/api/run", "body": []},
         {"path": "/api/table?name=a.csv"}, {"path": [], "body": {}}, {"path": "/api/run", "body": {"points": float("nan")}},
     ],
 )  # fmt: skip
-def test_a_message_that_makes_no_sense_gets_a_sentence(asked: Any) -> None:
-    said = answers.answer_message(asked)
-    assert "answer" not in said
-    assert said["error"]
-    assert "fault" not in said["error"]
+def test_a_message_that_makes_no_sense_gets_a_sentence(message: Any) -> None:
+    answer = answers.answer_message(message)
+    assert "answer" not in answer
+    assert answer["error"]
+    assert "fault" not in answer["error"]
 
 
-def test_a_fault_of_ours_in_a_notebook_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_in_a_notebook_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(answers.HANDLERS, "/api/run", lambda request: request["none"])
     assert answers.answer_message({"id": 1, "path": "/api/run", "body": {}})["error"] == "internal error: KeyError: 'none'"
 
 
 FAKES = """
-const heard = [];
+const received = [];
+let notify = () => {};
 globalThis.window = { listeners: [], addEventListener: (_, f) => window.listeners.push(f),
   removeEventListener: (_, f) => { window.listeners = window.listeners.filter((g) => g !== f); } };
 globalThis.document = { createElement: (kind) => ({ kind, style: {}, attributes: {},
   setAttribute(n, v) { this.attributes[n] = v; }, remove() { this.gone = true; },
-  contentWindow: { postMessage: (data, to) => heard.push([data, to]) } }) };
+  contentWindow: { postMessage: (data, to) => { received.push([data, to]); notify(); } } }) };
 const model = { sent: [], listeners: [], get: (name) => `the ${name}`, send: (...all) => model.sent.push(all),
   on: (name, f) => model.listeners.push(f), off: (name, f) => { model.listeners = model.listeners.filter((g) => g !== f); } };
 const el = { children: [], append: (child) => el.children.push(child) };
@@ -143,25 +144,26 @@ def test_the_messenger_carries_words_of_its_own_frame_only() -> None:
         """
 const end = widget.render({ model, el });
 const frame = el.children[0];
-const say = (data, source = frame.contentWindow) => window.listeners.forEach((f) => f({ source, data }));
-say({ studio: 1, id: 1, path: "/api/run", body: { points: [] } });
-say({ studio: 1, id: 9, path: "/api/run", body: {} }, { other: "window" });
-say({ id: 9, path: "/api/run", body: {} });
-say(null);
-say({ studio: 1, id: 2, path: "/api/table?name=a", body: new ArrayBuffer(3) });
+const post = (data, source = frame.contentWindow) => window.listeners.forEach((f) => f({ source, data }));
+post({ studio: 1, id: 1, path: "/api/run", body: { points: [] } });
+post({ studio: 1, id: 9, path: "/api/run", body: {} }, { other: "window" });
+post({ id: 9, path: "/api/run", body: {} });
+post(null);
+post({ studio: 1, id: 2, path: "/api/table?name=a", body: new ArrayBuffer(3) });
 const view = model.sent[0][0].view;
-const tell = (message) => model.listeners.forEach((f) => f(message));
-tell({ view: "another", id: 1, answer: 0 });
-tell({ view, id: 1, answer: { updates: 5 } });
-tell({ view, id: 1, answer: "again" });
-tell({ view, id: 2, error: "no", headers: ["a"] });
-say({ studio: 1, id: 3, path: "/api/run", body: {} });
-await new Promise((done) => setTimeout(done, 120));
+const deliver = (message) => model.listeners.forEach((f) => f(message));
+deliver({ view: "another", id: 1, answer: 0 });
+deliver({ view, id: 1, answer: { updates: 5 } });
+deliver({ view, id: 1, answer: "again" });
+deliver({ view, id: 2, error: "no", headers: ["a"] });
+const timeout = new Promise((done) => { notify = done; });
+post({ studio: 1, id: 3, path: "/api/run", body: {} });
+await timeout;
 model.send = () => { throw new Error("no kernel"); };
-say({ studio: 1, id: 4, path: "/api/run", body: {} });
+post({ studio: 1, id: 4, path: "/api/run", body: {} });
 const before = [window.listeners.length, model.listeners.length];
 end();
-globalThis.said = { sandbox: frame.attributes.sandbox, srcdoc: frame.srcdoc, heard, before,
+globalThis.output = { sandbox: frame.attributes.sandbox, srcdoc: frame.srcdoc, received, before,
   after: [window.listeners.length, model.listeners.length, frame.gone],
   sent: model.sent.map(([{ view: _, ...rest }, callbacks, buffers]) => [rest, buffers?.map((b) => b.byteLength) ?? null]) };
 """,
@@ -169,7 +171,7 @@ globalThis.said = { sandbox: frame.attributes.sandbox, srcdoc: frame.srcdoc, hea
     assert found["sandbox"] == "allow-scripts allow-downloads"
     assert found["srcdoc"] == "the page"
     silence = "Python did not answer. Is the notebook's kernel running and idle?"
-    assert found["heard"] == [
+    assert found["received"] == [
         [{"studio": 1, "id": 1, "answer": {"updates": 5}}, "*"],
         [{"studio": 1, "id": 2, "error": "no", "headers": ["a"]}, "*"],
         [{"studio": 1, "id": 3, "error": silence}, "*"],

@@ -74,7 +74,7 @@ def test_the_text_of_a_weighted_run_carries_its_weights(shown: Any, keep: str, b
     assert page["note"] is None or "sample weights" in page["note"]
 
 
-def test_text_of_a_run_that_was_drawn_says_so(shown: Any) -> None:
+def test_text_of_a_run_that_was_drawn_is_marked(shown: Any) -> None:
     page = shown(rb.Perceptron(max_iter=3).fit(X, Y).show())
     assert "# random_state is None" in page["recordings"][0]["run"]["code"]
     model = rb.Perceptron(max_iter=3, order="cyclic").fit(X, Y)
@@ -89,29 +89,29 @@ def test_text_of_a_run_that_was_drawn_says_so(shown: Any) -> None:
 )
 def test_a_model_that_cannot_be_made_again_has_no_text(shown: Any, model: Any) -> None:
     page = shown(model.fit(X, Y, sample_weight=WEIGHTS).show(X, Y))
-    told = page["recordings"][0]["run"]
-    assert (told["code"], told["updates"]) == ("", 0)
+    result = page["recordings"][0]["run"]
+    assert (result["code"], result["updates"]) == ("", 0)
     assert "a fit on these points gives other weights" in page["note"]
-    assert unpack(told["frames"]["weights"])[-3:] == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert unpack(result["frames"]["weights"])[-3:] == pytest.approx([model.intercept_[0], *model.coef_[0]])
 
 
 def test_a_run_that_went_on_from_another_has_no_text(shown: Any) -> None:
     model = rb.Perceptron(warm_start=True, max_iter=1, order="cyclic").fit(3.0 * X, Y).fit(X, Y[::-1])
-    told = shown(model.show())["recordings"][0]["run"]
-    assert told["code"] == ""
-    assert np.any(unpack(told["start"]))
+    result = shown(model.show())["recordings"][0]["run"]
+    assert result["code"] == ""
+    assert np.any(unpack(result["start"]))
 
 
 @pytest.mark.parametrize("keep", ["last", "average"])
 def test_a_model_that_came_in_chunks_shows_its_plane(shown: Any, keep: str) -> None:
     model = rb.Perceptron(keep=keep).partial_fit(X[:20:2], Y[:20:2], classes=["<b>", "a"]).partial_fit(X, Y)
     page = shown(model.show(X, Y))
-    told = page["recordings"][0]["run"]
-    assert unpack(told["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
-    assert (told["updates"], told["code"]) == (0, "")
+    result = page["recordings"][0]["run"]
+    assert unpack(result["frames"]["weights"]) == pytest.approx([model.intercept_[0], *model.coef_[0]])
+    assert (result["updates"], result["code"]) == (0, "")
 
 
-def test_a_vote_without_its_run_says_so(shown: Any) -> None:
+def test_a_vote_without_its_run_is_marked(shown: Any) -> None:
     for vote in (
         rb.Perceptron(keep="vote").partial_fit(X, Y, classes=["<b>", "a"]),
         rb.Perceptron(keep="vote", log=False).fit(X, Y),
@@ -155,13 +155,13 @@ def test_a_model_that_was_solved_shows_the_way_there(shown: Any, way: str) -> No
     model, end = WAYS[way]
     mixed = np.where(np.arange(40) % 5 == 0, "a", Y)
     model.fit(X, mixed)
-    told = shown(model.show(X, mixed))["recordings"][0]["run"]
-    assert told["updates"] > 2
-    assert told["frames"]["titles"][-1].startswith(end)
-    weights = unpack(told["frames"]["weights"]).reshape(-1, 3)
+    result = shown(model.show(X, mixed))["recordings"][0]["run"]
+    assert result["updates"] > 2
+    assert result["frames"]["titles"][-1].startswith(end)
+    weights = unpack(result["frames"]["weights"]).reshape(-1, 3)
     assert weights[-1] == pytest.approx([model.intercept_[0], *model.coef_[0]])
     assert np.ptp(weights, axis=0).all()
-    assert made_by(told["code"]).coef_ == pytest.approx(model.coef_)
+    assert made_by(result["code"]).coef_ == pytest.approx(model.coef_)
 
 
 def test_one_that_draws_its_rows_shows_where_it_ended(shown: Any) -> None:
@@ -170,7 +170,7 @@ def test_one_that_draws_its_rows_shows_where_it_ended(shown: Any) -> None:
     assert "random_state=None" in page["note"]
 
 
-def test_a_model_of_many_columns_runs_again_on_two_and_says_so(shown: Any) -> None:
+def test_a_model_of_many_columns_runs_again_on_two_with_a_note(shown: Any) -> None:
     wide = np.column_stack([X, X @ [1.0, 2.0], np.arange(40.0)])
     model = rb.Perceptron(max_iter=5, random_state=0).fit(wide, Y)
     page = shown(model.show())
@@ -204,7 +204,7 @@ def test_runs_too_long_or_sparse_to_be_played_are_made_again(shown: Any) -> None
     assert page["note"] == "This is a new run on these points."
 
 
-def test_a_new_run_says_what_it_is_without(shown: Any) -> None:
+def test_a_new_run_names_what_it_lacks(shown: Any) -> None:
     rows, given = sp.csr_array(X), {"max_iter": 2, "random_state": 0}
     model = rb.Perceptron(class_weight="balanced", step=1e7, max_updates=50_000, margin=0.5, **given).fit(rows, Y)
     page = shown(model.show())
@@ -262,7 +262,7 @@ def test_a_machine_knows_its_rows(k: int, multiclass: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the rows were not separated")
-def test_what_no_knob_says_is_told(shown: Any) -> None:
+def test_parameters_without_a_knob_are_reported(shown: Any) -> None:
     model = rb.Perceptron(order="cyclic", margin=500.0, step=lambda k: 1 / k, intercept_scaling=0.5, max_updates=40).fit(X, Y)
     note = shown(model.show())["note"]
     assert "intercept_scaling=0.5, margin=500.0, step=a function;" in note
@@ -280,8 +280,8 @@ def test_a_start_that_was_given_is_a_knob(shown: Any, fit_intercept: bool) -> No
     assert knobs["init"] == "given"
     assert knobs["start"] == [0.25 if fit_intercept else 0.0, -1.0, 2.0]
     assert page["note"] is None
-    asked = run(page["recordings"][0]["request"])
-    assert asked["log"] == page["recordings"][0]["run"]["log"]
+    answer = run(page["recordings"][0]["request"])
+    assert answer["log"] == page["recordings"][0]["run"]["log"]
 
 
 def test_a_long_batch_run_is_played_as_it_was(shown: Any) -> None:

@@ -1,4 +1,4 @@
-"""For everybody: by keyboard alone, by finger, on phones and wide screens, in light and dark, and without motion."""
+"""Access: by keyboard alone, by touch, on phones and wide screens, in light and dark, and without motion."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def checked() -> Callable[[Visit], None]:
         if not tab.page.evaluate("() => 'axe' in window"):
             tab.page.evaluate(f"() => {{ {code} }}")
         found = tab.page.evaluate("() => axe.run({ resultTypes: ['violations'] })")
-        told = [f"{each['id']}: {node['html'][:120]}" for each in found["violations"] for node in each["nodes"]]
-        assert told == []
+        result = [f"{each['id']}: {node['html'][:120]}" for each in found["violations"] for node in each["nodes"]]
+        assert result == []
 
     return check
 
@@ -79,7 +79,7 @@ def test_axe_finds_nothing_in_two_algorithms_on_six_classes(
     checked(tab.rest())
 
 
-# --- sizes and colours -------------------------------------------------------------------------------------------------------
+# --- sizes and colors --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1600])
@@ -136,7 +136,7 @@ def test_the_plane_is_as_sharp_as_the_screen(visit: Callable[..., Visit]) -> Non
     assert drawn == pytest.approx([2 * shown["width"], 2 * shown["height"]], abs=2)
 
 
-def test_without_motion_nothing_moves_by_itself(visit: Callable[..., Visit]) -> None:
+def test_with_reduced_motion_nothing_is_animated(visit: Callable[..., Visit]) -> None:
     tab = visit({"t": 3}, reduced_motion="reduce")
     moving = "() => document.getAnimations().length"
     tab.click("#open-help")
@@ -147,7 +147,7 @@ def test_without_motion_nothing_moves_by_itself(visit: Callable[..., Visit]) -> 
     before = tab.picture()
     tab.page.evaluate(FRAMES_LATER)
     assert tab.picture() == before
-    tab.press("Home")  # but what is asked for, happens
+    tab.press("Home")  # but explicit actions work
     assert tab.picture() != before
 
 
@@ -214,7 +214,7 @@ def test_the_whole_page_by_keys_alone(tab: Visit) -> None:
     tab.page.locator("#algorithm-0").focus()
     tab.press("ArrowDown")
     assert tab.text(".plane figcaption b") == "Pocket perceptron"
-    assert tab.page.evaluate("document.activeElement.id") == "algorithm-0"  # where it was, though all was drawn anew
+    assert tab.page.evaluate("document.activeElement.id") == "algorithm-0"  # where it was, although all was drawn again
     tab.page.locator("#knob-0-max_updates").focus()
     tab.press("Control+a", "5", "Enter")
     assert tab.length == 5
@@ -272,7 +272,7 @@ def test_a_finger_drags(phone: Visit) -> None:
 
 
 def test_what_fingers_press_is_large_enough(phone: Visit) -> None:
-    """WCAG 2.2 asks for 24 pixels."""
+    """WCAG 2.2 requires 24 pixels."""
     small = phone.page.evaluate(
         """() => Array.from(document.querySelectorAll("button, select, input:not([type=radio]):not([type=checkbox])"))
           .map(node => [node.id || node.ariaLabel, node.getBoundingClientRect()])

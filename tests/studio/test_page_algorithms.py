@@ -68,14 +68,14 @@ def test_every_knob_can_be_turned(visit: Callable[..., Visit], estimator: str) -
     each = next(each for each in MENU if each["estimator"] == estimator)
     tab = visit({"runs": [{"algorithm": each["name"], "knobs": {}}]})
     for knob in each["knobs"]:
-        before = len(tab.asked)
+        before = len(tab.requests)
         if knob["kind"] == "weights":
             tab.choose("#knob-0-init", "given")
         value = "" if knob["kind"] == "flag" else other_value(knob)
         turn(tab, knob, value)
         assert (knob["name"], tab.trouble) == (knob["name"], "")
-        sent = tab.asked[-1].post_data_json["knobs"][knob["name"]]
-        assert len(tab.asked) > before
+        sent = tab.requests[-1].post_data_json["knobs"][knob["name"]]
+        assert len(tab.requests) > before
         assert sent == {"flag": not knob["default"], "weights": [0.5, -1, 1]}.get(knob["kind"], sent)
         assert str(sent) == value or knob["kind"] != "choice"
         assert knob["kind"] != "number" or sent == float(value)
@@ -108,7 +108,7 @@ def test_a_start_that_is_not_as_long_as_the_weights_is_refused_with_a_reason(tab
     tab.choose("#knob-0-init", "given")
     tab.fill("#knob-0-start", "1, 2")
     assert "start" in tab.trouble
-    tab.faults.clear()  # the browser tells of the 400
+    tab.faults.clear()  # the browser reports the 400
     tab.fill("#knob-0-start", "0.5, 1, 2")
     assert tab.trouble == ""
     assert tab.answers()[-1][0]["knobs"]["start"] == [0.5, 1, 2]
@@ -201,10 +201,10 @@ def test_from_what_cannot_run_there_is_a_way_back(visit: Callable[..., Visit]) -
     assert "start must have 9 numbers, 3 for each of 3 classes" in tab.trouble
     tab.page.get_by_role("button", name="Back to the last run").click()
     assert (tab.rest().trouble, tab.now) == ("", before)
-    tab.faults.clear()  # the browser tells of a 400
+    tab.faults.clear()  # the browser reports a 400
 
 
-def test_which_of_two_runs_is_spoken_of_is_seen_and_chosen(visit: Callable[..., Visit]) -> None:
+def test_the_selected_run_of_two_is_shown_and_can_be_changed(visit: Callable[..., Visit]) -> None:
     runs = [{"algorithm": "perceptron", "knobs": {}}, {"algorithm": "pocket", "knobs": {}}]
     tab = visit({"data": {"preset": "three"}, "runs": runs})
     picks = tab.page.locator(".pick")

@@ -20,11 +20,11 @@ pytestmark = pytest.mark.slow
 DROP = """([name, text]) => {
   const carried = new DataTransfer();
   carried.items.add(new File([text], name, { type: "text/csv" }));
-  const tell = kind => document.body.dispatchEvent(
+  const dispatch = kind => document.body.dispatchEvent(
     new DragEvent(kind, { dataTransfer: carried, bubbles: true, cancelable: true }));
-  tell("dragover");
+  dispatch("dragover");
   const offered = !document.getElementById("drop").hidden;
-  tell("drop");
+  dispatch("drop");
   return offered && document.getElementById("drop").hidden;
 }"""
 FLOWERS = "width,height,depth,kind\n" + "".join(
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_shown_is_refused_in_a_sentence(tab: Visit) -> Non
         assert "internal error" not in tab.trouble
         assert tab.text("#about-data").startswith("60 points.")  # what was there, is
     assert len(tab.faults) == len(REFUSED)
-    assert all("400" in fault for fault in tab.faults)  # the browser tells of them, too
+    assert all("400" in fault for fault in tab.faults)  # the browser reports them, too
     tab.faults.clear()
     tab.press("Home", "ArrowRight")
     assert tab.now.startswith("Update 1 of 19")
@@ -114,7 +114,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(tab: Visit) -> None:
     drop(tab, "large.csv", "x" * (8 * 2**20 + 1))
     tab.page.locator("#banner").wait_for()
     assert "rosenblatt studio large.csv" in tab.trouble
-    assert tab.asked == []
+    assert tab.requests == []
 
 
 def test_axes_are_named_and_far_numbers_keep_their_digits(tab: Visit, svg_of: Callable[[Visit], str]) -> None:
@@ -163,7 +163,7 @@ def test_the_command_shows_a_data_set_in_its_principal_components(command: Calla
     across, up = (tab.page.get_by_label(label) for label in ("Horizontal column", "Vertical column"))
     assert "principal component 1" in across.locator("option:checked").inner_text()
     assert "principal component 2" in up.locator("option:checked").inner_text()
-    assert tab.asked == []  # the first picture was inside
+    assert tab.requests == []  # the first picture was inside
     before = tab.picture()
     across.select_option(index=2)
     assert tab.rest().picture() != before

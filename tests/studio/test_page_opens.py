@@ -16,18 +16,18 @@ from rosenblatt.studio.html_export import bundle, export, page_files
 from rosenblatt.studio.page_data import open_page
 
 pytestmark = pytest.mark.slow
-# A notebook as far as the messenger sees one: a model that sends to Python and hears from it.
+# A notebook as far as the messenger sees one: a model that sends to Python and receives its messages.
 NOTEBOOK = """async ([page, messenger]) => {
   const { default: widget } = await import(URL.createObjectURL(new Blob([messenger], { type: "text/javascript" })));
-  const heard = [];
+  const listeners = [];
   const model = {
     get: () => page,
-    on: (_, listener) => heard.push(listener),
+    on: (_, listener) => listeners.push(listener),
     off: () => {},
-    send: async (asked, _, buffers = []) => {
+    send: async (request, _, buffers = []) => {
       const texts = buffers.map(each => Array.from(new Uint8Array(each)));
-      const said = await window.compute(asked, texts);
-      for (const listener of heard) listener(said);
+      const message = await window.compute(request, texts);
+      for (const listener of listeners) listener(message);
     },
   };
   const el = document.createElement("div");
@@ -42,7 +42,7 @@ def test_the_page_opens_with_its_first_run_inside(tab: Visit) -> None:
     assert "0 of 60 points on the wrong side" in tab.now
     assert tab.text("#about-data").startswith("60 points.")
     assert tab.trouble == ""
-    assert tab.asked == []  # nothing had to be computed for it
+    assert tab.requests == []  # nothing had to be computed for it
     assert tab.page.locator(".plane figcaption b").inner_text() == "Perceptron"
 
 
@@ -63,7 +63,7 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def offline(browser: Any, one_file: Path) -> Iterator[Visit]:
-    """The file from the disk; whatever asks for more than it is a fault."""
+    """The file from the disk; a request for anything else is a fault."""
     tab = Visit(browser, one_file.as_uri(), offline=True)
     tab.context.route("http*://**", lambda route: route.abort())
     yield tab.open()
@@ -116,7 +116,7 @@ def test_what_the_tour_proposes_to_try_is_inside_an_export(offline: Visit) -> No
     assert tried == {}
 
 
-def test_an_export_says_that_it_cannot_compute_and_recovers(offline: Visit) -> None:
+def test_an_export_reports_that_it_cannot_compute_and_recovers(offline: Visit) -> None:
     offline.page.mouse.click(*offline.pixel(-1, 1, (-1.25, 1.25, -1.25, 1.25)))
     offline.rest()
     assert "plays recorded runs" in offline.trouble
@@ -138,14 +138,14 @@ def test_an_exports_link_restores_its_state(offline: Visit, browser: Any) -> Non
 
 @pytest.fixture
 def notebook(browser: Any) -> Iterator[tuple[Any, Any, list[str]]]:
-    """A tab whose frame holds the page, and Python behind its messenger: the tab, the frame, what was asked for."""
+    """A tab whose frame holds the page, and Python behind its messenger: the tab, the frame, the requests."""
     context = browser.new_context(viewport={"width": 1280, "height": 950})
-    page, faults, asked = context.new_page(), [], []
-    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page, faults, requests = context.new_page(), [], []
+    page.on("console", lambda line: faults.append(line.text) if line.type == "error" else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
 
     def compute(message: dict[str, Any], buffers: list[list[int]]) -> dict[str, Any]:
-        asked.append(message["path"])
+        requests.append(message["path"])
         return answer_message(message, [bytes(each) for each in buffers])
 
     page.expose_function("compute", compute)
@@ -153,8 +153,8 @@ def notebook(browser: Any) -> Iterator[tuple[Any, Any, list[str]]]:
     page.evaluate(NOTEBOOK, [bundle(page_files(), open_page("notebook")), messenger])
     frame = page.frame_locator("iframe")
     frame.locator("#now", has_text="Update 19 of 19").wait_for()
-    assert asked == []
-    yield page, frame, asked
+    assert requests == []
+    yield page, frame, requests
     context.close()
     assert faults == []
 
@@ -162,11 +162,11 @@ def notebook(browser: Any) -> Iterator[tuple[Any, Any, list[str]]]:
 def test_a_frame_that_may_do_nothing_else_plays_and_computes_through_its_parent(
     notebook: tuple[Any, Any, list[str]], tmp_path: Path
 ) -> None:
-    page, frame, asked = notebook
+    page, frame, requests = notebook
     frame.locator("#algorithm-0").select_option("pa")
     frame.locator(".plane figcaption b", has_text="Passive-aggressive").wait_for()
     frame.locator("#now", has_text="0 of 60").wait_for()
-    assert asked[0] == "/api/run"
+    assert requests[0] == "/api/run"
     frame.locator("#degree").select_option("2")
     frame.locator("#first").click()
     frame.locator("#now", has_text="Before the first of").wait_for()
@@ -180,16 +180,16 @@ def test_a_frame_that_may_do_nothing_else_plays_and_computes_through_its_parent(
 
 
 def test_a_file_reaches_python_through_a_notebook(notebook: tuple[Any, Any, list[str]]) -> None:
-    _, frame, asked = notebook
+    _, frame, requests = notebook
     rows = b"a,b,kind\n1,2,yes\n2,1,no\n3,3,yes\n4,1,no\n"
     frame.locator("#file").set_input_files({"name": "my points.csv", "mimeType": "text/csv", "buffer": rows})
     frame.locator("#columns", has_text="my points.csv: 4 of 4 rows").wait_for()
-    assert asked[0] == "/api/table?name=my%20points.csv"
+    assert requests[0] == "/api/table?name=my%20points.csv"
     frame.locator("#file").set_input_files({"name": "bad.csv", "mimeType": "text/csv", "buffer": b"only words"})
     frame.locator("#banner", has_text="bad.csv").wait_for()
 
 
-def test_without_scripts_the_page_says_what_it_needs(browser: Any, one_file: Path) -> None:
+def test_without_scripts_the_page_names_what_it_needs(browser: Any, one_file: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(one_file.as_uri())

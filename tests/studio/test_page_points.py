@@ -41,7 +41,7 @@ def test_a_click_adds_a_point_of_the_chosen_class(four: Visit) -> None:
     assert points[4:] == [pytest.approx([0.5, 0.25], abs=0.01), pytest.approx([-0.5, -0.3], abs=0.01)]
     assert labels == [0, 0, 1, 1, 1, 0]
     assert four.text("#about-data").startswith("6 points.")
-    assert [len(request["points"]) for request, _ in four.answers()] == [4, 5, 6]  # Python computed each anew
+    assert [len(request["points"]) for request, _ in four.answers()] == [4, 5, 6]  # Python computed each of them
 
 
 def test_editing_a_preset_makes_it_ones_own(tab: Visit) -> None:
@@ -116,7 +116,7 @@ def test_clear_undo_and_redo(four: Visit) -> None:
     assert four.press("Control+Shift+z").text("#about-data").startswith("0 points.")
 
 
-def test_six_classes_have_six_colours_and_six_shapes(four: Visit) -> None:
+def test_six_classes_have_six_colors_and_six_shapes(four: Visit) -> None:
     four.click("#clear")
     spots = [(-1, -1), (-1, 0), (-1, 1), (1, -1), (1, 0), (1, 1)]
     for n, spot in enumerate(spots):
@@ -129,8 +129,8 @@ def test_six_classes_have_six_colours_and_six_shapes(four: Visit) -> None:
     assert (run["classes"], run["heads"]) == ([0, 1, 2, 3, 4, 5], 6)
     assert "of 6 points" in four.now
     shapes = four.page.locator("#classes svg").evaluate_all("all => all.map(each => each.innerHTML)")
-    colours = four.page.locator("#classes label").evaluate_all("all => all.map(each => getComputedStyle(each).color)")
-    assert len(set(shapes)) == len(set(colours)) == 6
+    colors = four.page.locator("#classes label").evaluate_all("all => all.map(each => getComputedStyle(each).color)")
+    assert len(set(shapes)) == len(set(colors)) == 6
 
 
 def test_a_class_that_is_left_out_in_the_middle_is_no_trouble(four: Visit) -> None:
@@ -161,13 +161,13 @@ def test_what_is_drawn_can_be_switched(visit: Callable[..., Visit], preset: str)
         assert tab.click(f"#show-{name}").picture() == before, name
 
 
-def test_readings_are_drawn_in_their_own_colours(visit: Callable[..., Visit], svg_of: Callable[[Visit], str]) -> None:
+def test_readings_are_drawn_in_their_own_colors(visit: Callable[..., Visit], svg_of: Callable[[Visit], str]) -> None:
     show = {"pocket": True, "average": True, "vote": True}
     tab = visit({"data": {"preset": "nearly"}, "t": 40, "show": show})
     drawn = svg_of(tab)
     for name in ("pocket", "average", "vote"):
-        colour = tab.page.evaluate("name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`)", name)
-        assert f'stroke="{colour.strip()}"' in drawn
+        color = tab.page.evaluate("name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`)", name)
+        assert f'stroke="{color.strip()}"' in drawn
     assert "after update" in tab.text("#voters")
     votes = [int(found) for found in re.findall(r"(\d+) votes", tab.text("#voters"))]
     assert votes == sorted(votes, reverse=True)
@@ -216,7 +216,7 @@ def test_a_point_cannot_be_lost_beyond_the_edge(four: Visit) -> None:
     assert moved == pytest.approx([BOX[0], BOX[3]], abs=0.01)
 
 
-def test_where_no_point_has_room_that_is_said(visit: Callable[..., Visit]) -> None:
+def test_a_full_area_without_room_for_points_is_reported(visit: Callable[..., Visit]) -> None:
     points = [[round(n % 71 / 71, 3), round(n // 71 / 71, 3)] for n in range(5000)]
     data = {"points": points, "labels": [n % 2 for n in range(5000)], "names": ["A", "B"], "box": list(BOX)}
     tab = visit({"data": data, "runs": [{"algorithm": "perceptron", "knobs": {"max_updates": 10}}]})
@@ -232,13 +232,13 @@ def test_how_wrong_each_reading_is_stands_over_the_plane(visit: Callable[..., Vi
     tab = visit({"data": {"preset": "nearly"}, "runs": runs, "show": show})
     _, run = tab.answers()[-1]
     found = run["readings"]
-    told = f"{found['last']} wrong, pocket {found['pocket']}, average {found['average']}, vote {found['vote']}"
-    assert tab.text(".plane figcaption span") == told
+    result = f"{found['last']} wrong, pocket {found['pocket']}, average {found['average']}, vote {found['vote']}"
+    assert tab.text(".plane figcaption span") == result
     assert "vote" not in tab.press("ArrowLeft").text(".plane figcaption span")
 
 
 @pytest.mark.parametrize(("algorithm", "words"), [("perceptron", "the nearest point is "), ("soft-margin", "the margin is ")])
-def test_the_width_of_the_margin_is_told(visit: Callable[..., Visit], algorithm: str, words: str) -> None:
+def test_the_width_of_the_margin_is_shown(visit: Callable[..., Visit], algorithm: str, words: str) -> None:
     tab = visit({"runs": [{"algorithm": algorithm, "knobs": {}}]})
     X, y = np.array(PRESETS["separable"].points), np.array(PRESETS["separable"].labels)
     made = {"soft-margin": rb.SoftMargin(), "perceptron": rb.Perceptron(order="cyclic", max_iter=None)}

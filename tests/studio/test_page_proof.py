@@ -26,14 +26,14 @@ def test_the_verdict_of_every_preset_is_that_of_certify(tab: Visit) -> None:
     for name in PRESETS:
         tab.choose("#preset", name)
         tab.page.locator("#verdict", has_not_text="Proving").wait_for()
-        told, found = tab.text("#verdict"), certificate(name)
+        result, found = tab.text("#verdict"), certificate(name)
         if isinstance(found, rb.Separable):
             assert name in (*SEPARABLE, "lecture")
-            assert f"Separable: the widest margin is {found.geometric.lower:.3g}." in told
+            assert f"Separable: the widest margin is {found.geometric.lower:.3g}." in result
             assert tab.page.locator("#verdict.yes").count() == 1
         else:
             assert name in (*INSEPARABLE, "lecture")
-            assert told.startswith("No line can separate these")
+            assert result.startswith("No line can separate these")
             assert tab.page.locator("#verdict.no").count() == 1
 
 
@@ -85,14 +85,14 @@ def test_the_inequalities_are_drawn_and_described(tab: Visit) -> None:
 
 
 def test_the_proof_holds_along_the_run(visit: Callable[..., Visit]) -> None:
-    """As the numbers behind the curves say."""
+    """As in the numbers behind the curves."""
     tab = visit({"data": {"preset": "separable"}, "seed": 1})
     _, proof = tab.answers("/api/proof")[-1]
     assert proof["convergence"]["holds"]
     assert proof["convergence"]["mistakes"] == tab.length
 
 
-def test_curves_need_a_run_and_say_why_it_ended(tab: Visit) -> None:
+def test_curves_need_a_run_and_show_why_it_ended(tab: Visit) -> None:
     assert tab.text("#stop") == "Every point is on the right side."
     assert tab.page.locator("#stop-details").is_visible()
     tab.choose("#preset", "nearly")
@@ -115,8 +115,8 @@ def test_the_norm_is_under_its_bound_in_the_chart_too(visit: Callable[..., Visit
     """With several classes both are halved."""
     tab = visit({"data": {"preset": preset}, "t": 0})
     for _ in range(4):
-        told = tab.press("ArrowRight").page.locator("#norms").get_attribute("aria-label")
-        norm, bound = re.search(r": ([\d.]+) at update \d+; bound: at most t R² = ([\d.]+)", told).groups()
+        result = tab.press("ArrowRight").page.locator("#norms").get_attribute("aria-label")
+        norm, bound = re.search(r": ([\d.]+) at update \d+; bound: at most t R² = ([\d.]+)", result).groups()
         assert float(norm) <= float(bound)
 
 
@@ -128,7 +128,7 @@ def test_updates_of_a_gradient_have_no_bound(visit: Callable[..., Visit]) -> Non
     assert tab.text("#updates-bound").startswith("1 update so far. No line separates")
 
 
-def test_all_classes_together_and_each_against_the_rest_are_told_apart(visit: Callable[..., Visit]) -> None:
+def test_joint_and_one_vs_rest_runs_are_distinguished(visit: Callable[..., Visit]) -> None:
     tab = visit({"data": {"preset": "six"}, "runs": [{"algorithm": "max-margin", "knobs": {}}]})
     assert tab.text("#verdict") == "Separable: the widest margin is 0.0382. This is for all classes together."
     assert "some classes not separable" in tab.now

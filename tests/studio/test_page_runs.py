@@ -48,23 +48,23 @@ def data_of(preset: str) -> tuple[Any, Any]:
 
 def carried_out(code: str) -> dict[str, Any]:
     """The names that a text of the page's has in the end."""
-    said: dict[str, Any] = {"print": lambda *_: None}
-    exec(code, said)
-    return said
+    names: dict[str, Any] = {"print": lambda *_: None}
+    exec(code, names)
+    return names
 
 
-def test_the_page_tells_the_log_of_the_perceptron(visit: Callable[..., Visit]) -> None:
+def test_the_page_shows_the_log_of_the_perceptron(visit: Callable[..., Visit]) -> None:
     X, y = data_of("three")
     model = rb.Perceptron(order="cyclic", max_iter=None, max_updates=1000).fit(X, y)
     tab = visit({"data": {"preset": "three"}, "t": 0})
     assert tab.length == model.n_updates_
     for t, row in enumerate(model.log_.rows[:12], 1):
-        told = tab.press("ArrowRight").now
-        assert told.startswith(f"Update {t} of {model.n_updates_}, pass ")
-        assert f"Point {row + 1} ({'ABC'[y[row]]}) moved the line." in told
+        result = tab.press("ArrowRight").now
+        assert result.startswith(f"Update {t} of {model.n_updates_}, pass ")
+        assert f"Point {row + 1} ({'ABC'[y[row]]}) moved the line." in result
 
 
-def test_points_that_change_are_computed_anew_and_the_answer_is_what_is_played(
+def test_changed_points_are_computed_again_and_the_answer_is_played(
     visit: Callable[..., Visit], saved: Callable[[Visit, str], Path]
 ) -> None:
     X, y = data_of("nearly")
@@ -72,8 +72,8 @@ def test_points_that_change_are_computed_anew_and_the_answer_is_what_is_played(
     tab.page.keyboard.press("2")
     tab.page.mouse.click(*tab.pixel(-0.9, 0.9, PRESETS["nearly"].box))
     tab.rest()
-    told = json.loads(saved(tab, "JSON of the run").read_text())["runs"][0]
-    request, played = told["request"], told["run"]
+    result = json.loads(saved(tab, "JSON of the run").read_text())["runs"][0]
+    request, played = result["request"], result["run"]
     assert request["points"][:-1] == X.tolist()
     assert request["labels"] == [*y.tolist(), 1]
     X, y = np.array(request["points"]), np.array(request["labels"])
@@ -90,17 +90,17 @@ def test_replayed_weights_are_those_of_python(tab: Visit, preset: str, degree: i
     """Of every algorithm that keeps a log: the moves, made one after the other in the page, end in the fitted weights."""
     X, y = data_of(preset)
     for name in LOGGED:
-        asked = {"points": X.tolist(), "labels": y.tolist(), "algorithm": name, "knobs": {"max_updates": 150}, "degree": degree}
-        made = run(asked)
-        weights, wrong = tab.page.evaluate(REPLAYED, [made, asked["points"], asked["labels"]])
-        said = carried_out(made["code"])
-        model = said["model"]
+        sent = {"points": X.tolist(), "labels": y.tolist(), "algorithm": name, "knobs": {"max_updates": 150}, "degree": degree}
+        made = run(sent)
+        weights, wrong = tab.page.evaluate(REPLAYED, [made, sent["points"], sent["labels"]])
+        names = carried_out(made["code"])
+        model = names["model"]
         model = model.reading("last") if hasattr(model, "reading") else model
         expected = np.column_stack([np.atleast_1d(model.intercept_), np.atleast_2d(model.coef_)])
         shape = made["updates"] + 1, made["heads"], -1
         last = np.array(weights).reshape(shape)[-1]
         np.testing.assert_allclose(last, expected, rtol=1e-9, atol=1e-12 * abs(expected).max(), err_msg=name)
-        judged = model.predict(said["X"]) != said["y"]
+        judged = model.predict(names["X"]) != names["y"]
         assert wrong == judged.sum(), name
 
 
@@ -112,41 +112,41 @@ def test_readings_are_those_of_python(tab: Visit, preset: str, degree: int, mult
     X, y = data_of(preset)
     box = list(PRESETS[preset].box)
     knobs = {"max_updates": 60, "multiclass": multiclass}
-    asked = {"points": X.tolist(), "labels": y.tolist(), "algorithm": "perceptron", "knobs": knobs, "degree": degree}
-    made = run(asked)
-    pocket, average, shares, nx, ny = tab.page.evaluate(READINGS, [made, asked["points"], asked["labels"], box])
-    said = carried_out(made["code"])
+    sent = {"points": X.tolist(), "labels": y.tolist(), "algorithm": "perceptron", "knobs": knobs, "degree": degree}
+    made = run(sent)
+    pocket, average, shares, nx, ny = tab.page.evaluate(READINGS, [made, sent["points"], sent["labels"], box])
+    names = carried_out(made["code"])
     for weights, name, near in ((pocket, "pocket", 1e-9), (average, "average", 1e-5)):
-        model = said["model"].reading(name)
+        model = names["model"].reading(name)
         expected = np.column_stack([model.intercept_, model.coef_])
         np.testing.assert_allclose(np.reshape(weights, expected.shape), expected, atol=near * abs(expected).max())
     knots = np.array([[x, y] for y in np.linspace(*box[2:], ny + 1) for x in np.linspace(*box[:2], nx + 1)])
     some = np.random.default_rng(0).integers(0, len(knots), 400)
-    vote = said["model"].reading("vote").decision_function(phi(made, knots[some])[:, 1:])
+    vote = names["model"].reading("vote").decision_function(phi(made, knots[some])[:, 1:])
     share = np.array(shares)[:, some].T
     if made["scheme"] == "binary":
         vote = vote[:, None]
     if made["scheme"] != "joint":  # from -1 to 1
         share = 2 * share - 1
-    # A knot on a plane may be heard on either side of it, by rounding.
+    # A knot on a plane may be counted on either side of it, by rounding.
     assert (abs(share - vote).max(axis=1) < 1e-9).mean() > 0.98
 
 
 def test_solved_weights_are_those_of_python(tab: Visit) -> None:
     X, y = data_of("outlier")
     for name in SOLVED:
-        asked = {"points": X.tolist(), "labels": y.tolist(), "algorithm": name, "knobs": {}, "degree": 1}
-        made = run(asked)
-        weights, wrong = tab.page.evaluate(REPLAYED, [made, asked["points"], asked["labels"]])
-        said = carried_out(made["code"])
-        model = said["model"]
+        sent = {"points": X.tolist(), "labels": y.tolist(), "algorithm": name, "knobs": {}, "degree": 1}
+        made = run(sent)
+        weights, wrong = tab.page.evaluate(REPLAYED, [made, sent["points"], sent["labels"]])
+        names = carried_out(made["code"])
+        model = names["model"]
         expected = np.column_stack([np.atleast_1d(model.intercept_), np.atleast_2d(model.coef_)])
         last = np.array(weights).reshape(made["updates"] + 1, made["heads"], -1)[-1]
         np.testing.assert_allclose(last, expected, rtol=1e-6, atol=1e-9 * abs(expected).max(), err_msg=name)
         assert wrong == (model.predict(X) != y).sum(), name
 
 
-def test_a_drag_asks_python_and_the_last_answer_counts(visit: Callable[..., Visit]) -> None:
+def test_a_drag_sends_requests_and_the_last_answer_counts(visit: Callable[..., Visit]) -> None:
     """However the answers to many moves come, what is seen in the end is the run of the points where they are."""
     tab = visit({"data": {"preset": "lecture"}})
     box, mouse = PRESETS["lecture"].box, tab.page.mouse

@@ -1,4 +1,4 @@
-"""A link restores what was seen, to the pixel; files are what they say, and the code makes the same run."""
+"""A link restores what was seen, to the pixel; files hold what is shown, and the code makes the same run."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_pictures_are_of_both_planes(two: Visit, saved: Callable[[Visit, str], P
     image = pytest.importorskip("PIL.Image")
     with image.open(saved(two, "PNG")) as png:
         assert (png.format, png.size) == ("PNG", (1600, 800))
-        colours = [len(png.convert("RGB").crop(box).getcolors(10**6)) for box in ((0, 0, 800, 800), (800, 0, 1600, 800))]
-    assert min(colours) > 20  # both are drawn
+        colors = [len(png.convert("RGB").crop(box).getcolors(10**6)) for box in ((0, 0, 800, 800), (800, 0, 1600, 800))]
+    assert min(colors) > 20  # both are drawn
     root = ElementTree.parse(saved(two, "SVG")).getroot()
     assert (root.tag, root.get("viewBox")) == (f"{SVG}svg", "0 0 1600 800")
     assert len(root.findall(f".//{SVG}path")) > 20
@@ -121,16 +121,16 @@ def test_the_animation_moves(visit: Callable[..., Visit], saved: Callable[[Visit
 
 
 def test_the_json_holds_the_run(two: Visit, saved: Callable[[Visit, str], Path]) -> None:
-    told = json.loads(saved(two, "JSON of the run").read_text())
-    assert told["made_by"].startswith("Rosenblatt ")
-    pocket, soft = told["runs"]
+    result = json.loads(saved(two, "JSON of the run").read_text())
+    assert result["made_by"].startswith("Rosenblatt ")
+    pocket, soft = result["runs"]
     assert (pocket["request"]["algorithm"], soft["request"]["algorithm"]) == ("pocket", "soft-margin")
     log = pocket["run"]["log"]
     assert len(log["rows"]) == len(log["steps"]) == log["edges"][-1] == 1000
     assert pocket["proof"]["verdict"] == "inseparable"
     assert soft["run"]["log"] is None
     assert len(soft["run"]["frames"]["weights"]) == (soft["run"]["updates"] + 1) * 3
-    assert not {"f64", "f32", "i32"} & set(_keys(told))
+    assert not {"f64", "f32", "i32"} & set(_keys(result))
 
 
 def _keys(value: Any) -> set[str]:
@@ -175,19 +175,19 @@ def test_large_weights_survive_the_way_through_json(visit: Callable[..., Visit],
     points = [[1e6, 2e6], [-3e6, 1e6], [2e6, -1e6], [-1e6, -4e6]]
     data = {"points": points, "labels": [1, 0, 1, 0], "names": ["A", "B"], "box": [-5e6, 5e6, -5e6, 5e6]}
     tab = visit({"data": data})
-    told = json.loads(saved(tab, "JSON of the run").read_text())["runs"][0]
-    assert told["request"]["points"] == points
-    assert np.isfinite(told["run"]["curves"]["loss"]).all()
+    result = json.loads(saved(tab, "JSON of the run").read_text())["runs"][0]
+    assert result["request"]["points"] == points
+    assert np.isfinite(result["run"]["curves"]["loss"]).all()
 
 
 @pytest.mark.parametrize("end", ["#s=garbage", "#s=", "#s=AAAA____"])
-def test_a_link_that_cannot_be_read_is_told(tab: Visit, end: str) -> None:
+def test_a_link_that_cannot_be_read_is_reported(tab: Visit, end: str) -> None:
     tab.follow(tab.address + end)
     assert "cannot be read" in tab.trouble
     assert "Update 19 of 19" in tab.now
     assert tab.choose("#preset", "xor").trouble == ""
 
 
-def test_the_address_follows_what_is_done_by_itself(tab: Visit) -> None:
+def test_the_address_follows_the_state_automatically(tab: Visit) -> None:
     tab.choose("#preset", "xor")
     tab.soon(lambda: state_in(tab.page.url).get("data"), {"preset": "xor"})

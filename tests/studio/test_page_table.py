@@ -49,7 +49,7 @@ def obeys(table: dict[str, Any]) -> None:
     assert table["note"] is None or table["note"].endswith(".")
 
 
-def test_a_csv_gives_its_numbers_and_says_what_it_left_out() -> None:
+def test_a_csv_gives_its_numbers_and_lists_what_it_left_out() -> None:
     table = table_of_bytes("flowers.csv", CSV)
     obeys(table)
     assert table["name"] == "flowers.csv"
@@ -63,14 +63,14 @@ def test_a_csv_gives_its_numbers_and_says_what_it_left_out() -> None:
     assert table_of_bytes("flowers.csv.gz", gzip.compress(CSV)) == table | {"name": "flowers.csv.gz"}
 
 
-def test_the_column_of_labels_is_told_and_may_be_said() -> None:
+def test_the_label_column_is_reported_and_may_be_given() -> None:
     content = csv_of({"x": [1, 2, 3, 4], "y": [0, 1, 0, 1], "kind": ["a", "b", "b", "a"], "size": [5, 6, 5, 6]})
     table = table_of_bytes("some.csv", content, "kind")
     obeys(table)
     assert (table["label"], table["names"]) == ("kind", ["a", "b"])
     assert table["headers"] == ["x", "y", "kind", "size"]
-    for said in ("size", "3", "-1"):
-        other = table_of_bytes("some.csv", content, said)
+    for column in ("size", "3", "-1"):
+        other = table_of_bytes("some.csv", content, column)
         assert (other["label"], other["names"], other["headers"]) == ("size", ["5", "6"], table["headers"])
     found = table_of_bytes("some.jsonl", b'{"x": 1, "y": 2, "kind": "a"}\n{"x": 2, "y": 3, "kind": "b"}\n', "2")
     assert (found["label"], found["headers"]) == ("kind", ["x", "y", "kind"])
@@ -248,10 +248,10 @@ def test_decimal_commas_are_named_where_they_leave_nothing_to_draw() -> None:
         table_of_bytes("words.csv", b"x;y;label\nred;a;a\nblue;b;b\nred;a;b\n")
 
 
-def test_of_very_many_columns_it_is_told_how_many_the_components_are_made_of() -> None:
+def test_of_very_many_columns_the_number_used_for_the_components_is_shown() -> None:
     rows = "".join(f"{1 if n % 2 else -1} {' '.join(f'{c}:{c % 7 + n}' for c in range(n + 1, 2601, 4))}\n" for n in range(4))
-    told = table_of_bytes("wide.svm", rows.encode(), None)
-    assert "50 of 2,600 columns are listed; the components are made from 2,000" in told["note"]
+    result = table_of_bytes("wide.svm", rows.encode(), None)
+    assert "50 of 2,600 columns are listed; the components are made from 2,000" in result["note"]
     few = "".join(f"{n % 2} {' '.join(f'{c}:{c + n}' for c in range(1, 61))}\n" for n in range(4))
     assert (
         "50 of 60 columns are listed; the components are made from all" in table_of_bytes("few.svm", few.encode(), None)["note"]

@@ -80,11 +80,11 @@ def test_stepping_back_gives_the_same_pictures(tab: Visit) -> None:
 def test_readings_are_the_same_after_a_step_back(visit: Callable[..., Visit]) -> None:
     show = {"pocket": True, "average": True, "vote": True}
     tab = visit({"data": {"preset": "nearly"}, "t": 20, "show": show, "runs": [{"algorithm": "vote", "knobs": {}}]})
-    before, told = tab.picture(), tab.text("#voters")
+    before, result = tab.picture(), tab.text("#voters")
     assert tab.press("ArrowRight", "Shift+ArrowRight", "End").picture() != before
     tab.page.locator("#scrub").fill("20")
     assert tab.picture() == before
-    assert tab.text("#voters") == told
+    assert tab.text("#voters") == result
 
 
 def test_space_plays_and_pauses(visit: Callable[..., Visit]) -> None:
@@ -131,7 +131,7 @@ def test_the_slider_and_the_curves_scrub(visit: Callable[..., Visit]) -> None:
     assert tab.length * 0.35 < tab.rest().t < tab.length * 0.65
     tab.page.locator("#scrub").focus()
     there = tab.t
-    assert tab.press("ArrowRight").t == there + 1  # one step, although slider and page both hear the key
+    assert tab.press("ArrowRight").t == there + 1  # one step, although slider and page both handle the key
     assert tab.press("ArrowLeft", "ArrowLeft").t == there - 1
 
 
@@ -179,18 +179,18 @@ def test_space_plays_after_a_click_on_a_button(tab: Visit) -> None:
     tab.soon(lambda: tab.page.locator("#play").get_attribute("aria-label"), "Pause")
     tab.page.keyboard.press(" ")
     tab.click("#first")
-    tab.page.locator("#forth").focus()  # but who came by keys, presses what he is at
+    tab.page.locator("#forth").focus()  # but with the keyboard, the focused button is pressed
     assert tab.press(" ").t == 1
     assert tab.page.evaluate("document.activeElement.id") == "forth"
 
 
-def test_two_runs_have_one_time_whoever_has_the_focus(visit: Callable[..., Visit]) -> None:
+def test_two_runs_share_one_time_for_any_focus(visit: Callable[..., Visit]) -> None:
     """What was solved in few steps is spread over the updates of the other: curves and timeline, too."""
     runs = [{"algorithm": "perceptron", "knobs": {"max_updates": 60}}, {"algorithm": "soft-margin", "knobs": {}}]
     tab = visit({"data": {"preset": "nearly"}, "runs": runs, "t": 30, "focus": 1})
     wrong = [re.search(r"(\d+) wrong", text)[1] for text in tab.page.locator(".plane figcaption span").all_inner_texts()]
-    told = tab.page.locator("#errors").get_attribute("aria-label")
-    assert f"Training errors: {wrong[1]} of 80 at update 30" in told
-    assert f"Perceptron: {wrong[0]} of 80" in told
+    result = tab.page.locator("#errors").get_attribute("aria-label")
+    assert f"Training errors: {wrong[1]} of 80 at update 30" in result
+    assert f"Perceptron: {wrong[0]} of 80" in result
     tab.page.get_by_role("button", name="1: Perceptron").click()
     assert f"Training errors: {wrong[0]} of 80 at update 30" in tab.rest().page.locator("#errors").get_attribute("aria-label")

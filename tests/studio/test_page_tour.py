@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def steps(page_server: Studio) -> list[dict[str, Any]]:
-    return list(page_server.call("GET", "/api/page").said["tour"])
+    return list(page_server.call("GET", "/api/page").body["tour"])
 
 
 def test_the_tour_end_to_end(tab: Visit, steps: list[dict[str, Any]]) -> None:
@@ -42,7 +42,7 @@ def test_the_tour_end_to_end(tab: Visit, steps: list[dict[str, Any]]) -> None:
     assert tab.page.evaluate("document.activeElement.id") == "open-tour"
 
 
-def test_the_tour_speaks_of_what_it_must(steps: list[dict[str, Any]]) -> None:
+def test_the_tour_covers_its_topics(steps: list[dict[str, Any]]) -> None:
     text = " ".join(step["title"] + " " + step["html"] for step in steps).lower()
     for idea in ("update", "wrong", "bound", "separable", "pocket", "vot", "margin", "class", "loss"):
         assert idea in text
@@ -80,5 +80,5 @@ def test_the_tour_fits_and_leaves_the_page_usable(visit: Callable[..., Visit], w
         assert box["x"] + box["width"] <= width
         assert box["height"] <= 800 * 0.75
         assert tab.page.locator("#tour .primary").is_visible()
-    tab.click("#first")  # what the tour speaks of can be reached
+    tab.click("#first")  # what the tour describes can be reached
     assert tab.t == 0

@@ -34,9 +34,9 @@ def test_pointing_at_a_line_in_weight_space_lights_its_point(visit: Callable[...
     box = tab.page.locator("#weights").bounding_box()
     for n in range(4, 100):
         tab.page.mouse.move(box["x"] + box["width"] * n / 100, box["y"] + box["height"] * 0.35)
-        told = tab.page.locator(TOLD).inner_text()
-        if told.startswith("point "):
-            found.setdefault(told.split()[1], tab.picture())
+        result = tab.page.locator(TOLD).inner_text()
+        if result.startswith("point "):
+            found.setdefault(result.split()[1], tab.picture())
     assert len(found) >= 2
     assert before not in found.values()
     assert len({str(picture) for picture in found.values()}) == len(found)

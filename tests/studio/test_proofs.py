@@ -21,11 +21,11 @@ from rosenblatt.studio.run_request import parse_request
 @pytest.mark.parametrize("degree", [1, 2, 3])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_plane_has_the_margin_and_the_clash_sums_to_nothing(preset: str, degree: int) -> None:
-    asking = request("perceptron", preset, degree)
-    told, proof = run(asking), prove(asking)
+    sent = request("perceptron", preset, degree)
+    result, proof = run(sent), prove(sent)
     json.dumps(proof, allow_nan=False)
-    P, codes = phi(told, asking["points"]), np.array(asking["labels"])
-    k = len(set(asking["labels"]))
+    P, codes = phi(result, sent["points"]), np.array(sent["labels"])
+    k = len(set(sent["labels"]))
     if proof["verdict"] == "separable":
         W = np.array(proof["plane"])
         assert np.linalg.norm(W) == pytest.approx(1.0)
@@ -54,16 +54,16 @@ def test_the_plane_has_the_margin_and_the_clash_sums_to_nothing(preset: str, deg
             assert abs((np.array(clash["weights"]) * signs) @ P[clash["rows"]]).max() < 1e-9
         assert proof["plane"] is proof["margin"] is proof["bound"] is None
     found = proof["convergence"]
-    (model,) = fit_request(parse_request(asking)).model.convergence_
+    (model,) = fit_request(parse_request(sent)).model.convergence_
     assert found["holds"]
     assert f"made {model.mistakes:,} update" in found["sentence"]
     assert ("The inequalities hold" in found["sentence"]) == model.holds
-    assert found["mistakes"] == len(numbers(told["log"]["rows"]))
+    assert found["mistakes"] == len(numbers(result["log"]["rows"]))
     assert (found["mistake_bound"] is None) == (proof["verdict"] != "separable")
     norms, most = numbers(found["norms"]), numbers(found["norm_bound"])
-    assert len(norms) == len(most) == told["updates"] + 1
+    assert len(norms) == len(most) == result["updates"] + 1
     assert (norms <= most * (1 + 1e-9)).all()
-    weights = played(told, asking["points"], asking["labels"])
+    weights = played(result, sent["points"], sent["labels"])
     expected = np.square(weights).sum(axis=(1, 2)) / (1 if k == 2 else 2)
     np.testing.assert_allclose(norms, expected, rtol=1e-9, atol=1e-12)
     assert (found["alignments"] is None) == (proof["verdict"] != "separable")
@@ -82,16 +82,16 @@ def test_only_a_perceptron_that_is_one_run_has_the_convergence_proof() -> None:
 def test_planes_through_the_origin_have_proofs_of_their_own() -> None:
     points, labels = [[1, 1], [2, 2]], [0, 1]
     assert prove({"points": points, "labels": labels})["verdict"] == "separable"
-    for asking in ({"knobs": {"fit_intercept": False}}, {"algorithm": "soft-margin", "knobs": {"fit_intercept": False}}):
-        assert prove({"points": points, "labels": labels, **asking})["verdict"] == "inseparable"
+    for sent in ({"knobs": {"fit_intercept": False}}, {"algorithm": "soft-margin", "knobs": {"fit_intercept": False}}):
+        assert prove({"points": points, "labels": labels, **sent})["verdict"] == "inseparable"
 
 
 def test_no_time_leaves_it_undecided_and_does_not_call_it_inseparable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.studio.proof.TIME_LIMIT_S", 1e-9)
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 2)).round(3)
-    asking = {"points": points.tolist(), "labels": rng.integers(0, 3, 300).tolist(), "degree": 5}
-    proof = prove(asking)
+    sent = {"points": points.tolist(), "labels": rng.integers(0, 3, 300).tolist(), "degree": 5}
+    proof = prove(sent)
     json.dumps(proof, allow_nan=False)
     if proof["verdict"] == "undecided":
         assert "No separating w* exists" not in proof["convergence"]["sentence"]

@@ -34,16 +34,16 @@ TURNED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_code_makes_the_same_run(algorithm: str) -> None:
     for preset, degree, knobs in (("nearly", 3, TURNED.get(algorithm, {})), ("three", 1, {}), ("moons", 2, {})):
-        asking = request(algorithm, preset, degree, **knobs)
-        told, model = run(asking), fit_request(parse_request(asking)).model
+        sent = request(algorithm, preset, degree, **knobs)
+        result, model = run(sent), fit_request(parse_request(sent)).model
         names: dict[str, Any] = {}
-        with contextlib.redirect_stdout(io.StringIO()) as said, warnings.catch_warnings():
+        with contextlib.redirect_stdout(io.StringIO()) as output, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            exec(told["code"], names)
+            exec(result["code"], names)
         made = names["model"]
         assert type(made) is type(model)
-        assert str(model.stop_) in said.getvalue()
-        if told["log"] is not None:
+        assert str(model.stop_) in output.getvalue()
+        if result["log"] is not None:
             for name in ("rows", "steps", "times", "others", "edges"):
                 np.testing.assert_array_equal(getattr(made.log_.record, name), getattr(model.log_.record, name))
             made, model = made.reading("last"), model.reading("last")
@@ -51,7 +51,7 @@ def test_the_code_makes_the_same_run(algorithm: str) -> None:
         np.testing.assert_array_equal(made.intercept_, model.intercept_)
 
 
-def test_the_code_says_only_what_is_not_said_anyway() -> None:
+def test_the_code_has_only_parameters_that_differ_from_defaults() -> None:
     code = run(request("perceptron", "lecture", max_updates=1000))["code"]
     assert 'rb.Perceptron(order="cyclic", max_iter=None, max_updates=1000, random_state=3).fit(X, y)' in code
     assert "x1" not in code

@@ -80,20 +80,20 @@ WRONG: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("bad", "sentence"), WRONG)
 def test_a_bad_request_is_refused_in_a_sentence_that_names_it(bad: Any, sentence: str) -> None:
-    for ask in (run, prove):
-        if ask is prove and ("SoftMargin" in sentence or "schedule" in sentence):
+    for handler in (run, prove):
+        if handler is prove and ("SoftMargin" in sentence or "schedule" in sentence):
             continue  # nothing is fitted for their proofs
         with pytest.raises(RequestError) as refused:
-            ask(bad)
+            handler(bad)
         assert sentence in str(refused.value)
         assert len(str(refused.value)) < 400
         assert "\n" not in str(refused.value)
 
 
-def answer(asking: Any) -> Any:
+def answer(sent: Any) -> Any:
     """The run, or the sentence that refuses it."""
     try:
-        return run(asking)
+        return run(sent)
     except RequestError as refused:
         return str(refused)
 
@@ -111,19 +111,19 @@ def test_what_is_missing_gets_its_default() -> None:
 def test_large_numbers_make_a_run_or_a_sentence() -> None:
     for algorithm in ALGORITHMS:
         for size in (1e9, 1e-9, 1e-300):
-            asking = FINE | {"points": [[size * x, size * y] for x, y in FINE["points"]], "algorithm": algorithm, "degree": 5}
-            told = answer(asking)
-            assert isinstance(told, dict) or len(told) < 400
-            json.dumps(told, allow_nan=False)
+            sent = FINE | {"points": [[size * x, size * y] for x, y in FINE["points"]], "algorithm": algorithm, "degree": 5}
+            result = answer(sent)
+            assert isinstance(result, dict) or len(result) < 400
+            json.dumps(result, allow_nan=False)
 
 
 def test_a_proof_after_a_run_does_not_fit_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    asking = FINE | {"seed": 77}
-    run(asking)
-    assert fit_request(parse_request(asking)) is fit_request(parse_request(dict(asking)))
-    assert fit_request(parse_request(asking)) is not fit_request(parse_request(asking | {"seed": 78}))
+    sent = FINE | {"seed": 77}
+    run(sent)
+    assert fit_request(parse_request(sent)) is fit_request(parse_request(dict(sent)))
+    assert fit_request(parse_request(sent)) is not fit_request(parse_request(sent | {"seed": 78}))
     monkeypatch.setattr("rosenblatt.studio.fitting.fit_quietly", None)
-    assert prove(asking)["convergence"]["holds"]
+    assert prove(sent)["convergence"]["holds"]
     monkeypatch.undo()
     for seed in range(20):
         fit_request(parse_request(FINE | {"seed": seed}))
@@ -158,28 +158,28 @@ def requests(draw: Any) -> dict[str, Any]:
             knobs[name] = draw(st.integers(1, 300))
         else:
             knobs[name] = draw(st.floats(knob.low, knob.high) | st.sampled_from([knob.low, knob.high]))
-    asking = {
+    sent = {
         "points": places, "labels": labels, "algorithm": algorithm, "knobs": knobs, "degree": draw(st.integers(1, 5)),
         "scaled": draw(st.booleans()), "seed": draw(st.integers(0, 3)),
     }  # fmt: skip
     if draw(st.integers(0, 4)) == 0:
-        asking[draw(st.sampled_from([*asking, "other"]))] = draw(junk)
-    return asking
+        sent[draw(st.sampled_from([*sent, "other"]))] = draw(junk)
+    return sent
 
 
 @pytest.mark.slow
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(requests())
-def test_any_request_gets_a_run_or_a_sentence(asking: dict[str, Any]) -> None:
-    told = answer(asking)
-    json.dumps(told, allow_nan=False)
-    if isinstance(told, str):
-        assert told
-        assert "\n" not in told
+def test_any_request_gets_a_run_or_a_sentence(sent: dict[str, Any]) -> None:
+    result = answer(sent)
+    json.dumps(result, allow_nan=False)
+    if isinstance(result, str):
+        assert result
+        assert "\n" not in result
         return
-    if np.abs(asking["points"]).max() < 1e6:  # beyond, powers differ in their last digits from products
-        obeys(told, {"algorithm": "perceptron", "degree": 1} | asking)
-    proof = prove(asking)
+    if np.abs(sent["points"]).max() < 1e6:  # beyond, powers differ in their last digits from products
+        obeys(result, {"algorithm": "perceptron", "degree": 1} | sent)
+    proof = prove(sent)
     json.dumps(proof, allow_nan=False)
     assert proof["verdict"] in ("separable", "inseparable", "undecided")
 
@@ -195,11 +195,11 @@ def overlapping(n: int, classes: int) -> dict[str, Any]:
 
 def test_a_machine_that_does_not_converge_is_cut_and_its_code_too() -> None:
     hard = overlapping(60, 6) | {"algorithm": "soft-margin", "degree": 5, "knobs": {"multiclass": "crammer_singer"}}
-    told = run(hard)
-    obeys(told, hard)
-    assert told["cut"] == "The solver was stopped after 16,666 iterations, before it reached its tolerance."
-    assert "max_iter=16666" in told["code"]
-    assert told["stop"]["reason"] == "steps"
+    result = run(hard)
+    obeys(result, hard)
+    assert result["cut"] == "The solver was stopped after 16,666 iterations, before it reached its tolerance."
+    assert "max_iter=16666" in result["code"]
+    assert result["stop"]["reason"] == "steps"
     easy = run(FINE | {"labels": [0, 1, 2, 2], "algorithm": "soft-margin", "knobs": {"multiclass": "crammer_singer"}})
     assert easy["cut"] is None
     assert "max_iter" not in easy["code"]
@@ -227,7 +227,7 @@ def test_a_request_waits_for_itself_and_for_no_other(monkeypatch: pytest.MonkeyP
     assert sorted(fits) == [slow.seed, quick.seed]
 
 
-def test_what_goes_wrong_is_told_to_all_who_wait_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_reaches_all_waiting_callers_and_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted, begun, go = parse_request(FINE | {"seed": 123_458}), Event(), Event()
 
     def breaks(request: Any) -> Any:
@@ -244,7 +244,7 @@ def test_what_goes_wrong_is_told_to_all_who_wait_and_not_kept(monkeypatch: pytes
     assert fit_request(wanted).model.n_updates_ > 0
 
 
-def test_warnings_are_off_while_anybody_fits_and_on_again_after() -> None:
+def test_warnings_are_off_during_fits_and_on_again_after() -> None:
     before = list(warnings.filters)
     with fitting._ignore_convergence_warnings:
         with fitting._ignore_convergence_warnings:

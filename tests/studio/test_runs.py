@@ -1,4 +1,4 @@
-"""Every algorithm of the registry, on every preset, gives a run that the page can play: replayed from its record alone it has
+"""Every algorithm of the catalog, on every preset, gives a run that the page can play: replayed from its record alone it has
 the model's own weights, at the end and on the way."""
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ def schemes_of(algorithm: str, preset: str) -> list[dict[str, str]]:
 def test_a_run_replays_to_the_models_weights(algorithm: str, preset: str) -> None:
     for degree in (1, 2, 3):
         for scheme in schemes_of(algorithm, preset) if degree == 2 else [{}]:
-            asking = request(algorithm, preset, degree, **scheme)
-            told = run(asking)
-            json.dumps(told, allow_nan=False)
-            obeys(told, asking)
-            model = fit_request(parse_request(asking)).model
-            weights = played(told, asking["points"], asking["labels"])
-            last = model.reading("last") if told["log"] is not None else model
+            sent = request(algorithm, preset, degree, **scheme)
+            result = run(sent)
+            json.dumps(result, allow_nan=False)
+            obeys(result, sent)
+            model = fit_request(parse_request(sent)).model
+            weights = played(result, sent["points"], sent["labels"])
+            last = model.reading("last") if result["log"] is not None else model
             near(weights[-1], np.column_stack([last.intercept_, last.coef_]))
-            for t in {0, 1, told["updates"] // 2, told["updates"]} if told["log"] is not None else ():
-                t = min(t, told["updates"])
+            for t in {0, 1, result["updates"] // 2, result["updates"]} if result["log"] is not None else ():
+                t = min(t, result["updates"])
                 coef, intercept = model.log_.weights_at(t)
                 near(weights[t], np.column_stack([intercept, coef]))
 
@@ -58,25 +58,25 @@ def near(found: Any, expected: Any) -> None:
     assert abs(found - expected).max() <= 1e-9 * max(1.0, abs(expected).max())
 
 
-def obeys(told: dict[str, Any], asking: dict[str, Any]) -> None:
+def obeys(result: dict[str, Any], sent: dict[str, Any]) -> None:
     """What the page relies on."""
-    n, T, H = len(asking["labels"]), told["updates"], told["heads"]
-    classes = sorted(set(asking["labels"]))
-    k, width = len(classes), 1 + len(told["features"]["exponents"])
-    assert told["classes"] == classes
-    assert told["algorithm"] == asking["algorithm"]
-    assert told["title"] == ALGORITHMS[asking["algorithm"]].title
-    assert told["scheme"] in (("binary",) if k == 2 else ("joint", "rest", "pairs"))
-    assert {"binary": 1, "joint": k, "rest": k, "pairs": k * (k - 1) // 2}[told["scheme"]] == H
-    assert (told["pairs"] is not None) == (told["scheme"] == "pairs")
-    assert len(told["features"]["names"]) == width - 1
-    assert len(numbers(told["start"])) == H * width
-    assert told["stop"]["reason"]
-    assert told["stop"]["sentence"]
-    assert told["seconds"] >= 0.0
-    assert (told["log"] is None) != (told["frames"] is None)
-    assert (told["log"] is not None) == ALGORITHMS[asking["algorithm"]].logged
-    curves = told["curves"]
+    n, T, H = len(sent["labels"]), result["updates"], result["heads"]
+    classes = sorted(set(sent["labels"]))
+    k, width = len(classes), 1 + len(result["features"]["exponents"])
+    assert result["classes"] == classes
+    assert result["algorithm"] == sent["algorithm"]
+    assert result["title"] == ALGORITHMS[sent["algorithm"]].title
+    assert result["scheme"] in (("binary",) if k == 2 else ("joint", "rest", "pairs"))
+    assert {"binary": 1, "joint": k, "rest": k, "pairs": k * (k - 1) // 2}[result["scheme"]] == H
+    assert (result["pairs"] is not None) == (result["scheme"] == "pairs")
+    assert len(result["features"]["names"]) == width - 1
+    assert len(numbers(result["start"])) == H * width
+    assert result["stop"]["reason"]
+    assert result["stop"]["sentence"]
+    assert result["seconds"] >= 0.0
+    assert (result["log"] is None) != (result["frames"] is None)
+    assert (result["log"] is not None) == ALGORITHMS[sent["algorithm"]].logged
+    curves = result["curves"]
     at, errors, loss = (numbers(curves[name]) for name in ("at", "errors", "loss"))
     assert len(at) == len(errors) == len(loss)
     assert at[0] == 0
@@ -86,23 +86,23 @@ def obeys(told: dict[str, Any], asking: dict[str, Any]) -> None:
     assert (loss >= 0).all()
     assert np.isfinite(loss).all()
     assert curves["loss_title"]
-    weights = played(told, asking["points"], asking["labels"])
+    weights = played(result, sent["points"], sent["labels"])
     assert len(weights) == T + 1
-    assert (told["svm"] is not None) == (ALGORITHMS[asking["algorithm"]].name in ("MaxMargin", "SoftMargin"))
-    if told["log"] is not None:
-        obeys_as_log(told, n, T, H, width)
+    assert (result["svm"] is not None) == (ALGORITHMS[sent["algorithm"]].name in ("MaxMargin", "SoftMargin"))
+    if result["log"] is not None:
+        obeys_as_log(result, n, T, H, width)
     else:
-        frames = told["frames"]
+        frames = result["frames"]
         assert len(frames["titles"]) == len(set(frames["titles"])) == T + 1
-        assert told["average"] is told["vote_counts"] is curves["pocket"] is None
-        assert set(told["readings"]) == {"last"}
-        if told["svm"] is not None:
+        assert result["average"] is result["vote_counts"] is curves["pocket"] is None
+        assert set(result["readings"]) == {"last"}
+        if result["svm"] is not None:
             assert len(frames["support"]) == len(frames["margin"]) == T + 1
-            assert frames["support"][-1] == told["svm"]["support"]
+            assert frames["support"][-1] == result["svm"]["support"]
 
 
-def obeys_as_log(told: dict[str, Any], n: int, T: int, H: int, width: int) -> None:
-    log = told["log"]
+def obeys_as_log(result: dict[str, Any], n: int, T: int, H: int, width: int) -> None:
+    log = result["log"]
     rows, steps, times, others, edges = (numbers(log[name]) for name in ("rows", "steps", "times", "others", "edges"))
     assert len(rows) == len(steps) == len(times) == len(others) == edges[-1]
     assert ((rows >= 0) & (rows < n)).all()
@@ -114,85 +114,85 @@ def obeys_as_log(told: dict[str, Any], n: int, T: int, H: int, width: int) -> No
     assert (np.diff(edges) > 0).all()
     assert log["passes"] == sorted(log["passes"])
     assert all(0 <= t <= T for t in log["passes"])
-    some = numbers(told["average"]["at"])
+    some = numbers(result["average"]["at"])
     assert some[0] == 0
     assert some[-1] == T
-    assert len(numbers(told["average"]["weights"])) == len(some) * H * width
-    assert len(numbers(told["vote_counts"])) == (T + 1) * (H if told["scheme"] == "rest" else 1)
-    pocket = told["curves"]["pocket"]
+    assert len(numbers(result["average"]["weights"])) == len(some) * H * width
+    assert len(numbers(result["vote_counts"])) == (T + 1) * (H if result["scheme"] == "rest" else 1)
+    pocket = result["curves"]["pocket"]
     assert pocket["t"][0] == 0
     assert len(pocket["t"]) == len(pocket["errors"])
-    assert set(pocket["t"]) <= set(numbers(told["curves"]["at"]).tolist())
-    assert ("heads" in pocket) == (told["scheme"] == "rest")
-    assert set(told["readings"]) == {"last", "pocket", "average", "vote"}
+    assert set(pocket["t"]) <= set(numbers(result["curves"]["at"]).tolist())
+    assert ("heads" in pocket) == (result["scheme"] == "rest")
+    assert set(result["readings"]) == {"last", "pocket", "average", "vote"}
 
 
 @pytest.mark.parametrize("algorithm", ["max-margin", "soft-margin"])
 @pytest.mark.parametrize("preset", ["separable", "nearly", "three"])
 def test_support_vectors_lie_on_the_margin_band(algorithm: str, preset: str) -> None:
-    asking = request(algorithm, preset, tol=1e-8)
-    told = run(asking)
-    model, svm = fit_request(parse_request(asking)).model, told["svm"]
+    sent = request(algorithm, preset, tol=1e-8)
+    result = run(sent)
+    model, svm = fit_request(parse_request(sent)).model, result["svm"]
     several = isinstance(model.support_, list)
     assert svm["support"] == sorted(set(np.concatenate(model.support_ if several else [model.support_]).tolist()))
     assert svm["margin"] == pytest.approx(min(model.margin_) if several else model.margin_)
-    w = played(told, asking["points"], asking["labels"])[-1]
-    codes = np.array(asking["labels"])
+    w = played(result, sent["points"], sent["labels"])[-1]
+    codes = np.array(sent["labels"])
     signs = np.array([np.where(codes == (1 if len(w) == 1 else h), 1, -1) for h in range(len(w))])
-    slack = np.maximum(0.0, 1.0 - signs * (w @ phi(told, asking["points"]).T)).max(axis=0)
+    slack = np.maximum(0.0, 1.0 - signs * (w @ phi(result, sent["points"]).T)).max(axis=0)
     np.testing.assert_allclose(svm["slack"], slack, atol=1e-6)
     assert svm["margin"] == pytest.approx(1.0 / np.linalg.norm(w[:, 1:], axis=1).max())
 
 
 def test_a_path_ends_where_nothing_may_cross_any_more() -> None:
-    told = run(request("max-margin", "outlier"))
-    weights = played(told, *(PRESETS["outlier"].points, PRESETS["outlier"].labels))
-    assert told["updates"] >= 10
+    result = run(request("max-margin", "outlier"))
+    weights = played(result, *(PRESETS["outlier"].points, PRESETS["outlier"].labels))
+    assert result["updates"] >= 10
     np.testing.assert_allclose(weights[-2], weights[-1], rtol=0.02)  # the largest C is the hard margin's
-    assert (np.diff(told["frames"]["margin"]) <= 1e-9).all()  # the larger C, the narrower the margin
-    assert told["stop"]["reason"] == "tolerance"
+    assert (np.diff(result["frames"]["margin"]) <= 1e-9).all()  # the larger C, the narrower the margin
+    assert result["stop"]["reason"] == "tolerance"
     assert run(request("max-margin", "nearly"))["stop"]["reason"] == "inseparable"
 
 
 def test_arow_is_shown_row_by_row_and_pass_by_pass() -> None:
     for order, fewest in (("cyclic", 100), ("permuted", 5)):
-        told = run(request("arow", "moons", order=order, max_iter=6))
-        assert told["updates"] > fewest or order == "permuted"
-        assert told["frames"]["titles"][0] == "start"
-        assert told["frames"]["titles"][-1].startswith("pass 6")
+        result = run(request("arow", "moons", order=order, max_iter=6))
+        assert result["updates"] > fewest or order == "permuted"
+        assert result["frames"]["titles"][0] == "start"
+        assert result["frames"]["titles"][-1].startswith("pass 6")
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
-    asking = request("perceptron", "moons", order="permuted")
-    alike, other = run(asking), run(asking | {"seed": 4})
-    again = run(dict(asking))
+    sent = request("perceptron", "moons", order="permuted")
+    alike, other = run(sent), run(sent | {"seed": 4})
+    again = run(dict(sent))
     assert {**alike, "seconds": 0} == {**again, "seconds": 0}
     assert alike["log"] != other["log"]
 
 
 def test_codes_may_leave_some_out() -> None:
-    asking = request("perceptron", "three") | {"knobs": {}}
-    asking["labels"] = [5 if label == 2 else 2 * label for label in asking["labels"]]
-    told = run(asking)
-    obeys(told, asking)
-    assert told["classes"] == [0, 2, 5]
-    assert wrong(told, played(told, asking["points"], asking["labels"])[-1], asking["points"], asking["labels"]) == 0
+    sent = request("perceptron", "three") | {"knobs": {}}
+    sent["labels"] = [5 if label == 2 else 2 * label for label in sent["labels"]]
+    result = run(sent)
+    obeys(result, sent)
+    assert result["classes"] == [0, 2, 5]
+    assert wrong(result, played(result, sent["points"], sent["labels"])[-1], sent["points"], sent["labels"]) == 0
 
 
 def test_long_runs_are_cut_to_what_can_be_played() -> None:
     rng = np.random.default_rng(5)
     points = rng.normal(size=(3000, 2)).round(3)
-    asking = {"points": points.tolist(), "labels": rng.integers(0, 3, 3000).tolist(), "knobs": {"max_updates": 10_000}}
+    sent = {"points": points.tolist(), "labels": rng.integers(0, 3, 3000).tolist(), "knobs": {"max_updates": 10_000}}
     for algorithm, knobs in (
         ("batch", {}), ("nonlinear-mse-batch", {}), ("perceptron", {"multiclass": "ovr"}), ("batch", {"multiclass": "ovr"}),
     ):  # fmt: skip
-        told = run(asking | {"algorithm": algorithm, "knobs": asking["knobs"] | knobs})
-        assert len(json.dumps(told)) < 3_000_000
-        assert told["updates"] <= 10_000
-        assert "plays only the first" in told["cut"]
-        assert told["log"]["passes"]
-        assert "max_updates=" in told["code"]
-        assert "max_updates=10000" not in told["code"]
+        result = run(sent | {"algorithm": algorithm, "knobs": sent["knobs"] | knobs})
+        assert len(json.dumps(result)) < 3_000_000
+        assert result["updates"] <= 10_000
+        assert "plays only the first" in result["cut"]
+        assert result["log"]["passes"]
+        assert "max_updates=" in result["code"]
+        assert "max_updates=10000" not in result["code"]
 
 
 def test_a_batch_run_that_has_few_rows_to_correct_is_not_cut() -> None:
@@ -200,7 +200,7 @@ def test_a_batch_run_that_has_few_rows_to_correct_is_not_cut() -> None:
     points = rng.normal(size=(2000, 2)).round(3)
     labels = (points[:, 0] > 0).astype(int)
     points[:, 0] += np.where(labels, 0.1, -0.1) + 3.0
-    told = run({"points": points.tolist(), "labels": labels.tolist(), "algorithm": "batch", "knobs": {"max_updates": 5000}})
-    assert told["cut"] is None
-    assert told["stop"]["reason"] == "separated"
-    assert told["updates"] > 80_000 / 2000  # what could be sent if each step were of all rows
+    result = run({"points": points.tolist(), "labels": labels.tolist(), "algorithm": "batch", "knobs": {"max_updates": 5000}})
+    assert result["cut"] is None
+    assert result["stop"]["reason"] == "separated"
+    assert result["updates"] > 80_000 / 2000  # what could be sent if each step were of all rows

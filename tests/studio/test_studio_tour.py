@@ -1,7 +1,7 @@
 """The tour keeps its word: every number in a text is that of the run beside it.
 
-`TRUE_OF` has a function for each step. It looks at the step's runs, checks what its text says, and gives back the phrases with
-numbers in them, made anew from what was computed; the text must have them all, and no other numbers.
+`TRUE_OF` has a function for each step. It looks at the step's runs, checks its text, and returns the phrases with
+numbers in them, computed again from the runs; the text must have them all, and no other numbers.
 """
 
 # ruff: noqa: RUF001 - phrases for people: a minus sign, Greek letters
@@ -198,15 +198,15 @@ def margins():
 
 def soft():
     first, second = played("The soft margin and C")
-    street = [each.run["svm"]["margin"] for each in (first, second)]
+    margins = [each.run["svm"]["margin"] for each in (first, second)]
     (given_up,) = first.wrong(first.end)
     assert not len(second.wrong(second.end))
     assert first.run["frames"]["titles"][-1] == "C = 1"
     assert second.run["frames"]["titles"][-5] == "C = 100"  # four back
     assert [second.wrong(second.end - n).tolist() for n in (3, 4)] == [[], [given_up]]
     return [
-        f"C = 1: a margin of {street[0]:.2f} on", f"and point {given_up + 1} is misclassified", "C = 1,000: no point",
-        f"the margin is {street[1]:.3f}", f"at 100 the second line misclassifies point {given_up + 1}",
+        f"C = 1: a margin of {margins[0]:.2f} on", f"and point {given_up + 1} is misclassified", "C = 1,000: no point",
+        f"the margin is {margins[1]:.3f}", f"at 100 the second line misclassifies point {given_up + 1}",
     ]  # fmt: skip
 
 

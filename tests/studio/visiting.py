@@ -1,4 +1,4 @@
-"""A tab with the page of the studio in it: what a person does there, what he sees, and what must not happen meanwhile."""
+"""A browser tab with the page of the studio: actions of a user, what is shown, and faults that must not happen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 WIDE = {"width": 1280, "height": 1000}
 PRESETS = ["separable", "nearly", "xor", "rings", "moons", "outlier", "three", "six", "lecture"]
-# The page writes its link a moment after the last change; nobody need wait for that here.
+# The page writes its link a moment after the last change; tests need not wait for that.
 LINK = "async () => { await rosenblatt.writeLink(); return location.href; }"
 REST = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
@@ -38,8 +38,8 @@ SET_BACK = """async hash => {
   history.replaceState(null, "", hash);
   await app.restoreLink(true);
 }"""
-# What the document says of the page's state. A tour or a table that was opened leaves traces, and such a tab is not used
-# again. The dialog and the list of voters are filled anew whenever they are shown.
+# The state of the page in the document. A tour or a table that was opened leaves traces, and such a tab is not used
+# again. The dialog and the list of voters are filled again whenever they are shown.
 FINGERPRINT = """() => {
   clearTimeout(rosenblatt.linked);
   const whole = document.documentElement.cloneNode(true);
@@ -63,7 +63,7 @@ def hash_of(state: dict[str, Any]) -> str:
 
 
 def state_in(address: str) -> dict[str, Any]:
-    """What a link says of the state: only what is not as at the start."""
+    """The state in a link: only what differs from the start."""
     found = re.search(r"#s=([\w-]+)$", address)
     if found is None:
         return {}
@@ -72,7 +72,7 @@ def state_in(address: str) -> dict[str, Any]:
 
 
 class Visit:
-    """faults: what the console, the page's errors and requests to elsewhere say; a test that provokes one takes it out."""
+    """faults: messages of the console, errors of the page, and requests to other hosts; a test that provokes one removes it."""
 
     def __init__(self, browser: Any, address: str, **context: Any) -> None:
         self.address = address
@@ -81,9 +81,9 @@ class Visit:
         self.context.set_default_timeout(60_000)  # against hanging only: the first run compiles
         self.page = self.context.new_page()
         self.faults: list[str] = []
-        self.asked: list[Any] = []  # what Python was asked, with what it answered
+        self.requests: list[Any] = []  # requests to Python, with their answers
         self.looks = ""  # the fingerprint of the page as it opens
-        self.page.on("console", lambda said: self.faults.append(said.text) if said.type in ("error", "warning") else None)
+        self.page.on("console", lambda line: self.faults.append(line.text) if line.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("request", self._begun)
 
@@ -91,7 +91,7 @@ class Visit:
         if not request.url.startswith((self.address, "about:blank", "data:", "blob:")):
             self.faults.append(f"a request to {request.url}")
         if "/api/" in request.url:
-            self.asked.append(request)
+            self.requests.append(request)
 
     def open(self, state: dict[str, Any] | None = None) -> Visit:
         return self.follow(self.address + (hash_of(state) if state else ""))
@@ -113,7 +113,7 @@ class Visit:
         if self.set_back(OPENED).page.evaluate(FINGERPRINT) != self.looks:
             return False
         self.faults.clear()
-        self.asked.clear()
+        self.requests.clear()
         if state is not None:
             self.set_back(state)
         return True
@@ -123,7 +123,7 @@ class Visit:
         return self.rest()
 
     def rest(self) -> Visit:
-        """Until nothing is waited for any more and all is drawn, as the page itself says."""
+        """Until nothing is waited for any more and all is drawn, as the page itself reports."""
         assert self.page.evaluate(REST), "the page does not come to rest"
         return self
 
@@ -172,8 +172,8 @@ class Visit:
         return list(drawn.evaluate_all("all => all.map(each => each.toDataURL())"))
 
     def answers(self, path: str = "/api/run") -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """What Python was asked for and what it said, so far."""
-        found = [request for request in self.asked if request.url.endswith(path)]
+        """Requests to Python so far, with their answers."""
+        found = [request for request in self.requests if request.url.endswith(path)]
         return [(request.post_data_json, request.response().json()) for request in found]
 
     # --- what is done --------------------------------------------------------------------------------------------------------

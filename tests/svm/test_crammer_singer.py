@@ -1,4 +1,4 @@
-"""Crammer-Singer: the multipliers are feasible, the gap is what it says, and the objective is the best there is."""
+"""Crammer-Singer: the multipliers are feasible, the gap is true, and the objective is minimal."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_a_start_above_c_is_cut_down(free: bool) -> None:
     check(found, X, codes, 0.1, 1.0, free)
 
 
-def test_out_of_passes_says_so() -> None:
+def test_a_run_out_of_passes_reports_it() -> None:
     X, codes = clouds()
     for free in (False, True):
         found = solve(X, codes, free=free, tol=1e-12, max_iter=3)

@@ -43,7 +43,7 @@ def test_it_is_the_plane_of_the_nearest_points(x0: float) -> None:
         assert abs(signs @ found.multipliers) < 1e-9 * found.multipliers.sum()
 
 
-def test_the_estimator_says_who_it_was() -> None:
+def test_the_estimator_reports_its_solver_and_stop() -> None:
     X, y = texts()
     model = rb.MaxMargin(tol=1e-5).fit(X, y)
     assert model.solver_ == "dual-coordinates"

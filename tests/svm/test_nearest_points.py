@@ -232,7 +232,7 @@ def test_any_start_leads_to_the_same_plane() -> None:
     np.testing.assert_allclose(solve(X, y, start=one_sided).coef, cold.coef, rtol=1e-7)
 
 
-def test_too_few_steps_are_said_with_the_gap() -> None:
+def test_too_few_steps_are_reported_with_the_gap() -> None:
     X, y = separated(200, 8, 0.05)
     found = solve(X, y, max_steps=3)
     assert found.stop.reason == "steps"

@@ -235,7 +235,7 @@ def test_shrinking_changes_how_fast_not_where_to() -> None:
     kkt(m, found, 1e-2)
 
 
-def test_passes_that_run_out_say_how_far_they_came() -> None:
+def test_passes_that_run_out_report_the_gap() -> None:
     m = machine(400, 4)
     found, passes = dual_coordinates(m, SolverLimits(1e-9, 3))
     assert passes == 3
@@ -250,7 +250,7 @@ def test_the_callback_sees_the_gap_fall() -> None:
     assert seen[-1].gap <= 1e-4 < seen[0].gap
 
 
-def test_a_row_of_zeros_pays_its_slack_and_bothers_nobody() -> None:
+def test_a_row_of_zeros_has_its_slack_and_changes_no_weight() -> None:
     X = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
     m = BinarySVM(make_rows(X), np.array([1, 1, -1], np.int8), np.ones(3), False, 0.0, False)
     for solver in ("dual-coordinates", "interior-point"):

@@ -37,7 +37,7 @@ def test_seeds_choose_other_rows_and_labels_are_not_in_step():
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
 def test_impossible_shares(share):
-    with pytest.raises(ValueError, match="--holdout must be greater than 0"):
+    with pytest.raises(ValueError, match="share must be greater than 0 and less than 1"):
         Holdout(share)
 
 

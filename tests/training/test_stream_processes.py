@@ -86,7 +86,7 @@ def test_a_killed_writer_leaves_a_whole_cache_or_none(tmp_path: Path) -> None:
         with subprocess.Popen([sys.executable, "-c", WRITE, str(tmp_path / "cache")], stdout=subprocess.PIPE) as writer:
             assert writer.stdout is not None
             writer.stdout.readline()
-            time.sleep(float(rng.uniform(0.0, 0.2)))
+            time.sleep(float(rng.uniform(0.0, 0.2)))  # a kill at any moment of the work: no event marks it
             writer.send_signal(signal.SIGKILL)
         if (tmp_path / "cache").exists():
             cache = Cache.open(tmp_path / "cache")
@@ -99,10 +99,9 @@ def test_a_killed_writer_leaves_a_whole_cache_or_none(tmp_path: Path) -> None:
 
 
 STREAM = """
-import sys, time
+import signal, sys
 import numpy as np
-from rosenblatt.data.cache_writer import temporary_caches
-from rosenblatt.data.cache_writer import CacheWriter
+from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 with temporary_caches(sys.argv[1], 2) as (first, second):
     with CacheWriter(first, sparse=False) as writer:
         writer.append(np.ones((2, 2)), [0, 1])
@@ -110,7 +109,7 @@ with temporary_caches(sys.argv[1], 2) as (first, second):
     with CacheWriter(second, sparse=False) as writer:
         writer.append(np.ones((2, 2)), [0, 1])
         print("ready", flush=True)
-        time.sleep(60)
+        signal.pause()
 """
 
 

@@ -29,7 +29,7 @@ def confusion(errors: int, rows: int) -> Confusion:
 
 def test_lines_come_in_the_order_of_the_work(outcome: Outcome) -> None:
     names = [name for name, _ in summarize(outcome) if name]
-    assert names == ["data", "algorithm", "stopped", "work", "training", "test", "margin", "proof", "time"]
+    assert names == ["data", "algorithm", "fit", "work", "training", "test", "margin", "proof", "time"]
     assert [text for name, text in summarize(outcome) if not name] == list(outcome.notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,21 @@ def assert_same_model(a: Any, b: Any) -> None:
     np.testing.assert_array_equal(a.coef_, b.coef_)
     np.testing.assert_array_equal(a.intercept_, b.intercept_)
     np.testing.assert_array_equal(a.classes_, b.classes_)
+
+
+# --- Rows of the file
+
+
+@pytest.mark.parametrize("test", [{"holdout": 0.3}, {"cv": 3}, {"holdout": 0.0}], ids=str)
+def test_a_proof_names_the_rows_of_the_file(file: Any, test: Any) -> None:
+    path, X, y = file
+    with pytest.raises(DataError, match=r"rows\.csv: no plane separates .*; use --algorithm soft-margin$") as error:
+        train(Request(path, algorithm="max-margin", scale="none", seed=2, **test))
+    listed = [int(row) - 1 for row in re.findall(r"\d+", error.value.sentence.rpartition(":")[2])]
+    assert rb.certify(X[listed], y[listed]).verdict == "inseparable"
+    proof = error.value.__cause__
+    assert isinstance(proof, rb.NotSeparable)
+    assert len(proof.rows) == len(listed)
 
 
 # --- Hold-out
@@ -215,7 +231,7 @@ def test_the_rows_of_a_clash_are_those_of_the_file(tmp_path: Path) -> None:
     assert rb.certify(X[rows], y[rows]).verdict == "inseparable"
 
 
-def test_a_proof_is_tried_if_it_is_quick_or_if_the_request_says_so(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_is_tried_if_it_is_quick_or_requested(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path, *_ = file
     assert train(Request(path)).certificate is not None
     assert train(Request(path, certify=False)).certificate is None

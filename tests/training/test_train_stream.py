@@ -139,9 +139,13 @@ def test_a_sample_of_the_rows_is_kept_for_figures(tmp_path: Path, monkeypatch: p
         ({"certify": True}, "--certify needs all rows in memory"),
         ({"data": "-"}, "standard input"),
         ({"data": "example:iris"}, "example:iris is made in memory"),
-        ({"algorithm": "pocket"}, "keep='pocket' scans all rows repeatedly"),
-        ({"algorithm": "soft-margin"}, "SoftMargin visits rows in arbitrary order"),
-        ({"parameters": {"order": "mistakes"}}, "order='mistakes' scans all rows before each update"),
+        ({"algorithm": "pocket"}, "--algorithm pocket needs all rows in memory: use --algorithm average"),
+        ({"algorithm": "mistakes"}, "--algorithm mistakes needs all rows in memory: use --algorithm average"),
+        ({"algorithm": "soft-margin"}, "--algorithm soft-margin needs all rows in memory"),
+        (
+            {"parameters": {"step": 2.0, "order": "mistakes"}},
+            "--order mistakes needs all rows in memory: leave out this option",
+        ),
     ],
 )
 def test_requests_that_cannot_be_streamed(tmp_path: Path, given: dict[str, Any], message: str) -> None:

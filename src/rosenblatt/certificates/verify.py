@@ -161,8 +161,11 @@ def _matching_data(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) ->
     """The class of every row as a position, and the rows, if they are those of the certificate."""
     about, data = certificate.about, Data(X, y)
     position = {text: code for code, text in enumerate(about.classes)}
-    same_shape = (data.n_rows, data.n_columns) == (about.n_rows, about.n_columns)
-    _require(same_shape, "the certificate is for data of another shape", CheckCode.OTHER_SHAPE)
+    given, stated = (data.n_rows, data.n_columns), (about.n_rows, about.n_columns)
+    other_shape = (
+        f"the certificate is for {stated[0]} rows and {stated[1]} columns, but the data have {given[0]} and {given[1]}"
+    )
+    _require(given == stated, other_shape, CheckCode.OTHER_SHAPE)
     _require(set(data.labels) == set(position), "the certificate is for other classes", CheckCode.OTHER_CLASSES)
     _require(data.sha256() == about.sha256, "the certificate is for other data", CheckCode.OTHER_DATA)
     return [position[text] for text in data.labels], data

@@ -36,17 +36,23 @@ def command(
       rosenblatt certify sonar.all-data -o sonar.json && rosenblatt verify sonar.json sonar.all-data
       rosenblatt certify example:iris
     """
+    import numpy as np
+
     from ..certificates.files import certificate_to_dict, save_certificate
     from ..data.read_options import Options
     from ..proofs.certify import certify
+    from ..training.preparation import check_classes
     from .console import bar, check_writable, out, print_json
-    from .options import read_labeled_rows
+    from .options import print_notes, read_labeled_rows
 
     as_json = as_json or output == "-"
     output = None if output == "-" else output
     check_writable(output, data)
     options = options_of(given)
     rows = read_labeled_rows(data, options, degree)
+    check_classes(rows.data, np.unique(rows.y))
+    if not as_json:
+        print_notes(rows)
     with bar("proving"):
         certificate = certify(rows.X, rows.y, fit_intercept, time_limit)
     if output is not None:

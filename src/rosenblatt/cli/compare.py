@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..catalog import ALGORITHMS
-from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
+from .options import AlgorithmName, about_data, as_json, data_argument, holdout, options_of, seed, test_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,10 +24,7 @@ def _parse_algorithms(ctx: click.Context, parameter: click.Parameter, value: str
     names = list(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
     if not names:
         raise click.BadParameter("name at least one algorithm")
-    for name in names:
-        if name not in ALGORITHMS:
-            raise click.BadParameter(f"unknown algorithm {name!r}; choose from {', '.join(ALGORITHMS)}")
-    return names
+    return [AlgorithmName().convert(name, parameter, ctx) for name in names]
 
 
 @click.command("compare")

@@ -75,15 +75,15 @@ def print_fields(fields: list[tuple[str, str]]) -> None:
 
 
 @contextmanager
-def bar(title: str, noun: str = "mistakes") -> Iterator[Callable[[Progress], None] | None]:
+def bar(title: str) -> Iterator[Callable[[Progress], None] | None]:
     """Show a progress bar on standard error while a fit runs.
 
-    Yields a progress callback, or None if standard error is not a terminal. `noun` names the updates of one pass.
+    Yields a progress callback, or None if standard error is not a terminal.
     """
     if not sys.stderr.isatty():
         yield None
         return
-    shown = _Bar(title, noun)
+    shown = _Bar(title)
     try:
         yield shown.update
     finally:
@@ -91,8 +91,8 @@ def bar(title: str, noun: str = "mistakes") -> Iterator[Callable[[Progress], Non
 
 
 class _Bar:
-    def __init__(self, title: str, noun: str) -> None:
-        self.title, self.noun, self.started = title, noun, time.monotonic()
+    def __init__(self, title: str) -> None:
+        self.title, self.started = title, time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
@@ -102,12 +102,7 @@ class _Bar:
                 return
             self._open()
         done = progress.passes + (progress.visited / progress.rows if progress.rows else 0.0)
-        text = f"pass {progress.passes + (progress.visited > 0)}"
-        if progress.updates:
-            text += f", {progress.updates:,} updates, {progress.last:,} {self.noun} in this pass"
-        if progress.gap is not None:
-            text = f"step {progress.passes}, gap {progress.gap:.2g}"
-        self._bar.update(self._task, completed=done, total=progress.max_iter, text=progress.text or text)
+        self._bar.update(self._task, completed=done, total=progress.max_iter, text=str(progress))
 
     def _open(self) -> None:
         from rich.console import Console
@@ -142,7 +137,22 @@ def usage(error: click.UsageError, ctx: click.Context) -> click.ClickException:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error
     command = (error.ctx or ctx).command_path
-    return Failure(f"{one_line(click.ClickException(error.format_message())).rstrip('.')} (see {command} --help)")
+    return Failure(f"{_usage_sentence(error)} (see {command} --help)")
+
+
+def _usage_sentence(error: click.UsageError) -> str:
+    """The message of an invalid command line, which names the option or argument first."""
+    if isinstance(error, click.NoSuchOption):
+        hint = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        return f"there is no option {error.option_name}{hint}"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        options = [name for name in error.param.opts if name.startswith("--")]
+        name = options[0] if options else error.param.make_metavar(error.ctx or click.get_current_context()).strip("[]")
+        if isinstance(error, click.MissingParameter):
+            return f"{name} is missing"
+        return f"{name}: {one_line(click.ClickException(error.message)).rstrip('.')}"
+    sentence = one_line(click.ClickException(error.format_message())).rstrip(".")
+    return sentence[:1].lower() + sentence[1:]
 
 
 def failure(error: BaseException) -> click.ClickException | click.exceptions.Exit:
@@ -161,7 +171,7 @@ def failure(error: BaseException) -> click.ClickException | click.exceptions.Exi
         detail = f" ({one_line(error)})" if str(error) else ""
         return Failure(f"not enough memory{detail}; `rosenblatt train --stream` trains on files larger than memory")
     if isinstance(error, FileNotFoundError) and error.filename:
-        return Failure(f"{error.filename}: no such file")
+        return Failure(f"{error.filename}: file not found")
     if isinstance(error, OSError) and error.strerror:
         named = f"{error.filename}: " if error.filename else ""
         return Failure(f"{named}{error.strerror.lower()}")

@@ -102,6 +102,7 @@ class _Conversion:
 
     def write(self, file: BinaryIO) -> None:
         from ..data.table import Table
+        from .console import note
 
         numeric = self.target in NUMERIC_FORMATS
         first = next(self.read_chunks())
@@ -109,6 +110,8 @@ class _Conversion:
         if numeric or not isinstance(first.features, Table):
             recipe = self._recipe()
             self.columns = recipe.width
+            for sentence in recipe.notes:
+                note(sentence)
         else:
             self.columns = first.features.shape[1]
         if not numeric and self.columns > MAX_TABLE_COLUMNS:

@@ -51,8 +51,10 @@ def command(seed: int, output: str | None) -> None:
     from ..training.request import Request
     from ..training.summary import summarize
     from ..training.train import train
-    from .console import bar, out, print_fields
+    from .console import Failure, bar, out, print_fields
 
+    if output is not None and Path(output).exists() and not Path(output).is_dir():
+        raise Failure(f"{output}: is a file, not a folder")
     console = out()
     console.print(Panel.fit("[bold]Rosenblatt[/]: linear classifiers that show their work"))
     _heading(console, "1. Train", f"rosenblatt train {DATA}")

@@ -21,13 +21,17 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     Example:
       rosenblatt doctor spambase.data
     """
+    import numpy as np
+
     from ..proofs.doctor.doctor import doctor
-    from .console import bar, note, out, print_json
-    from .options import read_labeled_rows
+    from ..training.preparation import check_classes
+    from .console import bar, out, print_json
+    from .options import print_notes, read_labeled_rows
 
     rows = read_labeled_rows(data, options_of(given))
-    if rows.data.note and not as_json:
-        note(rows.data.note)
+    check_classes(rows.data, np.unique(rows.y))
+    if not as_json:
+        print_notes(rows)
     with bar("examining"):
         diagnosis = doctor(rows.X, rows.y, time_limit=time_limit, feature_names=list(rows.recipe.feature_names))
     if as_json:

@@ -59,5 +59,6 @@ def _language(flags: dict[str, bool], output: str | None) -> Language:
     languages = [language for language in LANGUAGES if flags[language]]
     languages = languages or [language for language, own in LANGUAGES.items() if own == extension]
     if len(languages) != 1:
-        raise click.UsageError("choose one of --onnx, --json, --c or --sql")
+        extensions = ", ".join(LANGUAGES.values())
+        raise click.UsageError(f"choose one of --onnx, --json, --c or --sql, or an output file that ends with {extensions}")
     return languages[0]

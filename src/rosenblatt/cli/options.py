@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from ..catalog import ALGORITHMS
 from ..data.read_options import FORMATS, Options
 
 if TYPE_CHECKING:
@@ -67,12 +69,26 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     return options_of(given, required=recipe.required, numeric=recipe.number_names)
 
 
+class AlgorithmName(click.Choice[str]):
+    """A name in the catalog; the error suggests the most similar name."""
+
+    def __init__(self) -> None:
+        super().__init__(list(ALGORITHMS))
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        similar = difflib.get_close_matches(str(value), ALGORITHMS, 1)
+        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(ALGORITHMS)}"
+        return f"unknown algorithm {value!r}; {hint}"
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
 seed = click.option("--seed", "--random-state", "seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
                     help="Seed of the random numbers.")  # fmt: skip
-holdout = click.option("--holdout", type=float, metavar="SHARE", help="Share of rows held out for testing.  [default: 0.2]")
+holdout = click.option(
+    "--holdout", type=float, metavar="SHARE", help="Share of rows held out for testing; 0: none.  [default: 0.2]"
+)
 test_file = click.option("--test", metavar="FILE", help="Test on this file instead of held-out rows.")
 
 
@@ -95,3 +111,11 @@ def read_labeled_rows(path: str, options: Options, degree: int = 1) -> LabeledRo
     data = require_labels(read(path, options))
     recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
     return LabeledRows(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))
+
+
+def print_notes(rows: LabeledRows) -> None:
+    """Print to standard error how the file was read and its columns were encoded."""
+    from .console import note
+
+    for sentence in filter(None, (rows.data.note, *rows.recipe.notes)):
+        note(sentence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,7 +40,10 @@ def command(model: str, features: int, as_json: bool) -> None:
         return
     print_fields(_fields(_as_dict(loaded)))
     if heavy:
+        click.echo()
         out().print(_weights_table(heavy))
+    elif loaded.coef is None and features:
+        click.echo("\nno weights to list: the hypotheses of the run vote")
 
 
 def heaviest(model: Model, count: int) -> list[dict[str, Any]]:
@@ -77,7 +81,8 @@ def _as_dict(model: Model) -> dict[str, Any]:
 
 def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """The contents of a model as names and text."""
-    from ..reporting.text import comma_list, count, plural
+    from ..reporting.text import comma_list, plural
+    from ..training.summary import count_work
 
     classes = f"{plural(len(contents['classes']), 'class', 'classes')}: {comma_list(contents['classes'])}"
     fields = [("model", f"{contents['kind']}, {plural(contents['features'], 'feature')}, {classes}")]
@@ -86,17 +91,39 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     }
     fields.append(("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())))
     if contents["stop"]:
-        fields.append(("end of fit", contents["stop"]["sentence"]))
-    work = [f"{count(contents[key])} {key}" for key in ("passes", "updates") if isinstance(contents[key], int)]
+        fields.append(("fit", contents["stop"]["sentence"]))
+    numbers = [number if isinstance(number, int) else None for number in (contents["passes"], contents["updates"])]
+    work = count_work(*numbers)
     if work:
-        fields.append(("work", ", ".join(work)))
-    fields += [("preprocessing", sentence) for sentence in contents["preprocessing"]]
-    fields += [(name.replace("_", " "), _provenance_text(value)) for name, value in contents["provenance"].items()]
-    return fields
+        fields.append(("work", work))
+    for place, sentence in enumerate(contents["preprocessing"]):
+        fields.append(("" if place else "preprocessing", sentence))
+    return fields + _provenance_fields(dict(contents["provenance"]))
 
 
-def _provenance_text(value: object) -> str:
-    return ", ".join(f"{name} {each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
+def _provenance_fields(provenance: dict[str, Any]) -> list[tuple[str, str]]:
+    """Data and command of the training, then the versions; entries that others have added come between, as they are."""
+    from ..reporting.text import join_and, plural
+
+    sizes = [plural(provenance.pop(noun), noun[:-1]) for noun in ("rows", "columns") if isinstance(provenance.get(noun), int)]
+    versions = [f"{name} {provenance.pop(name)}" for name in ("rosenblatt", "numpy", "python") if name in provenance]
+    saved, reading = provenance.pop("saved", None), provenance.pop("reading", None)
+    fields = [("data", str(provenance.pop("data")))] if "data" in provenance else []
+    if sizes:
+        fields.append(("size", join_and(sizes)))
+    if isinstance(reading, dict):
+        fields.append(("read with", " ".join(_as_option(name, value) for name, value in reading.items() if value is not False)))
+    for name, value in provenance.items():
+        listed = value if not isinstance(value, dict) else join_and([f"{each} {key}" for key, each in value.items()])
+        fields.append((name.replace("_", " "), str(listed)))
+    if versions:
+        fields.append(("saved by", join_and(versions)))
+    return [*fields, ("saved at", str(saved))] if saved is not None else fields
+
+
+def _as_option(name: str, value: object) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is True else f"{option} {shlex.quote(str(value))}"
 
 
 def _weights_table(heavy: list[dict[str, Any]]) -> Table:

@@ -16,7 +16,7 @@ import click
 from .. import __version__
 from ..catalog import ALGORITHMS
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
-from .options import about_data, as_json, data_argument, holdout, options_of, seed, test_file
+from .options import AlgorithmName, about_data, as_json, data_argument, holdout, options_of, seed, test_file
 from .parameters import parameters, pop_parameters
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 @data_argument
 @click.argument("model", metavar="[MODEL]", required=False)
 @click.option("-o", "--output", metavar="MODEL", help="Write the model here.  [default: name of DATA with .safetensors]")
-@click.option("-a", "--algorithm", type=click.Choice(list(ALGORITHMS)), default="average", show_default=True, metavar="NAME",
+@click.option("-a", "--algorithm", type=AlgorithmName(), default="average", show_default=True, metavar="NAME",
               help=f"One of {', '.join(ALGORITHMS)}.")  # fmt: skip
 @parameters
 @click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
@@ -88,7 +88,7 @@ def command(
     options, chosen = options_of(given), pop_parameters(given)
     request = Request(data=data, options=options, parameters=chosen, **given)
     outputs = Outputs.plan(request, model or output, report, plot)
-    with bar("training", _update_noun(request)) as watch:
+    with bar("training") as watch:
         if stream:
             from ..training.stream import train_stream
 
@@ -114,12 +114,6 @@ def _prepare_stream(stream: bool, cache: str | None) -> None:
         from ..data.cache_writer import check_cache_path
 
         check_cache_path(Path(cache))
-
-
-def _update_noun(request: Request) -> str:
-    """Every update of an algorithm without a margin is a mistake; others also update on correct rows."""
-    settings = request.choice.options | dict(request.parameters)
-    return "mistakes" if settings.get("margin", request.choice.entry.margin) == 0.0 else "corrections"
 
 
 # --- output files ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import Array, IntArray
+from ..reporting.text import comma_list
 from .table import Data, DataError, as_text
 
 # Integers within a range of this size are counted instead of sorted, which is several times as fast.
@@ -62,7 +63,7 @@ def codes_of(data: Data, classes: Array) -> IntArray:
     if None in codes:
         unknown = distinct.tolist()[codes.index(None)]
         row = int(np.argmax(places == codes.index(None)))
-        names = ", ".join(map(str, classes[:MAX_CLASSES_SHOWN].tolist())) + ", ..." * (len(classes) > MAX_CLASSES_SHOWN)
+        names = comma_list(classes.tolist(), MAX_CLASSES_SHOWN)
         raise data.error_at(row, f"label {unknown!r} is unknown to the model (its classes: {names})")
     return np.array(codes, np.int64)[places]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..array_types import Array, FloatArray, MatrixLike
+from ..array_types import Array, FloatArray, IntArray, MatrixLike
 from .csr import CSRMatrix
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class Data:
     headers: tuple[str, ...] = ()  # names of all columns of a table, in the order of the file
     lines: Sequence[int] | None = None  # the file's line number of each row, from 1; None: unknown
     first_row: int = 0  # number of rows of the file before these
+    positions: IntArray | None = None  # of these rows in the file, from 0; None: consecutive from `first_row`
 
     @property
     def n_rows(self) -> int:
@@ -112,13 +113,15 @@ class Data:
         features = self.features[rows] if isinstance(self.features, np.ndarray) else self.features.take(rows)
         labels = None if self.labels is None else self.labels[rows]
         lines = None if self.lines is None else np.asarray(self.lines)[rows].tolist()
-        return replace(self, features=features, labels=labels, lines=lines)
+        before = np.arange(self.first_row, self.first_row + self.n_rows) if self.positions is None else self.positions
+        return replace(self, features=features, labels=labels, lines=lines, positions=before[rows])
 
     def error_at(self, row: int, sentence: str, column: str | None = None) -> DataError:
         """A `DataError` for one of these rows, counted from 0; the message gives its line in the file or its row number."""
         if self.lines is not None:
             return DataError(self.source, sentence, int(self.lines[row]), column)
-        return DataError(self.source, sentence, column=column, row=self.first_row + row + 1)
+        position = self.first_row + row if self.positions is None else int(self.positions[row])
+        return DataError(self.source, sentence, column=column, row=position + 1)
 
 
 def as_text(labels: Array) -> Array:

@@ -154,7 +154,7 @@ class AROW(LinearClassifier):
             check_finite()
             raise
         self._classes_fixed = True
-        self._set(found.weights, classes, found.stop, found.passes)
+        self._set(found.weights, classes, found.merged_stop(classes), found.passes)
         return self
 
     def partial_fit(

@@ -187,7 +187,7 @@ class MaxMargin(MarginClassifier):
                 raise
             found, solver = nearest_points(head.problem, price=1.0, **options), "active set"
             if found.stop.reason == "tolerance":
-                return found, Stop("inseparable", f"{proof}; they were separated with slack"), proof, solver
+                return found, Stop("inseparable", "no plane separates the rows; slack was allowed"), proof, solver
             return found, found.stop, proof, solver
         return found, found.stop, None, solver
 
@@ -210,4 +210,4 @@ class MaxMargin(MarginClassifier):
         }
         self._set_each(problems[0].problem.rows, each)
         self.solver_ = " and ".join(sorted({solver for *_, solver in solved}))
-        self.stop_ = merge_stops([stop for _, stop, *_ in solved])
+        self.stop_ = merge_stops([stop for _, stop, *_ in solved], self.classes_, pairs=self.multiclass == "ovo")

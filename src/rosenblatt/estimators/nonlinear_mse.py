@@ -266,12 +266,11 @@ class NonlinearMSE(OnlineClassifier):
             raise OutOfRangeError(str(error)) from None
         as_heads(state.w, problem.rows)[...] = found.heads
         state.bias[...] = found.bias
-        result = RunResult(state, found.stops, found.iterations, np.full(len(state.counts), problem.n_rows), None, None)
-        if result.stop.reason != "solved":
-            warnings.warn(f"the minimum was not reached: {result.stop}", ConvergenceWarning, stacklevel=6)
-        return result
+        return RunResult(state, found.stops, found.iterations, np.full(len(state.counts), problem.n_rows), None, None)
 
     def _finish(self, problem: Problem) -> None:
+        if self.solver == "minimum" and self.stop_.reason != "solved":
+            warnings.warn(f"the minimum was not reached: {self.stop_}", ConvergenceWarning, stacklevel=6)
         if len(self.classes_) < 2:
             self.loss_, self.gradient_norm_, self.saturated_ = 0.0, 0.0, np.zeros(0, np.intp)
             return

@@ -157,12 +157,13 @@ class OnlineClassifier(LinearClassifier):
             check_finite()
         if proofs is not None:
             result.stops = proofs.attached(result.stops)
-        proved = result.stop.reason == "impossible" and result.stop.certificate is not None
+        stop = result.merged_stop(classes)
+        proved = stop.reason == "impossible" and stop.certificate is not None
         endless = self.max_iter is None or (proofs is not None and config.max_iter is None)
-        if endless and not (result.stop.separated or proved):
-            warnings.warn(f"the rows were not separated: {result.stop}", ConvergenceWarning, stacklevel=4)
+        if endless and not (stop.separated or proved):
+            warnings.warn(f"the rows were not separated: {stop}", ConvergenceWarning, stacklevel=4)
         self._classes_fixed = True
-        self._set(history_of_fit(problem, classes, result), result.stop, result.passes)
+        self._set(history_of_fit(problem, classes, result), stop, result.passes)
         self._forget_proofs()
         if proofs is not None:
             self.certificate_ = proofs.certificates

@@ -15,6 +15,7 @@ from ..kernels.linear.row_blocks import lengths
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import current_callback
+from ..reporting.text import plural
 from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
 from ..svm.problem import BinarySVM, Solution, SolverLimits
@@ -264,8 +265,7 @@ class SoftMargin(MarginClassifier):
         lengths(rows, 0.0, squares)
         if not np.isfinite(squares).all():
             self._check_finite(X)
-            row = int(np.flatnonzero(~np.isfinite(squares))[0])
-            raise ValueError(f"the squared length of row {row} overflows: scale the features")
+            raise ValueError("the squared length of a row exceeds the range of float64: scale the features")
 
     @property
     def _x0(self) -> float:
@@ -336,13 +336,13 @@ class SoftMargin(MarginClassifier):
             return Stop("tolerance", f"solved: the relative gap is {gap:.2g}, at most tol={self.tol:g}", gap=gap)
         if steps >= limit:
             gap_text = f"a relative gap of {gap:.2g}, above tol={self.tol:g}"
-            sentence = f"stopped after {limit:,} iterations (the limit) with {gap_text}"
+            sentence = f"stopped after {plural(limit, 'iteration')} (the limit) with {gap_text}"
             return Stop("steps", sentence, limit=limit, gap=gap)
         sentence = f"stopped by rounding errors with a relative gap of {gap:.2g}, above tol={self.tol:g}"
         return Stop("rounding", sentence, gap=gap)
 
     def _end(self, stops: list[Stop]) -> None:
-        self.stop_ = merge_stops(stops)
+        self.stop_ = merge_stops(stops, self.classes_, pairs=self.multiclass == "ovo")
         if self.stop_.reason != "tolerance":
             warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
 

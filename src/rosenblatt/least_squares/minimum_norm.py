@@ -161,6 +161,6 @@ def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
         if done:
             stop = Stop("solved", f"solved by LSMR after {plural(most, 'iteration')}, with tol={tol:g}")
         else:
-            sentence = f"stopped LSMR after {MAX_ITERATIONS:,} iterations (the limit), before tol={tol:g}"
+            sentence = f"stopped LSMR after {plural(MAX_ITERATIONS, 'iteration')} (the limit), before tol={tol:g}"
             stop = Stop("passes", sentence, limit=MAX_ITERATIONS)
         return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, "lsmr", stop, iterations=most)

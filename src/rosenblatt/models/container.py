@@ -81,7 +81,7 @@ class ModelError(ValueError):
     ...     rb.load("missing.safetensors")
     ... except rb.ModelError as error:
     ...     print(error)
-    missing.safetensors: cannot be read: no such file or directory
+    missing.safetensors: file not found
     """
 
     def __init__(self, source: str, sentence: str) -> None:
@@ -157,6 +157,8 @@ def read(path: str | os.PathLike[str], parse: Callable[[Meta, Arrays], Result]) 
     try:
         raw = _bytes_of(path)
         return parse(*unpack(raw))
+    except FileNotFoundError:
+        raise ModelError(source, "file not found") from None
     except OSError as error:
         raise ModelError(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     except InvalidContentError as error:

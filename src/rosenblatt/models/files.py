@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "load", "load_model", "save"]
 
+STOP_NUMBERS = ("limit", "last_updates", "gap")  # attributes of a `Stop` that may be absent
 _KEYS = {
     "object", "kind", "parameters", "classes", "pairs", "votes", "names", "recipe", "stop", "n_iter", "n_updates",
     "provenance", "more",
@@ -150,7 +151,6 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
     if model.recipe is not None:
         recipe, stored = model.recipe.to_parts()
         arrays.update({f"recipe.{name}": array for name, array in stored.items()})
-    stop = model.stop
     meta = {
         "object": saved_as,
         "kind": model.kind,
@@ -160,7 +160,7 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
         "votes": votes,
         "names": None if model.names is None else list(model.names),
         "recipe": recipe,
-        "stop": None if stop is None else {"reason": stop.reason, "sentence": stop.sentence, "heads": list(stop.heads)},
+        "stop": None if model.stop is None else _stop_to_meta(model.stop),
         "n_iter": model.n_iter,
         "n_updates": model.n_updates,
         "provenance": model.provenance,
@@ -275,13 +275,20 @@ def _recipe(meta: Any, arrays: Arrays) -> RecipeLike | None:
     return kind.from_parts(meta, {name.removeprefix("recipe."): array for name, array in arrays.items()})
 
 
+def _stop_to_meta(stop: Stop) -> dict[str, Any]:
+    numbers = {name: encode(getattr(stop, name), "", {}) for name in STOP_NUMBERS if getattr(stop, name) is not None}
+    return {"reason": stop.reason, "sentence": stop.sentence, "heads": list(stop.heads), **numbers}
+
+
 def _stop(meta: Any) -> Stop | None:
     if meta is None:
         return None
-    invalid = "the reason why the run ended is invalid"
-    require(isinstance(meta, dict) and set(meta) == {"reason", "sentence", "heads"}, invalid)
+    invalid, texts = "the reason why the run ended is invalid", {"reason", "sentence", "heads"}
+    require(isinstance(meta, dict) and texts <= set(meta) <= {*texts, *STOP_NUMBERS}, invalid)
     require(all(isinstance(text, str) for text in (meta["reason"], meta["sentence"], *meta["heads"])), invalid)
-    return Stop(meta["reason"], meta["sentence"], tuple(meta["heads"]))
+    numbers = {name: decode(meta[name], {}) for name in STOP_NUMBERS if name in meta}
+    require(all(type(number) in (int, float) for number in numbers.values()), invalid)
+    return Stop(meta["reason"], meta["sentence"], tuple(meta["heads"]), **numbers)
 
 
 def _counts(counts: Any) -> Any:

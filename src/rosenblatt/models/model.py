@@ -18,7 +18,7 @@ from ..array_types import Array, FloatArray, IntArray, MatrixLike
 from ..data.csr import CSRMatrix
 from ..data.table import Data, DataError, Table
 from ..online.stopping import Stop
-from ..reporting.text import plural
+from ..reporting.text import comma_list, plural
 from ..scores import linear_scores, votes_of_pairs, winners
 from .container import Arrays, Meta, Parts, all_finite
 from .votes import StoredVote
@@ -129,7 +129,7 @@ class Model:
     more: Parts | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        listed = ", ".join(map(str, self.classes[:LISTED_CLASSES].tolist()))
+        listed = comma_list(self.classes.tolist(), LISTED_CLASSES)
         return f"<Model: {self.kind}, {plural(self.n_features, 'feature')}, classes {listed}>"
 
     @property

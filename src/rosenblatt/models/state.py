@@ -6,6 +6,7 @@ A file holds none of the attributes that describe every training row: the log, `
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -157,8 +158,7 @@ def _restore_state(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> 
         require(name in kind.attributes or name == "proof_", f"{model.kind} has no attribute {name!r:.40}")
         fitted[name] = decode(encoded, arrays)
     if meta["certificate"] is not None and model.stop is not None:
-        stop = model.stop
-        fitted["stop_"] = type(stop)(stop.reason, stop.sentence, stop.heads, decode(meta["certificate"], {}))
+        fitted["stop_"] = replace(model.stop, certificate=decode(meta["certificate"], {}))
     if kind.state is not None:
         _STATES[kind.state].restore(estimator, model, meta, arrays)
 

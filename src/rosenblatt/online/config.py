@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Protocol
 
-from ..array_types import IntArray
+from ..array_types import Array, IntArray
 from ..kernels.linear.schemes import State
 from ..progress import ProgressCallback
 from .schedules import Step
@@ -55,10 +55,9 @@ class RunResult:
     log: UpdateLog | None
     sums: State | None  # sum of tau * time * y * x over the updates, in float64; see readings.average
 
-    @property
-    def stop(self) -> Stop:
-        """The merged stop of all heads."""
-        return merge_stops(self.stops, "classes_[{}]")
+    def merged_stop(self, classes: Array) -> Stop:
+        """The stop of all heads together."""
+        return merge_stops(self.stops, classes)
 
     @property
     def updates(self) -> int:

@@ -70,17 +70,17 @@ class RunState:
         if self.sums is not None:
             make_moves(self.problem, moves.rows, moves.others, moves.steps * self.clock, self.sums)
 
-    def count_step(self, delta: State, row: int) -> float:
-        """Count a step that was made and return its length; `row` is the first row in it, for error messages."""
+    def count_step(self, delta: State) -> float:
+        """Count a step that was made and return its length."""
         state = self.state
         state.counts[:] += 1
         length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
         if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
-            raise_out_of_range(self.problem, row)
+            raise_out_of_range(self.problem)
         if self.keeps_norms:
             state.sqnorms[:] = _squared(self._true_norms())
             if self.config.w_max is None and not np.isfinite(state.sqnorms).all():
-                raise_out_of_range(self.problem, row)
+                raise_out_of_range(self.problem)
         return length
 
     def end_pass(self, passes: int, before: IntArray) -> None:
@@ -174,7 +174,7 @@ class RunState:
     def result(self, passes: int) -> RunResult:
         """The result of the finished run."""
         if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
-            raise_out_of_range(self.problem, 0)
+            raise_out_of_range(self.problem)
         if self.log is not None:
             self.log.record.durations = self.durations
         stops = [self.stops[h] for h in range(len(self.durations))]
@@ -221,14 +221,14 @@ def pass_limit(passes: int, last_updates: int) -> Stop:
     return Stop("passes", sentence, limit=passes, last_updates=last_updates)
 
 
-def raise_out_of_range(problem: Problem, row: int) -> NoReturn:
-    """Raise an error with the row and whether its values are the cause."""
+def raise_out_of_range(problem: Problem) -> NoReturn:
+    """Raise an error that says whether the values of X are the cause."""
     largest = _largest(problem)
     kind = problem.rows.values.dtype.name
     cause = f"X has values up to {largest:.3g}; scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
     if largest < 1e15:
         cause = f"the values of X, up to {largest:.3g}, are not the cause; check step, init, intercept_scaling and weights"
-    raise OutOfRangeError(f"the weights or the score of row {row} exceed the range of {kind}: {cause}")
+    raise OutOfRangeError(f"the weights or a score exceed the range of {kind}: {cause}")
 
 
 def _largest(problem: Problem) -> float:

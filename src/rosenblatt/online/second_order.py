@@ -79,10 +79,9 @@ class SecondOrderResult:
     stops: list[Stop]  # one, or one for each one-vs-rest head
     passes: int
 
-    @property
-    def stop(self) -> Stop:
-        """The merged stop of all heads."""
-        return merge_stops(self.stops, "classes_[{}]")
+    def merged_stop(self, classes: Array) -> Stop:
+        """The stop of all heads together."""
+        return merge_stops(self.stops, classes)
 
 
 def fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
@@ -157,7 +156,7 @@ def _sweep(
             some = order[start : start + most]
             done, why = adapt_to(problem.rows, problem.labels, some, rule, ahead, state, spread)
             if why == OVERFLOW:
-                raise_out_of_range(problem, int(some[done]))
+                raise_out_of_range(problem)
             give_back(problem, config.order, some)
             visited += done
             yield visited
@@ -194,7 +193,7 @@ def _kernel_arrays(problem: Problem, start: GaussianWeights) -> tuple[State, Spr
 def _from_kernel_arrays(problem: Problem, state: State, spread: Spread) -> GaussianWeights:
     for part in (state.w, state.bias, spread.w, spread.bias):
         if not np.isfinite(part).all():
-            raise_out_of_range(problem, 0)
+            raise_out_of_range(problem)
     dense = isinstance(problem.rows, Dense)
     weights, variances = (np.ascontiguousarray(heads_of(each, dense)) for each in (state.w, spread.w))
     return GaussianWeights(weights, state.bias, variances, spread.bias, state.counts)

@@ -90,9 +90,9 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
                 pace = Pace(rhos, min(good, run.limit), run.bound, ahead, run.clock)
                 visited, used, why = online(problem.rows, labels, order[at : at + most], rule, pace, state, added, tape)
                 if why == OVERFLOW:
-                    raise_out_of_range(problem, int(order[at + visited]))
+                    raise_out_of_range(problem)
                 if why == NORM and config.w_max is None:  # the squared norm overflowed
-                    raise_out_of_range(problem, int(order[at + visited - 1]))
+                    raise_out_of_range(problem)
                 run.check_cancelled()
                 run.record(tape, used)
                 run.clock += visited
@@ -210,11 +210,11 @@ def _batch_step(problem: Problem, rule: Rule, run: RunState, mean: float, before
 
     The moves are summed in the order of the rows while the scan continues.
     """
-    violations, first, factor, delta = 0, 0, 0.0, zero_sums(run.state)
+    violations, factor, delta = 0, 0.0, zero_sums(run.state)
     for scanned, found in find_violations(problem, rule, run.state, run.config.n_jobs):
         if len(found.rows):
             if not violations:
-                first, factor = int(found.rows[0]), run.steps(int(run.state.counts[0]) + 1) * mean
+                factor = run.steps(int(run.state.counts[0]) + 1) * mean
             found.steps[:] *= factor
             run.collect(found, delta)
             run.record(found, len(found.rows))
@@ -223,7 +223,7 @@ def _batch_step(problem: Problem, rule: Rule, run: RunState, mean: float, before
             run.report(run.clock - run.config.visited_before, before, scanned)
     if violations:
         apply_delta(run.state, delta)
-    return violations, run.count_step(delta, first) if violations else 0.0
+    return violations, run.count_step(delta) if violations else 0.0
 
 
 def _one_mistake(problem: Problem, rule: Rule, run: RunState, rng: np.random.Generator) -> tuple[int, float]:
@@ -238,7 +238,7 @@ def _one_mistake(problem: Problem, rule: Rule, run: RunState, rng: np.random.Gen
     run.collect(drawn, delta)
     make_moves(problem, drawn.rows, drawn.others, drawn.steps, run.state)
     run.record(drawn, 1)
-    return len(every.rows), run.count_step(delta, int(drawn.rows[0]))
+    return len(every.rows), run.count_step(delta)
 
 
 def _all_violations(problem: Problem, rule: Rule, run: RunState) -> Tape:
@@ -259,9 +259,9 @@ def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> 
         order = np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
         tape = _tape(len(order))
         mine = state._replace(scores=np.zeros_like(state.scores))
-        visited, used, why = collect_moves(problem.rows, problem.labels, order, rule, mine, tape)
+        _, used, why = collect_moves(problem.rows, problem.labels, order, rule, mine, tape)
         if why == OVERFLOW:
-            raise_out_of_range(problem, int(order[visited]))
+            raise_out_of_range(problem)
         return order, Tape(*(column[:used].copy() for column in tape))
 
     scanned = 0

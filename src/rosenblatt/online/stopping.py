@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..reporting.text import join_and
@@ -35,12 +36,12 @@ _OUTCOMES: dict[StopReason, str] = {
     "norm": "exceeded w_max",
     "tolerance": "reached the tolerance",
     "steps": "reached the iteration limit",
-    "rounding": "stopped by rounding errors",
-    "inseparable": "not separable",
-    "impossible": "proved not separable",
+    "rounding": "reached the limits of rounding",
+    "inseparable": "needed slack",
+    "impossible": "proved inseparable",
     "chunk": "read the chunk",
     "vanished": "stopped at a zero gradient",
-    "solved": "solved",
+    "solved": "reached the minimum",
 }
 # The merged reason is the most severe one; among reasons of the same severity, the most common one.
 _SEVERITY: dict[StopReason, int] = {"separated": 0, "solved": 0, "inseparable": 2, "rounding": 3, "steps": 4}
@@ -92,7 +93,7 @@ class Stop:
 
     Notes
     -----
-    Model files store `reason`, `sentence` and `heads`. The numbers are None in a model that was loaded from a file.
+    Model files store everything but the certificate. Older files lack the numbers, which are then None.
 
     Examples
     --------
@@ -121,8 +122,8 @@ class Stop:
         return self.reason == "separated"
 
 
-def merge_stops(stops: Sequence[Stop], name: str = "problem {}") -> Stop:
-    """The stop of several binary problems; `name` is how the sentence calls the problem at a position, from 0."""
+def merge_stops(stops: Sequence[Stop], classes: Iterable[object], *, pairs: bool = False) -> Stop:
+    """The stop of several binary problems: one for each of the labels `classes`, or one for each pair of them."""
     if len(stops) == 1:
         return stops[0]
     reasons = tuple(stop.reason for stop in stops)
@@ -131,8 +132,12 @@ def merge_stops(stops: Sequence[Stop], name: str = "problem {}") -> Stop:
     reason = max(counts, key=lambda each: (_SEVERITY.get(each, _OTHER_SEVERITY), counts[each]))
     which = reasons.index(reason)
     worst = stops[which]
+    labels = list(classes)
+    names = (
+        [f"classes {one} and {other}" for one, other in combinations(labels, 2)] if pairs else [f"class {c}" for c in labels]
+    )
     outcomes = join_and([f"{count} {_OUTCOMES[each]}" for each, count in counts.items()])
-    sentence = f"of {len(stops)} binary problems, {outcomes}; {name.format(which)}: {worst.sentence}"
+    sentence = f"of {len(stops)} binary problems, {outcomes}; {names[which]}: {worst.sentence}"
     if len(counts) == 1:
-        sentence = f"all {len(stops)} binary problems {_OUTCOMES[reason]}; {name.format(which)}: {worst.sentence}"
+        sentence = f"all {len(stops)} binary problems {_OUTCOMES[reason]}; {names[which]}: {worst.sentence}"
     return Stop(reason, sentence, reasons, worst.certificate, worst.limit, worst.last_updates, worst.gap)

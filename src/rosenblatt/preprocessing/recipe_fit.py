@@ -12,7 +12,7 @@ from ..array_types import FloatArray
 from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
 from ..data.table import Data, DataError, Table, as_data
-from ..reporting.text import plural, quoted_list
+from ..reporting.text import comma_list, count, cut, plural, quoted_list
 from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
 from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
 from .recipe import Recipe
@@ -164,9 +164,12 @@ def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> t
             notes.append(f"Column {block.name!r} is text: {block.width:,} words that occur in at least two rows{limit}.")
     categorical = [block for block in blocks if not isinstance(block, Words)]
     if categorical:
-        some = ", ".join(f"{block.name!r} ({block.width:,})" for block in categorical[:MAX_CATEGORICAL_LISTED])
-        more = len(categorical) - MAX_CATEGORICAL_LISTED
-        notes.append(f"Categorical columns were one-hot encoded: {some}{f' and {more:,} more' if more > 0 else ''}.")
+        sizes = [f"{block.name!r} ({count(block.width)})" for block in categorical]
+        notes.append(f"Categorical columns were one-hot encoded: {comma_list(sizes, MAX_CATEGORICAL_LISTED)}.")
+    for name, column in statistics.items():
+        if column.unread_number is not None:
+            reason = f"because {cut(column.unread_number)!r} is not a number"
+            notes.append(f"Column {name!r} looks numeric but is categorical, {reason}: use decimal points and no units.")
     return tuple(notes)
 
 
@@ -177,7 +180,7 @@ def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck]) -> tuple[str, ...
 
 def _missing_notes(numeric: Sequence[str], moments: Moments) -> tuple[str, ...]:
     missing = {name: int(moments.rows - moments.counts[j]) for j, name in enumerate(numeric)}
-    missing = {name: count for name, count in missing.items() if count}
+    missing = {name: cells for name, cells in missing.items() if cells}
     if not missing:
         return ()
     cells = plural(sum(missing.values()), "missing cell")

@@ -35,6 +35,7 @@ MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
 MIN_ROWS_OF_A_WORD = 2  # rarer words are left out
 MIN_WORDS_OF_TEXT = 3  # words in a cell of a text column, on average
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]{1,15},[0-9]{1,15}\s*")
+LOOKS_NUMERIC = re.compile(r"[+-]?[$€£]?\s?[0-9][0-9.,'\s]*(?:e[+-]?[0-9]+)?[%$€£]?", re.IGNORECASE)
 IGNORE_OPTION, IGNORE_ADVICE = "--ignore", "leave the column out with --ignore"
 
 
@@ -159,6 +160,14 @@ class IdCheck:
 # --- Columns of strings
 
 
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
 class StringStatistics:
     """The values or words of a column of strings; its kind is given or decided by the first rows."""
 
@@ -193,6 +202,15 @@ class StringStatistics:
         if not self.declared and self.rows > MIN_ROWS_OF_AN_ID and len(self._names) > self.rows / 2:
             raise self._too_many(f"{len(self._names):,} distinct non-numeric values in {self.rows:,} rows")
         return Categories(self.name, tuple(sorted(self._names)))
+
+    @property
+    def unread_number(self) -> str | None:
+        """A value that keeps a column of mostly numeric values from being numeric, such as '3,5'; None for other columns."""
+        if self.declared or self.kind != "names":
+            return None
+        numeric = sum(LOOKS_NUMERIC.fullmatch(value.strip()) is not None for value in self._names)
+        unread = (value for value in sorted(self._names) if not _is_number(value))
+        return next(unread, None) if 2 * numeric > len(self._names) else None
 
     def _decide(self) -> None:
         cells = [cell for cell in self._first if cell is not None]

@@ -21,6 +21,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..parallel import one_blas_thread
+from ..reporting.text import comma_list
 
 EPS = float(np.finfo(np.float64).eps)
 VALUES_PER_BLOCK = 1 << 19
@@ -193,7 +194,7 @@ def class_codes(hypothesis: Hypothesis, y: npt.ArrayLike, n_rows: int) -> IntArr
         position = {label: rank for rank, label in enumerate(np.asarray(hypothesis.classes).tolist())}
     unknown = {label for label in labels if label not in position}
     if unknown:
-        listed = ", ".join(map(repr, sorted(unknown, key=str)[:MAX_LABELS_LISTED]))
+        listed = comma_list([repr(label) for label in sorted(unknown, key=str)], MAX_LABELS_LISTED)
         raise ValueError(f"y has labels unknown to the model: {listed}; its classes are {list(position)}")
     return np.array([position[label] for label in labels], np.intp)
 

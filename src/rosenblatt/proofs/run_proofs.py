@@ -45,7 +45,7 @@ class Proofs:
     def __init__(self, problem: Problem, classes: Array, scans: int, share: float | None, verbose: bool) -> None:
         """`scans`: scans of all rows in a pass. `share`: updates are at most (R^2 + share)/gamma^2; None: no bound is known."""
         self.verbose, self.when, self.share = verbose, -(-SCANS_BEFORE_PROOF // scans), share
-        self.rest = isinstance(problem.labels, Rest)
+        self.classes, self.rest = classes, isinstance(problem.labels, Rest)
         self.parts: list[tuple[Problem, Array]] = [(problem, classes)]
         if self.rest:
             heads = range(len(problem.labels.heads))
@@ -78,7 +78,7 @@ class Proofs:
             return None
         bound = math.inf if self.share is None else self._update_bound(h, certificate, self.share)
         if self.verbose and passes == self.when:
-            which = f"class {h} against the rest was" if self.rest else "the rows were"
+            which = f"class {self.classes[h]} against the rest was" if self.rest else "the rows were"
             limit = f": at most {bound:.6g} updates" if bound < math.inf else ""
             sys.stderr.write(f"{which} proved separable after pass {passes}{limit}\n")
         if updates <= bound:

@@ -18,7 +18,7 @@ from sklearn.utils import check_X_y
 from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
-from ..reporting.text import join_and
+from ..reporting.text import comma_list, join_and
 from .run_request import MAX_CLASSES, MAX_POINTS, RequestError
 
 MAX_SAMPLED_ROWS = 2000
@@ -111,7 +111,7 @@ def _positions(columns: Sequence[str | int], width: int, names: list[str]) -> li
         elif str(each) in names:
             found.append(names.index(str(each)))
         else:
-            known = ", ".join(names[:MAX_LISTED_NAMES]) if names else f"0 to {width - 1}"
+            known = comma_list(names, MAX_LISTED_NAMES) if names else f"0 to {width - 1}"
             raise RequestError(f"columns: X has no column {each!r}; its columns: {known}")
     if len(found) != 2 or found[0] == found[1]:
         raise RequestError(f"columns must be two different columns, got {columns!r}")

@@ -15,7 +15,7 @@ from ..estimators.base import LinearClassifier
 from ..estimators.svm_base import MarginClassifier
 from ..online.stopping import StopReason
 from ..proofs.convergence import Convergence
-from ..reporting.text import plural, short
+from ..reporting.text import comma_list, plural, short
 from .run_request import Features
 
 MAX_LISTED_POINTS = 12
@@ -150,8 +150,7 @@ def points_list(rows: Sequence[int]) -> str:
     >>> points_list([0, 4])
     '1, 5'
     """
-    listed = ", ".join(str(row + 1) for row in rows[:MAX_LISTED_POINTS])
-    return listed if len(rows) <= MAX_LISTED_POINTS else f"{listed} and {len(rows) - MAX_LISTED_POINTS} more"
+    return comma_list([row + 1 for row in rows], MAX_LISTED_POINTS)
 
 
 # --- The convergence proof along a run

@@ -69,10 +69,10 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     training rows alone.
     """
     assert data.labels is not None
-    positions = None
+    nothing_held_out = False
     if test is None and request.holdout_share is not None:
         held = Holdout(request.holdout_share, request.seed).mask(data.labels)
-        data, test, positions = data.take(~held), data.take(held), np.flatnonzero(~held)
+        data, test, nothing_held_out = data.take(~held), data.take(held), not held.any()
     check_weight_count(data, len(np.unique(as_text(data.labels))))
     recipe = learn_recipe(request, [data])
     if test is None and request.test is not None:
@@ -82,12 +82,11 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     y = typed_labels(data.labels)
     classes = np.unique(y)
     check_classes(data, classes)
-    nothing_held_out = NOTHING_HELD_OUT if positions is not None and len(positions) == len(held) else None
-    notes = tuple(note for note in (data.note, *recipe.notes, nothing_held_out) if note)
+    notes = tuple(note for note in (data.note, *recipe.notes, NOTHING_HELD_OUT if nothing_held_out else None) if note)
     X = as_matrix(recipe.rows(data))
     if test is None or test.n_rows == 0:
         return Prepared(recipe, classes, X, y, notes=notes)
-    return Prepared(recipe, classes, X, y, as_matrix(recipe.rows(test)), codes_of(test, classes), notes, positions)
+    return Prepared(recipe, classes, X, y, as_matrix(recipe.rows(test)), codes_of(test, classes), notes, data.positions)
 
 
 def check_weight_count(data: Data, n_classes: int) -> None:

@@ -50,7 +50,8 @@ class Request:
     Raises
     ------
     ValueError
-        If two kinds of test are given, if the algorithm is unknown, or if it lacks one of the parameters.
+        If two kinds of test are given, if the share is out of range, if the algorithm is unknown, or if it lacks one of the
+        parameters.
 
     Examples
     --------
@@ -75,6 +76,8 @@ class Request:
         tests = [name for name in ("test", "holdout", "cv") if getattr(self, name) is not None]
         if len(tests) > 1:
             raise ValueError(f"--{tests[0]} and --{tests[1]} exclude each other: give one of them")
+        if self.holdout is not None and not 0.0 <= self.holdout < 1.0:
+            raise ValueError(f"--holdout must be at least 0 and less than 1, got {self.holdout:g} (0: no row is held out)")
         if self.data == "-" and self.test == "-":
             raise ValueError("DATA and --test cannot both be standard input")
         if self.algorithm not in ALGORITHMS:
@@ -82,8 +85,8 @@ class Request:
         accepted = self.choice.options
         for name in self.parameters:
             if name not in accepted:
-                listed = ", ".join(_option(each) for each in accepted if each not in UNLISTED_PARAMETERS)
-                raise ValueError(f"{_option(name)} is not a parameter of {self.algorithm}, which has {listed}")
+                listed = ", ".join(option_of(each) for each in accepted if each not in UNLISTED_PARAMETERS)
+                raise ValueError(f"{option_of(name)} is not a parameter of {self.algorithm}, which has {listed}")
 
     @property
     def choice(self) -> Algorithm:
@@ -108,6 +111,6 @@ class Request:
         return choice.make(**(seed | given))
 
 
-def _option(parameter: str) -> str:
+def option_of(parameter: str) -> str:
     """Return the command-line option of a parameter."""
     return f"--{parameter.replace('_', '-')}"

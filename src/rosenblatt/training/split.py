@@ -39,7 +39,7 @@ class Holdout:
 
     def __init__(self, share: float, seed: int = 0) -> None:
         if not 0.0 < share < 1.0:
-            raise ValueError(f"--holdout must be greater than 0 and less than 1, got {share:g}")
+            raise ValueError(f"share must be greater than 0 and less than 1, got {share:g}")
         self.share, self.seed = share, seed
         self._seen: dict[Any, int] = {}  # rows of each label in the chunks so far
 

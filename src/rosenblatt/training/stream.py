@@ -39,7 +39,7 @@ from .preparation import (
     options_for_recipe,
     require_labels,
 )
-from .request import Request
+from .request import Request, option_of
 from .split import Holdout
 from .train import Outcome, PassRecord, messages_of, record_fit
 
@@ -84,7 +84,8 @@ def train_stream(
     rosenblatt.training.train.train : The same in memory.
     """
     started = time.perf_counter()
-    in_file_order = "order" in request.choice.options and "order" not in request.parameters
+    choice = request.choice
+    in_file_order = "order" in choice.options and "order" not in choice.parameters | dict(request.parameters)
     if in_file_order:  # any other order jumps about in the cache
         request = replace(request, parameters={**request.parameters, "order": "cyclic"})
     estimator = request.make()
@@ -115,9 +116,8 @@ def train_stream(
 
 
 def _check_request(request: Request, estimator: LinearClassifier) -> None:
-    reason = refusal(estimator)
-    if reason is not None:
-        raise ValueError(reason)
+    if refusal(estimator) is not None:
+        raise ValueError(_refusal_by_option(request))
     if request.cv is not None:
         raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
     if request.certify:
@@ -126,6 +126,15 @@ def _check_request(request: Request, estimator: LinearClassifier) -> None:
         raise ValueError("--stream reads the file twice, which standard input does not allow: give a file")
     if request.data.startswith("example:"):
         raise ValueError(f"--stream is for files, and {request.data} is made in memory: leave out --stream")
+
+
+def _refusal_by_option(request: Request) -> str:
+    """Return why a refused request cannot be streamed, by the option of the command line that is the cause."""
+    for name, value in request.parameters.items():
+        rest = {other: given for other, given in request.parameters.items() if other != name}
+        if refusal(replace(request, parameters=rest).make()) is None:
+            return f"{option_of(name)} {value} needs all rows in memory: leave out this option or --stream"
+    return f"--algorithm {request.algorithm} needs all rows in memory: use --algorithm average, or leave out --stream"
 
 
 def _open_caches(

@@ -11,7 +11,6 @@ from .metrics import Confusion
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
-    from ..online.stopping import Stop
     from .train import Outcome
 
 # Classes whose sizes are listed, at most.
@@ -28,7 +27,7 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     lines = [("data", _data(outcome)), *(("", note) for note in outcome.notes)]
     lines.append(("algorithm", f"{_title(outcome)}: {_call(estimator)}"))
     if hasattr(estimator, "stop_"):
-        lines.append(("stopped", _stop(estimator.stop_)))
+        lines.append(("fit", str(estimator.stop_)))
     work = _work(outcome)
     if work:
         lines.append(("work", work))
@@ -70,7 +69,7 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
     facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator))]
     if hasattr(estimator, "stop_"):
-        facts.append(("stopped", _stop(estimator.stop_)))
+        facts.append(("fit", str(estimator.stop_)))
     return [(name, value) for name, value in facts if value]
 
 
@@ -127,23 +126,25 @@ def _call(estimator: LinearClassifier) -> str:
     return " ".join(str(estimator).split())
 
 
-def _stop(stop: Stop) -> str:
-    """Return the reason of a stop, for a line that is called "stopped"."""
-    return stop.sentence.removeprefix("stopped ")
-
-
 def _work(outcome: Outcome) -> str:
-    passes, updates = getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None)
-    parts = []
-    if not updates and passes is not None and passes > 1:  # direct solvers have one
-        parts.append(plural(passes, "iteration"))
-    if updates and passes is not None:
-        parts.append(plural(passes, "pass", "passes"))
-        bound = outcome.bound
-        possible = "" if bound is None else f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
-        parts.append(plural(updates, "update") + possible)
-    each = [record.new_updates for record in outcome.history]
-    return ", ".join(parts) + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")
+    bound, each = outcome.bound, [record.new_updates for record in outcome.history]
+    work = count_work(getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None))
+    if work and bound is not None:
+        work += f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
+    return work + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")
+
+
+def count_work(passes: int | None, updates: int | None) -> str:
+    """Return the passes and updates of an online learner, or the iterations of a solver; nothing for a direct solver.
+
+    >>> count_work(10, 2000), count_work(14, 0), count_work(1, None)
+    ('10 passes, 2,000 updates', '14 iterations', '')
+    """
+    if passes is None:
+        return ""
+    if updates:
+        return f"{plural(passes, 'pass', 'passes')}, {plural(updates, 'update')}"
+    return plural(passes, "iteration") if passes > 1 else ""
 
 
 def _whole_bound(bound: float) -> str:

@@ -17,6 +17,7 @@ from ..data.labels import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback, progress_callback
+from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
 from .preparation import Prepared, describe_provenance, prepare, read_with_digest
 from .request import Request
@@ -136,7 +137,8 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     started = time.perf_counter()
     data, digest = read_with_digest(request)
     prepared = prepare(request, data)
-    estimator, history, seconds, warned = fit(request.make(), prepared.X, prepared.y, watch)
+    with rows_of_file(data.source, prepared.positions):
+        estimator, history, seconds, warned = fit(request.make(), prepared.X, prepared.y, watch)
     folds = () if request.cv is None else cross_validate(request, data, watch)
     outcome = Outcome(
         request,
@@ -187,6 +189,17 @@ def messages_of(warned: list[warnings.WarningMessage]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(each.message) for each in warned))
 
 
+@contextlib.contextmanager
+def rows_of_file(source: str, positions: IntArray | None) -> Iterator[None]:
+    """Raise `NotSeparable` as an error about the file, with the rows that the proof has there."""
+    try:
+        yield
+    except NotSeparable as proof:
+        rows = proof.rows if positions is None else positions[proof.rows].tolist()
+        found = NotSeparable(rows, proof.weights, proof.positive, proof.free, proof.bound_squared, proof.about)
+        raise DataError(source, str(found), option="--algorithm soft-margin") from proof
+
+
 # --- Testing
 
 
@@ -214,7 +227,9 @@ def cross_validate(request: Request, data: Data, watch: ProgressCallback | None 
         if len(np.unique(codes[~mine])) < len(classes):
             raise DataError(data.source, f"--cv {request.cv}: a class has rows in fold {number + 1} only; use fewer folds")
         part = prepare(replace(request, holdout=0.0, cv=None), data.take(~mine), data.take(mine))
-        result = confusion_on_test(fit(request.make(), part.X, part.y, watch).estimator, part)
+        with rows_of_file(data.source, part.positions):
+            fitted = fit(request.make(), part.X, part.y, watch).estimator
+        result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)
     return tuple(found)

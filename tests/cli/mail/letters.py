@@ -57,3 +57,9 @@ def folder(path, spam, numbers):
     for number in numbers:
         (path / f"{number:04}.eml").write_bytes(letter(spam, number))
     return path
+
+
+def new(tmp_path, spam, number=1000):
+    path = tmp_path / f"new-{spam}-{number}.eml"
+    path.write_bytes(letter(spam, number))
+    return path

@@ -1,4 +1,4 @@
-"""Rows, or the one sentence that says why not; any other exception fails the test."""
+"""Rows, or the message of a DataError; any other exception fails the test."""
 
 from __future__ import annotations
 

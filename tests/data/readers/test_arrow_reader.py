@@ -74,7 +74,7 @@ def test_chunks_are_the_same_rows(write, size):
     assert np.concatenate([part.labels for part in parts]).tolist() == whole.labels.tolist()
 
 
-def test_names_told_and_columns_left_out(write):
+def test_given_names_and_ignored_columns(write):
     data = read(write(TABLE), Options(label="flag", ignore=("whole", "-1"), categorical=("money",)))
     assert data.labels.tolist() == ["true", "false", "true"]
     assert data.features.names == ("float", "money", "word", "coded")

@@ -135,7 +135,7 @@ def test_what_is_found(content: bytes, label: str, names: tuple[str, ...], kerne
 
 
 @both
-def test_what_is_said(kernel: bool) -> None:
+def test_columns_are_given_by_name_or_position(kernel: bool) -> None:
     content = b"id,a,b,c\n1,2,u,5\n2,4,v,6\n3,4,v,6\n"
     by_name = read("csv", content, kernel, label="a", ignore=("id",))
     by_position = read("csv", content, kernel, label="1", ignore=("0",))
@@ -151,7 +151,7 @@ def test_what_is_said(kernel: bool) -> None:
 
 
 @both
-def test_a_name_that_was_said_is_in_the_first_line(kernel: bool) -> None:
+def test_a_given_label_name_is_in_the_first_line(kernel: bool) -> None:
     content = b"text,kind\nhello,a\nthere,b\nyou,c\n"
     assert read("csv", content, kernel, label="1").n_rows == 4
     assert read("csv", content, kernel, label="kind").n_rows == 3
@@ -195,9 +195,7 @@ def test_for_a_model(kernel: bool) -> None:
     assert read("csv", b"1,2\n3,4\n", kernel, **last).labels is None
 
 
-NOT_NUMERIC = (
-    "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is not meant to be"
-)
+NOT_NUMERIC = "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is categorical"
 LABEL_UNKNOWN = (
     "cannot tell which column is the label; use --label with its name or its position from 0 (columns: 'column 0', 'column 1')"
 )
@@ -211,7 +209,7 @@ WRONG: dict[bytes, str] = {
     ROWS + b"1,u,\n": "line 202, column label: the label is missing",
     ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is not closed",
     ROWS + b'1,"u"x,0\n': "line 202, column 6: unexpected text after a closing quote",
-    ROWS + b"1,\xff,0\n": "line 202, column b: '\\\\xff' is not UTF-8",
+    ROWS + b"1,\xff,0\n": "line 202, column b: the cell is not UTF-8",
     ROWS + b"x,u,0\n1\n": NOT_NUMERIC.format(202, "a", "x", "a"),
     b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells instead of 3",
     b"a,b,label\n1,2\n": "line 2: the row has 2 cells instead of 3",
@@ -292,7 +290,7 @@ def test_many_cells_that_are_not_plain_numbers(kernel: bool) -> None:
 
 @both
 def test_text_with_few_and_with_many_different_cells(kernel: bool) -> None:
-    """More different cells than a kernel tells from each other, and long ones that differ late."""
+    """More distinct cells than a kernel can distinguish, and long ones that differ at the end."""
     n = 1500
     rows = [(f"t{k}", f"{'z' * 50}{k % 7}", f'"q""{k % 3}"', k % 2) for k in range(n)]
     content = "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows).encode()

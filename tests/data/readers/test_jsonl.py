@@ -47,7 +47,7 @@ def test_null_and_absent_keys_are_missing(tmp_path):
     assert b.tolist() == ["x", None, "z"]
 
 
-def test_columns_told_to_be_names(tmp_path):
+def test_columns_declared_categorical(tmp_path):
     path = write(
         tmp_path, '{"zip": 8001, "mixed": "a", "y": 1}\n{"zip": 8002.5, "mixed": 3, "y": 0}\n{"zip": 1, "mixed": true, "y": 0}'
     )

@@ -52,6 +52,8 @@ def test_an_unknown_label_is_reported_by_its_line_or_its_row() -> None:
     rows = Data("rows.npz", np.zeros((2, 1)), np.array(["u", "w"], object), first_row=10)
     with pytest.raises(DataError, match=r"^rows.npz, row 12: label 'w' is unknown"):
         codes_of(rows, classes)
+    with pytest.raises(DataError, match=r"^rows.npz, row 12: label 'w' is unknown"):
+        codes_of(rows.take(np.array([False, True])), classes)
     with pytest.raises(DataError, match=r"line 3: label 'w'"):
         codes_of(data.take(np.array([False, True, True])), classes)
 

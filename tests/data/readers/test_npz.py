@@ -146,7 +146,7 @@ def test_bad_sparse_matrices(tmp_path, name):
 
 
 def test_a_header_that_promises_too_much(tmp_path):
-    """A few bytes that say they are a terabyte."""
+    """A few bytes that declare a terabyte."""
     raw = io.BytesIO()
     np.lib.format.write_array_header_1_0(raw, {"descr": "<f8", "fortran_order": False, "shape": (1 << 20, 1 << 17)})
     with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
@@ -181,7 +181,7 @@ def test_members_that_are_no_arrays(tmp_path, header, sentence):
 
 
 @pytest.mark.parametrize("extra", [-8, 8])
-def test_more_or_fewer_values_than_the_header_says(tmp_path, extra):
+def test_more_or_fewer_values_than_the_header_declares(tmp_path, extra):
     raw = io.BytesIO()
     np.lib.format.write_array_header_1_0(raw, {"descr": "<f8", "fortran_order": False, "shape": (4, 3)})
     with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:

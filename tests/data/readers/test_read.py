@@ -59,7 +59,7 @@ def test_formats_by_name_and_by_first_line(tmp_path, name, ending):
     assert sum(part.n_rows for part in chunks(path, Options(), 5)) == 2
 
 
-def test_what_was_said_wins(tmp_path):
+def test_given_options_win_over_detection(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(JSONL)
     assert read(path, Options(format="jsonl")).features.names == ("a",)
@@ -111,7 +111,7 @@ def test_faults_of_any_file(tmp_path, name):
         read(zipped)
 
 
-def test_labels_are_told_from_other_columns():
+def test_the_label_column_is_detected():
     assert looks_like_labels(np.array(["a", "b", "a", "b"], object))
     assert looks_like_labels(np.array([1.0, 2.0]))
     assert not looks_like_labels(np.array([0.5, 1.0, 1.0, 1.0]))
@@ -137,7 +137,7 @@ def test_the_label_column_is_found(tmp_path):
 
 def test_a_small_file_needs_numpy_alone(tmp_path):
     """SciPy, Numba, scikit-learn and pyarrow take longer to import than a small prediction should."""
-    (tmp_path / "rows.csv").write_text("size,colour,words,label\n" + "1,red,the cat sat here,a\n2,blue,the dog sat too,b\n" * 3)
+    (tmp_path / "rows.csv").write_text("size,color,words,label\n" + "1,red,the cat sat here,a\n2,blue,the dog sat too,b\n" * 3)
     (tmp_path / "rows.svm").write_bytes(SVMLIGHT)
     code = f"""
 import sys

@@ -78,7 +78,7 @@ def test_cut_off_or_damaged(extension: str, tmp_path: Path) -> None:
 
 
 @each
-def test_not_what_its_extension_says(extension: str, tmp_path: Path) -> None:
+def test_content_that_differs_from_its_extension(extension: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"a.csv{extension}", b"just,text\n")
     with pytest.raises(DataError, match=f"is named {extension}, but is not a"):
         Source(path)

@@ -57,7 +57,7 @@ def test_the_same_arrays_as_scikit_learn(content: bytes, kernel: bool, cut: bool
     assert data.features.indices.tolist() == X.indices.tolist()
     assert data.features.indptr.dtype == np.int64
     assert data.features.indptr.tolist() == X.indptr.tolist()
-    assert (data.n_rows, max(1, data.features.width)) == X.shape  # without nonzeros, scikit-learn says there is a column
+    assert (data.n_rows, max(1, data.features.width)) == X.shape  # without nonzeros, scikit-learn returns one column
 
 
 mutations = st.sampled_from(

@@ -43,7 +43,7 @@ def call_axpy_head(rows: Any, i: int, a: float, W: Any, h: int) -> None:
 
 
 @compiled
-def call_ask(rows: Any, i: int) -> None:
+def call_prefetch(rows: Any, i: int) -> None:
     prefetch_row(rows, i)
 
 
@@ -175,11 +175,11 @@ def test_a_column_far_out_is_found() -> None:
         assert out[0] == 6.0
 
 
-def test_asking_for_a_row_changes_nothing(layout: Any) -> None:
+def test_prefetching_a_row_changes_nothing(layout: Any) -> None:
     rows = rows_of(staircase(), layout)
     before = rows.values.copy()
     for i in range(10):
-        call_ask(rows, i)
+        call_prefetch(rows, i)
     np.testing.assert_array_equal(rows.values, before)
 
 

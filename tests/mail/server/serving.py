@@ -7,7 +7,6 @@ import contextlib
 import re
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -38,7 +37,6 @@ class Plain:
         self.labels: dict[bytes, bool] = {}
         self.transactions: list[int] = []
         self.replays: list[int] = []
-        self.delay = 0.0
         self.begun = threading.Semaphore(0)  # released when work begins
         self.go = threading.Event()  # cleared: work waits until it is set
         self.go.set()
@@ -49,7 +47,6 @@ class Plain:
 
     def _work(self) -> None:
         self.begun.release()
-        time.sleep(self.delay)
         assert self.go.wait(30)
         if self.broken is not None:
             raise self.broken
@@ -112,7 +109,7 @@ def serving(spam_filter: Any, **options: Any) -> Iterator[tuple[Addresses, Serve
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        assert there.wait(20)
+        assert there.wait(60)  # kernels may have to be compiled
         yield found[0], server
     finally:
         server.stop()
@@ -134,7 +131,7 @@ def all_of(client: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def ask(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
+def answer_to(addresses: Addresses, sent: bytes, shut: bool = True) -> bytes:
     """Send bytes, close the writing side as spamc does, and read the answer."""
     with connected(addresses) as client:
         with contextlib.suppress(OSError):  # cut off before it was response, or before the writing side was closed

@@ -9,7 +9,6 @@ import pytest
 from drawn import ANY, LINES, naively_without, seen_by_any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 from datasets import data_folder
 from effort import in_time
@@ -18,6 +17,7 @@ from rosenblatt.mail.message.headers import STAMP, without_headers
 from rosenblatt.mail.server.annotations import SPAM_HEADERS, head_only, marked
 from rosenblatt.mail.server.engine import Judgment, points
 from rosenblatt.mail.verdict import Calibration, Reason, Verdict, symbols
+from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 
 def judged(spam: bool = True, *names: str) -> Judgment:
@@ -66,7 +66,7 @@ FOREIGN = re.compile(rb"(?:x-spam-(?:flag|level|status)|x-rosenblatt)[ \t]*:", r
 def test_nothing_goes_but_headers_of_these_names_whatever_the_line_ends(lines: list[bytes], line_end: bytes) -> None:
     raw, kept = line_end.join(lines), naively_without(lines, FOREIGN)
     assert without_headers(raw, (*SPAM_HEADERS, STAMP)).rstrip(line_end) == line_end.join(kept).rstrip(line_end)
-    assume(kept)  # else no line is left to tell the line end from
+    assume(kept)  # else no line is left that shows the line end
     assert marked(raw + line_end, judged()) == marked(b"\n".join(lines) + b"\n", judged()).replace(b"\n", line_end)
 
 

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from serving import HAM, SPAM, UNSURE, Plain, is_passed_on, serving
 
 from datasets import data_folder
 from rosenblatt.mail.server import Limits
+from serving import HAM, SPAM, UNSURE, Plain, is_passed_on, serving
 
 pytestmark = pytest.mark.skipif(shutil.which("spamc") is None, reason="no spamc here: on Debian, apt-get install spamc")
 
@@ -118,7 +118,7 @@ def test_when_the_filter_fails_no_mail_is_lost_and_learning_is_not_claimed() -> 
 
 def test_a_server_that_is_full_lets_mail_pass() -> None:
     spam_filter = Plain()
-    spam_filter.delay = 1.0
+    spam_filter.go.clear()
     with serving(spam_filter, limits=Limits(connections=1)) as (addresses, _):
         host, port = addresses.spamd or ("", 0)
         command = ["spamc", "-c", "-d", host, "-p", str(port)]
@@ -127,8 +127,9 @@ def test_a_server_that_is_full_lets_mail_pass() -> None:
             first.stdin.write(SPAM)
             first.stdin.close()
             first.stdin = None
-            subprocess.run(["sleep", "0.3"], check=True)
+            assert spam_filter.begun.acquire(timeout=30)
             assert spamc(addresses) == (0, SPAM)
+            spam_filter.go.set()
             assert first.stdout is not None
             assert first.stdout.read() == b"14.5/5.0\n"
             assert first.wait(10) == 1

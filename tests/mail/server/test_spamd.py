@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import HAM, SPAM, UNSURE, Plain, ask, is_passed_on, request, serving
 
 from rosenblatt.mail.server import Limits
 from rosenblatt.mail.server.limits import Budget
 from rosenblatt.mail.server.protocol import COMMANDS, FIRST_STEP_BYTES, RequestError, command_of, head_of, inflated
+from serving import HAM, SPAM, UNSURE, Plain, answer_to, is_passed_on, request, serving
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
@@ -31,51 +31,54 @@ def plain() -> Any:
     ("mail", "response"), [(SPAM, "True ; 14.5 / 5.0"), (HAM, "False ; -4.5 / 5.0"), (UNSURE, "False ; 2.0 / 5.0")]
 )
 def test_a_check_returns_points_and_the_threshold(plain: Any, mail: bytes, response: str) -> None:
-    assert ask(plain[1], request("CHECK", mail)) == f"SPAMD/1.5 0 EX_OK\r\nSpam: {response}\r\n\r\n".encode()
+    assert answer_to(plain[1], request("CHECK", mail)) == f"SPAMD/1.5 0 EX_OK\r\nSpam: {response}\r\n\r\n".encode()
 
 
 @pytest.mark.parametrize("shut", [True, False])
 def test_a_client_that_sends_the_length_may_keep_its_side_open(plain: Any, shut: bool) -> None:
-    assert b"Spam: True" in ask(plain[1], request("CHECK", SPAM), shut)
+    assert b"Spam: True" in answer_to(plain[1], request("CHECK", SPAM), shut)
 
 
 def test_without_a_length_the_mail_ends_where_the_stream_does(plain: Any) -> None:
-    assert b"Spam: True" in ask(plain[1], b"CHECK SPAMC/1.2\r\n\r\n" + SPAM)
+    assert b"Spam: True" in answer_to(plain[1], b"CHECK SPAMC/1.2\r\n\r\n" + SPAM)
 
 
 def test_lines_may_end_plainly_and_unknown_headers_are_passed_over(plain: Any) -> None:
     head = b"CHECK SPAMC/1.3\nX-New: 1\nUser: me\ncontent-LENGTH: %d\n\n" % len(SPAM)
-    assert b"Spam: True" in ask(plain[1], head + SPAM)
+    assert b"Spam: True" in answer_to(plain[1], head + SPAM)
 
 
 @pytest.mark.parametrize("sent", [b"PING SPAMC/1.5\r\n\r\n", b"PING SPAMC/1.2\r\n"])
 def test_a_ping_is_answered(plain: Any, sent: bytes) -> None:
-    assert ask(plain[1], sent, shut=False) == b"SPAMD/1.5 0 PONG\r\n"
+    assert answer_to(plain[1], sent, shut=False) == b"SPAMD/1.5 0 PONG\r\n"
 
 
 def test_a_skip_and_a_look_at_the_port_get_nothing(plain: Any) -> None:
-    assert ask(plain[1], b"SKIP SPAMC/1.5\r\n\r\n") == b"" == ask(plain[1], b"")
+    assert answer_to(plain[1], b"SKIP SPAMC/1.5\r\n\r\n") == b"" == answer_to(plain[1], b"")
 
 
 def test_symbols_and_reports(plain: Any) -> None:
-    head, _, body = ask(plain[1], request("SYMBOLS", SPAM)).partition(b"\r\n\r\n")
+    head, _, body = answer_to(plain[1], request("SYMBOLS", SPAM)).partition(b"\r\n\r\n")
     assert body == b"body:pills,body:buy"
     assert f"Content-length: {len(body)}".encode() in head
-    assert b'+2.000  body: "pills"' in ask(plain[1], request("REPORT", SPAM))
-    assert b'+2.000  body: "pills"' in ask(plain[1], request("REPORT_IFSPAM", SPAM))
-    assert ask(plain[1], request("REPORT_IFSPAM", HAM)).endswith(b"Content-length: 0\r\nSpam: False ; -4.5 / 5.0\r\n\r\n")
+    assert b'+2.000  body: "pills"' in answer_to(plain[1], request("REPORT", SPAM))
+    assert b'+2.000  body: "pills"' in answer_to(plain[1], request("REPORT_IFSPAM", SPAM))
+    assert answer_to(plain[1], request("REPORT_IFSPAM", HAM)).endswith(b"Content-length: 0\r\nSpam: False ; -4.5 / 5.0\r\n\r\n")
 
 
 def test_a_mail_may_come_packed(plain: Any) -> None:
     packed = zlib.compress(SPAM, 3)
-    plainly, squeezed = ask(plain[1], request("PROCESS", SPAM)), ask(plain[1], request("PROCESS", packed, "Compress: zlib"))
+    plainly, squeezed = (
+        answer_to(plain[1], request("PROCESS", SPAM)),
+        answer_to(plain[1], request("PROCESS", packed, "Compress: zlib")),
+    )
     assert plainly == squeezed
     assert b"Spam: True" in plainly
 
 
 @pytest.mark.parametrize("packed", [b"", b"xx", zlib.compress(SPAM)[:-3], zlib.compress(bytes(10_000_000))])
 def test_what_is_packed_wrongly_or_unpacks_to_too_much_is_refused(plain: Any, packed: bytes) -> None:
-    assert ask(plain[1], request("CHECK", packed, "Compress: zlib")).startswith(b"SPAMD/1.5 65 EX_DATAERR: ")
+    assert answer_to(plain[1], request("CHECK", packed, "Compress: zlib")).startswith(b"SPAMD/1.5 65 EX_DATAERR: ")
 
 
 @pytest.mark.parametrize(
@@ -109,12 +112,12 @@ def test_a_packed_mail_is_unpacked_in_steps_and_held_as_it_is(size: int, period:
     assert budget.held == 0
 
 
-def test_tell_learns_moves_and_forgets_and_reports_it(plain: Any) -> None:
+def test_tell_learns_relabels_and_unlearns_and_reports_it(plain: Any) -> None:
     spam_filter, addresses = plain
     mail = b"Subject: tell\n\n"
 
     def tell(*headers: str) -> bytes:
-        return ask(addresses, request("TELL", mail, *headers))
+        return answer_to(addresses, request("TELL", mail, *headers))
 
     done = b"SPAMD/1.5 0 EX_OK\r\nContent-length: 0\r\n%s\r\n"
     assert tell("Message-class: spam", "Set: local") == done % b"DidSet: local\r\n"
@@ -129,13 +132,13 @@ def test_tell_learns_moves_and_forgets_and_reports_it(plain: Any) -> None:
 
 def test_a_server_can_refuse_to_learn() -> None:
     with serving(Plain(), tell=False) as (addresses, _):
-        response = ask(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
+        response = answer_to(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
     assert response == b"SPAMD/1.5 69 EX_UNAVAILABLE: this server does not learn from its clients\r\n"
 
 
 def test_a_processed_mail_comes_back_whole(plain: Any) -> None:
     for mail in (SPAM, HAM, UNSURE, b"", b"\n", b"\0\xff\n\n\0", b"no newline"):
-        head, _, body = ask(plain[1], request("PROCESS", mail)).partition(b"\r\n\r\n")
+        head, _, body = answer_to(plain[1], request("PROCESS", mail)).partition(b"\r\n\r\n")
         assert f"Content-length: {len(body)}\r\n".encode() in head + b"\r\n"
         assert is_passed_on(mail, body)
 
@@ -170,7 +173,7 @@ def test_a_processed_mail_comes_back_whole(plain: Any) -> None:
     ],
 )
 def test_a_wrong_request_gets_one_line_and_no_more(plain: Any, sent: bytes, code: int) -> None:
-    response = ask(plain[1], sent)
+    response = answer_to(plain[1], sent)
     assert response.startswith(f"SPAMD/1.5 {code} EX_".encode())
     assert response.endswith(b"\r\n")
     assert response.count(b"\n") == 1  # after an empty line spamc reports success
@@ -181,10 +184,10 @@ def test_an_error_of_the_filter_does_not_quote_the_mail() -> None:
     spam_filter, lines = Plain(), []
     spam_filter.broken = KeyError("Subject: secret")
     with serving(spam_filter, log=lines.append) as (addresses, _):
-        assert ask(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 75 EX_TEMPFAIL: the filter failed (KeyError)\r\n"
-        assert ask(addresses, request("TELL", SPAM, "Remove: local")).startswith(b"SPAMD/1.5 75 ")
+        assert answer_to(addresses, request("CHECK", SPAM)) == b"SPAMD/1.5 75 EX_TEMPFAIL: the filter failed (KeyError)\r\n"
+        assert answer_to(addresses, request("TELL", SPAM, "Remove: local")).startswith(b"SPAMD/1.5 75 ")
         spam_filter.broken = None
-        assert b"Spam: True" in ask(addresses, request("CHECK", SPAM))
+        assert b"Spam: True" in answer_to(addresses, request("CHECK", SPAM))
     assert len(lines) == 3
     assert not any(word in line for line in lines for word in ("secret", "pills"))
 
@@ -192,11 +195,11 @@ def test_an_error_of_the_filter_does_not_quote_the_mail() -> None:
 def test_the_log_has_the_size_of_mails_that_were_read() -> None:
     lines: list[str] = []
     with serving(Plain(), log=lines.append, tell=False) as (addresses, _):
-        ask(addresses, request("CHECK", SPAM))
-        ask(addresses, request("CHECK", b""))
-        ask(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
-        ask(addresses, b"PING SPAMC/1.5\r\n\r\n")
-        ask(addresses, b"no command\r\n\r\n")
+        answer_to(addresses, request("CHECK", SPAM))
+        answer_to(addresses, request("CHECK", b""))
+        answer_to(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
+        answer_to(addresses, b"PING SPAMC/1.5\r\n\r\n")
+        answer_to(addresses, b"no command\r\n\r\n")
     read, empty, *unread = lines
     assert f" ms, {len(SPAM)} bytes, spam " in read
     assert " ms, 0 bytes, " in empty
@@ -246,5 +249,5 @@ def test_garbage_does_not_kill_the_server(plain: Any) -> None:
             for _ in range(rng.randrange(1, 6)):
                 mutated[rng.randrange(len(mutated))] = rng.randrange(256)
             sent = bytes(mutated[: rng.randrange(len(mutated))])
-        ask(plain[1], sent)
-    assert b"Spam: True" in ask(plain[1], request("CHECK", SPAM))
+        answer_to(plain[1], sent)
+    assert b"Spam: True" in answer_to(plain[1], request("CHECK", SPAM))

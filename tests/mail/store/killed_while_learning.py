@@ -1,6 +1,6 @@
 """Run by test_killed.py: a child teaches a filter and is killed, again and again; the parent looks at what is left each time.
 
-The child says what it begins and, when the filter has returned, that it is done: learning (+), taking back (-), folding (c),
+The child reports what it begins and, when the filter has returned, that it is done: learning (+), unlearning (-), folding (c),
 saving (s). Everything done must be in the log, in that order and once; what was only begun may be there or not, but whole.
 """
 
@@ -19,13 +19,13 @@ from rosenblatt.mail.filter import Filter, FoldedError
 from rosenblatt.mail.identity import digest
 
 
-def teach(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.Random, say: int) -> None:
+def teach(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.Random, writing: int) -> None:
     """Until it is killed."""
     with Filter.open(home, create=True, settings={"bits": 12}) as found:
         while True:
             what = draw.choices("+-cs", (12, 4, 1, 2))[0]
             number = first % len(pool) if what == "+" else draw.randrange(len(pool))
-            os.write(say, f"?{what}{number}\n".encode())
+            os.write(writing, f"?{what}{number}\n".encode())
             done = True
             if what == "+":
                 found.learn([pool[number]])
@@ -39,7 +39,7 @@ def teach(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.R
                 found.compact(keep=draw.choice((0, 20, 40, 60)))
             else:
                 found.save()
-            os.write(say, b"!\n" if done else b"#\n")
+            os.write(writing, b"!\n" if done else b"#\n")
 
 
 def reported(lines: list[str], numbers: list[int]) -> tuple[list[int], list[int]]:
@@ -67,26 +67,26 @@ def in_log(home: Path, places: dict[bytes, int]) -> list[int]:
 
 def killed(home: Path, pool: list[tuple[bytes, bool]], first: int, draw: random.Random) -> list[str]:
     """The output of a child until it was killed."""
-    hear, say = os.pipe()
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            os.close(hear)
-            teach(home, pool, first, draw, say)
+            os.close(reading)
+            teach(home, pool, first, draw, writing)
         finally:
             os._exit(1)  # only by an error
-    os.close(say)
-    heard, wanted = b"", draw.randrange(12) - 2  # some are killed while they open the filter, most in the middle of something
-    while heard.count(b"\n") < wanted:
-        piece = os.read(hear, 1)
+    os.close(writing)
+    received, wanted = b"", draw.randrange(12) - 2  # some are killed while they open the filter, most later
+    while received.count(b"\n") < wanted:
+        piece = os.read(reading, 1)
         if not piece:
             break
-        heard += piece
-    time.sleep(draw.uniform(0.0, 0.01))
+        received += piece
+    time.sleep(draw.uniform(0.0, 0.01))  # a kill at any moment of the work: no event marks it
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the child ended by itself"
-    with os.fdopen(hear) as response:
-        return [line for line in (heard.decode() + response.read()).split("\n") if line]
+    with os.fdopen(reading) as response:
+        return [line for line in (received.decode() + response.read()).split("\n") if line]
 
 
 def main(folder: str, kills: int, source: str) -> None:

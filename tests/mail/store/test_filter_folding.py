@@ -80,7 +80,7 @@ def test_a_compacted_home_is_small(tmp_path: Path) -> None:
         assert_equal(found, other)
 
 
-def test_who_reads_a_base_that_is_replaced_looks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_of_a_replaced_base_reads_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fresh(tmp_path / "a", mails(range(30))) as found:
         found.compact(keep=20)
         load, bases = snapshot.load, []
@@ -111,7 +111,7 @@ def test_texts_stay_on_disk_while_another_process_reads(tmp_path: Path) -> None:
         assert not (tmp_path / "a" / "log.sqlite-wal").stat().st_size
 
 
-def test_who_folds_too_late_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fold_that_comes_too_late_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fresh(tmp_path / "a", mails(range(30))) as found, Filter.open(tmp_path / "a") as other:
         save = snapshot.save
 
@@ -135,7 +135,7 @@ def test_bases_that_were_begun_long_ago_are_removed(tmp_path: Path) -> None:
         assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_a_long_log_is_folded_by_itself(tmp_path: Path) -> None:
+def test_a_long_log_is_folded_automatically(tmp_path: Path) -> None:
     with fresh(tmp_path / "a", mails(range(30)), max_messages=40) as found, fresh(tmp_path / "b", mails(range(60))) as other:
         assert found.stats()["folded"] == 0
         found.learn(mails(range(30, 60)))

@@ -103,7 +103,7 @@ def test_two_open_filters_see_what_the_other_learns(tmp_path: Path) -> None:
             assert_equal(one, third)
 
 
-def test_threads_learn_and_ask_at_once(tmp_path: Path) -> None:
+def test_threads_learn_and_classify_at_once(tmp_path: Path) -> None:
     failed: list[BaseException] = []
 
     def run(work: Any) -> None:
@@ -120,12 +120,12 @@ def test_threads_learn_and_ask_at_once(tmp_path: Path) -> None:
                 if number % 10 == 0:
                     found.unlearn(mail(number))
 
-        def ask() -> None:
+        def classify() -> None:
             for number in range(200):
                 found.classify(mail(number))
                 found.refresh()
 
-        works = [lambda: teach(100), lambda: teach(200), lambda: teach(110), ask, ask]
+        works = [lambda: teach(100), lambda: teach(200), lambda: teach(110), classify, classify]
         threads = [threading.Thread(target=run, args=(work,)) for work in works]
         for thread in threads:
             thread.start()
@@ -141,7 +141,7 @@ def test_threads_learn_and_ask_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("where", ["learn_many", "_make_room"])
 def test_interrupted_while_learning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    """After the log was written: the state is half done and is not believed again."""
+    """After the log was written: the state is incomplete and is not used again."""
     with fresh(tmp_path / "a", mails(range(70))) as found, fresh(tmp_path / "b", mails(range(400))) as other:
         state = found.store.state
         owner = state.learner if where == "learn_many" else state
@@ -191,12 +191,12 @@ def test_classifying_does_not_wait_for_a_writer(tmp_path: Path) -> None:
         done = threading.Event()
         with found.store.writing:
 
-            def ask() -> None:
+            def classify() -> None:
                 found.refresh()
                 found.classify(mail(1))
                 done.set()
 
-            thread = threading.Thread(target=ask)
+            thread = threading.Thread(target=classify)
             thread.start()
             assert done.wait(10)
         thread.join()

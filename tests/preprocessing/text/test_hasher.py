@@ -141,7 +141,7 @@ def test_files_and_names_of_files_are_read(tmp_path):
     same(rb.TextHasher(input="file").transform([io.BytesIO(path.read_bytes())]), expected)
 
 
-def test_bytes_that_are_not_text_are_refused_or_replaced_as_asked():
+def test_bytes_that_are_not_text_are_refused_or_replaced_as_configured():
     with pytest.raises(UnicodeDecodeError):
         rb.TextHasher().transform([b"ok", b"caf\xe9"])
     compare([b"caf\xe9 noir"], decode_error="replace")
@@ -188,7 +188,7 @@ def test_a_bare_string_is_refused_with_the_same_words(method):
         ({"analyzer": lambda text: [1]}, ["ab"], TypeError, "feature names must be strings"),
     ],
 )
-def test_what_cannot_be_is_told(parameters, texts, error, sentence):
+def test_impossible_settings_are_reported(parameters, texts, error, sentence):
     with pytest.raises(error, match=sentence):
         rb.TextHasher(**parameters).transform(texts)
 
@@ -199,7 +199,7 @@ def test_fit_checks_every_parameter_as_scikit_learn_does():
             rb.TextHasher(**{name: value}).fit(["a"])
 
 
-def test_lower_case_needs_no_neighbours_but_for_the_letters_named():
+def test_lower_case_needs_no_context_except_for_the_letters_named():
     _, lows = character_tables(True, False)
     letters = [k for k in range(0x110000) if chr(k) not in CONTEXT_DEPENDENT_LETTERS]
     assert [chr(lows[k]) for k in letters] == [chr(k).lower() for k in letters]
@@ -249,11 +249,11 @@ def test_names_are_those_of_the_parameters_as_they_are(change):
     hasher = rb.TextHasher(names=100)
     hasher.transform(texts)
     same(hasher.set_params(**change).transform(texts), HashingVectorizer(**change).transform(texts))
-    anew = rb.TextHasher(names=100, **change)
-    anew.transform(texts)
-    assert hasher.names_ == anew.names_
+    again = rb.TextHasher(names=100, **change)
+    again.transform(texts)
+    assert hasher.names_ == again.names_
     hasher.set_params(norm=None, binary=True, alternate_sign=False).transform(["something else"])
-    assert anew.names_.items() <= hasher.names_.items()
+    assert again.names_.items() <= hasher.names_.items()
 
 
 @given(TEXTS, PARAMETERS, st.integers(0, 2**32 - 1))

@@ -1,4 +1,4 @@
-"""The hash is scikit-learn's, bit for bit: compiled, and with NumPy alone."""
+"""The hash with NumPy alone is scikit-learn's, bit for bit."""
 
 from __future__ import annotations
 
@@ -8,26 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
-from rosenblatt.kernels.compile import kernel
-from rosenblatt.kernels.text.murmur import murmur3
 from rosenblatt.preprocessing.text.murmur import murmur3_of, murmur3_windows
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@kernel
-def hashed(text, seed):
-    return murmur3(text, np.uintp(0), np.uintp(text.shape[0]), np.uint32(seed))
-
-
 def expected(tokens, seed):
     return [murmurhash3_32(token, seed=seed, positive=True) for token in tokens]
-
-
-@given(st.binary(max_size=40), SEEDS)
-def test_it_is_the_hash_of_scikit_learn(raw, seed):
-    text = np.frombuffer(raw + b"\0", np.uint8)[: len(raw)]
-    assert hashed(text, np.uint32(seed)) == murmurhash3_32(raw, seed=seed, positive=True)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=40), SEEDS)

@@ -93,7 +93,7 @@ def test_of_more_words_those_in_the_most_texts_are_kept():
         ({"ngram_range": (0, 1)}, ["ab"], ValueError, r"ngram_range must be .* got \(0, 1\)"),
     ],
 )
-def test_what_cannot_be_is_told(parameters, texts, error, sentence):
+def test_impossible_settings_are_reported(parameters, texts, error, sentence):
     with pytest.raises(error, match=sentence):
         rb.Vocabulary(**parameters).fit(texts)
 

@@ -84,7 +84,7 @@ def test_a_margin_below_the_rounding_of_products_is_not_called_exact() -> None:
         assert holds_unrounded(Z, margin, 2) == holds_unrounded(sp.csr_array(Z), margin, 2) == expected
 
 
-def test_what_is_too_large_is_not_tried_and_says_why() -> None:
+def test_what_is_too_large_is_not_tried_and_the_reason_is_reported() -> None:
     rng = np.random.default_rng(0)
     X = sp.random_array((40, 300), density=0.02, rng=rng, format="csr")
     X = sp.vstack([X[:20], X[:20] * 2.0, X[:20] * 3.0], format="csr")

@@ -111,14 +111,14 @@ def test_the_fewest_errors_of_rows_too_wide_for_a_search_are_proved_by_duplicate
     assert expected in only(found, "errors").sentence
 
 
-def test_where_the_majority_is_what_cannot_be_separated_it_says_so() -> None:
+def test_inseparable_majorities_are_reported() -> None:
     found = checked([[0.0], [0], [0], [1], [2]], ["a", "a", "b", "b", "a"])
     sentence = "With the most frequent label of each point (1 row removed: 3), the other 4 rows are not separable"
     assert only(found, "rest").sentence.startswith(sentence)
     assert only(found, "rest").evidence["whose"] == "majority"
 
 
-def test_of_too_many_ties_not_all_ways_are_tried_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_ties_only_some_are_tried_and_that_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_TIE_CHOICES", 3)
     X = np.repeat(np.arange(4.0), 2)[:, None]
     rest = only(checked(X, [0, 1] * 4), "rest")  # all 0 are no two classes; then 0001, which is separable

@@ -119,7 +119,7 @@ def test_small_classes_are_reported_where_they_matter(few: int, words: str) -> N
     assert words in small.sentence
 
 
-def test_many_values_are_not_copied_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_values_are_not_copied_and_that_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.proofs.doctor.doctor.MAX_VALUES", 7)
     scaling = only(checked(*wide_scales()), "scaling")
     assert "X has more than 7 values" in scaling.sentence

@@ -85,7 +85,7 @@ def test_time_that_is_too_short_gives_no_answer() -> None:
     assert in_time(time.perf_counter() - begun, 2)
 
 
-def test_how_many_were_tried_is_said() -> None:
+def test_the_number_of_tries_is_reported() -> None:
     X, positive = many(0, 20, 2, "normal")
     found = enumerated(np.concatenate([X, X]), np.concatenate([positive, positive]))
     assert (found.points, found.tried) == (20, 190)

@@ -38,7 +38,7 @@ def check(found: rb.MinimumErrors, X: Any, positive: Any, free: bool) -> None:
 
 
 def whole(X: Any) -> bool:
-    """Small whole numbers. Of others floats may not hold the best plane: tenths that meet but for 1e-17, say."""
+    """Small whole numbers. For others the best plane may not be a float: tenths that differ by 1e-17, for example."""
     return bool((np.rint(X) == X).all() and abs(X).max() < 100)
 
 
@@ -168,7 +168,7 @@ def test_the_time_limit_is_kept(limit: float) -> None:
     assert (limit > 0.5) <= found.lower < found.errors
 
 
-def test_a_bound_from_weights_is_safe_whatever_the_solver_says() -> None:
+def test_a_bound_from_weights_is_safe_for_any_solution() -> None:
     """Weights that overload a row are scaled down: two clashes that share row 0 prove one error, not two."""
     X, y = noisy(10, 2)
     hitting = HittingSet(make_problem(X, y.astype(int), 2), 0, time.perf_counter() + 1)
@@ -195,7 +195,7 @@ def test_a_plane_is_moved_off_the_rows_on_it() -> None:
     assert 0 not in sides_of(problem, plane.coef, plane.bias)
 
 
-def test_it_says_what_it_found() -> None:
+def test_it_reports_its_findings() -> None:
     found = rb.minimum_errors([[0], [1], [2], [3]], [0, 1, 0, 1])
     assert str(found) == (
         "The best plane misclassifies 1 row, and no plane misclassifies fewer: "

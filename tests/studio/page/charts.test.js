@@ -1,4 +1,4 @@
-/** Curves: no extreme is lost on the way to pixels, ticks are round, and the charts say what the recording holds. */
+/** Curves: no extreme is lost on the way to pixels, ticks are round, and the charts show what the recording holds. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -51,7 +51,7 @@ test("few values are all there; steps go along, then up; what is no number is le
   assert.deepEqual(decimated([], [], same, same), []);
 });
 
-test("ticks are round, within, and at most as many as asked", () => {
+test("ticks are round, within, and at most as many as requested", () => {
   const random = drawn(3);
   for (let n = 0; n < 500; n++) {
     const low = (random() - 0.5) * 10 ** (8 * random() - 4);
@@ -69,19 +69,19 @@ test("ticks are round, within, and at most as many as asked", () => {
   assert.deepEqual(multiples(-0.2, 0.3, 0.1).map((v) => tickText(v, 0.1)), ["−0.2", "−0.1", "0", "0.1", "0.2", "0.3"]);
   assert.deepEqual(powers(0.5, 2000, 10), [1, 10, 100, 1000]);
   assert.deepEqual(powers(1, 1e6, 4), [1, 100, 1e4, 1e6]);
-  const told = (/** @type {number} */ step, /** @type {number[]} */ ...values) => values.map((v) => tickText(v, step));
-  assert.deepEqual(told(500, 1500, 25_000, 25_500), ["1500", "25000", "25500"]);
-  assert.deepEqual(told(5000, 25_000, -200_000), ["25k", "−200k"]);
-  assert.deepEqual(told(1e6, 2e7, 2.1e7, -1e6), ["2e7", "2.1e7", "−1e6"]);
-  assert.deepEqual(told(2e-5, 4e-5, 1.2e-4), ["4e−5", "1.2e−4"]);
-  assert.deepEqual(told(0.5, 1000.5, 100_000.5), ["1000.5", "100000.5"]); // far from 0, and yet apart
+  const texts = (/** @type {number} */ step, /** @type {number[]} */ ...values) => values.map((v) => tickText(v, step));
+  assert.deepEqual(texts(500, 1500, 25_000, 25_500), ["1500", "25000", "25500"]);
+  assert.deepEqual(texts(5000, 25_000, -200_000), ["25k", "−200k"]);
+  assert.deepEqual(texts(1e6, 2e7, 2.1e7, -1e6), ["2e7", "2.1e7", "−1e6"]);
+  assert.deepEqual(texts(2e-5, 4e-5, 1.2e-4), ["4e−5", "1.2e−4"]);
+  assert.deepEqual(texts(0.5, 1000.5, 100_000.5), ["1000.5", "100000.5"]); // far from 0, and yet apart
   assert.equal(subscript(12), "₁₂");
 });
 
 const { points, labels } = blobs(60, [[0.3, 0.5], [1.1, 1]], 0.42, 9);
 const run = recorded(points, labels);
 
-test("errors say how many, among how many, and what the pocket holds", () => {
+test("errors show their number, the number of points, and what the pocket holds", () => {
   const at = 10;
   const best = run.pocketAt(at);
   const words = described(errorsChart(run, at, { pocket: true }));
@@ -104,7 +104,7 @@ test("two runs have two lines and two names", () => {
   assert.equal(still.length, Math.max(run.length, other.length));
 });
 
-test("the proof's curves keep to their bounds and say so", () => {
+test("the proof's curves keep to their bounds, and the chart states it", () => {
   const last = Array.from(run.at(run.length));
   const proof = proofOf(run, last.map((v) => v / Math.hypot(...last)));
   const norms = normsChart(run, proof, run.length);

@@ -96,7 +96,7 @@ test("rows that are wrong between two other classes are counted", () => {
   assert.equal(stuck, lost.length);
 });
 
-test("a solution beyond the box is told from none", () => {
+test("a solution beyond the box is distinguished from none", () => {
   const beyond = solution(Float64Array.of(1, 0, -10), [0, 1, 0, 1]);
   assert.deepEqual(beyond.polygon, []);
   assert.ok(beyond.away !== null && beyond.away[0] >= 10 - 1e-6);
@@ -143,8 +143,8 @@ test("a path of one place, far off or at 0, has a box with some width", () => {
 test("a slice that is not there becomes one that is", () => {
   const recording = solved([[0, 0], [1, 1]], [0, 1], [[0, 1, 1]], ["only"]);
   assert.deepEqual(validSlice(recording, { x: 1, y: 2, head: 0 }), { x: 1, y: 2, head: 0 });
-  for (const asked of [{ x: 9, y: 9, head: 5 }, { x: 2, y: 2, head: 0 }, { x: 0, y: 0, head: 1 }]) {
-    const { x, y, head } = validSlice(recording, asked);
+  for (const slice of [{ x: 9, y: 9, head: 5 }, { x: 2, y: 2, head: 0 }, { x: 0, y: 0, head: 1 }]) {
+    const { x, y, head } = validSlice(recording, slice);
     assert.ok(x !== y && x >= 0 && x < 3 && y >= 0 && y < 3 && head === 0);
   }
   recording.features.x0 = 0; // and no w0 where there is no intercept

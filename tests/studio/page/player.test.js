@@ -49,7 +49,7 @@ test("a page that slept does not leap, and nothing moves while it is paused", ()
   const start = loaded(10);
   start.speed = 1000;
   start.toggle();
-  start.tick(-0.004); // frames are dated before the clock that asked for them
+  start.tick(-0.004); // a frame may be dated before the clock that requested it
   assert.equal(start.t, 0);
 });
 

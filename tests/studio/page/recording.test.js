@@ -17,7 +17,7 @@ test("among equal scores the smaller class is chosen, and on the plane the first
   assert.equal(pairs.classify(Float64Array.from([1, 0, 0, -1, 0, 0, 1, 0, 0]), pairs.rows, 0), 0);
 });
 
-test("of many rows that made an update the first are told, and none before the first", () => {
+test("of many rows that made an update the first are named, and none before the first", () => {
   const { points, labels } = blobs(20, [[-0.2, 0], [0.2, 0]], 0.5, 2);
   const run = recorded(points, labels, { most: 12 });
   assert.deepEqual(run.causes(0), []);

@@ -46,7 +46,7 @@ test("links that are not ours, cut or unfold without end give nothing", async ()
   assert.equal(await fromLink(`#s=${bomb}`), undefined);
 });
 
-test("whatever a link says, the state is one that the page can show", () => {
+test("for any link, the state is one that the page can show", () => {
   const draw = random(3);
   const junk = () => [null, -1, 1e99, NaN, "x", [], {}, [[1]], true, 2.5, { points: [[1, 2]], labels: [9] }, { points: [[1, "2"]], labels: [0] },
     [{ algorithm: 3 }], { preset: 4 }, "end", [{ algorithm: "a", knobs: [] }]][Math.floor(draw() * 16)];

@@ -1,4 +1,4 @@
-/** Votes: counted as asking every hypothesis at every knot would count them, forwards and backwards; and who has the most. */
+/** Votes: counted as by evaluating every hypothesis at every knot, forwards and backwards; and the class with the most. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VoteCount, voters } from "../../../src/rosenblatt/studio/page/view/votes.js";
@@ -24,10 +24,10 @@ function voted(scheme, degree, seed) {
 }
 
 /**
- * What share of each head's votes says yes at a point, by asking all of them.
+ * The share of each head's positive votes at a point, by evaluating all of them.
  * @param {ReturnType<typeof voted>} recording @param {number} t @param {number} x @param {number} y
  */
-function asked(recording, t, x, y) {
+function evaluated(recording, t, x, y) {
   const { heads, votes: every, run } = recording;
   const row = new Float64Array(recording.width);
   expand(recording.features, x, y, row);
@@ -53,7 +53,7 @@ for (const [scheme, degree] of RUNS) {
       const shares = voteCount.shares();
       for (let test = 0; test < 300; test++) {
         const [i, j] = [Math.floor((voteCount.grid.nx + 1) * random()), Math.floor((voteCount.grid.ny + 1) * random())];
-        const expected = asked(recording, t, ...knot(voteCount.grid, i, j));
+        const expected = evaluated(recording, t, ...knot(voteCount.grid, i, j));
         shares.forEach((share, h) => assert.ok(Math.abs(share[j * (voteCount.grid.nx + 1) + i] - expected[h]) < 1e-9));
       }
     }

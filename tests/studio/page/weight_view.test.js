@@ -1,4 +1,4 @@
-/** The picture of weight space: drawn as SVG, and asked what is at a pixel. */
+/** The picture of weight space: drawn as SVG, and searched for what is at a pixel. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SvgPen } from "../../../src/rosenblatt/studio/page/view/pen.js";
@@ -37,7 +37,7 @@ test("at w = 0 every row is a tie, and none is drawn as right", () => {
   assert.ok(boundaries.length > 0 && boundaries.every(({ wrong }) => wrong));
 });
 
-test("it says where nothing gets all points right, and only there", () => {
+test("it states that nothing classifies all points correctly, only where that holds", () => {
   const xor = recorded([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], { most: 20 });
   assert.match(picture({ recording: xor, t: 7 }), /no w in this slice/);
   const { points, labels } = blobs(30, [[-0.8, -0.5], [0.8, 0.5]], 0.4, 3);

@@ -1,4 +1,4 @@
-"""A server of the studio in this process, and clients that say just what they are told to."""
+"""A server of the studio in this process, and clients that send exact bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK = {"idle_seconds": 0.4, "read_seconds": 0.8, "request_bytes": 20_000, "tab
 
 class Answer(NamedTuple):
     status: int
-    said: Any  # parsed, where it is JSON
+    body: Any  # parsed if it is JSON
     headers: Any
 
 
@@ -62,6 +62,15 @@ def all_of(client: socket.socket) -> bytes:
         while part := client.recv(65536):
             parts.append(part)
     return b"".join(parts)
+
+
+def is_refused(port: int) -> bool:
+    """Whether no server listens."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 10).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 @contextlib.contextmanager

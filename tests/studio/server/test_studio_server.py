@@ -1,11 +1,11 @@
-"""The studio over real sockets: what it answers, whom it answers, and that nothing it is sent is a fault of ours."""
+"""The studio over real sockets: its answers, its access rules, and no internal error for any input."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
-import time
 from typing import Any
 
 import pytest
@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from small_page import FILES, data_of
 from studio_serving import PAGE, REQUEST, Studio
 
+from effort import soon
+from rosenblatt.serving.http import _LimitedProtocol
 from rosenblatt.serving.sockets import ServeError
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.server.app import HEADERS
@@ -27,7 +29,7 @@ def test_the_page_has_its_data_inside(there: Studio) -> None:
         status, page, headers = there.call("GET", path)
         assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert data_of(page.decode()) == PAGE
-    assert there.call("GET", "/api/page").said == PAGE
+    assert there.call("GET", "/api/page").body == PAGE
 
 
 @pytest.mark.parametrize(
@@ -42,32 +44,32 @@ def test_the_files_of_the_page_are_as_they_are(there: Studio, name: str, kind: s
     status, content, headers = there.call("GET", f"/{name}")
     assert (status, content, headers["content-type"]) == (200, FILES[name], kind)
     head = there.call("HEAD", f"/{name}")
-    assert (head.status, head.said, head.headers["content-length"]) == (200, b"", str(len(FILES[name])))
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(len(FILES[name])))
 
 
 def test_a_run_and_a_proof_are_those_of_the_library(there: Studio) -> None:
-    status, said, _ = there.post("/api/run", REQUEST)
+    status, reply, _ = there.post("/api/run", REQUEST)
     assert status == 200
     expected = json.loads(json.dumps(run(REQUEST)))
-    assert {**said, "seconds": 0} == {**expected, "seconds": 0}
-    assert there.post("/api/proof", REQUEST).said["verdict"] == "separable"
+    assert {**reply, "seconds": 0} == {**expected, "seconds": 0}
+    assert there.post("/api/proof", REQUEST).body["verdict"] == "separable"
     assert there.post("/api/run", REQUEST, content_type="Application/JSON; charset=utf-8").status == 200
 
 
 def test_a_file_becomes_a_table(there: Studio) -> None:
     csv = b"x,y,class\n" + b"".join(b"%d,%d,%s\n" % (n, n * n, b"ab"[n % 2 : n % 2 + 1]) for n in range(20))
-    status, said, _ = there.call("POST", "/api/table?name=a%20b.csv", csv)
-    assert (status, said["name"], said["rows"]) == (200, "a b.csv", 20)
+    status, reply, _ = there.call("POST", "/api/table?name=a%20b.csv", csv)
+    assert (status, reply["name"], reply["rows"]) == (200, "a b.csv", 20)
 
 
-def test_the_column_of_labels_may_be_said(there: Studio) -> None:
+def test_the_label_column_may_be_given(there: Studio) -> None:
     csv = b"x,y,kind\n1,2,a\n2,3,b\n3,2,a\n4,3,b\n"
-    status, said, _ = there.call("POST", "/api/table?name=a.csv&label=y", csv)
-    assert (status, said["label"], said["headers"]) == (200, "y", ["x", "y", "kind"])
+    status, reply, _ = there.call("POST", "/api/table?name=a.csv&label=y", csv)
+    assert (status, reply["label"], reply["headers"]) == (200, "y", ["x", "y", "kind"])
     assert there.call("POST", "/api/table?name=a.csv&label=", csv)[1]["label"] == "kind"
-    status, said, _ = there.call("POST", "/api/table?name=a.csv&label=sort", csv)
-    assert (status, said["headers"]) == (400, ["x", "y", "kind"])
-    assert "there is no column 'sort'" in said["error"]
+    status, reply, _ = there.call("POST", "/api/table?name=a.csv&label=sort", csv)
+    assert (status, reply["headers"]) == (400, ["x", "y", "kind"])
+    assert "there is no column 'sort'" in reply["error"]
 
 
 @pytest.mark.parametrize("path", ["/", "/main.js", "/api/page", "/nothing", "/api/run", "/api/table"])
@@ -82,7 +84,7 @@ def test_every_answer_forbids_what_the_page_does_not_need(there: Studio, method:
     assert policy["base-uri"] == policy["form-action"] == policy["frame-ancestors"] == "'none'"
 
 
-# --- whom it answers ---------------------------------------------------------------------------------------------------------
+# --- access rules ------------------------------------------------------------------------------------------------------------
 
 
 def hosts(port: int) -> list[tuple[str, bool]]:
@@ -109,25 +111,25 @@ def test_a_request_without_a_host_or_with_two_is_refused(there: Studio) -> None:
 @pytest.mark.parametrize("path", ["/", "/main.js", "/api/page", "/api/run", "/nothing"])
 def test_every_path_checks_the_host(there: Studio, path: str) -> None:
     for method in ("GET", "POST"):
-        status, said, _ = there.call(method, path, host="evil.example")
+        status, reply, _ = there.call(method, path, host="evil.example")
         assert status == 403
-        assert f"only answers as localhost:{there.port}" in said["error"]
+        assert f"only answers as localhost:{there.port}" in reply["error"]
 
 
-def test_only_its_own_page_may_ask(there: Studio) -> None:
+def test_only_its_own_page_may_send_requests(there: Studio) -> None:
     own = f"http://127.0.0.1:{there.port}"
     assert there.post("/api/run", REQUEST, origin=own).status == 200
     assert there.post("/api/run", REQUEST, origin=own, sec_fetch_site="same-origin").status == 200
     assert there.post("/api/run", REQUEST, sec_fetch_site="none").status == 200
     others = ["http://evil.example", "null", "", f"https://127.0.0.1:{there.port}", "http://127.0.0.1", f"{own}.evil.example"]
     for origin in [*others, f"http://localhost:{there.port}", f"http://127.0.0.1:{there.port + 1}", f"{own}/"]:
-        status, said, _ = there.post("/api/run", REQUEST, origin=origin)
-        assert (status, "Origin" in said["error"]) == (403, True), origin
+        status, reply, _ = there.post("/api/run", REQUEST, origin=origin)
+        assert (status, "Origin" in reply["error"]) == (403, True), origin
     twice = f"GET /api/page HTTP/1.1\r\nHost: 127.0.0.1:{there.port}\r\nOrigin: {own}\r\nOrigin: http://evil.example\r\n\r\n"
     assert there.talk(twice.encode()).startswith(b"HTTP/1.1 403 ")
     for site in ("cross-site", "same-site", "anything"):
-        status, said, _ = there.post("/api/run", REQUEST, sec_fetch_site=site)
-        assert (status, "Sec-Fetch-Site" in said["error"]) == (403, True)
+        status, reply, _ = there.post("/api/run", REQUEST, sec_fetch_site=site)
+        assert (status, "Sec-Fetch-Site" in reply["error"]) == (403, True)
         assert there.call("GET", "/main.js", sec_fetch_site=site, sec_fetch_mode="no-cors").status == 403
 
 
@@ -184,11 +186,11 @@ def test_without_a_port_the_next_free_one_is_taken_and_with_one_it_is_refused() 
     ],
 )
 @pytest.mark.parametrize("path", ["/api/run", "/api/proof"])
-def test_a_bad_request_hears_why(there: Studio, path: str, body: bytes, sentence: str) -> None:
-    status, said, _ = there.post(path, body)
+def test_a_bad_request_gets_the_reason(there: Studio, path: str, body: bytes, sentence: str) -> None:
+    status, reply, _ = there.post(path, body)
     assert status == 400
-    assert list(said) == ["error"]
-    assert sentence in said["error"]
+    assert list(reply) == ["error"]
+    assert sentence in reply["error"]
 
 
 @pytest.mark.parametrize(
@@ -218,12 +220,12 @@ def test_a_bad_request_hears_why(there: Studio, path: str, body: bytes, sentence
         ("GET", "/main.js%00", None, {}, 404, "Not Found"),
     ],
 )
-def test_a_wrong_request_hears_why(
+def test_a_wrong_request_gets_the_reason(
     there: Studio, method: str, path: str, body: Any, headers: dict[str, str], status: int, sentence: str
 ) -> None:
-    code, said, _ = there.call(method, path, body, **headers)
+    code, reply, _ = there.call(method, path, body, **headers)
     assert code == status
-    assert sentence in said["error"]
+    assert sentence in reply["error"]
 
 
 @pytest.mark.parametrize(
@@ -232,13 +234,13 @@ def test_a_wrong_request_hears_why(
 @pytest.mark.parametrize(
     "name", ["a.csv", "a.parquet", "a.npz", "a.svm.gz", "a.jsonl", "../../etc/passwd", "\0", "a" * 5_000, "example:iris"]
 )
-def test_a_file_that_is_none_hears_why(there: Studio, name: str, body: bytes) -> None:
+def test_a_file_that_cannot_be_read_gets_the_reason(there: Studio, name: str, body: bytes) -> None:
     from urllib.parse import quote
 
-    status, said, _ = there.call("POST", f"/api/table?name={quote(name)}", body)
-    assert status in (200, 400), said
-    assert status == 200 or {"error"} <= set(said) <= {"error", "headers"}
-    assert "root:" not in json.dumps(said)
+    status, reply, _ = there.call("POST", f"/api/table?name={quote(name)}", body)
+    assert status in (200, 400), reply
+    assert status == 200 or {"error"} <= set(reply) <= {"error", "headers"}
+    assert "root:" not in json.dumps(reply)
 
 
 JSONS = st.recursive(
@@ -258,9 +260,9 @@ def test_whatever_is_sent_is_answered_or_refused_and_never_a_fault(there: Studio
         at = data.draw(st.integers(0, len(body)))
         body = body[:at] + data.draw(st.binary(max_size=4)) + body[at + data.draw(st.integers(0, 4)) :]
     for path in ("/api/run", "/api/proof"):
-        status, said, _ = there.post(path, body)
-        assert status in (200, 400), said
-        assert status == 200 or list(said) == ["error"]
+        status, reply, _ = there.post(path, body)
+        assert status in (200, 400), reply
+        assert status == 200 or list(reply) == ["error"]
     assert there.faults == []
 
 
@@ -273,12 +275,22 @@ def test_bytes_that_are_no_http_get_a_400(there: Studio, sent: bytes) -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 40])
-def test_a_head_that_is_too_long_is_refused_however_it_comes(there: Studio, parts: int) -> None:
+def test_a_header_that_is_too_long_is_refused_in_one_or_many_parts(
+    there: Studio, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[int] = []
+
+    def record(protocol: _LimitedProtocol, data: bytes, data_received: Any = _LimitedProtocol.data_received) -> None:
+        data_received(protocol, data)
+        received.append(len(data))
+
+    monkeypatch.setattr(_LimitedProtocol, "data_received", record)
     head = f"GET / HTTP/1.1\r\nHost: localhost:{there.port}\r\nX-Long: {'x' * 70_000}\r\n\r\n".encode()
     size = len(head) // parts + 1
     with socket.create_connection(("127.0.0.1", there.port), 10) as talking, contextlib.suppress(ConnectionError):
         for at in range(0, len(head), size):
             talking.sendall(head[at : at + size])
-            time.sleep(0.01)
+            sent = min(at + size, len(head))
+            soon(lambda sent=sent: sum(received) >= sent or select.select([talking], [], [], 0)[0])  # read, or refused
         assert talking.recv(100).split()[1] in (b"400", b"431")
     assert there.talk(head.replace(b"x" * 56_000, b"")).split()[1] == b"200"

@@ -164,7 +164,7 @@ class Columns:
         if self.options.required is not None:
             raise self._error(c, at, sentence)
         option = f"--categorical {self.layout.names[c]!r}"
-        raise self._error(c, at, sentence, option, f"use {option} if it is not meant to be")
+        raise self._error(c, at, sentence, option, f"use {option} if it is categorical")
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
         if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT:
@@ -173,7 +173,7 @@ class Columns:
         try:
             return cell.decode()
         except UnicodeDecodeError:
-            raise self._error(c, at, f"{quote_token(cell)} is not UTF-8") from None
+            raise self._error(c, at, "the cell is not UTF-8") from None
 
     def _missing(self, c: int, at: int) -> None:
         if c == self.layout.label:

@@ -25,7 +25,7 @@ from typing import cast
 import numpy as np
 
 from ...array_types import Array
-from ...reporting.text import quoted_list
+from ...reporting.text import comma_list, quoted_list
 from ..read_options import Options
 from ..table import Data, DataError, Table
 from .cells import MISSING, NON_FINITE, parse_number
@@ -62,7 +62,7 @@ def find_column(source: str, names: Sequence[str], key: str, role: str) -> int:
     except ValueError:
         position = len(names)
     if not -len(names) <= position < len(names):
-        sentence = f"there is no column {key!r} {role}; columns: {_listed(names)}"
+        sentence = f"there is no column {key!r} {role}; columns: {comma_list(names, MAX_COLUMNS_LISTED)}"
         raise DataError(source, sentence, headers=names)
     return position % len(names)
 
@@ -72,14 +72,10 @@ def _find_columns(source: str, names: Sequence[str], keys: Iterable[str], role: 
     return {find_column(source, names, key, role) for key in keys if options.required is None or key in names}
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_COLUMNS_LISTED:,} more" if len(names) > MAX_COLUMNS_LISTED else ""
-    return ", ".join(names[:MAX_COLUMNS_LISTED]) + more
-
-
 def _missing_columns(source: str, absent: Sequence[str], names: Sequence[str]) -> DataError:
-    plural = "s" if len(absent) > 1 else ""
-    return DataError(source, f"missing column{plural} required by the model: {_listed(absent)} (columns: {_listed(names)})")
+    noun = "columns" if len(absent) > 1 else "column"
+    missing, present = comma_list(absent, MAX_COLUMNS_LISTED), comma_list(names, MAX_COLUMNS_LISTED)
+    return DataError(source, f"missing {noun} required by the model: {missing} (columns: {present})")
 
 
 def check_names(source: str, names: Sequence[str], line: int | None = None) -> None:

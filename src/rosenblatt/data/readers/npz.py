@@ -20,6 +20,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from ...array_types import Array, FloatArray
+from ...reporting.text import comma_list
 from ..csr import CSRMatrix, row_pointers
 from ..read_options import Options
 from ..table import Data, DataError
@@ -220,7 +221,7 @@ def _features(source: str, arrays: dict[str, Any]) -> Any:
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(X, dtype=np.float64)
     if not {"data", "indices", "indptr", "shape"} <= set(arrays):
-        found = ", ".join(sorted(arrays)[:MAX_NAMES_LISTED]) or "none"
+        found = comma_list(sorted(arrays), MAX_NAMES_LISTED) or "none"
         raise DataError(source, f"the archive must have the arrays X and y or those of a CSR matrix; it has {found}")
     try:
         return _sparse(source, arrays)

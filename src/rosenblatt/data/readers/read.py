@@ -13,6 +13,7 @@ All files may be compressed: .gz, .bz2, .xz, .zst. `-` is stdin.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import re
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from typing import Any, cast
 from ..read_options import FORMATS, Options
 from ..table import Data, DataError, Table
 from .sources import COMPRESSED, Source, extension_of
+from .window import WIDE_BOMS
 
 EXTENSIONS = {
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "tsv": "tsv", "tab": "tsv",
@@ -124,10 +126,22 @@ def format_of(source: Source, options: Options) -> str:
     binary = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
     if binary is not None:
         return binary
+    if b"\0" in head and not _is_utf8(head) and not any(head.startswith(bom) for bom, _ in WIDE_BOMS):
+        advice = "use --format if it is parquet, arrow, npz or idx"
+        raise DataError(source.name, "the file is binary, not text", option="--format", advice=advice)
     text = head.removeprefix(b"\xef\xbb\xbf")
     if _starts_like_svmlight(text):
         return "svmlight"
     return "jsonl" if text.lstrip()[:1] == b"{" and extension not in ("csv", "data", "txt") else "csv"
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Whether the first bytes of a file are UTF-8, up to a character that may be incomplete at their end."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _starts_like_svmlight(text: bytes) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...array_types import BoolArray, IntArray
 from ...data.problem import Problem, rows_as_matrix, take_rows
-from ...reporting.text import plural
+from ...reporting.text import join_and, plural
 from ...svm.exact_separation import WorkBudget
 from ...svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ...svm.nearest_points import approach, nearest_points
@@ -184,8 +184,8 @@ def describe_forced_errors(equal_pairs: list[Clash]) -> str:
     zeros = len(equal_pairs) - pairs
     parts = []
     if pairs:
-        each = "this pair" if pairs == 1 else f"each of these {pairs:,} pairs"
+        each = "this pair" if pairs == 1 else f"each of these {plural(pairs, 'pair')}"
         parts.append(f"a row of {each} of equal rows with different labels")
     if zeros:
         parts.append(f"{plural(zeros, 'row')} of zeros")
-    return f"every plane misclassifies {' and '.join(parts)}, and this one classifies all others correctly"
+    return f"every plane misclassifies {join_and(parts)}, and this one classifies all others correctly"

@@ -53,12 +53,12 @@ def _caption(facts: Facts, counts: IntArray, evaluation: Evaluation) -> str:
     if wrong.any():
         a, b = np.unravel_index(wrong.argmax(), wrong.shape)
         commonest = f"{cut(facts.names[a])} predicted as {cut(facts.names[b])}, {plural(wrong[a, b], 'time')}"
-        text += f" The most frequent mistake: {commonest}."
+        text += f" The most frequent error: {commonest}."
     unknown = int((codes < 0).sum())
     if unknown:
         text += f" Left out: {plural(unknown, 'row')} with a label unknown to the model."
     if len(counts) > MAX_CLASSES:
-        text += f" The {MAX_CLASSES} of {len(counts)} classes with the most mistakes are shown."
+        text += f" The {MAX_CLASSES} of {len(counts)} classes with the most errors are shown."
     if len(codes) < total:
         text += f" Counted on an even sample of {count(len(codes))} of {count(total)} rows, since votes are slow."
     return text

@@ -186,7 +186,7 @@ def test_of_many_classes_those_with_the_most_mistakes_are_shown():
     mistakes = [counts[c].sum() + counts[:, c].sum() - 2 * counts[c, c] for c in range(40)]
     assert sorted(mistakes)[-30:] == sorted(mistakes[c] for c in shown)
     assert chart.marks[0].counts[3][5] == counts[shown[3], shown[5]]
-    assert "The 30 of 40 classes with the most mistakes are shown." in chart.caption
+    assert "The 30 of 40 classes with the most errors are shown." in chart.caption
 
 
 def test_unknown_labels_are_left_out_and_noted():
@@ -220,18 +220,18 @@ def test_spreads_are_standard_deviations(shift):
 
 def test_names_are_looked_up_only_where_they_are_shown():
     class Names:
-        asked = 0
+        calls = 0
 
         def __len__(self):
             return 30
 
         def __getitem__(self, j):
-            self.asked += 1
+            self.calls += 1
             return f"name {j}"
 
     report = story(d=30, feature_names=Names())
     draw(report, "features")
-    assert report.feature_names.asked == 15
+    assert report.feature_names.calls == 15
 
 
 @pytest.mark.parametrize("sparse", [False, True])
