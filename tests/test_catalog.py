@@ -14,7 +14,15 @@ import pytest
 import rosenblatt as rb
 import toy_algorithm
 from commands import rosenblatt
-from rosenblatt.catalog import ALGORITHMS, ESTIMATORS, SHARED_OPTIONS, command_line_options, is_estimator
+from rosenblatt.catalog import (
+    ALGORITHMS,
+    APPLICATION_HOOKS,
+    ESTIMATORS,
+    SHARED_OPTIONS,
+    application_hook,
+    command_line_options,
+    is_estimator,
+)
 from rosenblatt.data.problem import make_problem
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.online import OnlineClassifier
@@ -151,3 +159,20 @@ def test_an_algorithm_that_is_logged_leaves_a_log(name: str) -> None:
     algorithm = ALGORITHMS[name]
     model: Any = algorithm.make().fit(X, Y)
     assert algorithm.logged == (getattr(model, "log_", None) is not None)
+
+
+# --- applications ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", APPLICATION_HOOKS)
+def test_what_an_application_provides_is_there(name: str) -> None:
+    module, attribute = APPLICATION_HOOKS[name].split(":")
+    assert module.split(".")[1] in ("mail", "studio")
+    assert application_hook(name).__name__ == attribute
+
+
+def test_modules_are_imported_by_name_in_a_few_places_only() -> None:
+    """The import contract does not see such imports, so they must not be used to go round it."""
+    home = Path(rb.__file__).parent
+    found = {path.relative_to(home).as_posix() for path in home.rglob("*.py") if "import_module(" in path.read_text()}
+    assert found == {"__init__.py", "catalog.py", "cli/lazy_group.py", "mail/__init__.py"}

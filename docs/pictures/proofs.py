@@ -50,7 +50,7 @@ def draw_clash(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Inseparable:
 def draw_run(axes: plt.Axes, X: np.ndarray, y: np.ndarray) -> rb.Perceptron:
     """Draw |w| <= R sqrt(t) and w.u >= gamma t. Since w.u <= |w|, the run ends where the gray curves cross, at the latest."""
     model = rb.Perceptron(order="cyclic", max_iter=None).fit(X, y)
-    report = model.convergence_
+    (report,) = model.convergence_
     t, ahead = np.arange(len(report.alignments)), np.array([1.0, 2.0 * report.mistake_bound.upper])
     axes.plot(ahead, report.radius * np.sqrt(ahead), color=GRAY, ls="--", label="R $\\sqrt{t}$")
     axes.plot(ahead, report.gamma * ahead, color=GRAY, ls=":", lw=2, label="$\\gamma\\,t$")
@@ -82,7 +82,7 @@ def main() -> None:
     none.set_title(f"Inseparable: {len(clash.rows)} rows whose hulls have\na common point, with these weights", loc="left")
 
     model = draw_run(bound, X + 2.0, y)
-    most = model.convergence_.mistake_bound.upper
+    most = model.convergence_[0].mistake_bound.upper
     bound.set_title(f"The run made {model.n_updates_} updates;\nat most {most:.0f} are possible", loc="left")
     figure.savefig(Path(__file__).with_name("proofs.png"), dpi=110, facecolor="white")
 

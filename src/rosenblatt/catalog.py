@@ -344,6 +344,19 @@ ALGORITHMS = {
     ),
 }
 
+# What packages below use of the applications `mail` and `studio`. Nothing below imports an application, so a loaded filter's
+# recipe and `model.show` are named here, as "module:name", and imported on first use. The import contract has no exemption.
+APPLICATION_HOOKS = {
+    "mail recipe": "rosenblatt.mail.recipe:MailRecipe",
+    "show": "rosenblatt.studio.notebook:show",
+}
+
+
+def application_hook(name: str) -> Any:
+    """Import what an application provides under a name of `APPLICATION_HOOKS`."""
+    module, _, attribute = APPLICATION_HOOKS[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
 
 def command_line_options() -> dict[str, Option]:
     """Return the parameters of all estimators as options of the command line."""

@@ -23,15 +23,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from .array_types import FloatArray
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LossFunction: TypeAlias = Callable[[npt.ArrayLike], Any]
+LossFunction: TypeAlias = Callable[[npt.ArrayLike], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -65,24 +67,31 @@ class Loss:
     kinks: tuple[float, ...] = ()
 
 
-def _loss(name: str, formula: str, value: Callable[[Any], Any], derivative: Callable[[Any], Any], *kinks: float) -> Loss:
-    def of_floats(function: Callable[[Any], Any]) -> LossFunction:
-        def call(margin: npt.ArrayLike) -> Any:
+def _loss(
+    name: str,
+    formula: str,
+    value: Callable[[FloatArray], FloatArray],
+    derivative: Callable[[FloatArray], FloatArray],
+    *kinks: float,
+) -> Loss:
+    def of_floats(function: Callable[[FloatArray], FloatArray]) -> LossFunction:
+        def call(margin: npt.ArrayLike) -> FloatArray:
             with np.errstate(over="ignore", under="ignore"):  # a loss that overflows is infinite
-                return function(np.asarray(margin, np.float64))
+                found: FloatArray = function(np.asarray(margin, np.float64))
+            return found
 
         return call
 
     return Loss(name, formula, of_floats(value), of_floats(derivative), kinks)
 
 
-def _rest(z: Any) -> Any:
+def _rest(z: FloatArray) -> FloatArray:
     """1 - s(z), accurate for any z."""
     q = np.exp(-abs(z))
     return np.where(z >= 0.0, q, 1.0) / (1.0 + q)
 
 
-def _slope(z: Any) -> Any:
+def _slope(z: FloatArray) -> FloatArray:
     """s(z) (1 - s(z))."""
     q = np.exp(-abs(z))
     return q / np.square(1.0 + q)

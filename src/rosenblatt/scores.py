@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from .array_types import FloatArray, IntArray
+from .array_types import FloatArray, IntArray, Matrix
 
 # The size of scores that would overflow: above all other scores, and far from overflow.
 OVERFLOWED_SCORE = 1e300
@@ -15,7 +14,7 @@ OVERFLOWED_SCORE = 1e300
 VALUES_PER_BLOCK = 1 << 20
 
 
-def linear_scores(X: Any, coef: FloatArray, intercept: Any) -> FloatArray:
+def linear_scores(X: Matrix, coef: FloatArray, intercept: FloatArray) -> FloatArray:
     """X @ coef.T + intercept, rows x heads; overflowing rows are scored on a common scale, with correct signs."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores: FloatArray = X @ coef.T + intercept
@@ -29,11 +28,12 @@ def linear_scores(X: Any, coef: FloatArray, intercept: Any) -> FloatArray:
     return scores
 
 
-def _scaled(X: Any, coef: Any, intercept: Any) -> Any:
+def _scaled(X: Matrix, coef: FloatArray, intercept: FloatArray) -> FloatArray:
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     longest, heaviest = np.maximum(abs(rows).max(axis=1, keepdims=True), 1.0), max(float(abs(coef).max()), 1.0)
     small = (rows / longest) @ (coef / heaviest).T + intercept / longest / heaviest
-    return small * np.minimum(longest * heaviest, OVERFLOWED_SCORE / (coef.shape[1] + 1))
+    found: FloatArray = small * np.minimum(longest * heaviest, OVERFLOWED_SCORE / (coef.shape[1] + 1))
+    return found
 
 
 def winners(scores: FloatArray) -> IntArray:

@@ -60,6 +60,15 @@ def test_what_is_written_is_read(certificate: Any, tmp_path: Path) -> None:
     assert rb.load_certificate(str(tmp_path / "certificate.json")) == certificate
 
 
+def test_a_list_of_certificates_is_a_type_error_that_names_the_entry(tmp_path: Path) -> None:
+    """A perceptron's `certificate_` is a list, also for two classes."""
+    with pytest.raises(TypeError, match=r"one certificate, got a list of 1: pass one entry, such as certificate_\[0\]"):
+        rb.verify([SEPARABLE], X, Y)
+    with pytest.raises(TypeError, match=r"certificate_\[0\]"):
+        rb.save_certificate([SEPARABLE], tmp_path / "certificate.json")
+    assert not list(tmp_path.iterdir())
+
+
 def test_cut_off_at_every_byte() -> None:
     for end in range(len(RAW) - 1):
         with pytest.raises(ValueError, match=r"not JSON or is truncated|format"):

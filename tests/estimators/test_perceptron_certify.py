@@ -42,12 +42,12 @@ def test_setosa_is_separated_and_proved_separable(name: str, container: Any) -> 
     X, y = container(IRIS), NAMES == "setosa"
     model = rb.Perceptron(**KINDS[name], certify=True, random_state=0).fit(X, y)
     assert model.stop_.separated
-    assert isinstance(model.certificate_, rb.Separable)
-    assert model.stop_.certificate is model.certificate_
-    assert rb.verify(model.certificate_, X, y)
-    assert model.certificate_.about.intercept == (name != "no intercept")
+    assert isinstance(model.certificate_[0], rb.Separable)
+    assert model.stop_.certificate is model.certificate_[0]
+    assert rb.verify(model.certificate_[0], X, y)
+    assert model.certificate_[0].about.intercept == (name != "no intercept")
     if name not in ("batch", "batch-mean", "margin", "small constant"):
-        assert model.n_updates_ <= model.certificate_.mistake_bound.upper
+        assert model.n_updates_ <= model.certificate_[0].mistake_bound.upper
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -60,9 +60,9 @@ def test_versicolor_is_proved_impossible_and_the_run_ends(name: str, container: 
         model = rb.Perceptron(**{"max_iter": None} | KINDS[name], certify=True, random_state=0).fit(X, y)
     assert model.stop_.reason == "impossible"
     assert "the rows were proved inseparable" in model.stop_.sentence
-    assert isinstance(model.certificate_, rb.Inseparable)
-    assert model.stop_.certificate is model.certificate_
-    assert rb.verify(model.certificate_, X, y)
+    assert isinstance(model.certificate_[0], rb.Inseparable)
+    assert model.stop_.certificate is model.certificate_[0]
+    assert rb.verify(model.certificate_[0], X, y)
     assert model.n_iter_ == (1 if name == "mistakes" else 20)
 
 
@@ -81,12 +81,12 @@ def test_several_classes_have_one_joint_certificate() -> None:
     model = rb.Perceptron(certify=True, random_state=0).fit(IRIS, NAMES)
     assert model.stop_.reason == "impossible"
     assert "the convex hulls of two classes overlap" in model.stop_.sentence
-    assert rb.verify(model.certificate_, IRIS, NAMES)
+    assert rb.verify(model.certificate_[0], IRIS, NAMES)
     few = np.array([0, 1, 50, 51, 52, 100, 102, 104])
     apart = rb.Perceptron(certify=True, random_state=0).fit(IRIS[few], NAMES[few])
     assert apart.stop_.separated
-    assert rb.verify(apart.certificate_, IRIS[few], NAMES[few])
-    assert apart.n_updates_ <= apart.certificate_.mistake_bound.upper
+    assert rb.verify(apart.certificate_[0], IRIS[few], NAMES[few])
+    assert apart.n_updates_ <= apart.certificate_[0].mistake_bound.upper
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -106,7 +106,7 @@ def test_passes_that_are_given_are_kept_and_a_proof_comes_at_the_end() -> None:
     model = rb.Perceptron(certify=True, max_iter=3, random_state=0).fit(IRIS, y)
     assert (model.stop_.reason, model.n_iter_) == ("passes", 3)
     assert rb.verify(model.stop_.certificate, IRIS, y)
-    assert model.certificate_.verdict == "inseparable"
+    assert model.certificate_[0].verdict == "inseparable"
     with pytest.warns(ConvergenceWarning):
         rb.Perceptron(certify=True, max_updates=5, random_state=0).fit(IRIS, y)
 
@@ -129,7 +129,7 @@ def test_the_proof_is_made_once_and_separable_rows_run_on(monkeypatch: pytest.Mo
     assert model.stop_.separated
     assert model.n_iter_ > 100
     assert len(made) == 1
-    bound = model.certificate_.mistake_bound.upper
+    bound = model.certificate_[0].mistake_bound.upper
     assert model.n_updates_ <= bound
     assert f"the rows were proved separable after pass 100: at most {bound:.6g} updates\n" in capsys.readouterr().err
 
@@ -140,8 +140,8 @@ def test_what_rounding_keeps_from_being_separated_ends_at_the_bound() -> None:
     with pytest.warns(ConvergenceWarning, match="rounding errors are too large"):
         model = rb.Perceptron(certify=True, fit_intercept=False).fit(X, y)
     assert model.stop_.reason == "rounding"
-    assert isinstance(model.certificate_, rb.Separable)
-    assert model.n_updates_ > model.certificate_.mistake_bound.upper
+    assert isinstance(model.certificate_[0], rb.Separable)
+    assert model.n_updates_ > model.certificate_[0].mistake_bound.upper
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -150,18 +150,18 @@ def test_rows_of_weight_zero_are_left_out(container: Any) -> None:
     X, y = np.vstack([X, [[2.5]]]), np.append(y, 0)
     model = rb.Perceptron(certify=True).fit(container(X), y, [1, 1, 1, 1, 1, 0])
     assert model.stop_.separated
-    assert rb.verify(model.certificate_, container(X)[:5], y[:5])
+    assert rb.verify(model.certificate_[0], container(X)[:5], y[:5])
     hard = rb.Perceptron(certify=True).fit(container(X), y, [0, 1, 2, 1, 1, 1])
     assert hard.stop_.reason == "impossible"
     assert "row 6 lies on the segment" in hard.stop_.sentence  # by its position among all rows
-    assert rb.verify(hard.certificate_, container(X)[1:], y[1:])
-    assert rb.Perceptron(certify=True).fit(container(X), y, (y == 0).astype(float)).certificate_ is None
+    assert rb.verify(hard.certificate_[0], container(X)[1:], y[1:])
+    assert rb.Perceptron(certify=True).fit(container(X), y, (y == 0).astype(float)).certificate_ == [None]
 
 
 def test_classes_of_weight_zero_are_left_out() -> None:
     model = rb.Perceptron(certify=True, class_weight={"virginica": 0.0}, random_state=0).fit(IRIS, NAMES)
     assert model.stop_.separated
-    assert rb.verify(model.certificate_, IRIS[:100], NAMES[:100])
+    assert rb.verify(model.certificate_[0], IRIS[:100], NAMES[:100])
 
 
 def test_certified_models_are_copied_pickled_and_read_as_others_are() -> None:

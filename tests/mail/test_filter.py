@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
+from commands import rosenblatt
 from rosenblatt.mail import features, recipe
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
 from rosenblatt.mail.store import filter_state, snapshot, store
@@ -379,6 +380,9 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
         assert all(named.get(each["feature"]) == each["weight"] for each in heaviest(model, 3))
         rb.save(model, tmp_path / "again.safetensors")
         assert rb.load(tmp_path / "again.safetensors").predict(queries).tolist() == model.predict(queries).tolist()
+    refused = rosenblatt("predict", tmp_path / "again.safetensors", "example:iris")
+    assert refused.code != 0
+    assert "this model is a mail filter and reads raw mails; use `rosenblatt mail classify`" in refused.err
 
 
 def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

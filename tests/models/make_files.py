@@ -58,6 +58,7 @@ def main() -> None:
         "least-squares-stream": stream,
         "arow": rb.AROW(r=0.5, random_state=1).fit(sp.csr_array(X), y),
         "tanh": rb.NonlinearMSE(step=lambda k: 0.1, solver="online", random_state=1).fit(X2, np.arange(40) % 2),
+        "certified": rb.Perceptron(certify=True, random_state=1).fit(X2, y2),
         "plain-model": model_of(average, running=False, provenance={"source": "trees.csv", "command": "train trees.csv"}),
     }  # fmt: skip
     models |= with_recipe()

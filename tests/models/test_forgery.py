@@ -167,8 +167,8 @@ def test_indices_of_votes_out_of_range_are_refused(files, monkeypatch):
 
 
 def test_a_newer_format_is_refused(files, monkeypatch):
-    raw = files["average"].replace(rb"{\"format\":2,", rb"{\"format\":3,")
-    with pytest.raises(rb.ModelError, match=r"written by a newer Rosenblatt, in format 3 \(this version reads up to 2\)"):
+    raw = files["average"].replace(rb"{\"format\":3,", rb"{\"format\":4,")
+    with pytest.raises(rb.ModelError, match=r"written by a newer Rosenblatt, in format 4 \(this version reads up to 3\)"):
         loaded(resealed(raw), monkeypatch)
 
 

@@ -131,7 +131,13 @@ def test_a_recipe_goes_with_the_model(path, monkeypatch):
         def to_parts(self):
             return {"what": "halves"}, {"factors": self.factors}
 
+        @classmethod
+        def from_parts(cls, meta, arrays):
+            return cls(arrays["factors"])
+
     from rosenblatt.models import files
+
+    monkeypatch.setattr("rosenblatt.preprocessing.recipe.Recipe", Halves)
 
     estimator = trained("average")
     model = model_of(estimator, recipe=Halves(np.full(5, 0.5)))
@@ -139,9 +145,9 @@ def test_a_recipe_goes_with_the_model(path, monkeypatch):
     assert np.array_equal(model.scores(X)[:, 0], estimator.decision_function(X * 0.5))
     meta, arrays = files.to_parts(model, "model")
     assert meta["recipe"] == {"what": "halves"}
-    again = files.from_parts(meta, arrays, lambda meta, arrays: Halves(arrays["factors"]))
+    again = files.from_parts(meta, arrays)
     assert np.array_equal(again.predict(X), model.predict(X))
     assert again.feature_names == ("a", "b", "c", "d", "e")
     monkeypatch.setattr(Halves, "width", 4)
     with pytest.raises(ValueError, match="the recipe makes 4 features, but the weights have 5"):
-        files.from_parts(meta, arrays, lambda meta, arrays: Halves(arrays["factors"]))
+        files.from_parts(meta, arrays)

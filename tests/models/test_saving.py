@@ -163,7 +163,7 @@ def test_certificates_come_back(path):
     loaded = there_and_back(model, path)
     assert loaded.certificate_ == model.certificate_
     assert loaded.stop_.certificate == model.stop_.certificate
-    assert rb.verify(loaded.certificate_, X, y)
+    assert rb.verify(loaded.certificate_[0], X, y)
 
 
 def test_certificates_of_each_class_come_back(path):

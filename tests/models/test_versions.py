@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from make_files import training_rows
 
 import rosenblatt as rb
 from rosenblatt.models.files import load_model
@@ -46,3 +47,11 @@ def test_what_a_file_remembers():
     assert loaded.feature_names_in_.tolist() == list(model.feature_names)
     again = rb.load(next(path for path in FILES if path.name == "0.1.0-least-squares-stream.safetensors"))
     again.partial_fit([[1.0, 2.0, 3.0], [0.0, 1.0, 5.0]], ["oak", "ash"])
+
+
+def test_a_single_certificate_of_format_2_becomes_a_list():
+    """0.1.0-certified was written before `certificate_` was always a list."""
+    path = next(path for path in FILES if path.name == "0.1.0-certified.safetensors")
+    assert b'{\\"format\\":2,' in path.read_bytes()
+    (certificate,) = rb.load(path).certificate_
+    assert rb.verify(certificate, *training_rows(2))

@@ -52,7 +52,7 @@ def run(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
 
 def naive(log: Any, margin: float, planes: Any) -> tuple[Any, list[float], list[float], list[float]]:
     """At some t: |w_t|^2, its bound, and <w_t, u>, from the hypothesis itself, in a space of rows (x_0, x)."""
-    x0, rows = log._problem.x0, log._problem.matrix()
+    x0, rows = log.record.problem.x0, log.record.problem.matrix()
     dense = (rows.toarray() if sp.issparse(rows) else np.asarray(rows)).astype(float)
     R2 = max(float(row @ row) + x0**2 for row in dense)
     some = np.unique(np.linspace(0, log.n_updates, 12).astype(int))
@@ -61,7 +61,7 @@ def naive(log: Any, margin: float, planes: Any) -> tuple[Any, list[float], list[
         coef, intercept = log.weights_at(t)
         W = np.column_stack([coef, intercept / (x0 or 1.0)]).astype(float)
         half = 1.0 if len(W) == 1 else 0.5
-        groups = [float(log.steps[log._edges[s] : log._edges[s + 1]].sum()) for s in range(t)]
+        groups = [float(log.steps[log.record.edges[s] : log.record.edges[s + 1]].sum()) for s in range(t)]
         norms.append(half * float((W * W).sum()))
         bounds.append(norms[0] + sum(group**2 * R2 + 2 * half * margin * group for group in groups))
         along.append(float((W * planes).sum()) * np.sqrt(half))
@@ -73,9 +73,9 @@ def naive(log: Any, margin: float, planes: Any) -> tuple[Any, list[float], list[
 def test_both_inequalities_hold_at_every_update(name: str, classes: int, container: Any) -> None:
     X, y = apart(60, 3, classes, 0.25, 2)
     model = run(container(X), y, RUNS[name])
-    report = model.convergence_
+    (report,) = model.convergence_
     assert model.stop_.separated
-    assert report is model.convergence_
+    assert report is model.convergence_[0]
     assert report.holds
     assert report.mistakes == len(model.log_) > 3
     assert len(report.norms_squared) == len(report.norm_bound) == len(report.alignments) == model.log_.n_updates + 1
@@ -87,13 +87,13 @@ def test_both_inequalities_hold_at_every_update(name: str, classes: int, contain
     # u is a unit vector; it has the margin gamma, of all rows and in the space of this run.
     assert (report.alignments**2 <= report.norms_squared * (1 + 1e-9) + 1e-12).all()
     margin = RUNS[name].get("margin", 0.0)
-    visited = model.log_._problem.visited
+    visited = model.log_.record.problem.visited
     if visited is None:
         some, norms, bounds, _ = naive(model.log_, margin, 0.0)
         np.testing.assert_allclose(report.norms_squared[some], norms, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(report.norm_bound[some], bounds, rtol=1e-9)
     gains = np.diff(report.alignment_bound)
-    taus = np.add.reduceat(model.log_.steps, model.log_._edges[:-1])
+    taus = np.add.reduceat(model.log_.steps, model.log_.record.edges[:-1])
     np.testing.assert_allclose(gains, report.gamma * taus, rtol=1e-9)
     assert report.widest == ("constant" not in name)
 
@@ -102,7 +102,7 @@ def test_both_inequalities_hold_at_every_update(name: str, classes: int, contain
 def test_u_is_the_separator_of_the_widest_margin(classes: int) -> None:
     X, y = apart(80, 4, classes, 0.3, 2)
     model = run(X, y, {})
-    report = model.convergence_
+    (report,) = model.convergence_
     planes = report.certificate.augmented.planes
     U = np.array([[*plane.coef(4), float(plane.intercept)] for plane in planes])
     U /= np.linalg.norm(U)
@@ -120,7 +120,7 @@ def test_another_constant_has_a_margin_of_its_own() -> None:
     X, y = apart(80, 4, 2, 0.3, 2)
     for x0 in (0.25, 4.0):
         model = run(X, y, {"intercept_scaling": x0})
-        report = model.convergence_
+        (report,) = model.convergence_
         best = x0 * rb.certify(X / x0, y).augmented.upper  # a power of two: exactly the same rows but for their unit
         assert 0.3 * best < report.gamma <= best * (1 + 1e-12)
         assert report.radius == pytest.approx(rb.radius(X, intercept_scaling=x0), rel=1e-15)
@@ -131,7 +131,7 @@ def test_another_constant_has_a_margin_of_its_own() -> None:
 @pytest.mark.parametrize("update", ["online", "batch"])
 def test_long_runs_hold_but_for_rounding(dtype: Any, update: str) -> None:
     X, y = apart(120, 3, 2, 0.01, 3)
-    report = run((X + 4.0).astype(dtype), y, {"update": update, "max_iter": 300}).convergence_
+    (report,) = run((X + 4.0).astype(dtype), y, {"update": update, "max_iter": 300}).convergence_
     assert report.mistakes > 500
     assert report.holds
 
@@ -141,7 +141,7 @@ def test_long_runs_hold_but_for_rounding(dtype: Any, update: str) -> None:
 def test_blocks_do_not_show(container: Any, narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = apart(60, 3, 3, 0.1, 4)
     model = run(container(X), y, {})
-    whole = model.convergence_
+    (whole,) = model.convergence_
     monkeypatch.setattr("rosenblatt.proofs.trajectory.UPDATES_PER_BLOCK", 3)
     monkeypatch.setattr("rosenblatt.proofs.trajectory.MAX_DENSE_COLUMNS", narrow)
     again = trajectory(model.log_, (np.ones((3, 3)), np.ones(3)))
@@ -153,10 +153,10 @@ def test_a_broken_log_does_not_hold() -> None:
     """A violation is reported: updates by a correctly classified row, again and again, or in the wrong direction."""
     X, y = apart(60, 3, 2, 0.05, 5)
     model = run(X, y, {})
-    correct = model.convergence_
+    (correct,) = model.convergence_
     log = model.log_
     longest = int(np.linalg.norm(X, axis=1).argmax())
-    log._parts[0].rows[:] = longest
+    log.record.parts[0].rows[:] = longest
     too_far = convergence(log, model.classes_, 0.0, correct.certificate)
     assert not too_far.holds
     assert "VIOLATED" in str(too_far)
@@ -167,7 +167,7 @@ def test_a_broken_log_does_not_hold() -> None:
 
 def test_inseparable_rows_have_the_first_inequality_only() -> None:
     X, y = load_iris(return_X_y=True)
-    report = rb.Perceptron(max_iter=20, random_state=0).fit(X, y == 1).convergence_
+    (report,) = rb.Perceptron(max_iter=20, random_state=0).fit(X, y == 1).convergence_
     assert isinstance(report.certificate, rb.Inseparable)
     assert (report.alignments, report.alignment_bound, report.gamma, report.mistake_bound) == (None, None, None, None)
     assert report.holds
@@ -189,33 +189,33 @@ def test_classes_without_weight_are_rivals_still() -> None:
     X, y = apart(90, 3, 4, 0.3, 6)
     weights = (y != 2).astype(float)
     model = rb.Perceptron(max_iter=None, random_state=0).fit(X, y, weights)
-    report = model.convergence_
-    assert model.log_._others.max() <= 3
+    (report,) = model.convergence_
+    assert model.log_.record.others.max() <= 3
     assert not report.widest
     assert report.holds
     assert report.mistakes <= report.mistake_bound.upper
     two = rb.Perceptron(max_iter=None, random_state=0).fit(X, y, (y < 2).astype(float))
-    assert two.convergence_.holds
-    assert two.convergence_.gamma > 0
+    assert two.convergence_[0].holds
+    assert two.convergence_[0].gamma > 0
 
 
 def test_a_run_without_a_mistake_is_a_report_too() -> None:
     X, y = apart(30, 3, 2, 0.4, 7)
     first = run(X, y, {})
     start = np.column_stack([first.intercept_, first.coef_])
-    report = run(X, y, {"init": start}).convergence_
+    (report,) = run(X, y, {"init": start}).convergence_
     assert report.mistakes == 0
     assert len(report.norms_squared) == 1
     assert report.holds
     for update in ("online", "batch"):
-        assert run(X, y, {"init": start, "update": update}).convergence_.norms_squared[0] == pytest.approx((start**2).sum())
+        assert run(X, y, {"init": start, "update": update}).convergence_[0].norms_squared[0] == pytest.approx((start**2).sum())
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-100, 1e100])
 def test_huge_and_tiny_rows_end_in_a_report(size: float) -> None:
     X, y = apart(20, 2, 2, 0.4, 8)
     model = rb.Perceptron(max_iter=50, fit_intercept=False, random_state=0).fit(X * size, y)
-    assert model.convergence_.holds
+    assert model.convergence_[0].holds
 
 
 def test_missing_requirements_are_named() -> None:
@@ -238,11 +238,11 @@ def test_missing_requirements_are_named() -> None:
 def test_pickles_keep_the_report_or_what_it_takes() -> None:
     X, y = apart(30, 3, 2, 0.4, 7)
     model = run(X, y, {})
-    report = model.convergence_
-    assert pickle.loads(pickle.dumps(model)).convergence_.mistakes == report.mistakes
+    (report,) = model.convergence_
+    assert pickle.loads(pickle.dumps(model)).convergence_[0].mistakes == report.mistakes
     certified = pickle.loads(pickle.dumps(run(X, y, {"certify": True})))
-    np.testing.assert_allclose(certified.convergence_.norms_squared, report.norms_squared, rtol=1e-14)
-    assert certified.convergence_.gamma == report.gamma
+    np.testing.assert_allclose(certified.convergence_[0].norms_squared, report.norms_squared, rtol=1e-14)
+    assert certified.convergence_[0].gamma == report.gamma
 
 
 def test_a_picture_of_the_estimator_starts_no_proof() -> None:
@@ -269,7 +269,7 @@ def test_a_new_fit_forgets_the_report() -> None:
 
 def test_the_plot_has_both_inequalities() -> None:
     X, y = apart(60, 3, 2, 0.2, 9)
-    report = run(X, y, {}).convergence_
+    (report,) = run(X, y, {}).convergence_
     left, right = report.plot()
     for ax, measured, bound in (
         (left, report.norms_squared, report.norm_bound),
@@ -281,11 +281,11 @@ def test_the_plot_has_both_inequalities() -> None:
         np.testing.assert_array_equal(limit, bound)
         np.testing.assert_array_equal(along, measured)
     axes = pyplot.subplots(2)[1]
-    assert run(X, y, {"margin": 1.0}).convergence_.plot(axes) is axes
+    assert run(X, y, {"margin": 1.0}).convergence_[0].plot(axes) is axes
     with pytest.raises(ValueError, match="two matplotlib axes"):
         report.plot(left)
     X, y = load_iris(return_X_y=True)
-    _, empty = rb.Perceptron(max_iter=3).fit(X, y).convergence_.plot()
+    _, empty = rb.Perceptron(max_iter=3).fit(X, y).convergence_[0].plot()
     assert "no plane" in empty.texts[0].get_text()
     pyplot.close("all")
 
@@ -294,4 +294,4 @@ def test_the_plot_names_the_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     X, y = apart(30, 3, 2, 0.4, 7)
     with pytest.raises(ImportError, match=r"rosenblatt\[plot\]"):
-        run(X, y, {}).convergence_.plot()
+        run(X, y, {}).convergence_[0].plot()

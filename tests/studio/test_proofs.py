@@ -54,7 +54,7 @@ def test_the_plane_has_the_margin_and_the_clash_sums_to_nothing(preset: str, deg
             assert abs((np.array(clash["weights"]) * signs) @ P[clash["rows"]]).max() < 1e-9
         assert proof["plane"] is proof["margin"] is proof["bound"] is None
     found = proof["convergence"]
-    model = fit_request(parse_request(sent)).model.convergence_
+    (model,) = fit_request(parse_request(sent)).model.convergence_
     assert found["holds"]
     assert f"made {model.mistakes:,} update" in found["sentence"]
     assert ("The inequalities hold" in found["sentence"]) == model.holds

@@ -44,8 +44,8 @@ def test_the_code_makes_the_same_run(algorithm: str) -> None:
         assert type(made) is type(model)
         assert str(model.stop_) in output.getvalue()
         if result["log"] is not None:
-            for name in ("rows", "steps", "times", "_others", "_edges"):
-                np.testing.assert_array_equal(getattr(made.log_, name), getattr(model.log_, name))
+            for name in ("rows", "steps", "times", "others", "edges"):
+                np.testing.assert_array_equal(getattr(made.log_.record, name), getattr(model.log_.record, name))
             made, model = made.reading("last"), model.reading("last")
         np.testing.assert_array_equal(made.coef_, model.coef_)
         np.testing.assert_array_equal(made.intercept_, model.intercept_)

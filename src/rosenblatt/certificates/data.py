@@ -116,7 +116,7 @@ def check_exact(values: npt.ArrayLike) -> None:
         raise ValueError("X has numbers that float64 cannot hold exactly, such as integers above 2**53; scale or round them")
 
 
-def as_array(X: Any) -> Array:
+def as_array(X: MatrixLike) -> Array:
     """An array of numbers; text is parsed."""
     array = np.asarray(X)
     return array.astype(np.float64) if array.dtype.kind in "US" else array

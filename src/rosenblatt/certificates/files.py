@@ -54,6 +54,8 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
 
     Raises
     ------
+    TypeError
+        If `certificate` is a list of certificates.
     ValueError
         If the certificate is too large for a file: over 256 MB, or with integers of more than 100,000 digits.
 
@@ -69,6 +71,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     >>> rb.load_certificate(path) == rb.certify([[0], [1]], [0, 1])
     True
     """
+    reject_list(certificate)
     path = Path(path)
     lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in certificate_to_dict(certificate).items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"
@@ -129,6 +132,13 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
         return parse_certificate(raw or b"")
     except ValueError as error:
         raise ValueError(f"{path.name} is not a valid certificate: {error}") from None
+
+
+def reject_list(certificate: object) -> None:
+    """Raise `TypeError` for a list of certificates, such as the attribute `certificate_` of a perceptron."""
+    if isinstance(certificate, list | tuple):
+        entries = f"a {type(certificate).__name__} of {len(certificate)}"
+        raise TypeError(f"certificate must be one certificate, got {entries}: pass one entry, such as certificate_[0]")
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from ..array_types import Array, FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest
 from .cache_format import HEADER_NAME, CacheError, Header, bytes_per_row, read_header
@@ -34,7 +34,7 @@ DONT_NEED = getattr(mmap, "MADV_DONTNEED", None)
 class Mapped:
     """A memory-mapped array in a file."""
 
-    def __init__(self, file: Any, dtype: str) -> None:
+    def __init__(self, file: IO[bytes], dtype: str) -> None:
         size = os.fstat(file.fileno()).st_size
         self.map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
         native = np.dtype(dtype).newbyteorder("=")
@@ -128,7 +128,7 @@ class Cache:
         return self.header.notes
 
     @property
-    def codes(self) -> Any:
+    def codes(self) -> IntArray:
         """The position of each row's label in `classes`."""
         return self._parts["codes"].array
 
@@ -140,7 +140,7 @@ class Cache:
         indices, indptr = self._parts["indices"].array, self._parts["indptr"].array
         return make_rows(CSRMatrix(values, indices, indptr, self.header.columns))
 
-    def chunk(self, start: int, stop: int) -> Any:
+    def chunk(self, start: int, stop: int) -> Matrix:
         """Some rows as a mapped array or SciPy CSR array."""
         return rows_as_matrix(self.rows, start, min(stop, self.header.rows))
 
@@ -171,7 +171,7 @@ class Cache:
         pages = Pages(self._rows_in_memory, min(self._rows_in_memory, SCATTERED_ROWS.get(order, 1)), self.drop)
         return Problem(self.rows, labels, float(x0), None, pages)
 
-    def _row_weights(self, class_weights: FloatArray) -> Any:
+    def _row_weights(self, class_weights: FloatArray) -> FloatArray:
         """The weight of each row, in an unnamed temporary file."""
         with tempfile.TemporaryFile(dir=self.path.parent if os.access(self.path.parent, os.W_OK) else None) as file:
             for start, stop in self.row_ranges():

@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..array_types import Array, FloatArray, IntArray, Matrix
 from .cache_format import FILE_DTYPES, HEADER_NAME, LABEL_KINDS, CacheError, Header, read_header
 from .csr import CSRMatrix
 
@@ -63,26 +64,28 @@ class CacheWriter:
         if sparse:
             self._write("indptr", np.zeros(1, "<i8"))
 
-    def append(self, rows: Any, codes: npt.ArrayLike) -> None:
+    def append(self, rows: Matrix | CSRMatrix, codes: npt.ArrayLike) -> None:
         """Add rows, and for each the position of its label in the `classes` passed to `close`."""
         if hasattr(rows, "tocsr"):
             rows = CSRMatrix.from_scipy(rows)
+        if isinstance(rows, CSRMatrix) != self.sparse:
+            raise TypeError(f"this cache holds {'sparse' if self.sparse else 'dense'} rows, got {type(rows).__name__}")
         codes = np.ascontiguousarray(codes, "<i4")
-        n = len(rows.indptr) - 1 if self.sparse else len(rows)
+        n = len(rows.indptr) - 1 if isinstance(rows, CSRMatrix) else len(rows)
         if len(codes) != n:
             raise ValueError(f"codes must have one entry for each of the {n} rows, got {len(codes)}")
         if n == 0:
             return
         if codes.min() < 0:
             raise ValueError(f"codes must not be negative, got {int(codes.min())}")
-        values = rows.values if self.sparse else np.asarray(rows)
+        values = rows.values if isinstance(rows, CSRMatrix) else np.asarray(rows)
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(values, self.dtype.newbyteorder("<"))
         if not np.isfinite(values).all():
             raise ValueError(
                 f"row {self.rows + self._row_of(rows, values) + 1} has a value that is not a finite {self.dtype.name}"
             )
-        if self.sparse:
+        if isinstance(rows, CSRMatrix):
             self._append_columns(rows)
         else:
             self.width = self.width or values.shape[1]
@@ -96,10 +99,10 @@ class CacheWriter:
         found[: len(self._counts)] += self._counts
         self._counts = found
 
-    def _row_of(self, rows: Any, values: Any) -> int:
+    def _row_of(self, rows: Matrix | CSRMatrix, values: FloatArray) -> int:
         """The first row with a value that is not finite."""
         where = int(np.flatnonzero(~np.isfinite(values.reshape(-1)))[0])
-        if not self.sparse:
+        if not isinstance(rows, CSRMatrix):
             return where // int(values.shape[1])
         return int(np.searchsorted(rows.indptr - rows.indptr[0], where, "right")) - 1
 
@@ -115,7 +118,7 @@ class CacheWriter:
         self._write("indices", indices)
         self._write("indptr", (indptr[1:] - indptr[0] + self.stored).astype("<i8"))
 
-    def _write(self, name: str, array: Any) -> None:
+    def _write(self, name: str, array: Array) -> None:
         self._files[name].write(array.data)
 
     def close(self, classes: npt.ArrayLike, *, width: int | None = None, notes: dict[str, Any] | None = None) -> Path:
@@ -157,7 +160,7 @@ class CacheWriter:
         self._put_in_place()
         return self.path
 
-    def _finish_labels(self, by_label: Any, two: bool) -> None:
+    def _finish_labels(self, by_label: IntArray, two: bool) -> None:
         """Renumber the codes if the classes were not sorted, and write the signs of two classes."""
         place = np.zeros(int(by_label.max()) + 1, "<i4")
         place[by_label] = np.arange(len(by_label))

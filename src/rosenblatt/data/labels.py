@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from ..array_types import Array, IntArray
 from ..reporting.text import comma_list
@@ -31,7 +30,7 @@ def classes_and_codes(y: Array) -> tuple[Array, IntArray]:
     return (present + low).astype(y.dtype), places[offsets]
 
 
-def classes_of_chunk(y: Array, classes: Any, known: Array | None, fixed: bool) -> tuple[Array, bool]:
+def classes_of_chunk(y: Array, classes: npt.ArrayLike | None, known: Array | None, fixed: bool) -> tuple[Array, bool]:
     """The classes known after a chunk of a stream, and whether they are fixed, so that a new class is an error.
 
     classes : the argument of `partial_fit`, or None.
@@ -69,7 +68,7 @@ def codes_of(data: Data, classes: Array) -> IntArray:
     return np.array(codes, np.int64)[places]
 
 
-def _code(label: Any, classes: Array) -> int | None:
+def _code(label: str | float, classes: Array) -> int | None:
     if classes.dtype.kind == "b" and str(label).lower() in ("true", "false"):
         label = str(label).lower() == "true"
     elif classes.dtype.kind in "biuf":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from .csr import CSRMatrix
 
 Rows = Dense | CSR
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Values squared at a time by `mean_sqnorm`.
 VALUES_PER_BLOCK = 1 << 20
@@ -152,7 +153,7 @@ def mean_sqnorm(problem: Problem) -> float:
     return mean
 
 
-def read_only(array: Any) -> Any:
+def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """A plain, aligned, read-only view, so that kernels are compiled for one array type."""
     plain = type(array) is np.ndarray and array.flags.aligned  # np.require costs more than this check
     view = array.view() if plain else np.require(np.asarray(array), requirements=["A"]).view()

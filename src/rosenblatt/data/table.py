@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..array_types import Array, FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray, MatrixLike
 from .csr import CSRMatrix
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 
@@ -145,7 +148,7 @@ def typed_labels(labels: Array) -> Array:
     return numbers.astype(np.int64)[codes]
 
 
-def as_data(X: Any, source: str = "X") -> Data:
+def as_data(X: MatrixLike | Data | Table | CSRMatrix, source: str = "X") -> Data:
     """Rows as `Data`: an array, a list of lists, a SciPy matrix, a pandas DataFrame, a `Table` or a `CSRMatrix`.
 
     Neither SciPy nor pandas is imported.
@@ -170,7 +173,7 @@ def as_data(X: Any, source: str = "X") -> Data:
     return Data(source, _float_matrix(X, source), None)
 
 
-def _float_matrix(X: Any, source: str) -> FloatArray:
+def _float_matrix(X: MatrixLike, source: str) -> FloatArray:
     try:
         array = np.asarray(X)
         array = array if array.dtype == np.float64 else array.astype(np.float64)
@@ -181,7 +184,7 @@ def _float_matrix(X: Any, source: str) -> FloatArray:
     return array
 
 
-def _pandas_column(series: Any, name: str, source: str) -> Array:
+def _pandas_column(series: pd.Series, name: str, source: str) -> Array:
     """A column of a DataFrame: numbers and booleans as floats, everything else as str."""
     if getattr(series.dtype, "kind", "O") in "biuf":
         return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray, Matrix
 from .csr import CSRMatrix
+
+if TYPE_CHECKING:
+    import pyarrow
 
 ROWS_PER_BLOCK = 1 << 12
 MAX_CACHED_NUMBERS = 1 << 16  # numbers whose digits are cached: many files have few distinct ones
@@ -31,7 +34,7 @@ class _Digits(dict[float, str]):
         return text
 
 
-def write_svmlight(stream: BinaryIO, X: Any, labels: Any, zero_based: bool = False) -> None:
+def write_svmlight(stream: BinaryIO, X: Matrix | CSRMatrix, labels: Array | None, zero_based: bool = False) -> None:
     """Write rows (a `CSRMatrix`, a SciPy CSR matrix, or an array, whose zeros are omitted) and numeric labels."""
     if not isinstance(X, np.ndarray | CSRMatrix):
         X = CSRMatrix.from_scipy(X)
@@ -46,7 +49,7 @@ def write_svmlight(stream: BinaryIO, X: Any, labels: Any, zero_based: bool = Fal
         stream.write(("\n".join(lines) + "\n").encode("ascii"))
 
 
-def _numbers(labels: Any) -> Any:
+def _numbers(labels: Array | None) -> Any:
     try:
         return np.asarray(labels, object).astype(np.float64)
     except ValueError as error:
@@ -66,8 +69,8 @@ def _stored(X: FloatArray | CSRMatrix, start: int, stop: int) -> tuple[FloatArra
 def write_csv(
     stream: BinaryIO,
     names: Sequence[str],
-    columns: Any,
-    labels: Any = None,
+    columns: Sequence[Array],
+    labels: Array | None = None,
     label_name: str = "label",
     *,
     delimiter: str = ",",
@@ -93,7 +96,7 @@ def write_csv(
         stream.write(("\n".join(lines) + "\n").encode())
 
 
-def _cells(column: Any, digits: _Digits, special: frozenset[str]) -> list[str]:
+def _cells(column: Array, digits: _Digits, special: frozenset[str]) -> list[str]:
     if column.dtype.kind in "OUS":
         return ["" if cell is None else _quoted(str(cell), special) for cell in column.tolist()]
     if column.dtype.kind in "iub":
@@ -108,7 +111,9 @@ def _quoted(cell: str, special: frozenset[str]) -> str:
     return '"' + cell.replace('"', '""') + '"'
 
 
-def write_jsonl(stream: BinaryIO, names: Sequence[str], columns: Any, labels: Any = None, label_name: str = "label") -> None:
+def write_jsonl(
+    stream: BinaryIO, names: Sequence[str], columns: Sequence[Array], labels: Array | None = None, label_name: str = "label"
+) -> None:
     """Write named columns (a sequence of arrays, or one array of rows), then the labels; missing cells are null.
 
     Several chunks may be written one after the other.
@@ -120,7 +125,7 @@ def write_jsonl(stream: BinaryIO, names: Sequence[str], columns: Any, labels: An
         stream.write("".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows).encode())
 
 
-def write_npz(stream: BinaryIO, X: Any, labels: Any = None) -> None:
+def write_npz(stream: BinaryIO, X: Matrix, labels: Array | None = None) -> None:
     """Write X and y; a `CSRMatrix` is written with the parts of SciPy's save_npz."""
     arrays = {} if labels is None else {"y": _plain(labels)}
     if isinstance(X, CSRMatrix):
@@ -130,14 +135,16 @@ def write_npz(stream: BinaryIO, X: Any, labels: Any = None) -> None:
         np.savez_compressed(stream, allow_pickle=False, X=np.asarray(X), **arrays)
 
 
-def arrow_table(names: Sequence[str], columns: Any, labels: Any = None, label_name: str = "label") -> Any:
+def arrow_table(
+    names: Sequence[str], columns: Sequence[Array], labels: Array | None = None, label_name: str = "label"
+) -> pyarrow.Table:
     """A chunk as a `pyarrow.Table`."""
     pa = _pyarrow()
     keys, arrays = _with_labels(names, columns, labels, label_name)
     return pa.table([pa.array(_plain(array), from_pandas=array.dtype.kind == "f") for array in arrays], names=keys)
 
 
-def arrow_writer(stream: BinaryIO, schema: Any, kind: str) -> Any:
+def arrow_writer(stream: BinaryIO, schema: pyarrow.Schema, kind: str) -> Any:
     """A context manager with the method `write_table` for one chunk after the other."""
     pa = _pyarrow()
     if kind == "parquet":
@@ -155,7 +162,9 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _with_labels(names: Sequence[str], columns: Any, labels: Any, label_name: str) -> tuple[list[str], list[Any]]:
+def _with_labels(
+    names: Sequence[str], columns: Sequence[Array], labels: Array | None, label_name: str
+) -> tuple[list[str], list[Any]]:
     if isinstance(columns, np.ndarray) and columns.ndim == 2:
         columns = columns.T
     arrays = [np.asarray(column) for column in (columns if labels is None else [*columns, labels])]
@@ -165,7 +174,7 @@ def _with_labels(names: Sequence[str], columns: Any, labels: Any, label_name: st
     return keys, arrays
 
 
-def _values(cells: Any) -> list[Any]:
+def _values(cells: Array) -> list[Any]:
     if cells.dtype.kind != "f":
         return list(cells.tolist())
     numbers = [None if cell != cell else cell for cell in cells.tolist()]
@@ -173,7 +182,7 @@ def _values(cells: Any) -> list[Any]:
     return [int(cell) if cell and abs(cell) < 2**53 and cell == int(cell) else cell for cell in numbers]
 
 
-def _plain(cells: Any) -> Any:
+def _plain(cells: Array) -> Any:
     """An array without objects: strings, if no cell is missing."""
     array = np.asarray(cells)
     return array.astype(str) if array.dtype.kind == "O" and all(cell is not None for cell in array) else array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -189,7 +189,9 @@ class AROW(LinearClassifier):
         with self._unchanged_on_error():
             return self._partial_fit(X, y, classes, sample_weight)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+    def _partial_fit(
+        self, X: MatrixLike, y: npt.ArrayLike, classes: npt.ArrayLike | None, sample_weight: npt.ArrayLike | None
+    ) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
         first = "_gaussian" not in self.__dict__
@@ -227,7 +229,7 @@ class AROW(LinearClassifier):
             one_of("max_iter", self.max_iter, ("auto",), "a whole number")
         else:
             count("max_iter", self.max_iter)
-        check_n_jobs_and_verbose(self)
+        check_n_jobs_and_verbose(self.n_jobs, self.verbose)
 
     def _is_joint(self, classes: Array) -> bool:
         return self.multiclass == "joint" and len(classes) > 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted, validate_data
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..catalog import application_hook
 from ..data.labels import classes_and_codes, classes_of_chunk
 from ..data.problem import Problem, make_problem
 from ..scores import linear_scores
@@ -25,6 +26,7 @@ from ..validation import one_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from anywidget import AnyWidget
 
     from ..online.stopping import Stop
     from ..online.update_log import UpdateLog
@@ -146,7 +148,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         with self._unchanged_on_error():
             return self._fit(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Self:
         # X is not checked for finite values here, which would cost a pass: a row that is not finite has no finite score, and
         # the first pass stops there. `_learn` checks X if some rows are not visited.
         self._check_parameters()
@@ -158,33 +160,33 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepare(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        X: MatrixLike,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
         *,
-        dtype: Any = FLOATS,
+        dtype: npt.DTypeLike | list[type[np.floating[Any]]] = FLOATS,
         finite: bool = False,
         stream: KnownClasses | None = None,
     ) -> TrainingSet:
         """Validate rows, labels and weights, of a whole set or of one chunk of a stream."""
         reset = stream is None or stream.known is None
         with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
-            X, y = validate_data(
+            rows, labels = validate_data(
                 self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset,
                 ensure_all_finite=finite,
             )  # fmt: skip
-        if y.dtype.kind not in "biuSU":
-            check_classification_targets(y)
+        if labels.dtype.kind not in "biuSU":
+            check_classification_targets(labels)
         if stream is None:
-            (classes, codes), fixed = classes_and_codes(y), True
+            (classes, codes), fixed = classes_and_codes(labels), True
             self._check_two_classes(classes)
         else:
-            classes, fixed = classes_of_chunk(y, stream.announced, stream.known, stream.fixed)
-            codes = np.searchsorted(classes, y)
-        weights = row_weights(sample_weight, self.class_weight, X, codes, classes, allow_all_zero=stream is not None)
-        return TrainingSet(X, classes, codes, weights, fixed)
+            classes, fixed = classes_of_chunk(labels, stream.announced, stream.known, stream.fixed)
+            codes = np.searchsorted(classes, labels)
+        weights = row_weights(sample_weight, self.class_weight, rows, codes, classes, allow_all_zero=stream is not None)
+        return TrainingSet(rows, classes, codes, weights, fixed)
 
-    def _refuse_in_streams(self, name: str, given: Any, value: str) -> None:
+    def _refuse_in_streams(self, name: str, given: object, value: str) -> None:
         if isinstance(given, str) and given == value:
             raise ValueError(f"{name}={value!r} needs all rows before the first step, but partial_fit has one chunk: use fit")
 
@@ -199,7 +201,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _check_finite(self, X: Any) -> None:
+    def _check_finite(self, X: Matrix) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
@@ -236,7 +238,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         scores: FloatArray = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Matrix) -> FloatArray:
         """Rows x heads."""
         return linear_scores(X, self.coef_, self.intercept_)
 
@@ -259,7 +261,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         labels: Array = self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
         return labels
 
-    def show(self, X: MatrixLike | None = None, y: npt.ArrayLike | None = None, *, columns: Any = None) -> Any:
+    def show(
+        self, X: MatrixLike | None = None, y: npt.ArrayLike | None = None, *, columns: Sequence[str | int] | None = None
+    ) -> AnyWidget:
         """Show the run in a notebook, where it plays forwards and backwards. Needs the extra `rosenblatt[notebook]`.
 
         Parameters
@@ -274,9 +278,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         widget : object
             The widget; a notebook displays it.
         """
-        from ..studio.notebook import show
-
-        return show(self, X, y, columns=columns)
+        widget: AnyWidget = application_hook("show")(self, X, y, columns=columns)
+        return widget
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -287,8 +290,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 # --- parameters that several estimators share ------------------------------------------------------------------------------
 
 
-def check_n_jobs_and_verbose(estimator: Any) -> None:
-    n_jobs, verbose = estimator.n_jobs, estimator.verbose
+def check_n_jobs_and_verbose(n_jobs: object, verbose: object) -> None:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
     if not isinstance(verbose, Integral | np.bool_):
@@ -311,7 +313,13 @@ def seed_of(random_state: RandomState) -> int:
 
 
 def row_weights(
-    sample_weight: Any, class_weight: Any, X: Any, codes: Any, classes: Any, *, allow_all_zero: bool = False
+    sample_weight: npt.ArrayLike | None,
+    class_weight: ClassWeight,
+    X: Matrix,
+    codes: IntArray,
+    classes: Array,
+    *,
+    allow_all_zero: bool = False,
 ) -> FloatArray | None:
     """Return one weight >= 0 per row, or None if every row has weight 1."""
     if sample_weight is None and class_weight is None:
@@ -335,35 +343,35 @@ def check_every_class_has_weight(weights: FloatArray | None, codes: IntArray, cl
         raise ValueError(f"every row of class {absent[0]!r} has weight 0: it cannot be separated from the others")
 
 
-def weights_of_classes(class_weight: Any, classes: Array, counts: IntArray) -> FloatArray:
+def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArray) -> FloatArray:
     """Return the weight of each class from its number of rows, bit for bit equal to the result of `row_weights`."""
-    if _is_balanced(class_weight):
-        weights: FloatArray = compute_class_weight(
-            class_weight, classes=classes, y=classes, sample_weight=counts.astype(np.float64)
-        )
+    given = _checked_class_weight(class_weight)
+    if isinstance(given, str):
+        weights: FloatArray = compute_class_weight(given, classes=classes, y=classes, sample_weight=counts.astype(np.float64))
         return weights
-    return _given_class_weights(class_weight, classes)
+    return _given_class_weights(given, classes)
 
 
-def _is_balanced(class_weight: Any) -> bool:
+def _checked_class_weight(class_weight: ClassWeight) -> Literal["balanced"] | dict[Any, float]:
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
     elif not isinstance(class_weight, dict):
         raise TypeError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}")
-    return isinstance(class_weight, str)
+    return class_weight
 
 
-def _class_weights_of_rows(class_weight: Any, codes: IntArray, classes: Array, sample_weight: Any) -> FloatArray:
-    if _is_balanced(class_weight):
+def _class_weights_of_rows(
+    class_weight: ClassWeight, codes: IntArray, classes: Array, sample_weight: npt.ArrayLike | None
+) -> FloatArray:
+    given = _checked_class_weight(class_weight)
+    if isinstance(given, str):
         present, each = np.unique(codes), np.ones(len(classes))
-        each[present] = compute_class_weight(
-            class_weight, classes=classes[present], y=classes[codes], sample_weight=sample_weight
-        )
+        each[present] = compute_class_weight(given, classes=classes[present], y=classes[codes], sample_weight=sample_weight)
         return each
-    return _given_class_weights(class_weight, classes)
+    return _given_class_weights(given, classes)
 
 
-def _given_class_weights(class_weight: Any, classes: Array) -> FloatArray:
+def _given_class_weights(class_weight: Mapping[Any, float], classes: Array) -> FloatArray:
     given = [class_weight.get(label, 1.0) for label in classes.tolist()]
     if not all(isinstance(weight, Real) for weight in given):
         raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")

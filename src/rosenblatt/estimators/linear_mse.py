@@ -133,7 +133,7 @@ class LinearMSE(LinearClassifier):
                 f"columns, got {plural(rows, 'row')} and {plural(columns, 'column')}: leave out --stream"
             )
 
-    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
+    def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
         if problem.visited is not None:
             check_finite()  # 0 times infinity is not 0
         try:
@@ -175,7 +175,9 @@ class LinearMSE(LinearClassifier):
         with self._unchanged_on_error():
             return self._partial_fit(X, y, classes, sample_weight)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+    def _partial_fit(
+        self, X: MatrixLike, y: npt.ArrayLike, classes: npt.ArrayLike | None, sample_weight: npt.ArrayLike | None
+    ) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
         before = self._stream_so_far()
@@ -209,7 +211,7 @@ class LinearMSE(LinearClassifier):
             R = np.column_stack([R[:, :-1], -R[:, -1], R[:, -1]])
         return _Stream(R, rows, self.classes_, True)
 
-    def _solved(self, R: Any, problem: Problem, rows: int) -> LeastSquaresSolution:
+    def _solved(self, R: FloatArray, problem: Problem, rows: int) -> LeastSquaresSolution:
         d, k = problem.n_features, R.shape[1] - 1 - problem.n_features
         if k < 2 or not R[0, 0]:
             why = "only one class has been seen so far" if k < 2 else "all rows so far have weight 0"
@@ -224,13 +226,13 @@ class LinearMSE(LinearClassifier):
         number("tol", self.tol)
         flag("fit_intercept", self.fit_intercept)
 
-    def _set(self, solution: LeastSquaresSolution, classes: Any) -> None:
+    def _set(self, solution: LeastSquaresSolution, classes: Array) -> None:
         self.coef_, self.intercept_, self.classes_ = solution.heads, solution.bias, classes
         self.mse_, self.rank_, self.solver_, self.stop_ = float(solution.mse), solution.rank, solution.solver, solution.stop
         self.n_iter_ = solution.iterations
 
 
-def _with_classes(before: _Stream, d: int, classes: Any) -> Any:
+def _with_classes(before: _Stream, d: int, classes: Array) -> Any:
     """R with a column for each class known now; a class that is new had no row so far, so that all its targets are -1."""
     place = {label: d + 1 + h for h, label in enumerate(before.classes.tolist())}
     columns = [before.R[:, place[label]] if label in place else -before.R[:, 0] for label in classes.tolist()]

@@ -154,7 +154,7 @@ class MaxMargin(MarginClassifier):
         """
         return super().fit(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Self:
         self._check_parameters()
         data = self._prepare(X, y, sample_weight, finite=True)
         classes, codes, weights = data.classes, data.codes, data.weights
@@ -174,7 +174,7 @@ class MaxMargin(MarginClassifier):
         one_of("multiclass", self.multiclass, get_args(OvrOrOvo))
         one_of("inseparable", self.inseparable, get_args(Inseparable))
         count("max_iter", self.max_iter)
-        check_n_jobs_and_verbose(self)
+        check_n_jobs_and_verbose(self.n_jobs, self.verbose)
 
     def _solve_head(self, head: Head, classes: Array) -> Solved:
         positive = classes[head.positive]

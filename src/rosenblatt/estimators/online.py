@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, MatrixLike
+from ..array_types import Array, FloatArray, Matrix, MatrixLike
 from ..data.problem import Problem, heads_of, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
-from ..online.config import RunConfig, RunResult
+from ..online.config import Rule, RunConfig, RunResult
 from ..online.history import History, history_of_fit
 from ..online.initial_weights import initial_state
 from ..online.readings import Vote
@@ -79,7 +79,7 @@ class OnlineClassifier(LinearClassifier):
     # --- defined by subclasses ---------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _rule(self, problem: Problem) -> Any:
+    def _rule(self, problem: Problem) -> Rule:
         """Return the rule, from checked parameters."""
 
     @abstractmethod
@@ -132,7 +132,7 @@ class OnlineClassifier(LinearClassifier):
 
     # --- fitting -------------------------------------------------------------------------------------------------------
 
-    def _learn(self, problem: Problem, classes: Any, check_finite: Callable[[], None]) -> Self:
+    def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
         if self._needs_finite_rows():
             check_finite()
         before = self._run if self.warm_start and hasattr(self, "_run") else None
@@ -166,7 +166,7 @@ class OnlineClassifier(LinearClassifier):
         self._set(history_of_fit(problem, classes, result), stop, result.passes)
         self._forget_proofs()
         if proofs is not None:
-            self.certificate_ = proofs.certificates if len(result.stops) > 1 else proofs.certificates[0]
+            self.certificate_ = proofs.certificates
         if not self.log:
             self._forget_log()
         self._finish(problem)
@@ -205,7 +205,9 @@ class OnlineClassifier(LinearClassifier):
         with self._unchanged_on_error():
             return self._partial_fit(X, y, classes, sample_weight)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+    def _partial_fit(
+        self, X: MatrixLike, y: npt.ArrayLike, classes: npt.ArrayLike | None, sample_weight: npt.ArrayLike | None
+    ) -> Self:
         self._check_parameters()
         self._check_stream_parameters()
         before: History | None = self.__dict__.get("_run")
@@ -231,7 +233,7 @@ class OnlineClassifier(LinearClassifier):
         self._finish(problem)
         return self
 
-    def _empty_run(self, problem: Problem, classes: Any) -> History:
+    def _empty_run(self, problem: Problem, classes: Array) -> History:
         if len(classes) < 2 and not isinstance(self.init, str):
             raise ValueError("init is an array, which needs all classes: pass classes= in the first call of partial_fit")
         start = initial_state(problem, classes, self.init, bool(self.fit_intercept), None)
@@ -251,7 +253,7 @@ class OnlineClassifier(LinearClassifier):
             one_of("max_iter", self.max_iter, ("auto",), "a whole number or None")
         elif self.max_iter is not None:
             count("max_iter", self.max_iter)
-        check_n_jobs_and_verbose(self)
+        check_n_jobs_and_verbose(self.n_jobs, self.verbose)
         self._check_own_parameters()
 
     def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
@@ -346,7 +348,7 @@ class OnlineClassifier(LinearClassifier):
 
     # --- predicting ----------------------------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Matrix) -> FloatArray:
         if "coef_" in self.__dict__:
             return super()._scores(X)
         if self._votes is None:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array
 from ..data.problem import Problem, mean_sqnorm
-from ..kernels.linear.schemes import Joint, Rest, State
+from ..kernels.linear.schemes import Joint, State
 from ..online.config import RunConfig, RunResult
 from ..online.rules.perceptron import PerceptronRule
 from ..online.schedules import Step
@@ -117,14 +117,14 @@ class Perceptron(OnlineClassifier):
         The updates of the run.
     pocket_errors_ : ndarray of shape (1,) or (n_classes,)
         The training errors of the pocket, if it was kept: one entry, or one per class for one-vs-rest.
-    certificate_ : Separable, Inseparable or None, or a list of them
-        With `certify`, what is proved about the rows; `rb.verify(certificate_, X, y)` checks it. One-vs-rest of more than two
-        classes has a list, one for each problem `X, y == label`. Rows of weight 0 are left out and not counted. None if only
-        one class has positive weight. `stop_.certificate` is the same.
-    convergence_ : Convergence or list of Convergence
+    certificate_ : list of Separable, Inseparable, Undecided or None
+        With `certify`, what is proved about the rows: one entry, which `rb.verify(certificate_[0], X, y)` checks; for
+        one-vs-rest of more than two classes, one entry for each problem `X, y == label`. Rows of weight 0 are left out and
+        not counted. An entry is None if only one class has positive weight. `stop_.certificate` is the entry that decided.
+    convergence_ : list of Convergence
         The two inequalities of the convergence proof along this run: mistakes against their bound, |w_t|^2 against t R^2,
-        <w_t, u> against t gamma. Computed on first access, from `log_` and the rows; `dir` does not list it before. A list
-        for one-vs-rest.
+        <w_t, u> against t gamma. One entry, or one per class for one-vs-rest of more than two classes. Computed on first
+        access, from `log_` and the rows; `dir` does not list it before.
 
     See Also
     --------
@@ -222,26 +222,25 @@ class Perceptron(OnlineClassifier):
         return (float(self.margin), float(self.step)) if bounded else None
 
     @property
-    def convergence_(self) -> Convergence | list[Convergence]:
-        """The two inequalities of the convergence proof along this run."""
+    def convergence_(self) -> list[Convergence]:
+        """The two inequalities of the convergence proof along each run."""
         check_is_fitted(self, "classes_")
         if "_convergence" not in self.__dict__:
             self._convergence = self._measure_convergence()
         return self._convergence
 
-    def _measure_convergence(self) -> Convergence | list[Convergence]:
+    def _measure_convergence(self) -> list[Convergence]:
         log, classes = self.log_, self.classes_
         if log is None:
             raise AttributeError("convergence_ needs the log of a whole run: use fit with log=True, not partial_fit")
         from ..proofs.convergence import UNKNOWN, convergence  # proofs take a fifth of a second to load
 
-        certificates: Any = self.__dict__.get("certificate_", UNKNOWN)
         self._run.check_rows()
-        if not isinstance(log._problem.labels, Rest):
-            return convergence(log, classes, self._margin_used, certificates)
-        given = [UNKNOWN] * len(classes) if certificates is UNKNOWN else certificates
-        of_two = np.array([False, True])
-        return [convergence(run, of_two, self._margin_used, one) for run, one in zip(log.runs(), given, strict=True)]
+        runs = log.runs()
+        if len(runs) > 1:
+            classes = np.array([False, True])
+        given = self.__dict__.get("certificate_", [UNKNOWN] * len(runs))
+        return [convergence(run, classes, self._margin_used, one) for run, one in zip(runs, given, strict=True)]
 
     def __dir__(self) -> list[str]:
         # scikit-learn reads every attribute that is listed, also for its diagrams of estimators. That must not start a proof.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from ..array_types import Array, FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import Rows, make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
 from ..online.stopping import Stop, merge_stops
@@ -31,6 +31,9 @@ from .base import (
     seed_of,
 )
 from .svm_base import MarginClassifier, margin_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]
 Multiclass: TypeAlias = Literal["ovr", "ovo", "crammer_singer"]
@@ -192,7 +195,7 @@ class SoftMargin(MarginClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Self:
         # An overflow ends in an objective that is not finite, which is an error.
         with one_blas_thread(), np.errstate(all="ignore"):
             self._check_parameters()
@@ -256,7 +259,7 @@ class SoftMargin(MarginClassifier):
         self.solver_, self._solutions, self._scheme = "dual-coordinates", [found], self.multiclass
         self._end([self._stop(found.gap, found.n_iter, self._iteration_limit(len(codes)))])
 
-    def _check_lengths(self, X: Any, rows: Rows, n: int) -> None:
+    def _check_lengths(self, X: Matrix, rows: Rows, n: int) -> None:
         """Check that squared lengths are finite, and so every value: one pass instead of two."""
         squares = np.empty(n)
         lengths(rows, 0.0, squares)
@@ -277,7 +280,7 @@ class SoftMargin(MarginClassifier):
     def _penalized(self) -> bool:
         return bool(self.fit_intercept) and bool(self.penalize_intercept)
 
-    def _binary_svm(self, head: Head, weights: Any) -> BinarySVM:
+    def _binary_svm(self, head: Head, weights: FloatArray) -> BinarySVM:
         problem = head.problem
         # If all rows have the same C, one number is broadcast.
         costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
@@ -287,7 +290,7 @@ class SoftMargin(MarginClassifier):
         squared = self.loss == "squared_hinge"
         return BinarySVM(problem.rows, problem.labels.signs, costs, squared, problem.x0, self._free)
 
-    def _before(self, classes: Any, width: int) -> list[Any] | None:
+    def _before(self, classes: Array, width: int) -> list[Any] | None:
         """Return the solutions that a warm start continues from."""
         if not (self.warm_start and "_solutions" in self.__dict__):
             return None
@@ -357,7 +360,7 @@ class SoftMargin(MarginClassifier):
         else:
             count("max_iter", self.max_iter)
         flag("warm_start", self.warm_start)
-        check_n_jobs_and_verbose(self)
+        check_n_jobs_and_verbose(self.n_jobs, self.verbose)
         if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):
             raise ValueError(f"solver={self.solver!r} does not solve loss={self.loss!r}")
         if np.inf == self.C and (self._penalized or self.multiclass == "crammer_singer"):

@@ -52,7 +52,7 @@ class MarginClassifier(LinearClassifier):
         self.__dict__.update(attributes)
         self._support_rows = (rows, attributes["support_"])
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Matrix) -> FloatArray:
         scores = super()._scores(X)
         pairs = self.multiclass == "ovo" and len(self.classes_) > 2
         return votes_of_pairs(scores, len(self.classes_)) if pairs else scores

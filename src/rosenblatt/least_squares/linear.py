@@ -19,11 +19,11 @@ Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996), ch. 2
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
+from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
@@ -105,18 +105,18 @@ def _finite(problem: Problem) -> bool:
     return all(np.isfinite(values[start : start + size]).all() for start in range(0, len(values), size))
 
 
-def _all_zero(problem: Problem, columns: Any) -> bool:
+def _all_zero(problem: Problem, columns: IntArray) -> bool:
     """Whether the columns hold only zeros; the squares of small numbers may be zero, too."""
     return not any(abs(block[:, columns]).max() > 0.0 for block in _blocks(problem, 4096))
 
 
-def _blocks(problem: Problem, rows: int) -> Iterator[Any]:
+def _blocks(problem: Problem, rows: int) -> Iterator[Matrix]:
     for start in range(0, problem.n_rows, rows):
         yield problem.matrix(start, start + rows)
         problem.give_back(start, min(start + rows, problem.n_rows))
 
 
-def from_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> LeastSquaresSolution:
+def from_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> LeastSquaresSolution:
     """Solve from R with R'R = (1, X, T)'(1, X, T): by back substitution, or by singular values if R is singular."""
     heads, bias, squares, rank, solver = solve_triangle(R, d, x0, ridge, n)
     weight = float(R[0, 0] ** 2)
@@ -125,7 +125,7 @@ def from_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> LeastSquar
     return LeastSquaresSolution(heads, bias, squares / weight / len(bias), rank, solver, stop, R=R)
 
 
-def solve_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> tuple[Any, Any, float, int, str]:
+def solve_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> tuple[FloatArray, FloatArray, float, int, str]:
     """(heads, bias, sum of squared errors, rank, solver) of the least squares with the moments R'R."""
     with np.errstate(all="ignore"):
         largest = abs(R[:, : d + 1]).max(axis=0)
@@ -154,7 +154,7 @@ def solve_triangle(R: Any, d: int, x0: float, ridge: float, n: int) -> tuple[Any
     return W[1:].T.copy(), W[0], float(np.square(errors).sum()), rank, how
 
 
-def _solve_square(T: Any, right: Any, n: int) -> tuple[Any, int, str]:
+def _solve_square(T: FloatArray, right: FloatArray, n: int) -> tuple[FloatArray, int, str]:
     """T^+ right for a triangle with columns of length 1, its rank, and the solver."""
     p = len(T)
     rcond, info = lapack.dtrcon(T)
@@ -165,9 +165,10 @@ def _solve_square(T: Any, right: Any, n: int) -> tuple[Any, int, str]:
     return Vt[:rank].T @ ((U[:, :rank].T @ right) / s[:rank, None]), rank, "svd"
 
 
-def _shortest(T: Any, V: Any, rank: int, units: Any) -> Any:
+def _shortest(T: FloatArray, V: FloatArray, rank: int, units: FloatArray) -> FloatArray:
     """The V + N Z, N the null space of T, whose columns are shortest in the units of the weights."""
     N = np.linalg.svd(T)[2][rank:].T
     units = units / units.max()
     Z = np.linalg.lstsq(N * units[:, None], -V * units[:, None], rcond=None)[0]
-    return V + N @ Z
+    found: FloatArray = V + N @ Z
+    return found

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
+from ..array_types import FloatArray
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
@@ -33,11 +32,11 @@ class _Rows:
         self.right = self.root * (T - self.middle)
         self.T, self.c, self.ridge = T, c, ridge / self.unit / self.unit
 
-    def center(self, vectors: Any) -> Any:
+    def center(self, vectors: FloatArray) -> FloatArray:
         """Subtract the weighted mean."""
         return vectors - np.multiply.outer(self.direction, self.direction @ vectors) if self.centered else vectors
 
-    def products(self) -> Any:
+    def products(self) -> FloatArray:
         """AA' + ridge."""
         X, n = self.problem.matrix(), self.problem.n_rows
         K = np.zeros((n, n))
@@ -53,13 +52,13 @@ class _Rows:
         K = (K + self.x0 * self.x0) * self.root * self.root.T
         return self.center(self.center(K).T) + self.ridge * np.eye(n)
 
-    def matrix(self) -> Any:
+    def matrix(self) -> FloatArray:
         """A as an array, for small problems."""
         X = self.problem.matrix()
         dense = X.toarray() if isinstance(self.problem.rows, CSR) else X
         return np.column_stack([self.x0 * self.root, self.center(dense.astype(np.float64) / self.unit * self.root)])
 
-    def triangle(self) -> Any:
+    def triangle(self) -> FloatArray:
         """R with R'R = AA' + ridge, from blocks of columns."""
         X, n = self.problem.matrix(), self.problem.n_rows
         R = np.concatenate([self.x0 * self.root.T, np.sqrt(self.ridge) * np.eye(n)[: n if self.ridge else 0]])
@@ -71,26 +70,26 @@ class _Rows:
             R = upper(np.concatenate([R, block.T]))
         return R
 
-    def weights(self, U: Any) -> tuple[Any, Any]:
+    def weights(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(heads, bias) of W = A'U."""
         signed = self.root * self.center(U)
         W = multiply_transposed(self.problem, signed) / self.unit / self.unit
         return self.finished(W.T, self.x0 * signed.sum(axis=0) / self.unit)
 
-    def finished(self, heads: Any, w0: Any) -> tuple[Any, Any]:
+    def finished(self, heads: FloatArray, w0: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(heads, intercepts)."""
         if not self.centered:
             return heads, w0 * self.problem.x0
         scores = (self.c * multiply(self.problem, heads.T)).sum(axis=0) / self.c.sum()
         return heads, self.middle - scores
 
-    def solution(self, U: Any, rank: int, solver: str, how: str) -> LeastSquaresSolution:
+    def solution(self, U: FloatArray, rank: int, solver: str, how: str) -> LeastSquaresSolution:
         """The solution W = A'U; `how` completes the sentence of the stop."""
         heads, bias = self.weights(U)
         stop = Stop("solved", f"solved from the Gram matrix of the rows by {how}")
         return LeastSquaresSolution(heads, bias, self.mse(heads, bias), rank, solver, stop)
 
-    def mse(self, heads: Any, bias: Any) -> float:
+    def mse(self, heads: FloatArray, bias: FloatArray) -> float:
         """The mean squared error over rows and heads."""
         errors = self.T - (multiply(self.problem, heads.T) + bias)
         return float((self.c * np.square(errors)).sum() / self.c.sum() / len(heads))
@@ -144,10 +143,10 @@ def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
         A, n, d = _Rows(problem, ridge), problem.n_rows, problem.n_features
         root = A.root[:, 0]
 
-        def times(v: Any) -> Any:
+        def times(v: FloatArray) -> FloatArray:
             return A.center(root * (multiply(problem, v[1:] / A.unit) + A.x0 * v[0]))
 
-        def transposed(u: Any) -> Any:
+        def transposed(u: FloatArray) -> FloatArray:
             scaled = root * A.center(u)
             return np.concatenate([[A.x0 * scaled.sum()], multiply_transposed(problem, scaled / A.unit)])
 

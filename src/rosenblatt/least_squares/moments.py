@@ -7,11 +7,11 @@ copy of X.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray
 from ..data.problem import Problem, some_rows
 from ..kernels.linear.moments import add_pairs
 from ..kernels.linear.rows import CSR, Dense
@@ -25,21 +25,22 @@ MAX_SPARSE_DENSITY = 0.1
 SHIFT_DEVIATIONS = 10.0
 
 
-def targets(problem: Problem, start: int, stop: int) -> Any:
+def targets(problem: Problem, start: int, stop: int) -> FloatArray:
     """The targets of some rows, rows x heads."""
     labels = problem.labels
     if isinstance(labels, Binary):
-        return labels.signs[start:stop, None].astype(np.float64)
+        found: FloatArray = labels.signs[start:stop, None].astype(np.float64)
+        return found
     return np.where(labels.codes[start:stop, None] == labels.heads, 1.0, -1.0)
 
 
-def roots(problem: Problem, start: int = 0, stop: int | None = None) -> Any:
+def roots(problem: Problem, start: int = 0, stop: int | None = None) -> FloatArray | float:
     """sqrt(c) as a column, or 1 if all rows have the same weight."""
     c = problem.labels.weights
     return np.sqrt(c[start:stop, None]) if c.size else 1.0
 
 
-def fill(problem: Problem, start: int, stop: int, shift: Any, buffer: Any) -> Any:
+def fill(problem: Problem, start: int, stop: int, shift: FloatArray, buffer: FloatArray) -> FloatArray:
     """Write rows `start` to `stop` of A into the first rows of `buffer`."""
     block, d = buffer[: stop - start], problem.n_features
     X, root = problem.matrix(start, stop), roots(problem, start, stop)
@@ -58,7 +59,7 @@ def n_heads(problem: Problem) -> int:
     return 1 if isinstance(problem.labels, Binary) else len(problem.labels.heads)
 
 
-def row_blocks(problem: Problem) -> Iterator[tuple[slice, Any]]:
+def row_blocks(problem: Problem) -> Any:
     """The rows in blocks of some megabytes, in float64: a product with all float32 rows would copy them."""
     size = max(64, int(8 * BLOCK_VALUES / (problem.density + 1)))
     for start in range(0, problem.n_rows, size):
@@ -67,12 +68,12 @@ def row_blocks(problem: Problem) -> Iterator[tuple[slice, Any]]:
         problem.give_back(start, stop)
 
 
-def multiply(problem: Problem, V: Any) -> Any:
+def multiply(problem: Problem, V: FloatArray) -> FloatArray:
     """X V."""
     return np.concatenate([X @ V for _, X in row_blocks(problem)])
 
 
-def multiply_transposed(problem: Problem, U: Any) -> Any:
+def multiply_transposed(problem: Problem, U: FloatArray) -> FloatArray:
     """X' U."""
     total = np.zeros((problem.n_features, *U.shape[1:]))
     for some, X in row_blocks(problem):
@@ -86,7 +87,7 @@ def largest_value(problem: Problem) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def far_means(problem: Problem) -> Any:
+def far_means(problem: Problem) -> FloatArray:
     """The shift of each column before it is squared: the mean of the first rows if it is far from zero, else 0."""
     d = problem.n_features
     if not isinstance(problem.rows, Dense):
@@ -97,7 +98,7 @@ def far_means(problem: Problem) -> Any:
         return np.where((abs(mean) > SHIFT_DEVIATIONS * deviation) & (abs(mean) < np.inf), mean, 0.0)
 
 
-def squared(problem: Problem, shift: Any) -> Any:
+def squared(problem: Problem, shift: FloatArray) -> FloatArray:
     """A'A with X - shift in place of X; entries may overflow."""
     m = 1 + problem.n_features + n_heads(problem)
     with np.errstate(all="ignore"):
@@ -112,7 +113,7 @@ def squared(problem: Problem, shift: Any) -> Any:
         return total
 
 
-def _squared_pairs(problem: Problem, m: int) -> Any:
+def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     d, c, n = problem.n_features, problem.labels.weights, problem.n_rows
     gram = np.zeros((d, d))
     size = n if problem.pages is None else problem.pages.consecutive
@@ -138,12 +139,12 @@ def _squared_pairs(problem: Problem, m: int) -> Any:
     return total
 
 
-def upper(matrix: Any) -> Any:
+def upper(matrix: FloatArray) -> Any:
     """R of a QR decomposition."""
     return np.linalg.qr(matrix, mode="r")
 
 
-def triangle(problem: Problem, before: Any = None) -> Any:
+def triangle(problem: Problem, before: FloatArray | None = None) -> FloatArray:
     """R with R'R = A'A (+ before' before), min(rows, columns) x columns, by QR of the R so far and the next block."""
     m = 1 + problem.n_features + n_heads(problem)
     R = np.zeros((0, m)) if before is None else before
@@ -156,7 +157,7 @@ def triangle(problem: Problem, before: Any = None) -> Any:
     return R
 
 
-def triangle_of(total: Any, shift: Any) -> Any:
+def triangle_of(total: FloatArray, shift: FloatArray) -> FloatArray:
     """R with R'R = A'A from the squared moments of X - shift, scaled by column; as precise as the squares."""
     d = len(shift)
     scale = np.sqrt(np.diag(total))
@@ -164,4 +165,5 @@ def triangle_of(total: Any, shift: Any) -> Any:
     values, vectors = np.linalg.eigh(total / scale / scale[:, None])
     half = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale
     half[:, 1 : d + 1] += half[:, :1] * shift
-    return upper(half)
+    found: FloatArray = upper(half)
+    return found

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, one_against_rest, some_rows
 from ..kernels.linear.gradient import loss_and_gradient
 from ..kernels.linear.moments import add_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
+from ..online.rules.nonlinear_mse import NonlinearMSERule
 from ..online.stopping import Stop
 from ..parallel import in_order, one_blas_thread
 from ..progress import Progress, ProgressCallback
@@ -58,12 +58,12 @@ def binary_problems(problem: Problem) -> list[Problem]:
 class Descent:
     """E/C of a binary problem as a function of the scaled weights v = (bias, w) * scale, C the sum of the row weights."""
 
-    def __init__(self, problem: Problem, rule: Any, scale: Any) -> None:
+    def __init__(self, problem: Problem, rule: NonlinearMSERule, scale: FloatArray) -> None:
         self.problem, self.rule, self.scale = problem, rule, scale
         self.margins = np.zeros(problem.n_rows)
         self.weight = problem.total_weight
 
-    def __call__(self, v: Any) -> tuple[float, Any]:
+    def __call__(self, v: FloatArray) -> tuple[float, FloatArray]:
         """(E/C, its gradient)."""
         problem = self.problem
         downhill, lift = np.zeros(problem.n_features), np.zeros(1)
@@ -77,7 +77,7 @@ class Descent:
             raise NonlinearOutOfRangeError("a score or the gradient exceeds the range of float64: scale the features")
         return total / self.weight, gradient
 
-    def second_derivative(self) -> Any:
+    def second_derivative(self) -> FloatArray:
         """The second derivative of E/C at the margins of the last call."""
         problem, d = self.problem, self.problem.n_features
         c = self._row_curvatures() / self.weight
@@ -100,7 +100,7 @@ class Descent:
         full[1:, 0] = full[0, 1:]
         return full
 
-    def _row_curvatures(self) -> Any:
+    def _row_curvatures(self) -> FloatArray:
         """The second derivative of 1/2 (1 - h(m))^2 at every margin: H D z'^2 s (1 - s)^2 (3 s - 1)."""
         z = self.rule.speed * self.margins
         q = np.exp(-abs(z))
@@ -112,7 +112,7 @@ class NonlinearOutOfRangeError(ValueError):
     """A score is not finite."""
 
 
-def largest_of_columns(problem: Problem) -> Any:
+def largest_of_columns(problem: Problem) -> FloatArray:
     """The largest absolute value of each augmented column, as a power of two; 1 for a column of zeros."""
     d = problem.n_features
     largest = np.zeros(d)
@@ -137,11 +137,11 @@ def total_sqnorm(problem: Problem) -> float:
 
 def minimize_nonlinear(
     problem: Problem,
-    rule: Any,
+    rule: NonlinearMSERule,
     tol: float,
     max_iter: int,
-    start: Any,
-    start_bias: Any,
+    start: FloatArray,
+    start_bias: FloatArray,
     n_jobs: int,
     progress: ProgressCallback | None = None,
 ) -> NonlinearSolution:
@@ -150,7 +150,7 @@ def minimize_nonlinear(
     parts = binary_problems(problem)
     few = problem.n_features <= MAX_NEWTON_COLUMNS
 
-    def solve(h: int) -> tuple[Any, Stop, int]:
+    def solve(h: int) -> tuple[FloatArray, Stop, int]:
         v = np.concatenate([start_bias[h : h + 1], start[h]]) * scale
         return (_newton if few else _lbfgs)(Descent(parts[h], rule, scale), v, tol, max_iter, progress)
 
@@ -170,7 +170,9 @@ def _stop(gradient: float, tol: float, steps: int, method: str) -> Stop:
     return Stop("passes", f"stopped {done}: the gradient is {gradient:.2g}, above tol={tol:g}", limit=steps, gap=gradient)
 
 
-def _newton(descent: Descent, v: Any, tol: float, max_iter: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
+def _newton(
+    descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
+) -> tuple[FloatArray, Stop, int]:
     """(weights, stop, iterations) of Newton's method with Levenberg's damping."""
     value, gradient = descent(v)
     damping, H, steps = 1e-3, None, 0
@@ -199,13 +201,15 @@ def _newton(descent: Descent, v: Any, tol: float, max_iter: int, progress: Progr
     return v, _stop(float(abs(gradient).max()), tol, steps, "Newton's method"), steps
 
 
-def _damped(H: Any, gradient: Any, damping: float) -> Any | None:
+def _damped(H: FloatArray, gradient: FloatArray, damping: float) -> FloatArray | None:
     """The step -(H + damping)^-1 gradient; None if the matrix is not positive definite."""
     factor, info = lapack.dpotrf(H + damping * np.eye(len(H)), lower=1)
     return -lapack.dpotrs(factor, gradient, lower=1)[0] if info == 0 else None
 
 
-def _lbfgs(descent: Descent, v: Any, tol: float, max_iter: int, progress: ProgressCallback | None) -> tuple[Any, Stop, int]:
+def _lbfgs(
+    descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
+) -> tuple[FloatArray, Stop, int]:
     """(weights, stop, iterations) of L-BFGS, which does not report progress."""
     options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 10 * max_iter, "maxcor": 20}
     found = minimize(descent, v, jac=True, method="L-BFGS-B", options=options)
@@ -222,7 +226,9 @@ def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
         problem.give_back(some.start, some.stop)
 
 
-def evaluate(problem: Problem, rule: Any, heads: Any, bias: Any, longest: float) -> tuple[float, float, Any]:
+def evaluate(
+    problem: Problem, rule: NonlinearMSERule, heads: FloatArray, bias: FloatArray, longest: float
+) -> tuple[float, float, IntArray]:
     """(E, largest relative partial derivative, saturated rows) of some weights."""
     scale, total, steepest, quiet = largest_of_columns(problem), 0.0, 0.0, np.zeros(problem.n_rows, bool)
     for h, binary in enumerate(binary_problems(problem)):

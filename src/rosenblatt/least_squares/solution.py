@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -32,7 +31,7 @@ class LeastSquaresSolution:
     iterations: int = 1  # of the iterative solver; direct solvers have one
 
 
-def cholesky_solve(gram: Any, right: Any) -> Any | None:
+def cholesky_solve(gram: FloatArray, right: FloatArray) -> FloatArray | None:
     """gram^-1 right, for a gram of diagonal 1; None if its estimated reciprocal condition is below MIN_GRAM_RCOND."""
     if not (np.isfinite(gram).all() and np.isfinite(right).all()):
         return None
@@ -42,4 +41,5 @@ def cholesky_solve(gram: Any, right: Any) -> Any | None:
     rcond, info = lapack.dpocon(factor, float(abs(gram).sum(axis=0).max()), uplo="L")
     if not rcond >= MIN_GRAM_RCOND:
         return None
-    return lapack.dpotrs(factor, right, lower=1)[0]
+    found: FloatArray = lapack.dpotrs(factor, right, lower=1)[0]
+    return found

@@ -25,10 +25,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..data.readers.sources import Source
 from ..data.table import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_MAIL_BYTES = 1 << 22
 READ_BYTES = 1 << 20
@@ -170,10 +173,11 @@ class _Pipe(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int | None:
-        if self.first is None or not len(buffer):
-            return self.file.readinto(buffer)
-        buffer[:1], self.first = self.first, None
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        target = memoryview(buffer)
+        if self.first is None or not len(target):
+            return self.file.readinto(target)
+        target[:1], self.first = self.first, None
         return 1
 
 

@@ -19,7 +19,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -166,14 +166,18 @@ def _counted(ham_at: IntArray, spam_at: IntArray, called: BoolArray) -> FloatArr
     return 100.0 * np.stack([lost / n_ham, passed / n_spam, lam, wrong], axis=1)
 
 
-def _logit(wrong: Any, of: Any) -> Any:
+def _logit(wrong: FloatArray | float, of: IntArray | int) -> FloatArray:
     """The logit of a share; 0 and 1 are moved by half a message, since their logits are infinite."""
     wrong = np.clip(wrong, 0.5, of - 0.5)
-    return np.log(wrong / (of - wrong))
+    logit: FloatArray = np.log(wrong / (of - wrong))
+    return logit
 
 
-def _logistic_average(lost: Any, n_ham: Any, passed: Any, n_spam: Any) -> Any:
-    return 1.0 / (1.0 + np.exp(-0.5 * (_logit(lost, n_ham) + _logit(passed, n_spam))))
+def _logistic_average(
+    lost: FloatArray | float, n_ham: IntArray | int, passed: FloatArray | float, n_spam: IntArray | int
+) -> FloatArray:
+    average: FloatArray = 1.0 / (1.0 + np.exp(-0.5 * (_logit(lost, n_ham) + _logit(passed, n_spam))))
+    return average
 
 
 def _averaged(hm: float, n_ham: int, sm: float, n_spam: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from ..data.csr import CSRMatrix
 from ..data.table import Data, DataError
-from ..models.container import require
+from ..models.container import Arrays, Meta, Parts, require
+from ..models.model import ModelInput
 from .features import VERSION, columns_of
 from .message.parse import parse
 
@@ -26,7 +27,7 @@ class ColumnNames(Sequence[str]):
     def __len__(self) -> int:
         return self.width
 
-    def __getitem__(self, j: Any) -> Any:
+    def __getitem__(self, j: int | slice) -> Any:
         if isinstance(j, slice):
             return [self[k] for k in range(*j.indices(self.width))]
         if not -self.width <= j < self.width:
@@ -47,7 +48,8 @@ class MailRecipe:
     names: tuple[tuple[int, str], ...] = ()  # names of the heaviest columns
 
     kind = KIND
-    wanted = None
+    required = None
+    number_names: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
 
@@ -63,31 +65,32 @@ class MailRecipe:
     def notes(self) -> tuple[str, ...]:
         return (f"Raw mails: their words and n-grams were hashed into 2^{self.bits} columns.",)
 
-    def rows(self, X: Any) -> CSRMatrix:
+    def rows(self, X: ModelInput) -> CSRMatrix:
         """The rows of raw mails, given as bytes or as text, which is encoded in UTF-8."""
         if isinstance(X, Data):
             raise DataError(X.source, "this model is a mail filter and reads raw mails; use `rosenblatt mail classify`")
-        mails = [X] if isinstance(X, bytes | str) else list(X)
-        other = next((mail for mail in mails if not isinstance(mail, bytes | str)), b"")
-        if not isinstance(other, bytes | str):
-            raise ValueError(f"X must be raw mails, as bytes or text, got {type(other).__name__}")
-        raws = [mail.encode("utf-8", "surrogateescape") if isinstance(mail, str) else mail for mail in mails]
+        mails: list[object] = [X] if isinstance(X, bytes | str) or not isinstance(X, Iterable) else list(X)
+        raws = []
+        for mail in mails:
+            if not isinstance(mail, bytes | str):
+                raise ValueError(f"X must be raw mails, as bytes or text, got {type(mail).__name__}")
+            raws.append(mail.encode("utf-8", "surrogateescape") if isinstance(mail, str) else mail)
         columns = [columns_of(parse(raw), self.bits) for raw in raws]
         lengths = np.array([len(each) for each in columns], np.int64)
         values = np.repeat(1.0 / np.sqrt(np.maximum(lengths, 1)), lengths)
         indices = np.concatenate([*columns, np.zeros(0, np.uint32)]).astype(np.int32)
         return CSRMatrix(values, indices, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), self.width)
 
-    def strangers(self, X: Any) -> int:
+    def count_unknown_columns(self, X: ModelInput) -> int:
         return 0
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def to_parts(self) -> Parts:
         return {"kind": KIND, "bits": self.bits, "features": self.features, "names": [list(pair) for pair in self.names]}, {}
 
     @classmethod
-    def from_parts(cls, parts: dict[str, Any], arrays: dict[str, Any]) -> MailRecipe:
-        bits, version, names = parts["bits"], parts["features"], parts["names"]
-        if set(parts) != {"kind", "bits", "features", "names"} or arrays:
+    def from_parts(cls, meta: Meta, arrays: Arrays) -> MailRecipe:
+        bits, version, names = meta["bits"], meta["features"], meta["names"]
+        if set(meta) != {"kind", "bits", "features", "names"} or arrays:
             raise ValueError("the recipe of a mail filter has unknown parts")
         if type(bits) is not int or not 1 <= bits <= 30 or type(version) is not int:
             raise ValueError("the recipe of a mail filter has an invalid number of columns")

@@ -15,6 +15,8 @@ from .container import Arrays, Meta, all_finite, require
 from .values import decode, encode
 
 if TYPE_CHECKING:
+    from ..estimators.linear_mse import LinearMSE
+    from ..estimators.soft_margin import SoftMargin
     from .model import Model
 
 # Moments of `LinearMSE.fit` are stored up to this size; those of `partial_fit` always.
@@ -37,14 +39,14 @@ def encode_solutions(estimator: Any, arrays: Arrays) -> Meta:
     return {"solutions": {"each": meta}}
 
 
-def restore_solutions(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
+def restore_solutions(estimator: SoftMargin, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set the solutions of a `SoftMargin`, one per binary problem, if the file has them."""
     if "solutions" in meta:
         each = enumerate(meta["solutions"]["each"])
         estimator._solutions = [_solution(estimator, h, one, arrays) for h, one in each]
 
 
-def _solution(estimator: Any, h: int, meta: Meta, arrays: Arrays) -> Any:
+def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Any:
     from ..svm.crammer_singer import CrammerSinger
     from ..svm.problem import Solution
 
@@ -71,7 +73,7 @@ def _solution(estimator: Any, h: int, meta: Meta, arrays: Arrays) -> Any:
 # --- least squares ---------------------------------------------------------------------------------------------------------
 
 
-def encode_moments(estimator: Any, arrays: Arrays) -> Meta:
+def encode_moments(estimator: LinearMSE, arrays: Arrays) -> Meta:
     """Encode the state that `LinearMSE.partial_fit` continues from: `stream` after `partial_fit`, `moments` after `fit`."""
     stream, moments = estimator._stream, getattr(estimator, "_moments", None)
     if stream is not None:
@@ -81,7 +83,7 @@ def encode_moments(estimator: Any, arrays: Arrays) -> Meta:
     return {}
 
 
-def restore_moments(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
+def restore_moments(estimator: LinearMSE, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set the moments of a `LinearMSE`."""
     from ..estimators.linear_mse import _Stream
 
@@ -103,7 +105,7 @@ def restore_moments(estimator: Any, model: Model, meta: Meta, arrays: Arrays) ->
     estimator._stream, estimator._moments = stream, moments
 
 
-def _check_moments(R: Array, width: int, rows: Any) -> None:
+def _check_moments(R: Array, width: int, rows: object) -> None:
     fits = R.dtype == np.float64 and R.ndim == 2 and R.shape[1] == width and len(R) <= width
     require(fits, "moments: an array has the wrong type or shape")
     require(np.isfinite(R).all(), "moments: an array contains NaN or infinity")

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..array_types import Array
-from .format_1 import upgrade
+from .earlier_formats import upgrade
 
 if TYPE_CHECKING:
     from safetensors import TensorSpec
 
-FORMAT = 2
+FORMAT = 3
 MAX_FILE_BYTES = 4 << 30
 MAX_HEADER_BYTES = 64 << 20
 MAX_ARRAYS = 100_000
@@ -211,7 +211,7 @@ def unpack(raw: bytearray | memoryview) -> Parts:
         require(arrays[name].ndim == 2, f"damaged: array {name} is listed as transposed but is not a matrix")
         arrays[name] = arrays[name].T
     del meta["format"], meta["sha256"]
-    if version == 1:
+    if version < FORMAT:
         upgrade(meta, arrays)
     return meta, arrays
 

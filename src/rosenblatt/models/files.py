@@ -6,18 +6,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..array_types import Array, MatrixLike
-from ..catalog import ESTIMATORS, is_estimator
+from ..catalog import ESTIMATORS, application_hook, is_estimator
 from ..online.stopping import Stop
 from .atomic_file import write_atomically
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read, require
-from .model import Model, provenance_now, provenance_of_data
+from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .state import estimator_of, model_of
 from .values import decode, decode_classes, encode, encode_classes
 from .votes import StoredVote, votes_from_parts, votes_to_parts
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "load", "load_model", "save"]
 
 STOP_NUMBERS = ("limit", "last_updates", "gap")  # attributes of a `Stop` that may be absent
-LoadRecipe = Callable[[Meta, Arrays], Any]
 _KEYS = {
     "object", "kind", "parameters", "classes", "pairs", "votes", "names", "recipe", "stop", "n_iter", "n_updates",
     "provenance", "more",
@@ -95,7 +93,7 @@ def save(
     write_atomically(path, pack(*parts))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> LinearClassifier | Model:
     """Load a saved estimator or `Model`.
 
     Parameters
@@ -133,7 +131,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return read(path, from_parts)
 
 
-def _as_saved(meta: Meta, model: Model) -> Any:
+def _as_saved(meta: Meta, model: Model) -> LinearClassifier | Model:
     return model if meta["object"] == "model" else estimator_of(model)
 
 
@@ -176,7 +174,7 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
 # --- parts -> model --------------------------------------------------------------------------------------------------------
 
 
-def from_parts(meta: Meta, arrays: Arrays, load_recipe: LoadRecipe | None = None) -> Model:
+def from_parts(meta: Meta, arrays: Arrays) -> Model:
     """Check every part of a file and return the model."""
     require(set(meta) == _KEYS, "the metadata have missing or unknown keys")
     require(meta["object"] in ("estimator", "model") and meta["kind"] in ESTIMATORS, "unknown kind of model")
@@ -197,7 +195,7 @@ def from_parts(meta: Meta, arrays: Arrays, load_recipe: LoadRecipe | None = None
         pairs=meta["pairs"],
         votes=votes,
         names=_names(meta["names"]),
-        recipe=_recipe(meta["recipe"], groups["recipe"], load_recipe),
+        recipe=_recipe(meta["recipe"], groups["recipe"]),
         stop=_stop(meta["stop"]),
         n_iter=_counts(meta["n_iter"]),
         n_updates=_counts(meta["n_updates"]),
@@ -266,19 +264,15 @@ def _names(names: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _recipe(meta: Any, arrays: Arrays, load_recipe: LoadRecipe | None) -> Any:
+def _recipe(meta: Any, arrays: Arrays) -> RecipeLike | None:
     if meta is None:
         require(not arrays, "the file has arrays of a recipe, but the recipe is missing")
         return None
     require(isinstance(meta, dict), "the recipe is not an object")
-    if load_recipe is None:  # imported by name, because mail is a layer above this one
-        from importlib import import_module
+    from ..preprocessing.recipe import Recipe
 
-        mail = meta.get("kind") == "mail"
-        home, name = ("mail.recipe", "MailRecipe") if mail else ("preprocessing.recipe", "Recipe")
-        load_recipe = getattr(import_module(f"rosenblatt.{home}"), name).from_parts
-    assert load_recipe is not None
-    return load_recipe(meta, {name.removeprefix("recipe."): array for name, array in arrays.items()})
+    kind: type[RecipeLike] = application_hook("mail recipe") if meta.get("kind") == "mail" else Recipe
+    return kind.from_parts(meta, {name.removeprefix("recipe."): array for name, array in arrays.items()})
 
 
 def _stop_to_meta(stop: Stop) -> dict[str, Any]:

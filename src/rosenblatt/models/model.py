@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..data.table import Data, DataError, Table
 from ..online.stopping import Stop
 from ..reporting.text import comma_list, plural
 from ..scores import linear_scores, votes_of_pairs, winners
-from .container import Parts, all_finite
+from .container import Arrays, Meta, Parts, all_finite
 from .votes import StoredVote
 
 if TYPE_CHECKING:
@@ -29,8 +29,36 @@ if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
     from ..online.readings import Vote
 
+# What `Model.predict` takes: rows, or what the recipe of the model takes, such as raw mails.
+ModelInput: TypeAlias = "MatrixLike | Data | Table | CSRMatrix | Sequence[bytes]"
 # Classes that the repr lists.
 LISTED_CLASSES = 8
+
+
+class RecipeLike(Protocol):
+    """How the input of a model becomes features: the columns of a file, or raw mails."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def feature_names(self) -> Sequence[str]: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def required(self) -> tuple[str, ...] | None: ...
+    @property
+    def number_names(self) -> tuple[str, ...]: ...
+    @property
+    def text(self) -> tuple[str, ...]: ...
+    @property
+    def categorical(self) -> tuple[str, ...]: ...
+    def rows(self, X: ModelInput) -> FloatArray | CSRMatrix: ...
+    def count_unknown_columns(self, X: ModelInput) -> int: ...
+    def to_parts(self) -> Parts: ...
+    @classmethod
+    def from_parts(cls, meta: Meta, arrays: Arrays) -> RecipeLike: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +121,7 @@ class Model:
     pairs: bool = False
     votes: tuple[StoredVote, ...] | None = None
     names: tuple[str, ...] | None = None
-    recipe: Any | None = None
+    recipe: RecipeLike | None = None
     stop: Stop | None = None
     n_iter: int | list[int] | None = None
     n_updates: int | None = None
@@ -117,7 +145,7 @@ class Model:
         """Names of the features, or None if they have no names."""
         return self.names if self.recipe is None else self.recipe.feature_names
 
-    def scores(self, X: MatrixLike | Data | Table | CSRMatrix) -> FloatArray:
+    def scores(self, X: ModelInput) -> FloatArray:
         """Score rows.
 
         Parameters
@@ -136,14 +164,14 @@ class Model:
             If the number of columns is wrong, or a value is NaN or infinite.
         """
         rows = self._score_input(self._without_recipe(X) if self.recipe is None else self.recipe.rows(X))
-        if self.coef is None:
+        if self.coef is None or self.intercept is None:
             return np.concatenate([vote.scores(rows) for vote in self._vote_readings], axis=1)
         scores: FloatArray = linear_scores(rows, self.coef, self.intercept)
         if self.pairs:
             scores = votes_of_pairs(scores, len(self.classes))
         return scores
 
-    def predict(self, X: MatrixLike | Data | Table | CSRMatrix) -> Array:
+    def predict(self, X: ModelInput) -> Array:
         """Predict the class of each row; ties go to the smaller label.
 
         Parameters
@@ -213,7 +241,7 @@ class Model:
     def _vote_readings(self) -> list[Vote]:
         return [vote.restore() for vote in self.votes or ()]
 
-    def _without_recipe(self, X: Any) -> Any:
+    def _without_recipe(self, X: ModelInput) -> Any:
         """The rows of a file for a model without a recipe: columns by name if the model has names, otherwise by position."""
         if not isinstance(X, Data):
             return X
@@ -230,7 +258,7 @@ class Model:
                 raise DataError(X.source, f"column {name!r} is not numeric, but this model reads numbers only")
         return np.column_stack(columns)
 
-    def _score_input(self, X: Any) -> Any:
+    def _score_input(self, X: MatrixLike | CSRMatrix) -> Any:
         """Check width and values, and return rows that the scoring functions accept."""
         rows: Any
         if isinstance(X, CSRMatrix):

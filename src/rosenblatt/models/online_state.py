@@ -14,6 +14,7 @@ from ..array_types import Array
 from .container import Arrays, Meta, all_finite, require
 
 if TYPE_CHECKING:
+    from ..estimators.arow import AROW
     from ..online.history import History
     from .model import Model
 
@@ -95,14 +96,14 @@ def _as_run_weights(coef: Array | None, dense: bool, k: int) -> Array:
 # --- AROW ------------------------------------------------------------------------------------------------------------------
 
 
-def encode_gaussian(estimator: Any, arrays: Arrays) -> Meta:
+def encode_gaussian(estimator: AROW, arrays: Arrays) -> Meta:
     """Encode bias, variances and update counts; the mean of the weights is the model's `coef`."""
     parts = {name: array for name, array in vars(estimator._gaussian).items() if name != "weights"}
     arrays.update({f"belief.{name}": array for name, array in parts.items()})
     return {"belief": {"fixed": bool(estimator._classes_fixed)}}
 
 
-def restore_gaussian(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
+def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set mean and variance of the weights of an AROW estimator."""
     from ..online.second_order import GaussianWeights
 

@@ -15,7 +15,7 @@ from ..array_types import Array, MatrixLike
 from ..catalog import ESTIMATORS, is_estimator
 from .batch_state import encode_moments, encode_solutions, restore_moments, restore_solutions
 from .container import Arrays, Meta, require
-from .model import Model, provenance_now, provenance_of_data
+from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .online_state import encode_gaussian, encode_run, restore_gaussian, restore_run
 from .values import decode, encode
 from .votes import store_vote
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def model_of(
-    estimator: Any,
+    estimator: LinearClassifier,
     *,
     names: Sequence[str] | Array | None = None,
-    recipe: Any = None,
+    recipe: RecipeLike | None = None,
     data: tuple[MatrixLike, npt.ArrayLike] | None = None,
     provenance: dict[str, Any] | None = None,
     running: bool = True,

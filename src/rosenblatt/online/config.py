@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
+from typing import Protocol
 
 from ..array_types import Array, IntArray
 from ..kernels.linear.schemes import State
@@ -12,6 +13,13 @@ from ..progress import ProgressCallback
 from .schedules import Step
 from .stopping import Stop, merge_stops
 from .update_log import UpdateLog
+
+
+class Rule(Protocol):
+    """A rule of `online/rules`: a NamedTuple of its parameters. The bodies of its operations are found by its type."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ that moved the weights. A class that was not announced starts with zero weights 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +17,7 @@ from ..data.problem import Problem, heads_of, zero_state, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.walks import Moves
-from .config import RunConfig, RunResult
+from .config import Rule, RunConfig, RunResult
 from .pocket import Pocket, pocket
 from .readings import Vote, average, births, sums_of_times, vote_weights
 from .solver import solve
@@ -45,7 +44,7 @@ class History:
         heads: FloatArray = heads_of(self.state.w, self.dense)
         return heads
 
-    def learn(self, problem: Problem, rule: Any, config: RunConfig, classes: Array, keep: str) -> tuple[History, RunResult]:
+    def learn(self, problem: Problem, rule: Rule, config: RunConfig, classes: Array, keep: str) -> tuple[History, RunResult]:
         """Make one cyclic pass over a chunk."""
         votes = keep == "vote"
         if keep != "last" and any(not log.is_compact for _, log in self.logs):
@@ -61,7 +60,9 @@ class History:
             logs = (*logs, (classes, result.log.compact()))
         return self._after(problem, classes, result, logs, self.logged and votes), result
 
-    def _after(self, problem: Problem, classes: Array, result: RunResult, logs: Any, logged: bool) -> History:
+    def _after(
+        self, problem: Problem, classes: Array, result: RunResult, logs: tuple[tuple[Array, UpdateLog], ...], logged: bool
+    ) -> History:
         # A head that stopped before this chunk keeps its duration.
         before = self.durations if len(self.durations) == len(result.durations) else result.durations
         durations = np.where(result.durations == self.seen, before, result.durations)
@@ -120,7 +121,7 @@ class History:
     def check_rows(self) -> None:
         """Raise if the training rows were changed: the log refers to them and no longer replays to the weights."""
         for _, log in self.logs[-1:]:
-            replayed = log._state_at(log.n_updates)
+            replayed = log.record.state_at(log.n_updates)
             if not (np.array_equal(replayed.w, self.state.w) and np.array_equal(replayed.bias, self.state.bias)):
                 raise ValueError("X was changed after fit, so the log no longer replays to the weights: fit again")
 
@@ -159,7 +160,7 @@ def _joined(parts: list[tuple[Walk, IntArray] | None], end: int, vote_count: str
 def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     """The walk of a log, its classes renumbered; a binary walk among more classes moves two heads in opposite directions."""
     walk = walk_of_log(log)
-    if isinstance(log._problem.labels, Binary):
+    if isinstance(log.record.problem.labels, Binary):
         if k == 2:
             return walk, births(log)
         moving = walk.moves.coefs != 0.0
@@ -176,18 +177,18 @@ def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     return replace(walk, start=start, start_bias=bias, moves=moves), births(log)
 
 
-def _head(log: UpdateLog, known: Array, label: Any) -> tuple[Walk, IntArray] | None:
+def _head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] | None:
     """The walk of one class against the rest; None if the log is older than the class."""
     where = np.flatnonzero(known == label)
     if not len(where):
         return None
-    if isinstance(log._problem.labels, Binary):
+    if isinstance(log.record.problem.labels, Binary):
         walk = walk_of_log(log)
         if where[0] == 0:
             against = walk.moves._replace(coefs=-walk.moves.coefs, shifts=-walk.moves.shifts)
             walk = replace(walk, start=-walk.start, start_bias=-walk.start_bias, moves=against)
         return walk, births(log)
-    run = log._head(int(where[0]))
+    run = UpdateLog(log.record.head(int(where[0])))
     return walk_of_log(run), births(run)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from ..array_types import Array
+from ..array_types import Array, FloatArray
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import Binary, State
 from .history import History
 
+Init: TypeAlias = Literal["zeros", "sum"] | npt.ArrayLike
 
-def initial_state(problem: Problem, classes: Array, init: Any, fit_intercept: bool, before: History | None) -> State:
+
+def initial_state(problem: Problem, classes: Array, init: Init, fit_intercept: bool, before: History | None) -> State:
     """Return zeros, the sum of all signed rows, a given array, or the weights the previous run ended with."""
     start = zero_state(problem, len(classes))
     heads = as_heads(start.w, problem.rows)
@@ -31,7 +34,7 @@ def initial_state(problem: Problem, classes: Array, init: Any, fit_intercept: bo
     return start
 
 
-def _signed_sum(problem: Problem, n_classes: int) -> tuple[Any, Any]:
+def _signed_sum(problem: Problem, n_classes: int) -> tuple[FloatArray, FloatArray]:
     """Return sum_n y_n x_n for each head, with y_n = +1 on rows of the head's class and -1 on the others."""
     labels = problem.labels
     codes = (labels.signs > 0).astype(np.int64) if isinstance(labels, Binary) else labels.codes
@@ -46,7 +49,7 @@ def _signed_sum(problem: Problem, n_classes: int) -> tuple[Any, Any]:
     return total, signs.sum(axis=1) * problem.x0
 
 
-def _as_numbers(init: Any) -> Array:
+def _as_numbers(init: Init) -> Array:
     try:
         array = np.asarray(init)
     except ValueError:
@@ -56,7 +59,7 @@ def _as_numbers(init: Any) -> Array:
     return array
 
 
-def _from_array(init: Any, heads: Any, start: State, fit_intercept: bool) -> None:
+def _from_array(init: Array, heads: FloatArray, start: State, fit_intercept: bool) -> None:
     k, d = heads.shape
     if not (abs(init) <= np.finfo(heads.dtype).max).all():
         raise ValueError(

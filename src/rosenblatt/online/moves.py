@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,17 +28,17 @@ class Entries(NamedTuple):
         return clock
 
 
-def repeated_number(number: Any, count: int) -> Array:
+def repeated_number(number: float | np.generic, count: int) -> Array:
     """An array of one repeated number, like np.broadcast_to but faster."""
     return np.ndarray(count, buffer=(one := np.array([number])), dtype=one.dtype, strides=(0,))
 
 
-def make_moves(problem: Problem, rows: Any, others: Any, steps: Any, state: State) -> None:
+def make_moves(problem: Problem, rows: IntArray, others: IntArray, steps: FloatArray, state: State) -> None:
     """Apply the moves of some rows to the weights of `state`, in order."""
     apply_moves(problem.rows, problem.labels, *kernel_columns(rows, others, steps), state.x0, state.w, state.bias)
 
 
-def kernel_columns(rows: Any, others: Any, steps: Any) -> tuple[Any, Any, Any]:
+def kernel_columns(rows: IntArray, others: IntArray, steps: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """The columns in the types that kernels are compiled for."""
     moved, against = rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False)
     return (

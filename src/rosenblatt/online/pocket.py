@@ -9,12 +9,10 @@ have the bits of the run, and the result is that of the definition.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import as_heads, copy_state, read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
@@ -44,14 +42,15 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
 
     A row on the plane is an error; errors are counted by the weight of their rows.
     """
+    record = log.record
     if log.is_compact:
         raise ValueError(
             "the pocket needs all training rows, but a pickled log holds only those that moved the weights: fit again"
         )
-    state, edges = copy_state(log._start), log._edges
+    state, edges = copy_state(record.start), record.edges
     size = HYPOTHESES_PER_BLOCK
-    if log._grouped or _as_planes(log) or isinstance(log._problem.rows, Dense):  # the block holds vectors with all columns
-        size = max(1, min(size, MAX_WEIGHTS_PER_BLOCK // max(1, log._problem.n_features * state.bias.size)))
+    if record.grouped or _as_planes(log) or isinstance(record.problem.rows, Dense):  # the block holds vectors with all columns
+        size = max(1, min(size, MAX_WEIGHTS_PER_BLOCK // max(1, record.problem.n_features * state.bias.size)))
     best, order = Pocket(copy_state(state), np.inf, 0), None
     with one_blas_thread():
         for first in range(0, max(1, len(edges) - 1), size):
@@ -60,38 +59,41 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
             if found is not None:
                 best = Pocket(found.state, found.errors, first + found.update)
                 order = np.argsort(_margins(log, best.state), kind="stable")
-            log._advance(state, block)
+            record.advance(state, block)
     return best
 
 
 def errors_of_every_hypothesis(log: UpdateLog, n_jobs: int = 1) -> FloatArray:
     """The training errors of each of w_0..w_T, or their total weight, counted as for the pocket."""
-    state, edges, parts = copy_state(log._start), log._edges, []
+    record = log.record
+    state, edges, parts = copy_state(record.start), record.edges, []
     with one_blas_thread():
         for first in range(0, max(1, len(edges) - 1), HYPOTHESES_PER_BLOCK):
             block = edges[first : first + HYPOTHESES_PER_BLOCK + 1]
             parts.append(_errors_of(log, state, block, None, np.inf, n_jobs)[0][min(first, 1) :])
-            log._advance(state, block)
+            record.advance(state, block)
     return np.concatenate(parts)
 
 
-def _best_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> Pocket | None:
+def _best_of(log: UpdateLog, start: State, block: IntArray, order: IntArray | None, beat: float, n_jobs: int) -> Pocket | None:
     """The first hypothesis of a block with the fewest errors, if it has fewer than `beat`."""
     errors, alive = _errors_of(log, start, block, order, beat, n_jobs)
     if not len(alive):
         return None
     first = int(alive[errors[alive].argmin()])
     state = copy_state(start)
-    log._advance(state, block[: first + 1])
+    log.record.advance(state, block[: first + 1])
     return Pocket(state, float(errors[first]), first)
 
 
-def _errors_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float, n_jobs: int) -> tuple[Any, Any]:
+def _errors_of(
+    log: UpdateLog, start: State, block: IntArray, order: IntArray | None, beat: float, n_jobs: int
+) -> tuple[FloatArray, IntArray]:
     """Errors of the hypotheses of a block, and which of them have fewer than `beat`; the others are not counted to the end."""
-    n_rows, counter = log._problem.n_rows, (_PlaneCounter if _as_planes(log) else _WalkCounter)(log, start, block)
+    n_rows, counter = log.record.problem.n_rows, (_PlaneCounter if _as_planes(log) else _WalkCounter)(log, start, block)
     starts, errors, alive = range(0, n_rows, ROWS_PER_BLOCK), np.zeros(len(block)), np.arange(len(block))
 
-    def count(at: int) -> Any:
+    def count(at: int) -> FloatArray:
         rows = slice(at, at + ROWS_PER_BLOCK) if order is None else order[at : at + ROWS_PER_BLOCK]
         return counter.errors(_taken(log, rows), rows, alive)
 
@@ -106,14 +108,15 @@ def _errors_of(log: UpdateLog, start: State, block: Any, order: Any, beat: float
 
 def _as_planes(log: UpdateLog) -> bool:
     """Whether to build the hypotheses as dense planes; sparse rows of many columns would need too much memory."""
-    narrow = isinstance(log._problem.rows, Dense) or log._problem.n_features <= 4 * log._problem.density
-    return isinstance(log._problem.labels, Binary) and narrow
+    record = log.record
+    narrow = isinstance(record.problem.rows, Dense) or record.problem.n_features <= 4 * record.problem.density
+    return isinstance(record.problem.labels, Binary) and narrow
 
 
-def _taken(log: UpdateLog, rows: Any) -> Any:
+def _taken(log: UpdateLog, rows: IntArray | slice) -> Matrix:
     if isinstance(rows, slice):
-        return log._problem.matrix(rows.start, rows.stop)
-    return rows_as_matrix(take_rows(log._problem.rows, rows), 0, len(rows))
+        return log.record.problem.matrix(rows.start, rows.stop)
+    return rows_as_matrix(take_rows(log.record.problem.rows, rows), 0, len(rows))
 
 
 class _PlaneCounter:
@@ -123,21 +126,21 @@ class _PlaneCounter:
     their rounding error, (d + 8) eps |w| |x|, leaves the sign undecided.
     """
 
-    def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
-        self.planes, self.shifts = log._planes(copy_state(start), block)
-        self.labels, self.rough, self.sizes = log._problem.labels, _float32(self.planes), _lengths(self.planes)
+    def __init__(self, log: UpdateLog, start: State, block: IntArray) -> None:
+        self.planes, self.shifts = log.record.planes(copy_state(start), block)
+        self.labels, self.rough, self.sizes = log.record.problem.labels, _float32(self.planes), _lengths(self.planes)
 
-    def errors(self, X: Any, rows: Any, alive: Any) -> Any:
+    def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
         signs, weights = self.labels.signs[rows].astype(np.float32), self.labels.weights
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(alive))
-        X = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+        X = np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
         with np.errstate(over="ignore", invalid="ignore"):
             rough = self.rough[alive] @ _float32(X).T
             doubts = self._doubts(alive, float(_lengths(X).max()))
         count_wrong(self.planes[alive], self.shifts[alive], read_only(X), rough, doubts, signs, weights, errors)
         return errors
 
-    def _doubts(self, alive: Any, longest: float) -> Any:
+    def _doubts(self, alive: IntArray, longest: float) -> FloatArray:
         """A bound on the error of a float32 score for each plane, doubled."""
         d, sizes, float32 = self.planes.shape[1], self.sizes[alive], np.finfo(np.float32)
         largest = sizes * longest + abs(self.shifts[alive])  # no term of a score is larger
@@ -146,15 +149,16 @@ class _PlaneCounter:
         return np.where(fits, (d + 8) * float32.eps * largest + vanished, np.inf)
 
 
-def _float32(array: Any) -> Any:
+def _float32(array: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         return array.astype(np.float32, copy=False)
 
 
-def _lengths(rows: Any) -> Any:
+def _lengths(rows: FloatArray) -> FloatArray:
     """The length of each row; infinite if its square overflows."""
     with np.errstate(over="ignore"):
-        return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+        lengths: FloatArray = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    return lengths
 
 
 class _WalkCounter:
@@ -163,11 +167,11 @@ class _WalkCounter:
     Consecutive hypotheses differ by one row in at most two heads, which takes much less memory than planes.
     """
 
-    def __init__(self, log: UpdateLog, start: State, block: Any) -> None:
+    def __init__(self, log: UpdateLog, start: State, block: IntArray) -> None:
         self.walk = walk_of_log(log, start, block)
-        self.buffers, self.labels = ProductBuffers(self.walk.vectors, ROWS_PER_BLOCK), log._problem.labels
+        self.buffers, self.labels = ProductBuffers(self.walk.vectors, ROWS_PER_BLOCK), log.record.problem.labels
 
-    def errors(self, X: Any, rows: Any, alive: Any) -> Any:
+    def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
         binary, weights = isinstance(self.labels, Binary), self.labels.weights
         truth = np.ascontiguousarray((self.labels.signs if binary else self.labels.codes)[rows])
         scores, bias, found = self.walk.scores_and_products(X, self.buffers.own)
@@ -178,7 +182,7 @@ class _WalkCounter:
 
 def _margins(log: UpdateLog, state: State) -> FloatArray:
     """The margin of every row."""
-    problem, labels = log._problem, log._problem.labels
+    problem, labels = log.record.problem, log.record.problem.labels
     heads = as_heads(state.w, problem.rows).astype(np.float64)
     blocks = [problem.matrix(start, start + ROWS_PER_BLOCK) for start in range(0, problem.n_rows, ROWS_PER_BLOCK)]
     scores = np.concatenate([products(heads, X) for X in blocks], axis=1) + state.x0 * state.bias[:, None]

@@ -27,13 +27,14 @@ ENTRIES_PER_SUM = 1 << 16
 
 def sums_of_times(log: UpdateLog) -> State:
     """sum_s t_s tau_s y_s x_s in float64, in one pass over the updates; a row with several updates is added once."""
-    problem, sums, k = log._problem, zero_sums(log._start), log._start.bias.size
+    record = log.record
+    problem, sums, k = record.problem, zero_sums(record.start), record.n_heads
     if len(log) <= problem.n_rows * k:
-        for part in log._parts:
+        for part in record.parts:
             make_moves(problem, part.rows, part.others, part.steps * part.clock, sums)
         return sums
     each = np.zeros(problem.n_rows * k)
-    for part in log._parts:
+    for part in record.parts:
         np.add.at(each, part.rows.astype(np.int64) * k + part.others, part.steps * part.clock)
     for first in range(0, len(each), ENTRIES_PER_SUM):
         keys = np.flatnonzero(each[first : first + ENTRIES_PER_SUM]) + first
@@ -56,7 +57,7 @@ def average(last: State, sums: State, durations: IntArray, dense: bool) -> State
 
 def births(log: UpdateLog) -> IntArray:
     """The times at which updates made a new hypothesis."""
-    return log.times[log._edges[:-1]]
+    return log.times[log.record.edges[:-1]]
 
 
 def vote_weights(born: IntArray, end: int, vote_count: str) -> FloatArray:

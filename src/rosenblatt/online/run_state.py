@@ -6,17 +6,19 @@ import math
 import sys
 from concurrent.futures import CancelledError
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, pick_heads, read_only
 from ..kernels.linear.rules import threshold
 from ..kernels.linear.schemes import Joint, Rest, State, Tape
 from ..progress import Progress
 from ..reporting.text import plural
-from .config import RunConfig, RunResult
+from .config import Rule, RunConfig, RunResult
 from .moves import make_moves
+from .run_record import RunRecord
 from .schedules import Steps
 from .stopping import Stop
 from .update_log import UpdateLog
@@ -25,7 +27,7 @@ from .update_log import UpdateLog
 class RunState:
     """Weights, log, clock and active heads of a run; the kernel updates `active`."""
 
-    def __init__(self, problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> None:
+    def __init__(self, problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> None:
         self.problem, self.config = problem, config
         self.state = copy_state(start)
         self.steps = Steps(config.step)
@@ -33,7 +35,11 @@ class RunState:
         self.keeps_norms = config.w_max is not None or reads_norms(rule)
         self.bound = min(w_max * w_max, sys.float_info.max) if self.keeps_norms else math.inf
         self.limit = np.iinfo(np.int64).max if config.max_updates is None else config.max_updates
-        self.log = UpdateLog(problem, copy_state(start), grouped=config.update != "online") if config.keep_log else None
+        self.log: UpdateLog | None = None
+        if config.keep_log:
+            grouped = config.update != "online"
+            record = RunRecord(problem, copy_state(start), grouped=grouped, visited_before=config.visited_before)
+            self.log = UpdateLog(record)
         self.sums = None if sums is None else copy_state(sums)
         self.clock = config.visited_before  # rows visited; steps made by batch updates
         self.heads = list(range(len(start.counts)))
@@ -56,7 +62,7 @@ class RunState:
         rows, steps, times, others = (column[:used] for column in tape[:4])
         if isinstance(self.problem.labels, Rest):
             others = np.asarray(self.heads, np.int32)[others]
-        self.log._append(rows, steps, times, others, self.clock)
+        self.log.record.append(rows, steps, times, others, self.clock)
 
     def collect(self, moves: Tape, delta: State) -> None:
         """Add moves to the step `delta`, in float64, and to the sums for the average."""
@@ -77,13 +83,13 @@ class RunState:
                 raise_out_of_range(self.problem)
         return length
 
-    def end_pass(self, passes: int, before: Any) -> None:
+    def end_pass(self, passes: int, before: IntArray) -> None:
         """Mark the end of a pass in the log and report it; `before` holds the update counts at its beginning."""
         if self.log is not None:
             self.log.passes.append(len(self.log))
         self.report(passes, before, 0)
 
-    def report(self, passes: int, before: Any, visited: int) -> None:
+    def report(self, passes: int, before: IntArray, visited: int) -> None:
         """Report the progress after `passes` passes, with `visited` rows of the next one."""
         config = self.config
         if config.progress is None:
@@ -122,7 +128,7 @@ class RunState:
             if stop is not None:
                 self.retire([h], stop)
 
-    def retire_after(self, passes: int, before: Any) -> None:
+    def retire_after(self, passes: int, before: IntArray) -> None:
         """Stop all heads at the limit on passes."""
         for h in list(self.heads):
             self.retire([h], pass_limit(passes, int(self.state.counts[h] - before[h])))
@@ -159,7 +165,7 @@ class RunState:
             for name in ("bias", "counts", "sqnorms"):
                 getattr(whole, name)[few] = getattr(part, name)
 
-    def _true_norms(self) -> Any:
+    def _true_norms(self) -> FloatArray:
         heads = np.column_stack([as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias])
         if isinstance(self.problem.labels, Joint):
             heads = heads.reshape(1, -1)
@@ -170,30 +176,31 @@ class RunState:
         if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
             raise_out_of_range(self.problem)
         if self.log is not None:
-            self.log._visited_before, self.log.durations = self.config.visited_before, self.durations
+            self.log.record.durations = self.durations
         stops = [self.stops[h] for h in range(len(self.durations))]
         return RunResult(self.state, stops, passes, self.durations, self.log, self.sums)
 
 
-def reads_norms(rule: Any) -> bool:
+def reads_norms(rule: Rule) -> bool:
     """Whether the rule has a threshold of its own, which depends on the norm of the weights and the number of updates."""
     return type(rule) in threshold.bodies
 
 
-def _norms(rows: Any) -> Any:
+def _norms(rows: FloatArray) -> FloatArray:
     """The Euclidean norm of each row, scaled first so that squares neither overflow nor underflow."""
     scale = abs(rows).max(axis=1)
     scale[scale == 0.0] = 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        return scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1))
+        found: FloatArray = scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1))
+        return found
 
 
-def _squared(norms: Any) -> Any:
+def _squared(norms: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):  # an infinite square still compares correctly
         return norms * norms
 
 
-def select_heads(problem: Problem, heads: Any) -> Problem:
+def select_heads(problem: Problem, heads: IntArray) -> Problem:
     """The one-vs-rest problem of some of the heads."""
     return replace(problem, labels=problem.labels._replace(heads=read_only(problem.labels.heads[heads])))
 

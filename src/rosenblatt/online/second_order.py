@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from ..parallel import in_order
 from ..progress import Progress
 from ..reporting.text import plural
 from .config import RunConfig
+from .rules.arow import AROWRule
 from .run_state import pass_limit, raise_out_of_range, select_heads
 from .schedules import ORDERS
 from .solver import ORDER_ROWS, WORK_PER_CALL, find_violations, give_back, prefetch_distance, rows_per_call
@@ -84,7 +84,7 @@ class SecondOrderResult:
         return merge_stops(self.stops, classes)
 
 
-def fit_second_order(problem: Problem, rule: Any, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
+def fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
     """Run `rule` from the weights `start`. One-vs-rest heads are independent; threads that share them give the same bits."""
     rows = problem.rows
     if isinstance(rows, CSR) and COLUMNS_PER_NONZERO * len(rows.indices) < rows.width:
@@ -95,7 +95,7 @@ def fit_second_order(problem: Problem, rule: Any, config: RunConfig, start: Gaus
         return _fit_second_order(problem, rule, config, start)
     cancel = Event()
 
-    def run(heads: Any) -> SecondOrderResult:
+    def run(heads: IntArray) -> SecondOrderResult:
         part = GaussianWeights(*(each[heads] for each in vars(start).values()))
         alone = replace(config, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist()))
         return _fit_second_order(select_heads(problem, heads), rule, alone, part)
@@ -107,7 +107,7 @@ def fit_second_order(problem: Problem, rule: Any, config: RunConfig, start: Gaus
 
 
 def _fit_occurring_columns(
-    problem: Problem, rows: CSR, rule: Any, config: RunConfig, start: GaussianWeights
+    problem: Problem, rows: CSR, rule: AROWRule, config: RunConfig, start: GaussianWeights
 ) -> SecondOrderResult:
     """Fit only the columns that occur in these rows, with the same bits: a chunk of a stream has few of a million columns."""
     columns, places = np.unique(rows.indices, return_inverse=True)
@@ -119,7 +119,7 @@ def _fit_occurring_columns(
     return replace(found, weights=replace(found.weights, weights=weights, variances=variances))
 
 
-def _fit_second_order(problem: Problem, rule: Any, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
+def _fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
     """Run all heads in this thread."""
     state, spread = _kernel_arrays(problem, start)
     rng, ended = np.random.default_rng(config.seed), np.zeros(len(state.counts), bool)
@@ -144,7 +144,9 @@ def _fit_second_order(problem: Problem, rule: Any, config: RunConfig, start: Gau
     return SecondOrderResult(_from_kernel_arrays(problem, state, spread), stops, passes)
 
 
-def _sweep(problem: Problem, rule: Any, config: RunConfig, state: State, spread: Spread, rng: Any) -> Iterator[int]:
+def _sweep(
+    problem: Problem, rule: AROWRule, config: RunConfig, state: State, spread: Spread, rng: np.random.Generator
+) -> Iterator[int]:
     """Make one pass in several kernel calls; yield the number of rows visited so far."""
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * state.bias.size + 1))))
     ahead, most, visited = prefetch_distance(problem, config.order, state.w), rows_per_call(problem, config.order), 0
@@ -160,7 +162,7 @@ def _sweep(problem: Problem, rule: Any, config: RunConfig, state: State, spread:
             yield visited
 
 
-def _has_no_violation(problem: Problem, rule: Any, state: State, h: int) -> bool:
+def _has_no_violation(problem: Problem, rule: AROWRule, state: State, h: int) -> bool:
     """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
     if isinstance(problem.labels, Rest):
         problem, state = one_against_rest(problem, h), pick_heads(state, problem.rows, [h], flat=True)
@@ -168,7 +170,7 @@ def _has_no_violation(problem: Problem, rule: Any, state: State, h: int) -> bool
     return not any(len(found.rows) for _, found in find_violations(problem, rule, state, 1))
 
 
-def _report(problem: Problem, config: RunConfig, state: State, before: Any, passes: int, visited: int) -> None:
+def _report(problem: Problem, config: RunConfig, state: State, before: IntArray, passes: int, visited: int) -> None:
     if config.progress is not None and visited < problem.n_visited:
         made, last = int(state.counts.sum()), int((state.counts - before).sum())
         config.progress(Progress(passes, made, last, config.heads, visited, problem.n_visited, config.max_iter))

@@ -11,11 +11,10 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from threading import Event
-from typing import Any
 
 import numpy as np
 
-from ..array_types import IntArray
+from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, zero_sums
 from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
 from ..kernels.linear.rules import threshold
@@ -23,8 +22,9 @@ from ..kernels.linear.schemes import Rest, State, Tape
 from ..kernels.linear.sweeps import FULL, NORM, OVERFLOW, Pace, collect_moves, online
 from ..parallel import in_order
 from ..reporting.text import plural
-from .config import RunConfig, RunResult
+from .config import Rule, RunConfig, RunResult
 from .moves import apply_delta, make_moves
+from .run_record import RunRecord
 from .run_state import RunState, raise_out_of_range, select_heads
 from .schedules import ORDERS, PREFETCH_ROWS
 from .stopping import Stop
@@ -40,7 +40,7 @@ TAPE_ENTRIES = 1 << 15
 ORDER_ROWS = 1 << 17
 
 
-def solve(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
+def solve(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
     """Run `rule` from the weights in `start`; `sums`, if given, continues the sums for the average."""
     whole = _scans_every_row(config)
     run_heads = _run_full_scans if whole else _run_online
@@ -67,7 +67,7 @@ def _scans_every_row(config: RunConfig) -> bool:
     return config.update != "online" or config.order == "mistakes"
 
 
-def _run_online(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> RunResult:
+def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Visit the rows one by one; each violation updates the weights immediately."""
     run = RunState(problem, rule, config, start, sums)
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * run.state.bias.size + 1))))
@@ -114,7 +114,7 @@ def _run_online(problem: Problem, rule: Any, config: RunConfig, start: State, su
     raise AssertionError("unreachable")
 
 
-def _retire_clean_heads(problem: Problem, rule: Any, run: RunState, passes: int, before: Any) -> None:
+def _retire_clean_heads(problem: Problem, rule: Rule, run: RunState, passes: int, before: IntArray) -> None:
     """Stop the heads that made no update in this pass."""
     clean = [h for h in run.heads if run.state.counts[h] == before[h]]
     if not clean:
@@ -127,7 +127,7 @@ def _retire_clean_heads(problem: Problem, rule: Any, run: RunState, passes: int,
     run.retire(clean, _clean_stop(rule, run, clean, where))
 
 
-def _clean_stop(rule: Any, run: RunState, heads: list[int], where: str) -> Stop:
+def _clean_stop(rule: Rule, run: RunState, heads: list[int], where: str) -> Stop:
     """The stop after a scan without updates. For a rule with an infinite margin, it means that all steps were zero."""
     if all(threshold(rule, run.state.sqnorms[h], run.state.counts[h]) < np.inf for h in heads):
         return Stop("separated", f"separated {where}")
@@ -141,7 +141,7 @@ def rows_per_call(problem: Problem, order: str) -> int:
     return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
 
 
-def give_back(problem: Problem, order: str, done: Any) -> None:
+def give_back(problem: Problem, order: str, done: IntArray) -> None:
     """Release the memory of visited rows that are mapped from disk."""
     if problem.pages is None or not len(done):
         return
@@ -151,7 +151,7 @@ def give_back(problem: Problem, order: str, done: Any) -> None:
         problem.give_back()
 
 
-def prefetch_distance(problem: Problem, order: str, w: Any) -> int:
+def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
     """Rows to prefetch ahead; 0: none.
 
     In cyclic order the hardware prefetcher is enough for long dense rows. Sparse rows are prefetched when the weights exceed
@@ -163,7 +163,7 @@ def prefetch_distance(problem: Problem, order: str, w: Any) -> int:
     return PREFETCH_ROWS if (short if isinstance(problem.rows, Dense) else w.nbytes > CACHED_WEIGHTS_BYTES) else 0
 
 
-def _run_full_scans(problem: Problem, rule: Any, config: RunConfig, start: State, sums: State | None) -> RunResult:
+def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Scan all rows before each update: the sum or mean of the violations (batch), or one violation drawn at random."""
     run = RunState(problem, rule, config, start, sums)
     rng = np.random.default_rng(config.seed)
@@ -205,7 +205,7 @@ def _run_full_scans(problem: Problem, rule: Any, config: RunConfig, start: State
     raise AssertionError("unreachable")
 
 
-def _batch_step(problem: Problem, rule: Any, run: RunState, mean: float, before: Any) -> tuple[int, float]:
+def _batch_step(problem: Problem, rule: Rule, run: RunState, mean: float, before: IntArray) -> tuple[int, float]:
     """Make one batch step; return the number of violations and the length of the step.
 
     The moves are summed in the order of the rows while the scan continues.
@@ -226,7 +226,7 @@ def _batch_step(problem: Problem, rule: Any, run: RunState, mean: float, before:
     return violations, run.count_step(delta) if violations else 0.0
 
 
-def _one_mistake(problem: Problem, rule: Any, run: RunState, rng: np.random.Generator) -> tuple[int, float]:
+def _one_mistake(problem: Problem, rule: Rule, run: RunState, rng: np.random.Generator) -> tuple[int, float]:
     """Update by one violation drawn at random; return the number of violations and the length of the move."""
     every = _all_violations(problem, rule, run)
     if not len(every.rows):
@@ -241,12 +241,12 @@ def _one_mistake(problem: Problem, rule: Any, run: RunState, rng: np.random.Gene
     return len(every.rows), run.count_step(delta)
 
 
-def _all_violations(problem: Problem, rule: Any, run: RunState) -> Tape:
+def _all_violations(problem: Problem, rule: Rule, run: RunState) -> Tape:
     found = [part for _, part in find_violations(problem, rule, run.state, run.config.n_jobs)]
     return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def find_violations(problem: Problem, rule: Any, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
+def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
     """Scan all rows in blocks; yield the rows scanned so far and the moves of the block's violations. n_jobs changes no bit."""
     size, n_jobs = (
         max(64, int(SCAN_WORK_PER_TASK / (problem.density * state.bias.size + 1))),
@@ -271,7 +271,7 @@ def find_violations(problem: Problem, rule: Any, state: State, n_jobs: int) -> I
         give_back(problem, "cyclic", order)
 
 
-def _has_no_violation(problem: Problem, rule: Any, run: RunState, h: int) -> bool:
+def _has_no_violation(problem: Problem, rule: Rule, run: RunState, h: int) -> bool:
     """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
     one, state = problem, run.state
     if isinstance(problem.labels, Rest):
@@ -300,18 +300,18 @@ def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult
 
 def _merge_logs(problem: Problem, start: State, logs: list[tuple[IntArray, UpdateLog]], durations: IntArray) -> UpdateLog:
     """Merge the logs of groups of heads in order of time, then class, as a single sweep would write them."""
-    log = UpdateLog(problem, copy_state(start))
+    first = logs[0][1].record
+    record = RunRecord(problem, copy_state(start), grouped=first.grouped, visited_before=first.visited_before)
     others = np.concatenate([heads[part.heads] for heads, part in logs])
     times = np.concatenate([part.times for _, part in logs])
     by_time = np.lexsort((others, times))
     rows = np.concatenate([part.rows for _, part in logs])[by_time]
     steps = np.concatenate([part.steps for _, part in logs])[by_time]
-    log._grouped = logs[0][1]._grouped
-    log._append(rows, steps, times[by_time], others[by_time], 0)
-    log._visited_before, log.durations = logs[0][1]._visited_before, durations
+    record.append(rows, steps, times[by_time], others[by_time], 0)
+    record.durations = durations
     ends = [[*part.passes, len(part)] for _, part in logs]
-    log.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
-    return log
+    record.passes = [sum(each[min(p, len(each) - 1)] for each in ends) for p in range(max(map(len, ends)) - 1)]
+    return UpdateLog(record)
 
 
 def _tape(size: int) -> Tape:

@@ -50,10 +50,11 @@ def walk_of_log(log: UpdateLog, start: State | None = None, edges: Any | None = 
 
     The first move is zero, so that w_0 is a hypothesis like the others.
     """
-    start = log._start if start is None else start
-    edges = log._edges if edges is None else edges
-    heads = as_heads(start.w, log._problem.rows).astype(np.float64)
-    build = _batch_moves if log._grouped else _online_moves
+    record = log.record
+    start = record.start if start is None else start
+    edges = record.edges if edges is None else edges
+    heads = as_heads(start.w, record.problem.rows).astype(np.float64)
+    build = _batch_moves if record.grouped else _online_moves
     vectors, moves = build(log, edges, len(heads))
     still = constant_walk(heads, start.bias, start.x0)
     if not vectors.shape[0]:
@@ -69,43 +70,45 @@ def constant_walk(heads: FloatArray, bias: FloatArray, x0: float) -> Walk:
     return Walk(heads, bias.copy(), np.zeros((1, heads.shape[1])), still, x0)
 
 
-def _online_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Moves]:
+def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Matrix, Moves]:
     """The vectors are the rows themselves, each one once."""
+    record = log.record
     stretch = slice(int(edges[0]), int(edges[-1]))
-    entries = log._local_rows[stretch]
+    entries = record.local_rows[stretch]
     rows, where = np.unique(entries, return_inverse=True)
-    taken = take_rows(log._problem.rows, rows)
-    labels, n = log._problem.labels, len(entries)
+    taken = take_rows(record.problem.rows, rows)
+    labels, n = record.problem.labels, len(entries)
     coefs = log.steps[stretch] * (labels.signs[entries] if isinstance(labels, Binary) else 1.0)
     plus: IntArray = np.zeros(n, np.int32)
     minus: IntArray = np.full(n, -1, np.int32)
     if isinstance(labels, Joint):
-        plus, minus = labels.codes[entries], log._others[stretch]
+        plus, minus = labels.codes[entries], record.others[stretch]
     coefs = np.asarray(coefs, np.float64)
-    moves = Moves(where.astype(np.int64), coefs, coefs * log._problem.x0**2, plus, minus, np.ones(n, bool))
+    moves = Moves(where.astype(np.int64), coefs, coefs * record.problem.x0**2, plus, minus, np.ones(n, bool))
     return rows_as_matrix(taken, 0, len(rows)), moves
 
 
-def _batch_moves(log: UpdateLog, edges: Any, k: int) -> tuple[Any, Moves]:
+def _batch_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[FloatArray, Moves]:
     """The vectors are the batch steps, one per head, each the sum of its rows."""
-    deltas = [log._delta(slice(int(a), int(b))) for a, b in itertools.pairwise(edges)]
+    record = log.record
+    deltas = [record.delta(slice(int(a), int(b))) for a, b in itertools.pairwise(edges)]
     n = len(deltas) * k
-    vectors = np.concatenate([as_heads(delta.w, log._problem.rows) for delta in deltas] or [np.zeros((0, 1))])
+    vectors = np.concatenate([as_heads(delta.w, record.problem.rows) for delta in deltas] or [np.zeros((0, 1))])
     bias = np.concatenate([delta.bias for delta in deltas] or [np.zeros(0)])
     heads, ends = np.arange(n, dtype=np.int32) % k, (np.arange(n) % k) == k - 1
-    return vectors, Moves(np.arange(n), np.ones(n), bias * log._problem.x0, heads, np.full(n, -1, np.int32), ends)
+    return vectors, Moves(np.arange(n), np.ones(n), bias * record.problem.x0, heads, np.full(n, -1, np.int32), ends)
 
 
-def products(vectors: Any, X: Any, buffer: FloatArray | None = None) -> FloatArray:
+def products(vectors: Matrix, X: Matrix, buffer: FloatArray | None = None) -> FloatArray:
     """<v, x> for every vector and every row of X, in float64: vectors x rows.
 
     `buffer` holds the products of dense rows: new memory for each block took longer than the multiplication.
     """
-    if sp.issparse(X):
-        if sp.issparse(vectors):
+    if not isinstance(X, np.ndarray):
+        if not isinstance(vectors, np.ndarray):
             return np.ascontiguousarray((vectors.astype(np.float64) @ X.T).toarray())
         return np.ascontiguousarray((X @ vectors.T.astype(np.float64)).T)
-    if sp.issparse(vectors):
+    if not isinstance(vectors, np.ndarray):
         found: FloatArray = vectors @ X.T.astype(np.float64)
         return found
     out = None if buffer is None else buffer[: len(vectors) * len(X)].reshape(len(vectors), len(X))

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from ..array_types import IntArray
+from ..array_types import Array, IntArray, Matrix
 from ..data.problem import Problem
-from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Joint, Tape
 from ..reporting.text import plural
 from .stopping import Stop
@@ -43,12 +41,16 @@ def _signs(problem: Problem, violations: Tape) -> Iterable[IntArray]:
     return ((own == c).astype(np.int8) - (rivals == c).astype(np.int8) for c in np.union1d(own, rivals))
 
 
-def _cancels(problem: Problem, values: Any, signs: Any) -> bool:
+def _cancels(problem: Problem, values: Matrix, signs: IntArray) -> bool:
     """Whether the signed rows sum to zero in every column; `math.fsum` is zero only if the exact sum is."""
     if problem.x0 and int(signs.sum(dtype=np.int64)) != 0:
         return False
-    signed = values * signs[:, None] if isinstance(problem.rows, Dense) else values.multiply(signs[:, None]).tocsc()
-    columns = signed.T if isinstance(problem.rows, Dense) else np.split(signed.data, signed.indptr[1:-1])
+    columns: Iterable[Array]
+    if isinstance(values, np.ndarray):
+        columns = (values * signs[:, None]).T
+    else:
+        signed = values.multiply(signs[:, None]).tocsc()
+        columns = np.split(signed.data, signed.indptr[1:-1])
     try:
         return all(math.fsum(column) == 0.0 for column in columns)
     except OverflowError:

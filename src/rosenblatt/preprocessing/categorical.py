@@ -155,7 +155,7 @@ class NumberedColumns(Sequence[str]):
     def __getitem__(self, at: int) -> str: ...
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: int | slice) -> Any:
         found = range(self.columns)[at]
         return str(found + self.first) if isinstance(found, int) else [str(one + self.first) for one in found]
 
@@ -173,7 +173,7 @@ class FeatureNames(Sequence[str]):
     def __getitem__(self, at: int) -> str: ...
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: int | slice) -> Any:
         if isinstance(at, slice):
             return [self[one] for one in range(len(self))[at]]
         feature = range(len(self))[at]

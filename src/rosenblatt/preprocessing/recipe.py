@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix, hstack
 from ..data.polynomials import MAX_DEGREE
 from ..data.table import Data, DataError, Table, as_data
@@ -108,7 +108,7 @@ class Recipe:
         """The categorical columns."""
         return tuple(block.name for block in self.strings if isinstance(block, Categories))
 
-    def rows(self, X: Any) -> Any:
+    def rows(self, X: MatrixLike | Data | Table | CSRMatrix) -> FloatArray | CSRMatrix:
         """The features of rows: a `CSRMatrix` or a C-ordered float array."""
         data = as_data(X)
         if self.kind != "table" or not isinstance(data.features, Table):
@@ -125,7 +125,7 @@ class Recipe:
         blocks = [block.sparse(as_strings(data.features.columns[places[block.name]])) for block in self.strings]
         return hstack([CSRMatrix.from_dense(dense), *blocks], data.n_rows)
 
-    def count_unknown_columns(self, X: Any) -> int:
+    def count_unknown_columns(self, X: MatrixLike | Data | Table | CSRMatrix) -> int:
         """The number of columns that are not part of the recipe and therefore not used."""
         features = as_data(X).features
         if isinstance(features, Table):
@@ -150,7 +150,7 @@ class Recipe:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _matrix_rows(self, data: Data) -> Any:
+    def _matrix_rows(self, data: Data) -> FloatArray | CSRMatrix:
         """The features of rows whose columns are identified by position."""
         if self.strings:
             sentence = f"the model requires named columns, {quoted_list(self.names)}, but these rows have no names"

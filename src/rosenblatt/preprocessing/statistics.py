@@ -180,7 +180,7 @@ class StringStatistics:
         self._words: Counter[str] = Counter()
         self.truncated = False  # whether words beyond the limit were not counted
 
-    def add(self, cells: Array) -> None:
+    def add(self, cells: Array | list[str | None]) -> None:
         at = 0
         if self.kind is None:
             at = min(len(cells), SAMPLE_ROWS - len(self._first))
@@ -219,7 +219,7 @@ class StringStatistics:
         first, self._first = self._first, []
         self._count(first)
 
-    def _count(self, cells: Any) -> None:
+    def _count(self, cells: Array | list[str | None]) -> None:
         self.rows += len(cells)
         if self.kind == "names":
             self._count_names(cells)
@@ -227,7 +227,7 @@ class StringStatistics:
         for start in range(0, len(cells), SAMPLE_ROWS):
             self._count_words([set(words_of(cell)) for cell in cells[start : start + SAMPLE_ROWS] if cell])
 
-    def _count_names(self, cells: Any) -> None:
+    def _count_names(self, cells: Array | list[str | None]) -> None:
         self._names.update(cell for cell in cells if cell is not None)
         if len(self._names) > MAX_CATEGORIES:
             raise self._too_many(f"over {MAX_CATEGORIES:,} distinct non-numeric values")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..array_types import IntArray
+from ..array_types import FloatArray, IntArray, Matrix
 from ..svm.signed_rows import MAX_DENSE_COLUMNS, SignedRows, same_points
 
 MAX_UNSCALED_EXPONENT = 400  # rows whose largest value is within 2 to plus or minus this need no scaled copy
@@ -23,14 +23,14 @@ MAX_UNSCALED_EXPONENT = 400  # rows whose largest value is within 2 to plus or m
 class KeslerRows(SignedRows):
     """The vectors q for the nearest-points solver, computed on demand; place = row (k - 1) + rank of the rival."""
 
-    def __init__(self, X: Any, codes: IntArray, n_classes: int, x0: float) -> None:
+    def __init__(self, X: Matrix, codes: IntArray, n_classes: int, x0: float) -> None:
         self.X, self.codes, self.k, self.x0 = X, np.asarray(codes, np.intp), n_classes, x0
         n, d = X.shape
         self.offset = int(x0 != 0)
         self.width = d + self.offset
         self.n_rows, self.n_features = n * (n_classes - 1), n_classes * self.width
         self.dense = isinstance(X, np.ndarray)
-        values = X if self.dense else X.data
+        values: FloatArray = X if isinstance(X, np.ndarray) else X.data
         self.density = 2.0 * (values.size / n + self.offset)
         self.nbytes, self.weights = values.nbytes, np.zeros(0)
         self.index = np.arange(self.n_rows)
@@ -41,7 +41,7 @@ class KeslerRows(SignedRows):
         self.exponent = -int(np.frexp(self.extent)[1])
         self.near = abs(self.exponent) <= MAX_UNSCALED_EXPONENT
 
-    def pair(self, place: Any) -> tuple[Any, Any]:
+    def pair(self, place: IntArray | int) -> tuple[IntArray, IntArray]:
         """The row and the rival of a place."""
         i, rank = np.divmod(place, self.k - 1)
         return i, rank + (rank >= self.codes[i])
@@ -49,7 +49,7 @@ class KeslerRows(SignedRows):
     def place(self, i: int, rival: int) -> int:
         return int(i * (self.k - 1) + rival - (rival > self.codes[i]))
 
-    def products(self, v: Any) -> Any:
+    def products(self, v: FloatArray) -> FloatArray:
         U = v.reshape(self.k, self.width)
         if self.near:
             scores = self.X @ np.ldexp(U[:, self.offset :], self.exponent).T
@@ -61,17 +61,17 @@ class KeslerRows(SignedRows):
         others = np.arange(self.k) != self.codes[:, None]
         return np.asarray((own[:, None] - scores)[others], np.float64)
 
-    def _times(self, block: Any, exponent: int) -> Any:
+    def _times(self, block: Matrix, exponent: int) -> Any:
         """The rows in float64, times a power of two."""
-        if self.dense:
+        if isinstance(block, np.ndarray):
             return np.ldexp(block.astype(np.float64), exponent)
         return sp.csr_array((np.ldexp(block.data.astype(np.float64), exponent), block.indices, block.indptr), block.shape)
 
-    def take(self, places: Any) -> Any:
+    def take(self, places: IntArray) -> Any:
         vectors = self._vectors(places, self.exponent)
         return vectors if self.dense or self.n_features > MAX_DENSE_COLUMNS else vectors.toarray()
 
-    def _vectors(self, places: Any, exponent: int) -> Any:
+    def _vectors(self, places: IntArray, exponent: int) -> Any:
         i, rivals = self.pair(np.asarray(places))
         rows, own = self._times(self.X[i], exponent), self.codes[i]
         x0 = np.ldexp(self.x0, exponent)
@@ -90,14 +90,15 @@ class KeslerRows(SignedRows):
         values, where, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
         return sp.csr_array((values, (where, columns)), shape=(len(i), self.n_features))
 
-    def gram(self) -> Any:
+    def gram(self) -> FloatArray:
         P = self._times(self.X, self.exponent)
         products = P @ P.T + np.ldexp(self.x0, self.exponent) ** 2
         i, rivals = self.pair(self.index)
         E = np.eye(self.k)[self.codes[i]] - np.eye(self.k)[rivals]
-        return (E @ E.T) * products[np.ix_(i, i)]
+        found: FloatArray = (E @ E.T) * products[np.ix_(i, i)]
+        return found
 
-    def raw(self, places: Any) -> tuple[Any, Any]:
+    def raw(self, places: IntArray) -> tuple[IntArray, FloatArray]:
         rows = self._vectors(places, 0)  # unscaled: scaling would lose small values beside large ones
         columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices)
         values = rows[:, columns] if self.dense else rows[:, columns].toarray()
@@ -110,7 +111,7 @@ class KeslerRows(SignedRows):
         i, j = found
         return sorted([self.place(i, self.codes[j]), self.place(j, self.codes[i])])
 
-    def mean(self) -> Any:
+    def mean(self) -> FloatArray:
         """The class means minus their mean."""
         members = np.eye(self.k)[self.codes] / np.bincount(self.codes, minlength=self.k)
         means = np.asarray((self._times(self.X, self.exponent).T @ members).T)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from ..array_types import Array, FloatArray
+from ..array_types import Array, FloatArray, IntArray
 from ..certificates.statements import Certificate, Interval, Separable, Undecided
 from ..data.problem import Problem
 from ..kernels.linear.schemes import Binary
@@ -28,11 +29,16 @@ from .hypothesis import Hypothesis, row_lengths
 from .run_proofs import certificate_for
 from .trajectory import Direction, trajectory
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 UNKNOWN: Any = object()  # no certificate was computed yet; None: the rows are of one class
 RELATIVE_TOL = 1e-9
 # Close to Okabe and Ito's blue and vermillion: distinguishable by color-blind readers, visible on white and on black.
 RUN_COLOR, BOUND_COLOR = "#2E8BC9", "#D55E00"
 MAX_PLOT_POINTS = 2000
+
+TwoAxes: TypeAlias = "npt.NDArray[np.object_]"
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,13 @@ class Convergence:
 
     See Also
     --------
-    rosenblatt.Perceptron : The attribute `convergence_` of a fitted perceptron is such a report.
+    rosenblatt.Perceptron : The attribute `convergence_` of a fitted perceptron is a list of such reports.
 
     Examples
     --------
     >>> import rosenblatt as rb
     >>> model = rb.Perceptron(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
-    >>> report = model.convergence_
+    >>> (report,) = model.convergence_
     >>> report.holds, report.mistakes <= report.mistake_bound.upper
     (True, True)
     """
@@ -119,7 +125,7 @@ class Convergence:
         holds = "Both inequalities hold at every update." if self.holds else "An inequality is VIOLATED."
         return f"{mistakes}. {norm}, and {alignment}. {holds}"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: TwoAxes | None = None) -> TwoAxes:
         """Plot both inequalities over t.
 
         Parameters
@@ -140,39 +146,46 @@ class Convergence:
         return plot_convergence(self, ax)
 
 
-def convergence(log: UpdateLog, classes: Array, b: float, certificate: Any = UNKNOWN) -> Convergence:
+def convergence(log: UpdateLog, classes: Array, b: float, certificate: Certificate | None = UNKNOWN) -> Convergence:
     """The report of a binary or joint run with update margin b; the certificate of its rows is computed if none is given."""
-    problem, half = log._problem, 1.0 if isinstance(log._problem.labels, Binary) else 0.5
+    record = log.record
+    problem, half = record.problem, 1.0 if isinstance(record.problem.labels, Binary) else 0.5
     if log.is_compact and not _same_space(log, classes, certificate):
         raise AttributeError(
             "convergence_ needs all rows, but a pickled log has only those with updates: read convergence_ before pickling"
         )
     certificate = certificate_for(problem, classes) if certificate is UNKNOWN else certificate
-    direction, gamma, widest = (None, None, False)
-    if isinstance(certificate, Separable):
-        direction, gamma, widest = _separator(log, classes, certificate)
-    longest = certificate.radius if widest else float(row_lengths(_visited(problem, problem.matrix()), problem.x0).max())
+    separable = certificate if isinstance(certificate, Separable) else None
+    direction, gamma, widest = (None, None, False) if separable is None else _separator(log, classes, separable)
+    longest = (
+        separable.radius
+        if separable is not None and widest
+        else float(row_lengths(_visited(problem, problem.matrix()), problem.x0).max())
+    )
     found = trajectory(log, direction)
-    edges, sums = log._edges, np.concatenate([[0.0], np.cumsum(log.steps)])
+    edges, sums = record.edges, np.concatenate([[0.0], np.cumsum(log.steps)])
     with np.errstate(over="ignore", invalid="ignore"):
-        steps = np.add.reduceat(log.steps, edges[:-1]) if log._grouped and len(log) else log.steps
+        steps = np.add.reduceat(log.steps, edges[:-1]) if record.grouped and len(log) else log.steps
         squares = np.concatenate([[0.0], np.cumsum(np.square(steps))])
         bound = found.norms_squared[0] * half + longest * longest * squares + 2.0 * half * b * sums[edges]
     root = math.sqrt(half)
     alignments = None if found.alignments is None else found.alignments * root
     least = None if alignments is None or gamma is None else alignments[0] + gamma * sums[edges]
-    rounding = float(np.finfo(log._start.w.dtype).eps)
+    rounding = float(np.finfo(record.start.w.dtype).eps)
     start = (found.norms_squared[0] * half, None if alignments is None else float(alignments[0]))
-    most = _bound(log, certificate, gamma, widest, longest, half * b, start)
+    most = _bound(log, separable, gamma, widest, longest, half * b, start)
     return Convergence(
         found.norms_squared * half, bound, alignments, least, len(log), most, longest, gamma, widest, certificate, rounding
     )
 
 
-def _same_space(log: UpdateLog, classes: Array, certificate: Any) -> bool:
+def _same_space(log: UpdateLog, classes: Array, certificate: Certificate | None) -> bool:
     """Whether a certificate is about the rows of the run, (1, x) or x, and all its classes."""
-    separable = isinstance(certificate, Separable)
-    return separable and log._problem.x0 in (0.0, 1.0) and len(certificate.about.classes) == len(classes)
+    return (
+        isinstance(certificate, Separable)
+        and log.record.problem.x0 in (0.0, 1.0)
+        and len(certificate.about.classes) == len(classes)
+    )
 
 
 def _visited(problem: Problem, values: Any) -> Any:
@@ -182,7 +195,7 @@ def _visited(problem: Problem, values: Any) -> Any:
 
 def _separator(log: UpdateLog, classes: Array, certificate: Separable) -> tuple[Direction, float, bool]:
     """A unit vector that separates in the space of the run, its margin, and whether this is the widest."""
-    d, x0, exact = log._problem.n_features, log._problem.x0, _same_space(log, classes, certificate)
+    d, x0, exact = log.record.problem.n_features, log.record.problem.x0, _same_space(log, classes, certificate)
     best: tuple[Direction, float] | None = None
     for margin in (certificate.augmented,) if exact else (certificate.augmented, certificate.geometric):
         planes: FloatArray = np.array([plane.coef(d) for plane in margin.planes])
@@ -201,10 +214,11 @@ def _separator(log: UpdateLog, classes: Array, certificate: Separable) -> tuple[
 
 def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> Direction:
     """Weight vectors for every class of a joint run; a class without rows of positive weight gets the mean of the others."""
-    k = len(log._start.bias)
+    record = log.record
+    k = record.n_heads
     if len(planes) == k:
         return planes, weights_0
-    present = np.unique(_visited(log._problem, log._problem.labels.codes))
+    present = np.unique(_visited(record.problem, record.problem.labels.codes))
     if len(planes) == 1:
         planes, weights_0 = np.concatenate([-planes, planes]), np.concatenate([-weights_0, weights_0])
     every, every_0 = np.tile(planes.mean(axis=0), (k, 1)), np.full(k, weights_0.mean())
@@ -213,24 +227,26 @@ def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) 
 
 
 def _margin_on_run(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> float:
-    problem, labels = log._problem, log._problem.labels
+    problem, labels = log.record.problem, log.record.problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes.astype(np.intp)
     rows, codes, x0 = _visited(problem, problem.matrix()), _visited(problem, codes), problem.x0 or 1.0
     return float(Hypothesis(planes, weights_0 * x0, x0, None).margins(rows, codes, "augmented").min())
 
 
 def _bound(
-    log: UpdateLog, certificate: Any, gamma: Any, widest: bool, longest: float, b: float, start: tuple[float, float | None]
-) -> Interval | None:
+    log: UpdateLog, certificate: Separable | None, gamma: float | None, widest: bool, longest: float, b: float,
+    start: tuple[float, float | None],
+) -> Interval | None:  # fmt: skip
     """Of all mistakes: T <= [p + sqrt(p^2 + 4 (c^2 - a^2))]/2, p = (G R^2 + 2b/tau)/gamma^2 - 2a, with G rows at once at most,
     a = <w_0, u>/(tau gamma) and c = |w_0|/(tau gamma)."""
-    taus, weights = np.unique(log.steps), log._problem.labels.weights
-    weights = _visited(log._problem, weights) if weights.size else np.ones(1)
+    record = log.record
+    taus, weights = np.unique(log.steps), record.problem.labels.weights
+    weights = _visited(record.problem, weights) if weights.size else np.ones(1)
     if (weights != weights[0]).any():
         return None
-    if gamma is None or start[1] is None or gamma <= 0.0 or len(taus) != 1:
+    if certificate is None or gamma is None or start[1] is None or gamma <= 0.0 or len(taus) != 1:
         return None
-    tau, at_once = float(taus[0]), certificate.about.n_rows if log._grouped else 1
+    tau, at_once = float(taus[0]), certificate.about.n_rows if record.grouped else 1
     if widest and start[0] == 0.0 and at_once == 1 and b == 0.0:
         return Interval(*certificate.mistake_bound)
     ratio, a = longest / gamma, start[1] / tau / gamma
@@ -242,7 +258,7 @@ def _bound(
 # --- plot ------------------------------------------------------------------------------------------------------------------
 
 
-def plot_convergence(report: Convergence, ax: Any = None) -> Any:
+def plot_convergence(report: Convergence, ax: TwoAxes | None = None) -> TwoAxes:
     """Plot both inequalities of a report."""
     try:
         from matplotlib import pyplot
@@ -259,7 +275,7 @@ def plot_convergence(report: Convergence, ax: Any = None) -> Any:
     limit = "at most $t R^2$" if textbook else "at most"
     _plot_inequality(left, t, report.norms_squared, report.norm_bound, "$|w_t|^2$", limit)
     left.set_title(f"length: R = {report.radius:.4g}", loc="left")
-    if report.alignments is None:
+    if report.alignments is None or report.alignment_bound is None:
         right.set_axis_off()
         right.text(0.5, 0.5, "no plane separates the rows,\nso there is no $u$", ha="center", va="center", color=RUN_COLOR)
     else:
@@ -269,7 +285,7 @@ def plot_convergence(report: Convergence, ax: Any = None) -> Any:
     return ax
 
 
-def _plot_inequality(ax: Any, t: Any, run: Any, bound: Any, name: str, limit: str) -> None:
+def _plot_inequality(ax: Axes, t: IntArray, run: FloatArray, bound: FloatArray, name: str, limit: str) -> None:
     ax.plot(t, bound[t], color=BOUND_COLOR, linewidth=2.0, linestyle=(0, (5, 2)), label=limit)
     ax.plot(t, run[t], color=RUN_COLOR, linewidth=2.2, label=name)
     ax.spines[["top", "right"]].set_visible(False)

@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +31,7 @@ MAX_EXACT_INTEGER, MAX_EXACT_COLUMNS = 1 << 16, 1 << 20  # squares of such integ
 IntegerPlane = tuple[dict[int, int], int]  # weights and intercept times a common denominator
 
 
-def least_score(X: Any, rows: IntArray, plus: Plane, minus: Plane | None = None) -> Fraction:
+def least_score(X: Matrix, rows: IntArray, plus: Plane, minus: Plane | None = None) -> Fraction:
     """The smallest (plus - minus) score of the given rows, exactly."""
     difference = plus if minus is None else _difference(plus, minus)
     w = np.zeros(X.shape[1])
@@ -126,11 +125,11 @@ def column_exponents(X: Matrix) -> IntArray:
     return np.where(most > 0, np.frexp(most)[1], 0).astype(np.int64)
 
 
-def _float_squares(X: Any) -> Iterator[float]:
+def _float_squares(X: Matrix) -> Iterator[float]:
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK
     for start in range(0, X.shape[0], step):
-        block = X[start : start + step].astype(np.float64)
-        yield from np.einsum("ij,ij->i", block, block) if isinstance(X, np.ndarray) else block.multiply(block).sum(axis=1)
+        block: Matrix = X[start : start + step].astype(np.float64)
+        yield from np.einsum("ij,ij->i", block, block) if isinstance(block, np.ndarray) else block.multiply(block).sum(axis=1)
 
 
 def _difference(plus: Plane, minus: Plane) -> Plane:
@@ -197,7 +196,7 @@ def tightest(one: Ceiling, other: Margin) -> Ceiling:
 # --- rows ------------------------------------------------------------------------------------------------------------------
 
 
-def scaled(X: Matrix, exponents: int | IntArray) -> Any:
+def scaled(X: Matrix, exponents: int | IntArray) -> Matrix:
     """X in float64 times 2 to an exponent, or to one exponent for each column."""
     if isinstance(X, np.ndarray):
         return np.ldexp(X.astype(np.float64), exponents)
@@ -205,6 +204,6 @@ def scaled(X: Matrix, exponents: int | IntArray) -> Any:
     return sp.csr_array((np.ldexp(X.data.astype(np.float64), exponents), X.indices, X.indptr), X.shape)
 
 
-def equal_rows(one: Any, other: Any) -> bool:
+def equal_rows(one: Matrix, other: Matrix) -> bool:
     """Whether two arrays, or the stored values of two CSR matrices, are equal."""
     return bool(np.array_equal(one, other) if isinstance(one, np.ndarray) else np.array_equal(one.data, other.data))

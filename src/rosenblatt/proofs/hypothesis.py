@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d
 
-from ..array_types import Array, FloatArray, IntArray, MatrixLike
+from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..parallel import one_blas_thread
 from ..reporting.text import comma_list
 
@@ -28,6 +29,8 @@ MAX_UNSCALED_EXPONENT = 400  # rows whose largest value is within 2 to plus or m
 MAX_LABELS_LISTED = 5
 
 Space = Literal["augmented", "geometric"]
+# A fitted linear classifier, ours or scikit-learn's, a Pipeline or a search that ends in one; or (coef, intercept).
+LinearModel: TypeAlias = "BaseEstimator | tuple[MatrixLike, npt.ArrayLike]"
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Hypothesis:
         """A bound on the rounding error of margins, relative to the length of the row."""
         return 4.0 * (int(self.planes.shape[1]) + 8) * EPS
 
-    def margins(self, X: Any, codes: IntArray, space: Space) -> FloatArray:
+    def margins(self, X: Matrix, codes: IntArray, space: Space) -> FloatArray:
         """The margin of every row: the score divided by the norm of the weights, with or without the intercepts."""
         counted = space == "augmented"
         weight_0 = self.intercepts / self.x0
@@ -63,50 +66,52 @@ class Hypothesis:
         return out if len(planes) == 1 else out / math.sqrt(2.0)
 
 
-def _score_margins(scores: Any, codes: IntArray) -> Any:
+def _score_margins(scores: FloatArray, codes: IntArray) -> FloatArray:
     """The score of a row's own class minus the best score of the others."""
     if scores.shape[1] == 1:
         return scores[:, 0] * (2.0 * codes - 1.0)
     here = np.arange(len(scores))
     own = scores[here, codes].copy()
     scores[here, codes] = -np.inf
-    return own - scores.max(axis=1)
+    found: FloatArray = own - scores.max(axis=1)
+    return found
 
 
-def scaled_blocks(X: Any, constant: float = 0.0) -> Iterator[tuple[slice, Any, IntArray]]:
+def scaled_blocks(X: Matrix, constant: float = 0.0) -> Iterator[tuple[slice, Matrix, IntArray]]:
     """Blocks of rows: their positions, the rows in float64 times 2^-exponent, and the exponents.
 
     `constant`: another value of every row, such as the constant of augmented rows, that counts in its size.
     """
-    dense = isinstance(X, np.ndarray)
-    step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1] if dense else 1 + X.nnz // X.shape[0]))
+    step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1] if isinstance(X, np.ndarray) else 1 + X.nnz // X.shape[0]))
     for start in range(0, X.shape[0], step):
         here = slice(start, min(start + step, X.shape[0]))
-        rows = X[here].astype(np.float64)
-        largest = np.maximum(abs(rows).max(axis=1) if dense else _largest_stored(rows), constant)
+        rows: Matrix = X[here].astype(np.float64)
+        largest = np.maximum(abs(rows).max(axis=1) if isinstance(rows, np.ndarray) else _largest_stored(rows), constant)
         exponents = np.frexp(largest)[1]
         exponents[abs(exponents) <= MAX_UNSCALED_EXPONENT] = 0
         if exponents.any():
-            if dense:
+            if isinstance(rows, np.ndarray):
                 rows = np.ldexp(rows, -exponents[:, None])
             else:
                 rows.data = np.ldexp(rows.data, -np.repeat(exponents, np.diff(rows.indptr)))
         yield here, rows, exponents
 
 
-def _largest_stored(rows: Any) -> FloatArray:
+def _largest_stored(rows: sp.csr_array) -> FloatArray:
     out = np.zeros(rows.shape[0])
     np.maximum.at(out, np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), abs(rows.data))
     return out
 
 
-def row_lengths(X: Any, x0: float = 0.0) -> FloatArray:
+def row_lengths(X: Matrix, x0: float = 0.0) -> FloatArray:
     """The length of every row (x0, x); infinite if it exceeds the largest float."""
     out = np.empty(X.shape[0])
     with np.errstate(over="ignore", under="ignore"):
         for here, rows, exponents in scaled_blocks(X, abs(x0)):
-            dense = isinstance(rows, np.ndarray)
-            squares = np.einsum("ij,ij->i", rows, rows) if dense else np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            if isinstance(rows, np.ndarray):
+                squares = np.einsum("ij,ij->i", rows, rows)
+            else:
+                squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
             out[here] = np.ldexp(np.sqrt(squares + np.ldexp(x0, -exponents) ** 2), exponents)
     return out
 
@@ -114,7 +119,7 @@ def row_lengths(X: Any, x0: float = 0.0) -> FloatArray:
 # --- input -----------------------------------------------------------------------------------------------------------------
 
 
-def hypothesis_and_rows(model: Any, X: MatrixLike) -> tuple[Hypothesis, Any]:
+def hypothesis_and_rows(model: LinearModel, X: MatrixLike) -> tuple[Hypothesis, Matrix]:
     """The hypothesis of a fitted model or a pair (coef, intercept), and the rows after the steps of a pipeline."""
     model = getattr(model, "best_estimator_", model)
     if isinstance(model, Pipeline):
@@ -123,7 +128,8 @@ def hypothesis_and_rows(model: Any, X: MatrixLike) -> tuple[Hypothesis, Any]:
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(f"model must be a fitted linear model or a pair (coef, intercept), got {len(model)} items")
-        found = _hypothesis(*model, 1.0, None)
+        coef, intercept = model
+        found = _hypothesis(coef, intercept, 1.0, None)
     else:
         found = _hypothesis_of_estimator(model)
     rows = validated_matrix(X)
@@ -132,7 +138,7 @@ def hypothesis_and_rows(model: Any, X: MatrixLike) -> tuple[Hypothesis, Any]:
     return found, rows
 
 
-def validated_matrix(X: MatrixLike) -> Any:
+def validated_matrix(X: MatrixLike) -> Matrix:
     """X as a float array, or as a CSR matrix without duplicate entries."""
     with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
         rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
@@ -145,7 +151,7 @@ def validated_matrix(X: MatrixLike) -> Any:
     return rows
 
 
-def _hypothesis_of_estimator(model: Any) -> Hypothesis:
+def _hypothesis_of_estimator(model: BaseEstimator) -> Hypothesis:
     name = type(model).__name__
     if not (hasattr(model, "coef_") and hasattr(model, "classes_")):
         if getattr(model, "keep", None) == "vote":
@@ -161,8 +167,9 @@ def _hypothesis_of_estimator(model: Any) -> Hypothesis:
     return _hypothesis(coef, getattr(model, "intercept_", 0.0), x0, model.classes_)
 
 
-def _hypothesis(coef: Any, intercept: npt.ArrayLike, x0: float, classes: Array | None) -> Hypothesis:
-    planes = np.atleast_2d(np.asarray(coef.toarray() if sp.issparse(coef) else coef, np.float64))
+def _hypothesis(coef: MatrixLike, intercept: npt.ArrayLike, x0: float, classes: Array | None) -> Hypothesis:
+    dense = coef.toarray() if hasattr(coef, "toarray") else coef
+    planes = np.atleast_2d(np.asarray(dense, np.float64))
     if planes.ndim != 2:
         raise ValueError(f"coef must have shape (n_features,) or (n_classes, n_features), got {planes.shape}")
     given = np.asarray(intercept, np.float64).ravel()

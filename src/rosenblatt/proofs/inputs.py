@@ -66,12 +66,12 @@ def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: in
     return LabeledRows(rows, labels, classes, codes)
 
 
-def check_exact_input(X: Any) -> None:
+def check_exact_input(X: MatrixLike) -> None:
     """Reject integers above 2^53 and long doubles that float64 would round: the proof would be about other numbers."""
-    if hasattr(X, "dtypes") and hasattr(X, "to_numpy"):
-        parts: list[Any] = [column.to_numpy() for _, column in X.items()]
+    if hasattr(X, "dtypes") and hasattr(X, "items"):
+        parts = [column.to_numpy() for _, column in X.items()]  # a data frame
     else:
-        parts = [X.data if sp.issparse(X) else as_array(X)]
+        parts = [X.data if isinstance(X, sp.sparray | sp.spmatrix) else as_array(X)]
     for part in parts:
         if part.dtype.kind in "iuf" or (part.dtype.kind == "O" and all(isinstance(v, int) for v in part.ravel())):
             check_exact(part)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from ..certificates.statements import Inseparable, Interval, Separable
 from ..validation import flag, number, one_of
 from .certify import certify
 from .exact_margins import longest_row
-from .hypothesis import Space, class_codes, hypothesis_and_rows, row_lengths, validated_matrix
+from .hypothesis import LinearModel, Space, class_codes, hypothesis_and_rows, row_lengths, validated_matrix
 
 SPACES = ("augmented", "geometric")
 GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
@@ -32,12 +32,14 @@ GOLDEN_SECTION_STEPS = 90
 
 @overload
 def margin(
-    model: Any, X: MatrixLike, y: npt.ArrayLike, *, space: Space = "augmented", each: Literal[False] = False
+    model: LinearModel, X: MatrixLike, y: npt.ArrayLike, *, space: Space = "augmented", each: Literal[False] = False
 ) -> float: ...
 @overload
-def margin(model: Any, X: MatrixLike, y: npt.ArrayLike, *, space: Space = "augmented", each: Literal[True]) -> FloatArray: ...
 def margin(
-    model: Any, X: MatrixLike, y: npt.ArrayLike, *, space: Space = "augmented", each: bool = False
+    model: LinearModel, X: MatrixLike, y: npt.ArrayLike, *, space: Space = "augmented", each: Literal[True]
+) -> FloatArray: ...
+def margin(
+    model: LinearModel, X: MatrixLike, y: npt.ArrayLike, *, space: Space = "augmented", each: bool = False
 ) -> float | FloatArray:
     """Compute the margin of a hypothesis: that of its worst row, negative if it misclassifies rows.
 
@@ -129,7 +131,7 @@ def radius(X: MatrixLike, *, space: Space = "augmented", intercept_scaling: floa
 def mistake_bound(
     X: MatrixLike,
     y: npt.ArrayLike,
-    model: Any = None,
+    model: LinearModel | None = None,
     *,
     update_margin: float = 0.0,
     step: float = 1.0,
@@ -203,7 +205,7 @@ def mistake_bound(
     return Interval(math.nextafter(as_float(squares / certificate.augmented.upper_squared), 0.0), upper)
 
 
-def _bound_by_model(model: Any, X: MatrixLike, y: npt.ArrayLike, share: float, fit_intercept: bool) -> Interval:
+def _bound_by_model(model: LinearModel, X: MatrixLike, y: npt.ArrayLike, share: float, fit_intercept: bool) -> Interval:
     found, rows = hypothesis_and_rows(model, X)
     if not fit_intercept and found.intercepts.any():
         raise ValueError("fit_intercept=False is for planes through the origin, but the model has an intercept")

@@ -38,7 +38,8 @@ class PairsInteriorPoint:
         self.i, self.z = rows.pair(self.places)
         members, self.at = np.unique(self.i, return_inverse=True)
         self.own, k = rows.codes[self.i], rows.k
-        B = rows.X[members].astype(np.float64) if rows.dense else rows.X[members].toarray().astype(np.float64)
+        some = rows.X[members]
+        B = (some if isinstance(some, np.ndarray) else some.toarray()).astype(np.float64)
         self.x0 = 0.0 if free else rows.x0
         self.exponent = -int(np.frexp(max(abs(B).max(initial=0.0), self.x0))[1])
         B = np.ldexp(B, self.exponent)

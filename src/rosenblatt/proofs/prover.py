@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -137,7 +136,7 @@ class Prover(ABC):
         return min(least_score(X, members[own], planes[own], planes[z]) for own in k for z in k if z != own)
 
 
-def convex_fractions(rows: SignedRows, places: IntArray, weights: Any) -> list[Fraction]:
+def convex_fractions(rows: SignedRows, places: IntArray, weights: FloatArray) -> list[Fraction]:
     """Float weights as fractions that sum to exactly 1 on each side."""
     exact = [Fraction(float(a)) for a in weights]
     side = rows.side[places].tolist()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import FloatArray
 from ..data.problem import as_heads, copy_state, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
@@ -37,11 +37,11 @@ class Trajectory:
 
 def trajectory(log: UpdateLog, direction: Direction | None) -> Trajectory:
     """The trajectory of a binary or joint run."""
-    state = copy_state(log._start)
+    state = copy_state(log.record.start)
     norms = np.empty(log.n_updates + 1)
     with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         norms[0] = _squared_norm(state)
-        if log._grouped:
+        if log.record.grouped:
             _fill_norms_by_steps(log, state, norms)
         else:
             _fill_norms_by_blocks(log, state, norms)
@@ -55,9 +55,9 @@ def _squared_norm(state: State) -> float:
 
 def _fill_norms_by_steps(log: UpdateLog, state: State, norms: FloatArray) -> None:
     """Replay every batch step: it has many rows, so that the Gram matrix would save nothing."""
-    edges = log._edges
+    edges = log.record.edges
     for t in range(1, len(norms)):
-        log._advance(state, edges[t - 1 : t + 1])
+        log.record.advance(state, edges[t - 1 : t + 1])
         norms[t] = _squared_norm(state)
 
 
@@ -65,7 +65,7 @@ def _fill_norms_by_blocks(log: UpdateLog, state: State, norms: FloatArray) -> No
     for start in range(0, len(log), UPDATES_PER_BLOCK):
         here = slice(start, min(start + UPDATES_PER_BLOCK, len(log)))
         rows, columns = _rows(log, here)
-        heads, signs = as_heads(state.w, log._problem.rows), _signs(log, here)
+        heads, signs = as_heads(state.w, log.record.problem.rows), _signs(log, here)
         heads = (heads if columns is None else heads[:, columns]).astype(np.float64, copy=False)
         scores = rows @ heads.T + state.x0 * state.bias
         products = rows @ rows.T
@@ -75,25 +75,26 @@ def _fill_norms_by_blocks(log: UpdateLog, state: State, norms: FloatArray) -> No
         margins = (scores * signs).sum(axis=1) + np.tril(gram, -1) @ taus
         gains = 2.0 * taus * margins + taus**2 * np.diagonal(gram)
         norms[here.start + 1 : here.stop + 1] = norms[here.start] + np.cumsum(gains)
-        log._replay(state, here)
+        log.record.apply(state, here)
 
 
 def _alignments(log: UpdateLog, direction: Direction) -> FloatArray:
+    record = log.record
     planes, weights_0 = direction
-    start, step = log._start, 16 * UPDATES_PER_BLOCK
-    first = float((as_heads(start.w, log._problem.rows) * planes).sum() + start.bias @ weights_0)
+    start, step = record.start, 16 * UPDATES_PER_BLOCK
+    first = float((as_heads(start.w, record.problem.rows) * planes).sum() + start.bias @ weights_0)
     gains = np.empty(len(log))
     for begin in range(0, len(log), step):
         here = slice(begin, min(begin + step, len(log)))
         rows, columns = _rows(log, here)
         scores = rows @ (planes if columns is None else planes[:, columns]).T + start.x0 * weights_0
         gains[here] = log.steps[here] * (scores * _signs(log, here)).sum(axis=1)
-    return np.asarray(first + np.concatenate([[0.0], np.cumsum(gains)])[log._edges])
+    return np.asarray(first + np.concatenate([[0.0], np.cumsum(gains)])[record.edges])
 
 
-def _rows(log: UpdateLog, entries: slice) -> tuple[Any, IntArray | None]:
+def _rows(log: UpdateLog, entries: slice) -> Any:
     """The rows of some entries in float64; of sparse rows only the columns with stored values, and which these are."""
-    taken = take_rows(log._problem.rows, log._local_rows[entries])
+    taken = take_rows(log.record.problem.rows, log.record.local_rows[entries])
     if isinstance(taken, Dense):
         return taken.values.astype(np.float64, copy=False), None
     matrix = rows_as_matrix(taken, 0, len(taken.indptr) - 1)
@@ -103,12 +104,14 @@ def _rows(log: UpdateLog, entries: slice) -> tuple[Any, IntArray | None]:
     return (rows.toarray() if len(columns) <= MAX_DENSE_COLUMNS else rows), columns
 
 
-def _signs(log: UpdateLog, entries: slice) -> Any:
+def _signs(log: UpdateLog, entries: slice) -> FloatArray:
     """Entries x heads: +1 for the row's own head, -1 for its rival; with one head, y."""
-    labels, rows = log._problem.labels, log._local_rows[entries]
+    record = log.record
+    labels, rows = record.problem.labels, record.local_rows[entries]
     if isinstance(labels, Binary):
-        return labels.signs[rows].astype(np.float64)[:, None]
-    out, each = np.zeros((len(rows), len(log._start.bias))), np.arange(len(rows))
+        found: FloatArray = labels.signs[rows].astype(np.float64)[:, None]
+        return found
+    out, each = np.zeros((len(rows), record.n_heads)), np.arange(len(rows))
     out[each, labels.codes[rows]] = 1.0
-    out[each, log._others[entries]] = -1.0
+    out[each, record.others[entries]] = -1.0
     return out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -98,7 +97,7 @@ class TwoClasses(Prover):
         return self.margin([plane], ceiling, augmented)
 
 
-def _with_ones(X: Matrix) -> Any:
+def _with_ones(X: Matrix) -> Matrix:
     """Rows (1, x)."""
     ones = np.ones((X.shape[0], 1), X.dtype)
     return np.hstack([ones, X]) if isinstance(X, np.ndarray) else sp.hstack([ones, X], format="csr")

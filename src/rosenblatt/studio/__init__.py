@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anywidget import AnyWidget
     from numpy.typing import ArrayLike
 
     from ..array_types import MatrixLike
@@ -29,8 +30,8 @@ class _Studio(ModuleType):
         columns: Sequence[str | int] | None = None,
         degree: int = 1,
         seed: int = 0,
-        **knobs: Any,
-    ) -> Any:
+        **knobs: float | str | Sequence[float] | None,
+    ) -> AnyWidget:
         """Show an algorithm learning from data in a notebook, update by update, forward and backward.
 
         Needs the extra `rosenblatt[notebook]`.
@@ -64,7 +65,8 @@ class _Studio(ModuleType):
         """
         from .notebook import studio
 
-        return studio(X, y, algorithm=algorithm, columns=columns, degree=degree, seed=seed, **knobs)
+        widget: AnyWidget = studio(X, y, algorithm=algorithm, columns=columns, degree=degree, seed=seed, **knobs)
+        return widget
 
 
 sys.modules[__name__].__class__ = _Studio

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..array_types import FloatArray
 from .fitting import Fit
@@ -62,5 +61,5 @@ def _arguments(request: RunRequest, fit: Fit) -> list[tuple[str, str]]:
     ]
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..array_types import BoolArray, FloatArray, IntArray
 from ..data.problem import as_heads
 from ..estimators.arow import AROW
+from ..estimators.base import LinearClassifier
 from ..estimators.linear_mse import LinearMSE
 from ..estimators.nonlinear_mse import NonlinearMSE
 from ..estimators.perceptron import Perceptron
@@ -48,7 +49,7 @@ class Objective:
     cost: int = 1  # time per loss, relative to the hinge
 
 
-def objective_of(model: Any) -> Objective:
+def objective_of(model: LinearClassifier) -> Objective:
     """Return the objective of a fitted estimator; by default the hinge loss."""
     for estimator, objective in _OBJECTIVES.items():
         if isinstance(model, estimator):
@@ -56,7 +57,7 @@ def objective_of(model: Any) -> Objective:
     return Objective("hinge loss, Σ max(0, 1 − m)", HINGE.value)
 
 
-def _perceptron(model: Any) -> Objective:
+def _perceptron(model: Perceptron) -> Objective:
     b = model._required_margin
     title = "perceptron loss, Σ max(0, −m)" if b == 0.0 else f"perceptron loss, Σ max(0, {b:g} − m)"
 
@@ -67,19 +68,19 @@ def _perceptron(model: Any) -> Objective:
     return Objective(title, loss)
 
 
-def _soft_margin(model: Any) -> Objective:
+def _soft_margin(model: SoftMargin) -> Objective:
     squared = model.loss == "squared_hinge"
     cost = float(model.C)
     name = "Σ max(0, 1 − m)²" if squared else "Σ max(0, 1 − m)"
     return Objective(f"½|w|² + {cost:g} {name}", (SQUARED_HINGE if squared else HINGE).value, cost, 0.5, 2)
 
 
-def _linear_mse(model: Any) -> Objective:
+def _linear_mse(model: LinearMSE) -> Objective:
     ridge = f" + {model.alpha:g}|w|²" if model.alpha else ""
     return Objective(f"squared error, Σ (1 − m)²{ridge}", LINEAR_MSE.value, 1.0, float(model.alpha))
 
 
-def _nonlinear_mse(model: Any) -> Objective:
+def _nonlinear_mse(model: NonlinearMSE) -> Objective:
     logistic = model.activation == "logistic"
     title = "½ Σ (1 − σ(m))²" if logistic else "½ Σ (1 − tanh m)²"
     return Objective(f"squared error, {title}", (LOGISTIC_MSE if logistic else NONLINEAR_MSE).value, 0.5, 0.0, 8)
@@ -102,13 +103,14 @@ _OBJECTIVES: dict[type, Callable[[Any], Objective]] = {
 
 def augmented(log: UpdateLog) -> FloatArray:
     """Return the rows (x_0, x)."""
-    X = np.asarray(log._problem.matrix(), np.float64)
-    return np.column_stack([np.full(len(X), log._problem.x0), X])
+    X = np.asarray(log.record.problem.matrix(), np.float64)
+    return np.column_stack([np.full(len(X), log.record.problem.x0), X])
 
 
 def start_of(log: UpdateLog) -> FloatArray:
     """Return the first weights, heads x (1 + features)."""
-    return np.column_stack([log._start.bias, as_heads(log._start.w, log._problem.rows)]).astype(np.float64)
+    record = log.record
+    return np.column_stack([record.start.bias, as_heads(record.start.w, record.problem.rows)]).astype(np.float64)
 
 
 def weights_per_update(log: UpdateLog) -> FloatArray:
@@ -119,10 +121,11 @@ def weights_per_update(log: UpdateLog) -> FloatArray:
 
 def hypotheses_of(log: UpdateLog, h: int) -> IntArray:
     """Return the updates of a one-vs-rest log after which head h changed, starting with 0."""
-    mine = np.flatnonzero(log._others == h)
-    if log._grouped and len(mine):
+    record = log.record
+    mine = np.flatnonzero(record.others == h)
+    if record.grouped and len(mine):
         first = mine[np.concatenate([[True], np.diff(log.times[mine]) > 0])]
-        mine = np.searchsorted(log._edges, first, side="right") - 1
+        mine = np.searchsorted(record.edges, first, side="right") - 1
     return np.concatenate([[0], mine + 1])
 
 
@@ -131,9 +134,10 @@ def averages_per_update(log: UpdateLog, weights: FloatArray, at: IntArray) -> Fl
 
     A move made after s rows is missing in s of the V visits, so the mean is w_t - (1/V) sum_s s tau_s y_s x_s.
     """
-    times, edges = log.times - log._visited_before, log._edges
+    record = log.record
+    times, edges = log.times - record.visited_before, record.edges
     late = np.concatenate([np.zeros((1, *weights.shape[1:])), np.cumsum(_moves(log, log.steps * times), axis=0)])
-    ends = log.durations - log._visited_before
+    ends = log.durations - record.visited_before
     visited = np.append(times[edges[:-1]], ends.max())[at]  # at the next update
     over = np.maximum(1, np.minimum(visited[:, None], ends))
     averages: FloatArray = weights[at] - late[at] / over[:, :, None]
@@ -142,18 +146,19 @@ def averages_per_update(log: UpdateLog, weights: FloatArray, at: IntArray) -> Fl
 
 def _moves(log: UpdateLog, steps: FloatArray) -> FloatArray:
     """Return what each update adds to each head, T x heads x (1 + features)."""
-    labels, rows, heads, edges = log._problem.labels, log._local_rows.astype(np.int64), len(log._start.bias), log._edges
+    record = log.record
+    labels, rows, heads, edges = record.problem.labels, record.local_rows.astype(np.int64), record.n_heads, record.edges
     update = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
     moves: list[tuple[IntArray, FloatArray]]
     if isinstance(labels, Binary):
         moves = [(np.zeros(len(rows), np.int64), steps * labels.signs[rows])]
     elif isinstance(labels, Joint):
-        moves = [(labels.codes[rows], steps), (log._others, -steps)]
+        moves = [(labels.codes[rows], steps), (record.others, -steps)]
     else:
-        moves = [(log._others, steps * np.where(labels.heads[log._others] == labels.codes[rows], 1.0, -1.0))]
+        moves = [(record.others, steps * np.where(labels.heads[record.others] == labels.codes[rows], 1.0, -1.0))]
     where = np.concatenate([update * heads + head for head, _ in moves])
     coefs = np.concatenate([coef for _, coef in moves])
-    shape = (len(edges) - 1) * heads, log._problem.n_rows
+    shape = (len(edges) - 1) * heads, record.problem.n_rows
     table = sp.csr_array((coefs, (where, np.tile(rows, len(moves)))), shape=shape)
     P = augmented(log)
     moves_of_heads: FloatArray = (table @ P).reshape(len(edges) - 1, heads, P.shape[1])
@@ -198,13 +203,13 @@ def curves_of_log(log: UpdateLog, weights: FloatArray, data: Data, objective: Ob
     some = evenly(
         updates + 1, max(MIN_CURVE_POINTS, int((MAX_SCORES_ONE_HEAD if heads == 1 else MAX_SCORES_SEVERAL_HEADS) / scores))
     )
-    if isinstance(log._problem.labels, Rest):
+    if isinstance(log.record.problem.labels, Rest):
         return _one_vs_rest_curves(log, weights, data, objective, some)
     errors = errors_of_every_hypothesis(log)
     pocket = _improvements(errors)
     at = np.union1d(some, pocket.updates)
     counted, loss = evaluate(weights[at], data, objective)
-    if log._problem.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
+    if log.record.problem.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
         pocket = pocket._replace(errors=counted[np.searchsorted(at, pocket.updates)])
     else:
         counted = errors[at]  # exact, even if rounding decides a sign

@@ -11,9 +11,11 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, MatrixLike
+from ..estimators.base import LinearClassifier
 from ..kernels.linear.schemes import Rest
 from ..online.update_log import UpdateLog
 from ..reporting.text import plural
@@ -114,7 +116,7 @@ class _IgnoreConvergenceWarnings:
 _ignore_convergence_warnings = _IgnoreConvergenceWarnings()
 
 
-def fit_quietly(model: Any, X: Any, y: Any, weights: FloatArray | None = None) -> Any:
+def fit_quietly(model: LinearClassifier, X: MatrixLike, y: npt.ArrayLike, weights: FloatArray | None = None) -> Any:
     """Fit without convergence warnings, since `stop_` reports them; raise other errors as `RequestError`."""
     with _ignore_convergence_warnings:
         try:
@@ -213,15 +215,15 @@ def _first_limit(request: RunRequest, parameters: dict[str, Any], max_passes: in
     return min(requested, max(1, max_passes // SCAN_COST_IN_PASSES)) if parameters.get("order") == "mistakes" else requested
 
 
-def _next_limit(model: Any, limit: int, parameters: dict[str, Any], max_passes: int) -> int | None:
+def _next_limit(model: LinearClassifier, limit: int, parameters: dict[str, Any], max_passes: int) -> int | None:
     """Return the next limit of updates to try: lower if the log is too long, higher if too short, None if it fits."""
     most = _affordable(model.log_, limit)
     if most < limit:
         return most
     if not is_batch(parameters) or not _ended_by(model, "max_updates"):
         return None
-    problem = model.log_._problem
-    safe = TRIAL_GROWTH * MAX_LOG_ENTRIES // (problem.n_rows * len(model.log_._start.bias))  # if every row triggers every step
+    problem = model.log_.record.problem
+    safe = TRIAL_GROWTH * MAX_LOG_ENTRIES // (problem.n_rows * model.log_.record.n_heads)  # if every row triggers every step
     expected = limit * MAX_LOG_ENTRIES // max(1, len(model.log_))  # if rows trigger steps as often as so far
     more = min(int(parameters["max_updates"]), max_passes, max(2 * limit, expected), limit + max(1, safe))
     return more if more > limit and len(model.log_) < MAX_LOG_ENTRIES else None
@@ -229,13 +231,16 @@ def _next_limit(model: Any, limit: int, parameters: dict[str, Any], max_passes: 
 
 def _affordable(log: UpdateLog, limit: int) -> int:
     """Return how many updates (of each one-vs-rest run) fit into the log that is sent."""
-    if isinstance(log._problem.labels, Rest) and not log._grouped:
-        counts, limits = np.bincount(log._others, minlength=len(log._start.bias)), np.arange(1, limit + 1)
+    record = log.record
+    if isinstance(record.problem.labels, Rest) and not record.grouped:
+        counts, limits = np.bincount(record.others, minlength=record.n_heads), np.arange(1, limit + 1)
         return int(np.searchsorted(np.minimum(counts[:, None], limits).sum(axis=0), MAX_UPDATES, side="right")) or 1
-    return limit if len(log) <= MAX_LOG_ENTRIES else max(1, int(np.searchsorted(log._edges, MAX_LOG_ENTRIES, side="right")) - 1)
+    return (
+        limit if len(log) <= MAX_LOG_ENTRIES else max(1, int(np.searchsorted(record.edges, MAX_LOG_ENTRIES, side="right")) - 1)
+    )
 
 
-def _ended_by(model: Any, name: str) -> bool:
+def _ended_by(model: LinearClassifier, name: str) -> bool:
     """Return whether a limit, `max_iter` or `max_updates`, ended the run of any head."""
     reasons = {"passes", "steps"} if name == "max_iter" else {name.removeprefix("max_")}
     return not reasons.isdisjoint({model.stop_.reason, *model.stop_.heads})

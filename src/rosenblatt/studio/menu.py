@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..catalog import ALGORITHMS, Algorithm
+from ..estimators.base import LinearClassifier
 from .knobs import EXTRA_KNOBS, MAX_UPDATES, knobs_of
 
 
@@ -30,7 +31,7 @@ def _entry(name: str, algorithm: Algorithm) -> dict[str, Any]:
     }
 
 
-def algorithm_of(model: Any) -> str:
+def algorithm_of(model: LinearClassifier) -> str:
     """Return the name of a fitted model's algorithm: the most specific catalog entry that its parameters match."""
     given = model.get_params(deep=False)
     matches = [
@@ -48,7 +49,7 @@ def _fixed_choices(algorithm: Algorithm) -> dict[str, str]:
     return {name: value for name, value in algorithm.parameters.items() if isinstance(value, str)}
 
 
-def knobs_set(model: Any) -> dict[str, Any]:
+def knobs_set(model: LinearClassifier) -> dict[str, Any]:
     """Return a model's parameters as knobs that differ from the defaults of the page.
 
     "auto" becomes the value that was used, and no limit of updates becomes the maximum that the page plays.
@@ -71,7 +72,7 @@ def _first_weights(given: dict[str, Any]) -> dict[str, Any]:
     return {"init": "given", "start": start.ravel().tolist()}
 
 
-def _resolve(model: Any, name: str, value: Any) -> Any:
+def _resolve(model: LinearClassifier, name: str, value: Any) -> Any:
     """Return the value of a parameter that was used."""
     if name == "max_updates":
         return MAX_UPDATES if value is None else min(value, MAX_UPDATES)

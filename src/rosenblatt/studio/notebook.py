@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from ..array_types import FloatArray, IntArray
-from ..estimators.base import row_weights
+from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
+from ..estimators.base import LinearClassifier, row_weights
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
@@ -28,6 +30,9 @@ from .proof import proof_of
 from .recording import record
 from .run_request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
+
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
 
 # Relative tolerances for equal weights, and for equal margins, which may have been computed from float32 rows.
 WEIGHTS_RTOL, MARGINS_RTOL = 1e-6, 1e-4
@@ -65,12 +70,12 @@ class Rebuilt:
     reproduces: bool | None
 
 
-def rebuild(model: Any, log: UpdateLog | None, X: FloatArray, codes: IntArray) -> Rebuilt:
+def rebuild(model: LinearClassifier, log: UpdateLog | None, X: FloatArray, codes: IntArray) -> Rebuilt:
     """Find out how to fit a model again from its training rows and the positions of their classes."""
     given = dict(model.get_params(deep=False))
     if isinstance(each := given.get("class_weight"), dict):
         given["class_weight"] = {at: each.get(label, 1.0) for at, label in enumerate(model.classes_.tolist())}
-    weights = None if log is None else log._problem.labels.weights
+    weights = None if log is None else log.record.problem.labels.weights
     if weights is not None:
         own = row_weights(None, given["class_weight"], X, codes, np.arange(len(model.classes_)))
         own = np.zeros(0) if own is None else own[np.unique(log.rows)] if log is not None and log.is_compact else own
@@ -90,16 +95,16 @@ def rebuild(model: Any, log: UpdateLog | None, X: FloatArray, codes: IntArray) -
     return Rebuilt(given, weights, _is_same(model, log, found))
 
 
-def check_rows(model: Any, log: UpdateLog | None, X: Any, codes: IntArray) -> None:
+def check_rows(model: LinearClassifier, log: UpdateLog | None, X: Matrix, codes: IntArray) -> None:
     """Raise if a model was fitted on other rows or labels, as far as the model has stored them."""
     same = _matches_log(log, X, codes) if log is not None else _matches_margins(model, X, codes)
     if not same:
         raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
 
 
-def is_weighted(model: Any, log: UpdateLog | None) -> bool:
+def is_weighted(model: LinearClassifier, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
-    return model.class_weight is not None or (log is not None and bool(log._problem.labels.weights.size))
+    return model.class_weight is not None or (log is not None and bool(log.record.problem.labels.weights.size))
 
 
 def _is_random(given: dict[str, Any]) -> bool:
@@ -107,7 +112,7 @@ def _is_random(given: dict[str, Any]) -> bool:
     return given.get("order", "cyclic") != "cyclic" and not is_batch(given) and given.get("solver") != "minimum"
 
 
-def _is_same(model: Any, log: UpdateLog | None, refitted: Any) -> bool:
+def _is_same(model: LinearClassifier, log: UpdateLog | None, refitted: LinearClassifier) -> bool:
     if log is not None:
         other = refitted.log_
         return np.array_equal(log.rows, other.rows) and bool(np.allclose(log.steps, other.steps, rtol=WEIGHTS_RTOL, atol=0.0))
@@ -117,11 +122,11 @@ def _is_same(model: Any, log: UpdateLog | None, refitted: Any) -> bool:
     return bool(np.linalg.norm(first - second) <= WEIGHTS_RTOL * np.linalg.norm(first))
 
 
-def _matches_log(log: UpdateLog, X: Any, codes: IntArray) -> bool:
+def _matches_log(log: UpdateLog, X: Matrix, codes: IntArray) -> bool:
     """Return whether rows and classes are those of a log."""
-    problem = log._problem
+    problem = log.record.problem
     if log.is_compact:
-        moved, problem = np.unique(log.rows), log.compact()._problem
+        moved, problem = np.unique(log.rows), log.compact().record.problem
         if not len(moved):
             return True
         if moved[-1] >= len(codes):
@@ -133,7 +138,7 @@ def _matches_log(log: UpdateLog, X: Any, codes: IntArray) -> bool:
     return np.array_equal(codes, own) and given.shape == logged.shape and not (given != logged).nnz
 
 
-def _matches_margins(model: Any, X: Any, codes: IntArray) -> bool:
+def _matches_margins(model: LinearClassifier, X: Matrix, codes: IntArray) -> bool:
     """Return whether rows have the margins that an SVM has kept."""
     if not isinstance(model, MarginClassifier):
         return True
@@ -152,8 +157,15 @@ def _matches_margins(model: Any, X: Any, codes: IntArray) -> bool:
 
 
 def studio(
-    X: Any, y: Any, *, algorithm: str = "perceptron", columns: Any = None, degree: int = 1, seed: int = 0, **knobs: Any
-) -> Any:
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    algorithm: str = "perceptron",
+    columns: Sequence[str | int] | None = None,
+    degree: int = 1,
+    seed: int = 0,
+    **knobs: Any,
+) -> AnyWidget:
     """Return the widget of `rb.studio`; its parameters are documented there."""
     plane = to_plane(X, y, columns)
     plain = {name: _plain(value) for name, value in knobs.items()}
@@ -162,12 +174,18 @@ def studio(
     return _widget(open_page("notebook", state=state), plane.note)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Convert NumPy numbers and arrays to Python's."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
-def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> Any:
+def show(
+    model: LinearClassifier,
+    X: MatrixLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    columns: Sequence[str | int] | None = None,
+) -> AnyWidget:
     """Return the widget of `model.show`: the run as it was, or a new one on the points that can be drawn."""
     check_is_fitted(model, "classes_")
     if X is None and y is None:
@@ -196,13 +214,13 @@ def show(model: Any, X: Any = None, y: Any = None, *, columns: Any = None) -> An
     return _widget({**page, "recordings": [recording]}, _note(model, log, rebuilt, parsed))
 
 
-def _widget(page: dict[str, Any], note: str | None) -> Any:
+def _widget(page: dict[str, Any], note: str | None) -> AnyWidget:
     from .widget import Studio
 
     return Studio(bundle(page_files(), {**page, "note": note}))
 
 
-def _new_run_note(model: Any, recording: dict[str, Any]) -> str:
+def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
     """Return a note that a run is new, and how it differs from the model's."""
     run = recording["run"]
     missing = _unmatched_parameters(model, parse_request(recording["request"]))
@@ -215,7 +233,7 @@ def _new_run_note(model: Any, recording: dict[str, Any]) -> str:
     return note
 
 
-def _unmatched_parameters(model: Any, request: RunRequest) -> list[str]:
+def _unmatched_parameters(model: LinearClassifier, request: RunRequest) -> list[str]:
     """Return the parameters of a model that a request does not have."""
     new = request.choice.options | parameters_of(request)[0]
     given = {name: value for name, value in model.get_params(deep=False).items() if name not in UNREPORTED_PARAMETERS}
@@ -231,12 +249,12 @@ def _agree(value: Any, new: Any) -> bool:
     return bool(value == new) or (isinstance(value, str) and value == "auto")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = " ".join(repr(value).split())
     return "a function" if callable(value) else text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _note(model: Any, log: UpdateLog | None, rebuilt: Rebuilt, request: RunRequest) -> str | None:
+def _note(model: LinearClassifier, log: UpdateLog | None, rebuilt: Rebuilt, request: RunRequest) -> str | None:
     """Return what the page does not show of a model, or None."""
     notes = [WEIGHTED] if is_weighted(model, log) else []
     if unmatched := [each for each in _unmatched_parameters(model, request) if not each.startswith("class_weight=")]:
@@ -246,38 +264,38 @@ def _note(model: Any, log: UpdateLog | None, rebuilt: Rebuilt, request: RunReque
     return " ".join(notes) or None
 
 
-def _check(model: Any, log: UpdateLog | None, X: Any, y: Any) -> None:
+def _check(model: LinearClassifier, log: UpdateLog | None, X: MatrixLike, y: ArrayLike) -> None:
     """Raise if X and y are not the data of a model."""
     width = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
     if model.n_features_in_ != width:
         raise ValueError(f"X has {width} columns, but this {type(model).__name__} was fitted on {model.n_features_in_}")
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
-    classes, codes = np.unique(y, return_inverse=True)
+    rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
+    classes, codes = np.unique(labels, return_inverse=True)
     if not np.array_equal(classes, model.classes_) or (
-        log is not None and not log.is_compact and len(y) != log._problem.n_rows
+        log is not None and not log.is_compact and len(labels) != log.record.problem.n_rows
     ):
         raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
-    check_rows(model, log, X, codes)
+    check_rows(model, log, rows, codes)
 
 
-def _rows_of(model: Any) -> tuple[Any, Any]:
+def _rows_of(model: LinearClassifier) -> tuple[Any, Any]:
     """Return the training rows and labels from the log of a model."""
     log = model._update_log
     if log is None or log.is_compact:
         raise ValueError(f"this {type(model).__name__} has not kept its training data; use show(X, y)")
-    labels = log._problem.labels
+    labels = log.record.problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
-    return log._problem.matrix(), model.classes_[codes]
+    return log.record.problem.matrix(), model.classes_[codes]
 
 
-def _is_playable(model: Any, log: UpdateLog | None, plane: PlaneData, X: Any) -> bool:
+def _is_playable(model: LinearClassifier, log: UpdateLog | None, plane: PlaneData, X: MatrixLike) -> bool:
     """Return whether the run can be played on its own rows: dense, two columns, all rows, not too long."""
     short = log is None or (log.n_updates <= MAX_UPDATES and len(log) <= MAX_LOG_ENTRIES)
-    playable = short and (log is None or isinstance(log._problem.rows, Dense))
-    return model.n_features_in_ == 2 and len(plane.codes) == (X.shape[0] if hasattr(X, "shape") else len(X)) and playable
+    playable = short and (log is None or isinstance(log.record.problem.rows, Dense))
+    return model.n_features_in_ == 2 and len(plane.codes) == np.shape(X)[0] and playable
 
 
-def _knobs(model: Any) -> dict[str, Any]:
+def _knobs(model: LinearClassifier) -> dict[str, Any]:
     """Return a model's parameters as knobs, as far as the page has them and their values are in range."""
     found, name = {}, algorithm_of(model)
     for knob, value in knobs_set(model).items():
@@ -289,7 +307,7 @@ def _knobs(model: Any) -> dict[str, Any]:
     return found
 
 
-def _code(request: RunRequest, model: Any, rebuilt: Rebuilt) -> str:
+def _code(request: RunRequest, model: LinearClassifier, rebuilt: Rebuilt) -> str:
     """Return code that repeats a model's run; "" if a parameter cannot be written or the run would be another."""
     given = rebuilt.parameters
     arrays = {name: f"np.array({value.tolist()!r})" for name, value in given.items() if isinstance(value, np.ndarray)}
@@ -300,6 +318,6 @@ def _code(request: RunRequest, model: Any, rebuilt: Rebuilt) -> str:
     return code_of(request, Fit(model, given, arrays), rebuilt.weights, unseeded=rebuilt.reproduces is None)
 
 
-def _seed(model: Any) -> int:
+def _seed(model: LinearClassifier) -> int:
     seed = model.get_params(deep=False).get("random_state")
     return int(seed) if isinstance(seed, int | np.integer) and not isinstance(seed, bool) else 0

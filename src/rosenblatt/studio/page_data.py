@@ -176,7 +176,7 @@ def _without_known(requests: Iterable[Request], known: list[Request]) -> Iterato
             yield request
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     """Return a hashable copy; 1.0 equals 1, as on the page."""
     if isinstance(value, dict):
         return tuple(sorted((name, _frozen(each)) for name, each in value.items()))

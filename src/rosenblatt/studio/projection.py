@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_X_y
 
-from ..array_types import FloatArray, IntArray, MatrixLike
+from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
 from ..reporting.text import comma_list, join_and
@@ -84,7 +83,7 @@ def to_plane(X: MatrixLike, y: ArrayLike, columns: Sequence[str | int] | None = 
 
 
 def _coordinates(
-    rows: Any, columns: Sequence[str | int] | None, names: list[str]
+    rows: Matrix, columns: Sequence[str | int] | None, names: list[str]
 ) -> tuple[FloatArray, list[str] | None, str | None]:
     """Return (points, names of the axes, note)."""
     width = rows.shape[1]
@@ -119,8 +118,8 @@ def _positions(columns: Sequence[str | int], width: int, names: list[str]) -> li
     return found
 
 
-def _dense(X: Any) -> FloatArray:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+def _dense(X: Matrix) -> FloatArray:
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), np.float64)
 
 
 def sample(codes: IntArray) -> IntArray:

@@ -30,7 +30,7 @@ def prove(request: Any) -> dict[str, Any]:
     return proof_of(parse_request(request))
 
 
-def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
+def proof_of(request: RunRequest, model: LinearClassifier | None = None) -> dict[str, Any]:
     """Certify the points of a request and, for a perceptron, check the convergence proof along its run.
 
     Parameters
@@ -40,8 +40,7 @@ def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
     model : LinearClassifier, default=None
         The fitted model whose run is checked; by default the request is fitted.
     """
-    has_convergence = request.choice.estimator._has_convergence
-    if model is None and has_convergence:
+    if model is None and request.choice.estimator._has_convergence:
         model = fit_request(request).model
     try:
         certificate = certify(request.rows, request.labels, request.knobs.get("fit_intercept", True), TIME_LIMIT_S)
@@ -49,7 +48,7 @@ def proof_of(request: RunRequest, model: Any = None) -> dict[str, Any]:
         return {**_EMPTY, "sentence": f"Undecided: {error}"}
     found = _EMPTY | {"verdict": certificate.verdict, "sentence": separability_sentence(certificate, request.features)}
     found |= _details(certificate, request)
-    return found | {"convergence": _convergence(model, certificate) if has_convergence else None}
+    return found | {"convergence": _convergence(model, certificate) if model is not None and model._has_convergence else None}
 
 
 def _details(certificate: Certificate, request: RunRequest) -> dict[str, Any]:
@@ -90,7 +89,7 @@ def _convergence(model: LinearClassifier, certificate: Certificate) -> dict[str,
     None for one-vs-rest, which is several runs, and without a log that has kept all rows.
     """
     log = model._update_log
-    if log is None or log.is_compact or isinstance(log._problem.labels, Rest):
+    if log is None or log.is_compact or isinstance(log.record.problem.labels, Rest):
         return None
     try:
         return _inequalities(convergence(log, model.classes_, model._required_margin, certificate), certificate)

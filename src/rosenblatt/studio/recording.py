@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..array_types import FloatArray
+from ..array_types import Array, FloatArray
 from ..catalog import ALGORITHMS
-from ..estimators.base import TrainingSet, row_weights
+from ..estimators.base import LinearClassifier, TrainingSet, row_weights
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
@@ -64,7 +64,7 @@ def run(request: Any) -> dict[str, Any]:
 
 
 def record(
-    model: Any,
+    model: LinearClassifier,
     points: ArrayLike,
     labels: ArrayLike,
     *,
@@ -102,11 +102,11 @@ def record(
     log = _full_log(model, features.rows(points), labels)
     if log is None and "coef_" not in vars(model):
         raise RequestError("a voted perceptron is shown with its log, and this model has none; fit it with log=True")
-    if log is not None and log._problem.n_rows != len(points):
-        raise RequestError(f"the model was fitted on {log._problem.n_rows:,} rows, but there are {len(points):,} points")
+    if log is not None and log.record.problem.n_rows != len(points):
+        raise RequestError(f"the model was fitted on {log.record.problem.n_rows:,} rows, but there are {len(points):,} points")
     k = len(model.classes_)
     scheme = _scheme(model, log, k)
-    x0 = float(model.fit_intercept) if log is None else log._problem.x0  # a solver adds the intercept with x_0 = 1
+    x0 = float(model.fit_intercept) if log is None else log.record.problem.x0  # a solver adds the intercept with x_0 = 1
     codes = np.searchsorted(model.classes_, np.asarray(labels)).astype(np.intp)
     data = Data(features.rows(points), codes, k, scheme, x0)
     run = _log_json(model, log, data) if log is not None else _frames_json(model, frames or one_frame(model), data)
@@ -129,7 +129,7 @@ def record(
     } | run  # fmt: skip
 
 
-def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
+def _full_log(model: LinearClassifier, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
     """Return the model's log over all rows; a loaded model has kept only those that moved the weights."""
     log: UpdateLog | None = model._update_log
     if log is None or not log.is_compact:
@@ -138,12 +138,13 @@ def _full_log(model: Any, rows: FloatArray, labels: ArrayLike) -> UpdateLog | No
     weights = row_weights(None, model.class_weight, rows, codes, model.classes_)
     problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model.multiclass, model._x0)
     moved = np.unique(log.rows)
-    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact()._problem.matrix())):
+    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().record.problem.matrix())):
         raise RequestError("X is not what the model was fitted on")
-    return log._spread_over(problem)
+    return UpdateLog(log.record.spread_over(problem))
 
 
-def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
+def _log_json(model: LinearClassifier, log: UpdateLog, data: Data) -> dict[str, Any]:
+    record = log.record
     weights = weights_per_update(log)
     updates, heads, width = len(weights) - 1, weights.shape[1], weights.shape[2]
     objective = objective_of(model)
@@ -155,10 +156,10 @@ def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
         "log": {
             "rows": pack(log.rows, "i32"),
             "steps": pack(log.steps, "f64"),
-            "times": pack(log.times - log._visited_before, "i32"),
-            "others": pack(log._others, "i32"),
-            "edges": pack(log._edges, "i32"),
-            "passes": np.searchsorted(log._edges, log.passes).tolist(),
+            "times": pack(log.times - record.visited_before, "i32"),
+            "others": pack(record.others, "i32"),
+            "edges": pack(record.edges, "i32"),
+            "passes": np.searchsorted(record.edges, log.passes).tolist(),
         },
         "frames": None,
         "updates": updates,
@@ -169,7 +170,7 @@ def _log_json(model: Any, log: UpdateLog, data: Data) -> dict[str, Any]:
     }
 
 
-def _frames_json(model: Any, frames: Frames, data: Data) -> dict[str, Any]:
+def _frames_json(model: LinearClassifier, frames: Frames, data: Data) -> dict[str, Any]:
     weights = frames.weights
     objective = objective_of(model)
     return {
@@ -201,7 +202,7 @@ def _curves_json(curves: Curves, title: str) -> dict[str, Any]:
     }
 
 
-def _pack_small(numbers: Any) -> Packed:
+def _pack_small(numbers: Array) -> Packed:
     """Pack as float32 if its range holds all values, else as float64."""
     sizes, range_ = abs(numbers), np.finfo(np.float32)
     return pack(numbers, "f32" if ((sizes == 0.0) | ((sizes > range_.tiny) & (sizes < range_.max))).all() else "f64")
@@ -211,7 +212,7 @@ def _pocket_json(pocket: Pocket) -> dict[str, Any]:
     return {"t": pocket.updates.tolist(), "errors": pocket.errors.astype(int).tolist()}
 
 
-def _readings(model: Any, curves: Curves, data: Data) -> dict[str, int]:
+def _readings(model: LinearClassifier, curves: Curves, data: Data) -> dict[str, int]:
     """Return the training errors of the predictions of each reading; the pocket's are known from the curves."""
     found = {keep: _errors(model.reading(keep), data) for keep in ("last", "average", "vote")}
     pocket = (
@@ -220,36 +221,39 @@ def _readings(model: Any, curves: Curves, data: Data) -> dict[str, int]:
     return found | {"pocket": pocket}
 
 
-def _errors(model: Any, data: Data) -> int:
+def _errors(model: LinearClassifier, data: Data) -> int:
     nameless = copy.copy(model)  # avoids the warning about missing feature names
-    vars(nameless).pop("feature_names_in_", None)
+    nameless.__dict__.pop("feature_names_in_", None)
     return int((np.searchsorted(model.classes_, nameless.predict(data.X)) != data.codes).sum())
 
 
-def _votes(model: Any, log: UpdateLog, updates: int) -> FloatArray:
+def _votes(model: LinearClassifier, log: UpdateLog, updates: int) -> FloatArray:
     """Return the votes of each hypothesis; for one-vs-rest (updates + 1) x heads, nonzero where a head changed."""
-    if not isinstance(log._problem.labels, Rest):
+    record = log.record
+    if not isinstance(record.problem.labels, Rest):
         votes: FloatArray = vote_weights(
-            births(log) - log._visited_before, int(log.durations.max()) - log._visited_before, model.vote_count
+            births(log) - record.visited_before, int(log.durations.max()) - record.visited_before, model.vote_count
         )
         return votes
-    found = np.zeros((updates + 1, len(log._start.bias)))
+    found = np.zeros((updates + 1, record.n_heads))
     for h, run in enumerate(log.runs()):
-        lives = vote_weights(births(run) - log._visited_before, int(run.durations[0]) - log._visited_before, model.vote_count)
+        lives = vote_weights(
+            births(run) - record.visited_before, int(run.durations[0]) - record.visited_before, model.vote_count
+        )
         found[hypotheses_of(log, h), h] = lives
     return found
 
 
-def _scheme(model: Any, log: UpdateLog | None, k: int) -> str:
+def _scheme(model: LinearClassifier, log: UpdateLog | None, k: int) -> str:
     """Return how the heads of a model choose among k classes: binary, joint, rest or pairs."""
     if k == 2:
         return "binary"
     if log is not None:
-        return "joint" if isinstance(log._problem.labels, Joint) else "rest"
+        return "joint" if isinstance(log.record.problem.labels, Joint) else "rest"
     return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model.multiclass, "rest")
 
 
-def _class_codes(classes: Any) -> list[int]:
+def _class_codes(classes: Array) -> list[int]:
     """Return the class codes of the page: small integer labels as they are, others by position."""
     small = classes.dtype.kind in "iu" and classes.min() >= 0 and classes.max() < 6
     return classes.tolist() if small else list(range(len(classes)))

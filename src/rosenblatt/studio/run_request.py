@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.polynomials import Polynomial
 from ..preprocessing.numeric import standard_scaling
@@ -161,7 +161,7 @@ def parse_request(request: Any) -> RunRequest:
     return RunRequest(points, labels, name, _parse_knobs(name, request.get("knobs", {})), degree, scaled, seed)
 
 
-def nearest(name: Any, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[str]) -> str:
     """Suggest the known name that is most like a misspelled one.
 
     >>> nearest("margni", ["margin", "step"])
@@ -206,7 +206,7 @@ def _parse_labels(given: Any) -> IntArray:
     return labels.astype(np.int64)
 
 
-def _has_flags(rows: Any) -> bool:
+def _has_flags(rows: Array | Sequence[Sequence[float]]) -> bool:
     """Return whether lists of numbers contain true or false, which NumPy converts to 1 and 0."""
     return not isinstance(rows, np.ndarray) and any(isinstance(value, bool | np.bool_) for row in rows for value in row)
 
@@ -232,7 +232,7 @@ def _parse_knobs(algorithm: str, given: Any) -> dict[str, Any]:
     return {name: _check_value(knob, given[name]) if name in given else knob.default for name, knob in own.items()}
 
 
-def _check_value(knob: Knob, value: Any) -> Any:
+def _check_value(knob: Knob, value: object) -> Any:
     if value is None and knob.optional:
         return None
     if knob.kind == "flag":
@@ -255,11 +255,11 @@ def _check_value(knob: Knob, value: Any) -> Any:
     return float(value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, int | float) and abs(value) <= MAX_COORDINATE
 
 
-def _check_integer(name: str, value: Any, low: int, high: int) -> int:
+def _check_integer(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -267,13 +267,13 @@ def _check_integer(name: str, value: Any, low: int, high: int) -> int:
     return int(value)
 
 
-def _check_flag(name: str, value: Any) -> bool:
+def _check_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise RequestError(f"{name} must be true or false, got {_shown(value)}")
     return value
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return the repr of a value, shortened."""
     if isinstance(value, list | tuple | Mapping) and len(value) > 3:
         return f"{'an object' if isinstance(value, Mapping) else 'a list'} of {len(value):,}"

@@ -11,7 +11,7 @@ The last frame is the fitted model.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from ..array_types import FloatArray
 from ..catalog import ALGORITHMS
 from ..estimators.arow import AROW
+from ..estimators.base import LinearClassifier
 from ..estimators.linear_mse import LinearMSE
 from ..estimators.max_margin import MaxMargin
 from ..estimators.nonlinear_mse import NonlinearMSE
@@ -44,7 +45,7 @@ def support_of(model: MarginClassifier) -> list[int]:
     return rows
 
 
-def describe_margin(model: Any) -> dict[str, Any] | None:
+def describe_margin(model: LinearClassifier) -> dict[str, Any] | None:
     """Return margin, support vectors, slack, objective and gap of an SVM; None for other models.
 
     With several binary problems: the narrowest margin, all support vectors, each row's largest slack, the sum of the objectives
@@ -83,7 +84,7 @@ class Frames(NamedTuple):
     margin: list[float] | None = None
 
 
-def one_frame(model: Any) -> Frames:
+def one_frame(model: LinearClassifier) -> Frames:
     """Return the path that consists of the solution alone."""
     return _frames([Step(model, "solution")])
 
@@ -195,7 +196,7 @@ def _arow_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[Any, 
     return steps
 
 
-def _shortened_runs(fit: Fit, request: RunRequest, counts: Any, unit: str) -> list[Step]:
+def _shortened_runs(fit: Fit, request: RunRequest, counts: Iterable[int], unit: str) -> list[Step]:
     """Fit the same run with lower limits of passes or iterations."""
     models = [
         fit_quietly(request.choice.make(**fit.parameters | {"max_iter": int(p)}), request.rows, request.labels) for p in counts

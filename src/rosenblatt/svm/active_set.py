@@ -23,6 +23,8 @@ from scipy.linalg import qr_delete
 from scipy.linalg.lapack import dtrtrs
 from scipy.sparse import issparse
 
+from ..array_types import FloatArray, IntArray, Matrix
+
 EPS = float(np.finfo(np.float64).eps)
 MIN_DISTANCE_FROM_SPAN = 1e-12  # relative to the length of a row; nearer rows depend on the corral
 MEETING_DISTANCE = 1e-13  # relative to the longest row; nearer hulls meet, up to rounding
@@ -35,9 +37,9 @@ CorralEnd = Literal["least", "met", "time", "steps"]
 class Corral:
     """Signed working rows `Z`, the side of each, their convex weights `a`, and the Cholesky factor of the corral."""
 
-    def __init__(self, Z: Any, side: Any, n_sides: int, price: Any, lengths: Any) -> None:
+    def __init__(self, Z: Matrix, side: IntArray, n_sides: int, price: FloatArray, lengths: FloatArray) -> None:
         self.Z, self.side, self.n_sides, self.price = Z, side, n_sides, price
-        self.a = np.zeros(len(side))
+        self.a: FloatArray = np.zeros(len(side))
         self.v: Any = None  # the point sum_i a_i z_i
         self.buffer = np.empty((0, Z.shape[1]))
         self.held: Any = None  # the rows of the corral
@@ -53,31 +55,35 @@ class Corral:
         """The length of the longest working row."""
         return float(self.lengths.max())
 
-    def sums(self, a: Any) -> Any:
+    def sums(self, a: FloatArray) -> Any:
         """The sum of `a` over each side."""
         return np.bincount(self.side, a, minlength=self.n_sides)
 
-    def point(self) -> Any:
+    def point(self) -> FloatArray:
         """The point sum_i a_i z_i."""
-        return self.a[self.places] @ self.held
+        found: FloatArray = self.a[self.places] @ self.held
+        return found
 
-    def square(self, v: Any) -> float:
+    def square(self, v: FloatArray) -> float:
         """Twice the objective at the point v of the weights."""
         return float(v @ v + (self.price * self.a**2).sum())
 
-    def products(self) -> Any:
+    def products(self) -> FloatArray:
         """z_i . (sum_j a_j z_j) + q_i a_i for all working rows."""
-        return self.Z @ self.v + self.price * self.a
+        found: FloatArray = self.Z @ self.v + self.price * self.a
+        return found
 
     # --- the factor: R'R = products of the rows (z_i, lift * side of i, sqrt(q_i) e_i) of the corral ----------------------
 
-    def _half(self, b: Any) -> Any:
+    def _half(self, b: FloatArray) -> FloatArray:
         """The solution of R'x = b."""
-        return dtrtrs(self.factor[:, : len(self.places)], b, trans=1)[0]
+        found: FloatArray = dtrtrs(self.factor[:, : len(self.places)], b, trans=1)[0]
+        return found
 
-    def _full(self, b: Any) -> Any:
+    def _full(self, b: FloatArray) -> FloatArray:
         """The solution of R'R x = b."""
-        return dtrtrs(self.factor[:, : len(self.places)], self._half(b))[0]
+        found: FloatArray = dtrtrs(self.factor[:, : len(self.places)], self._half(b))[0]
+        return found
 
     def _gather(self, dropped: int | None = None) -> None:
         """Update `held`, the rows of the corral, after one was appended, or after the one at position `dropped` was removed."""
@@ -93,7 +99,7 @@ class Corral:
         self.buffer[first:s] = self.Z[self.places[first:]]
         self.held = self.buffer[:s]
 
-    def hold(self, a: Any, v: Any) -> None:
+    def hold(self, a: FloatArray, v: FloatArray) -> None:
         """Take all working rows into the corral with weights and point from another solver; without a factor."""
         self.places, self.a, self.v = list(range(len(a))), a, v
         self.held, self.sides = self.Z, self.side
@@ -102,7 +108,7 @@ class Corral:
         """Append a row to the factor; return False if it depends on the corral within rounding errors."""
         s, prices = len(self.places), self.price[self.places]
         c, column = np.zeros(s), np.zeros(s)
-        z = self.Z[[place]].toarray()[0] if issparse(self.Z) else self.Z[place]
+        z = self.Z[place] if isinstance(self.Z, np.ndarray) else self.Z[[place]].toarray()[0]
         e = np.zeros(self.n_sides)
         e[self.side[place]] = 1.0
         rest, rest_sides = z, e
@@ -134,7 +140,7 @@ class Corral:
 
     # --- cycles ----------------------------------------------------------------------------------------------------------
 
-    def _affine(self, refinements: int) -> tuple[Any, Any]:
+    def _affine(self, refinements: int) -> tuple[FloatArray, FloatArray]:
         """The weights (of any sign) of the point of least norm of the corral's affine hull, and the point.
 
         The point is refined separately. Summed from rounded weights, it would have an error of eps times the longest row,
@@ -151,19 +157,20 @@ class Corral:
             y, v, last = y + da, v + da @ self.held, size
         return y, v
 
-    def _system(self) -> tuple[Any, Any, Any]:
+    def _system(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         E = (self.sides[:, None] == np.arange(self.n_sides)).astype(np.float64)
         B = self._full(E)
         return E, B, np.linalg.inv(E.T @ B)
 
-    def _correction(self, system: tuple[Any, Any, Any], y: Any, products: Any) -> Any:
+    def _correction(self, system: tuple[Any, Any, Any], y: FloatArray, products: FloatArray) -> FloatArray:
         """The correction of the weights y towards sums of 1 and equal products on each side."""
         E, B, T = system
         level = (E.T @ products) / E.sum(axis=0)
         da = self._full(level[self.sides] - products)
-        return da + B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
+        found: FloatArray = da + B @ (T @ ((1.0 - E.T @ y) - E.T @ da))
+        return found
 
-    def correct(self, products: Any) -> Any:
+    def correct(self, products: FloatArray) -> FloatArray:
         """The correction of the corral's weights, given more precise products; the weights are not changed."""
         return self._correction(self._system(), self.a[self.places], products)
 
@@ -189,7 +196,7 @@ class Corral:
         if (y > 0).all():
             self.a[self.places], self.v = y, v
 
-    def begin(self, places: Any, weights: Any) -> None:
+    def begin(self, places: IntArray, weights: FloatArray) -> None:
         """Start from weighted rows of every side; rows that depend on others are left out."""
         entered = [place for place in places if self._enter(int(place))]
         self.a[:] = 0.0
@@ -228,7 +235,7 @@ class Corral:
             if self._enter(entered):
                 self.settle()
 
-    def grow(self, Z: Any, side: Any, price: Any, lengths: Any) -> None:
+    def grow(self, Z: Matrix, side: IntArray, price: FloatArray, lengths: FloatArray) -> None:
         """Replace the working rows by more rows that begin with the present ones."""
         self.a = np.concatenate([self.a, np.zeros(len(side) - len(self.side))])
         self.Z, self.side, self.price, self.lengths = Z, side, price, lengths

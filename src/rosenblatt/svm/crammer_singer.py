@@ -136,14 +136,15 @@ def solve_crammer_singer(
     return run.result(answer, passes, tol)
 
 
-def lead_over_rivals(rows: Rows, codes: Any, W: Any, bias: Any) -> Any:
+def lead_over_rivals(rows: Rows, codes: IntArray, W: FloatArray, bias: FloatArray) -> FloatArray:
     """For every row, the score of its class minus the score of its best rival."""
     every, scores = np.arange(len(codes)), np.empty((len(bias), len(codes)))
     for m, b in enumerate(bias):
         score(rows, every, W[m], float(b), scores[m])
     own = scores[codes, every].copy()
     scores[codes, every] = -np.inf
-    return own - scores.max(axis=0)
+    lead: FloatArray = own - scores.max(axis=0)
+    return lead
 
 
 def relative(primal: float, dual: float) -> float:
@@ -168,7 +169,16 @@ class _Answer:
 class _Run:
     """The current multipliers and their weights."""
 
-    def __init__(self, rows: Rows, codes: Any, k: int, C: Any, x0: float, free: bool, start: Any) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        codes: IntArray,
+        k: int,
+        C: FloatArray,
+        x0: float,
+        free: bool,
+        start: CrammerSinger | FloatArray | None,
+    ) -> None:
         n = len(codes)
         self.rows, self.free = rows, free and x0 != 0.0
         C, sqnorms = np.ascontiguousarray(C, dtype=np.float64), np.empty(n)
@@ -187,15 +197,16 @@ class _Run:
         if start is not None:
             _scaled_start(start, self)
 
-    def empty_plane(self, center: Any, sigma: float) -> Plane:
+    def empty_plane(self, center: FloatArray, sigma: float) -> Plane:
         """Zero weights around a center of the bias."""
         dense, k = isinstance(self.rows, Dense), len(center)
         d = self.rows.values.shape[1] if isinstance(self.rows, Dense) else self.rows.width
         return Plane(np.zeros((k, d) if dense else (d, k)), np.zeros(k), center, sigma)
 
-    def bias(self) -> Any:
+    def bias(self) -> FloatArray:
         """The bias of each class."""
-        return self.plane.center + self.plane.sigma * self.plane.sums
+        found: FloatArray = self.plane.center + self.plane.sigma * self.plane.sums
+        return found
 
     def make_all_due(self, now: int) -> None:
         """Make all rows and rivals due for the next pass."""
@@ -227,7 +238,7 @@ class _Run:
         if self.free:
             self.plane = self.plane._replace(center=self.bias())
 
-    def flow(self) -> Any:
+    def flow(self) -> FloatArray:
         """The total multiplier of rival m in rows of class l, k x k, with positive sign."""
         k = len(self.alike)
         flow = np.zeros((k, k))
@@ -270,7 +281,7 @@ def typical_sqnorm(sqnorms: FloatArray) -> float:
     return float(np.median(sqnorms) or np.mean(sqnorms) or 1.0) if len(sqnorms) else 1.0
 
 
-def _check_range(C: Any, sqnorms: Any, x0: float) -> None:
+def _check_range(C: FloatArray, sqnorms: FloatArray, x0: float) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         reach = float(np.square((C * (np.sqrt(sqnorms) + abs(x0) + 1.0)).sum()))
         length, most = float(np.sqrt(sqnorms.max())), float(C.max())
@@ -278,13 +289,12 @@ def _check_range(C: Any, sqnorms: Any, x0: float) -> None:
         raise ValueError(f"rows of length {length:.3g} and C up to {most:.3g} exceed the range of float64: scale the features")
 
 
-def _scaled_start(start: Any, run: _Run) -> None:
+def _scaled_start(start: CrammerSinger | FloatArray, run: _Run) -> None:
     """Start with the multiple of earlier multipliers that has the largest dual objective, clipped to C."""
     task, alpha = run.task, run.task.multipliers
-    each, bias = np.arange(len(task.codes)), 0.0
-    if isinstance(start, CrammerSinger):
-        start, bias = start.multipliers, start.bias if run.free else 0.0
-    np.minimum(start, 0.0, out=alpha)
+    each = np.arange(len(task.codes))
+    bias = start.bias if isinstance(start, CrammerSinger) and run.free else 0.0
+    np.minimum(start.multipliers if isinstance(start, CrammerSinger) else start, 0.0, out=alpha)
     alpha[each, task.codes] = 0.0
     own = -alpha.sum(axis=1)
     plane = run.plane

@@ -23,6 +23,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 from scipy.linalg import qr
 
+from ..array_types import FloatArray, IntArray, Matrix
 from .signed_rows import SignedRows
 
 MAX_SYSTEM_ROWS = 800  # rows of an exact linear system: about half a minute
@@ -68,7 +69,7 @@ class Decision:
 
 
 def decide(
-    rows: SignedRows, places: Any, weights: Any, *, apart: bool = False, budget: WorkBudget | None = None
+    rows: SignedRows, places: IntArray, weights: FloatArray, *, apart: bool = False, budget: WorkBudget | None = None
 ) -> Decision | None:
     """Decide whether the hulls meet, starting from convex weights of some rows whose combinations are close.
 
@@ -99,7 +100,7 @@ def decide_by_equal_rows(rows: SignedRows) -> Decision | None:
     return Decision(places, [Fraction(rows.n_sides, len(places))] * len(places))
 
 
-def point(rows: SignedRows, decision: Decision) -> Any:
+def point(rows: SignedRows, decision: Decision) -> FloatArray:
     """The combination of the scaled signed rows, rounded once."""
     columns, v, unit = _point(rows, decision.places, decision.weights)
     out, unit = np.zeros(len(rows.center)), unit * Fraction(2) ** rows.exponent
@@ -110,13 +111,13 @@ def point(rows: SignedRows, decision: Decision) -> Any:
 # --- integers --------------------------------------------------------------------------------------------------------------
 
 
-def _lifted(rows: SignedRows, places: Any) -> list[list[int]]:
+def _lifted(rows: SignedRows, places: IntArray) -> list[list[int]]:
     """The signed rows as integers (times a common power of two), one column per side, without columns of zeros."""
     whole, _ = _integers(rows.raw(places)[1])
     return [[*row, *(int(side == k) for k in range(rows.n_sides))] for row, side in zip(whole, rows.side[places], strict=True)]
 
 
-def _integers(values: Any) -> tuple[list[list[int]], int]:
+def _integers(values: Matrix) -> tuple[list[list[int]], int]:
     """Floats as integers times 2^exponent."""
     mantissa, exponent = np.frexp(values)
     odd = np.ldexp(mantissa, 53).astype(np.int64)
@@ -133,11 +134,11 @@ def _matrix(lifted: list[list[int]]) -> Any:
     return fmpz_mat(len(lifted), len(lifted[0]), [value for row in lifted for value in row])
 
 
-def _fraction(q: Any) -> Fraction:
+def _fraction(q: fmpq) -> Fraction:
     return Fraction(int(q.p), int(q.q))
 
 
-def _normalized(weights: Any, side: Any) -> list[Fraction]:
+def _normalized(weights: FloatArray, side: IntArray) -> list[Fraction]:
     exact = [Fraction(max(float(a), 0.0)) for a in weights]
     sums = [sum((a for a, s in zip(exact, side, strict=True) if s == k), Fraction(0)) for k in range(int(max(side)) + 1)]
     return [a / sums[s] for a, s in zip(exact, side, strict=True)]
@@ -236,7 +237,7 @@ def _toward(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
     return [a + reach * (b - a) for a, b in zip(x, y, strict=True)]
 
 
-def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any, list[int], Fraction]:
+def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[IntArray, list[int], Fraction]:
     """The nonzero columns of these rows, and their combination there as integer multiples of a unit."""
     columns, values = rows.raw(np.array(places))
     whole, base = _integers(values)
@@ -246,7 +247,7 @@ def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[Any,
     return columns, v, Fraction(2) ** base / below
 
 
-def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> int | None:
+def _behind(rows: SignedRows, places: list[int], columns: IntArray, v: list[int]) -> int | None:
     """A row that violates the margin given by the corral; candidates are found in floats and decided in fractions."""
     largest = max(abs(value) for value in v)
     u = np.zeros(len(rows.center))
@@ -265,7 +266,7 @@ def _behind(rows: SignedRows, places: list[int], columns: Any, v: list[int]) -> 
     return None
 
 
-def _product(rows: SignedRows, place: int, columns: Any, v: list[int]) -> Fraction:
+def _product(rows: SignedRows, place: int, columns: IntArray, v: list[int]) -> Fraction:
     mine, values = rows.raw(np.array([place]))
     _, at, shared = np.intersect1d(columns, mine, assume_unique=True, return_indices=True)
     whole, base = _integers(values[:, shared])

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
@@ -37,7 +38,7 @@ MIN_PASSES_TO_SEPARATE = 100
 Answer = tuple[Solution, int, str]  # the solution, the number of steps, and the name of the solver
 
 
-def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **options: Any) -> tuple[Nearest, str]:
+def widest_margin(problem: Problem, *, tol: float, positive: object, about: str, **options: Any) -> tuple[Nearest, str]:
     """The nearest points and the name of the solver; raises `NotSeparable`."""
     start = None
     if many_and_sparse(problem):
@@ -50,7 +51,7 @@ def widest_margin(problem: Problem, *, tol: float, positive: Any, about: str, **
     return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active set"
 
 
-def hard_margin(problem: Problem, limits: SolverLimits, positive: Any, about: str) -> Answer:
+def hard_margin(problem: Problem, limits: SolverLimits, positive: object, about: str) -> Answer:
     """The hard margin as a `Solution`. Its gap is that of the objective 1/(2 margin^2), about twice that of the margin."""
     steps = max(MAX_ACTIVE_SET_STEPS, limits.max_iter)
     found, solver = widest_margin(problem, tol=0.4 * limits.tol, positive=positive, about=about, max_steps=steps)
@@ -79,7 +80,9 @@ def many_and_sparse(problem: Problem) -> bool:
     return isinstance(problem.rows, CSR) and min(problem.n_features, problem.n_visited) > MIN_SPARSE_SIZE
 
 
-def hard_margin_by_coordinates(problem: Problem, tol: float, deadline: float = math.inf) -> tuple[Nearest | None, Any]:
+def hard_margin_by_coordinates(
+    problem: Problem, tol: float, deadline: float = math.inf
+) -> tuple[Nearest | None, FloatArray | None]:
     """The plane, or None if the passes did not find it, and then the multipliers so far."""
     free = problem.x0 != 0
     costs = np.zeros(problem.n_rows)

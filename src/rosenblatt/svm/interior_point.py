@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import cho_solve
 
+from ..array_types import BoolArray, FloatArray, IntArray
 from .problem import BinarySVM, Solution, SolverLimits
 from .row_blocks import MIN_SAMPLED_ROWS, Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
@@ -46,7 +47,7 @@ class Point(NamedTuple):
         """The longest step along `way` that keeps all numbers positive."""
         return min(_room(x, dx) for x, dx in zip(self[2:], way[2:], strict=True))
 
-    def at_bounds(self) -> tuple[Any, Any]:
+    def at_bounds(self) -> tuple[BoolArray, BoolArray]:
         """Which multipliers tend to 0 and which to C: those that are smaller, as a share of C, than their slack."""
         C = self.a + self.e
         return self.a / C < self.s, self.e / C < self.slack
@@ -57,14 +58,14 @@ class Point(NamedTuple):
         return float(self.a @ self.s + self.e @ self.slack)
 
 
-def start_of(C: Any, width: int) -> Point:
+def start_of(C: FloatArray, width: int) -> Point:
     """The starting point: w = 0 and multipliers of C/2."""
     n = len(C)
     return Point(np.zeros(width), np.zeros(n), 0.5 * C, 0.5 * C, np.full(n, 0.5), np.full(n, 1.5))
 
 
 def interior_point(
-    point: Point, blocks: Blocks, penalty: Any, g: Any, target: float, rough: bool, n_jobs: int = 1
+    point: Point, blocks: Blocks, penalty: FloatArray, g: FloatArray, target: float, rough: bool, n_jobs: int = 1
 ) -> tuple[Point, int]:
     """Minimize over the rows of `blocks` until the complementarity is at most `target`, or until steps have no effect.
 
@@ -106,7 +107,14 @@ class _System:
     """Newton's equations at a point, factored once and solved for two right-hand sides."""
 
     def __init__(
-        self, point: Point, blocks: Blocks, penalty: Any, r_dual: Any, r_primal: Any, n_jobs: int, refinements: int
+        self,
+        point: Point,
+        blocks: Blocks,
+        penalty: FloatArray,
+        r_dual: FloatArray,
+        r_primal: FloatArray,
+        n_jobs: int,
+        refinements: int,
     ) -> None:
         self.point, self.blocks, self.penalty, self.r_dual, self.r_primal = point, blocks, penalty, r_dual, r_primal
         self.refinements = refinements
@@ -115,7 +123,7 @@ class _System:
         H[np.diag_indices_from(H)] += penalty
         self.factor = cholesky_factor(H)
 
-    def solve(self, r_s: Any, r_slack: Any) -> Point:
+    def solve(self, r_s: FloatArray, r_slack: FloatArray) -> Point:
         """The direction for these residuals of the complementarity."""
         point, D = self.point, self.D
         t = self.r_primal + r_slack / point.e - r_s / point.a
@@ -131,7 +139,7 @@ class _System:
         return Point(dv, Adv, da, -da, (r_s - point.s * da) / point.a, (r_slack + point.slack * da) / point.e)
 
 
-def _room(x: Any, dx: Any) -> float:
+def _room(x: FloatArray, dx: FloatArray) -> float:
     """The longest step of x > 0 along dx before an entry is zero."""
     steepest = float((dx / x).min())
     return -1.0 / steepest if steepest < 0.0 else np.inf
@@ -151,7 +159,7 @@ BOUND_TOL = 1e-9  # nearer multipliers are at their bound, nearer rows on the ma
 RANK_TOL = 1e-10  # singular values below this share of the largest are rounding errors
 
 
-def cross_over(svm: BinarySVM, before: Solution, low: Any, high: Any) -> tuple[Solution, bool]:
+def cross_over(svm: BinarySVM, before: Solution, low: BoolArray, high: BoolArray) -> tuple[Solution, bool]:
     """The best solution found, and whether all rows meet the optimality conditions.
 
     low, high : guesses which of all rows are at a = 0 and at a = C.
@@ -182,7 +190,7 @@ def cross_over(svm: BinarySVM, before: Solution, low: Any, high: Any) -> tuple[S
     return best, False
 
 
-def _between(svm: BinarySVM, fixed: Any, inside: Any, near: Any) -> Any:
+def _between(svm: BinarySVM, fixed: FloatArray, inside: IntArray, near: FloatArray) -> FloatArray:
     """Multipliers that put the rows `inside` on the margin; the nearest to `near` if there are several."""
     if not len(inside):
         return near
@@ -199,16 +207,17 @@ def _between(svm: BinarySVM, fixed: Any, inside: Any, near: Any) -> Any:
     return near + _reflect(edge, np.append(first, _least(turned[1:], right)))
 
 
-def _least(A: Any, right: Any) -> Any:
+def _least(A: FloatArray, right: FloatArray) -> FloatArray:
     """The shortest least-squares solution z of A A^T z = right."""
     if not len(A):
         return right
     U, S, _ = scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesdd")
     kept = RANK_TOL * S[0] < S
-    return U[:, kept] @ ((U[:, kept].T @ right) / S[kept] ** 2)
+    found: FloatArray = U[:, kept] @ ((U[:, kept].T @ right) / S[kept] ** 2)
+    return found
 
 
-def _reflect(edge: Any, x: Any) -> Any:
+def _reflect(edge: FloatArray, x: FloatArray) -> FloatArray:
     """x reflected so that `edge`, with entries 1 and -1, would lie on the first axis."""
     mirror = edge.copy()
     mirror[0] -= np.sqrt(len(edge))
@@ -264,14 +273,14 @@ class Sieve:
         elif start is not None and len(self.seen) >= MIN_SAMPLED_ROWS:
             self._begin(start.w, start.intercept, len(self.seen))
 
-    def _begin(self, w: Any, b: float, sample: int) -> None:
+    def _begin(self, w: FloatArray, b: float, sample: int) -> None:
         """Fix the rows that are far from the margin of this plane, which was computed from `sample` rows."""
         self.check(w, b)
         share = self.svm.width * float((self.margins < 1.0).mean()) / sample
         first = len(self.seen) * max(1.0 / MIN_SHARE_DIVISOR, FIRST_BAND * np.sqrt(share))
         self.unclear, self.fixed = _nearest(abs(1.0 - self.margins), int(first)), np.where(self.margins < 1.0, self.C, 0.0)
 
-    def _plane_of(self, wanted: Any, costs: Any) -> tuple[Any, float]:
+    def _plane_of(self, wanted: IntArray, costs: FloatArray) -> tuple[FloatArray, float]:
         """The plane of a sample."""
         blocks, point, objective = signed_blocks(self.svm, wanted), start_of(costs, len(self.penalty)), self.estimate
         for _ in range(2):  # the first time finds the size of the objective, to which the tolerance is relative
@@ -283,7 +292,7 @@ class Sieve:
             objective = self.svm.norm(w, b) / 2.0 + float(costs @ np.maximum(0.0, 1.0 - point.Av))
         return w, b
 
-    def check(self, w: Any, b: float) -> None:
+    def check(self, w: FloatArray, b: float) -> None:
         """Compute the margins of all rows, their loss, and which of the fixed rows are on the wrong side."""
         self.margins = self.y * self.svm.scores(w, b)
         self.estimate = min(self.estimate, self.svm.norm(w, b) / 2.0 + self.svm.losses(self.margins))
@@ -318,7 +327,7 @@ class Sieve:
         self.unclear |= self.wrong | _nearest(near, int(self.wrong.sum()))
 
 
-def _nearest(distances: Any, count: int) -> Any:
+def _nearest(distances: FloatArray, count: int) -> IntArray:
     """A mask of the `count` smallest distances."""
     chosen = np.zeros(len(distances), bool)
     if count > 0:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpstrf
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Problem
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
@@ -61,8 +61,8 @@ class Nearest:
 
 
 def nearest_points(
-    problem: Problem, *, tol: float = 1e-6, max_steps: int = 100_000, start: Any = None, positive: Any = 1, about: str = "",
-    price: float = 0.0, verbose: bool = False,
+    problem: Problem, *, tol: float = 1e-6, max_steps: int = 100_000, start: FloatArray | None = None, positive: object = 1,
+    about: str = "", price: float = 0.0, verbose: bool = False,
 ) -> Nearest:  # fmt: skip
     """Solve a binary problem. There is a bias, which is not penalized, unless x0 = 0.
 
@@ -91,14 +91,14 @@ class End:
     decision: Decision | None = None
 
     @property
-    def weights(self) -> tuple[Any, Any]:
+    def weights(self) -> tuple[IntArray, FloatArray]:
         """The positions of the corral's rows and their convex weights."""
         held = self.run.corral.places
         return self.run.places[held], self.run.corral.a[held]
 
 
 def approach(
-    rows: SignedRows, *, tol: float, max_steps: int, start: Any = None, price: float = 0.0, verbose: bool = False,
+    rows: SignedRows, *, tol: float, max_steps: int, start: FloatArray | None = None, price: float = 0.0, verbose: bool = False,
     budget: WorkBudget | None = None,
 ) -> End:  # fmt: skip
     """Run until the gap is small or the hulls meet. If floats cannot decide, continue in fractions."""
@@ -137,7 +137,7 @@ class _Run:
 
     # --- the working set -------------------------------------------------------------------------------------------------
 
-    def begin(self, start: Any) -> None:
+    def begin(self, start: FloatArray | None) -> None:
         """Choose the first working rows: one per side, or the rows with positive multipliers in `start`."""
         rows = self.rows
         if start is None:
@@ -178,23 +178,23 @@ class _Run:
             v = v + rows.combine(held, more)
         return "rounding"
 
-    def multipliers(self) -> Any:
+    def multipliers(self) -> FloatArray:
         """The current weights, one per row of the problem, from which another run can start."""
         out = np.zeros(self.rows.n_rows)
         out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
         return out
 
-    def _make_corral(self, places: Any, weights: Any) -> None:
+    def _make_corral(self, places: IntArray, weights: FloatArray) -> None:
         self.places, self.corral = places, self._corral(places)
         self.corral.begin(np.arange(len(places)), weights)
 
-    def _corral(self, places: Any) -> Corral:
+    def _corral(self, places: IntArray) -> Corral:
         Z, price = self.rows.take(places), self.price[places]
         corral = Corral(Z, self.rows.side[places], self.rows.n_sides, price, _lengths(Z, price))
         corral.steps = self.corral.steps if hasattr(self, "corral") else 0
         return corral
 
-    def _join(self, new: Any) -> None:
+    def _join(self, new: IntArray) -> None:
         """Add rows to the working set."""
         corral = self.corral
         if len(self.places) + len(new) > max(self.max_rows, 4 * len(corral.places) + len(new)):
@@ -228,7 +228,7 @@ class _Run:
                 return "rounding"
             self._join(new)
 
-    def _measure(self, v: Any = None, length: float | None = None) -> None:
+    def _measure(self, v: FloatArray | None = None, length: float | None = None) -> None:
         """Compute both bounds on the margin in one pass.
 
         v, length : the combination of the rows with the current weights and its norm, if they are known more precisely.
@@ -251,7 +251,7 @@ class _Run:
         """The relative difference of the bounds on the margin."""
         return max(0.0, 1.0 - self.lower / self.upper) if self.upper > 0 else 1.0
 
-    def _worst(self, batch: int) -> Any:
+    def _worst(self, batch: int) -> IntArray:
         """Up to `batch` rows per side that violate the margin most and are not in the working set."""
         corral, rows = self.corral, self.rows
         level = corral.sums(corral.a * self.products[self.places])
@@ -328,6 +328,6 @@ class _Run:
         return Stop("rounding", f"stopped by rounding errors {done} with {gap}: center and scale the features", gap=self.gap)
 
 
-def _lengths(Z: Any, price: Any) -> Any:
+def _lengths(Z: Matrix, price: FloatArray) -> FloatArray:
     squares = np.einsum("ij,ij->i", Z, Z) if isinstance(Z, np.ndarray) else np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
     return np.sqrt(squares + price)

@@ -11,11 +11,10 @@ Reference  O. Mangasarian, Optimization Methods and Software 17 (2002); S. S. Ke
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import cho_solve
 
+from ..array_types import BoolArray, FloatArray
 from .problem import BinarySVM, Solution, SolverLimits
 from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
@@ -27,7 +26,7 @@ SAMPLE_TOL = 1e-4  # tolerance for the sample, relative to the objective
 def newton(svm: BinarySVM, limits: SolverLimits, start: Solution | None = None) -> tuple[Solution, int]:
     """The solution and the number of steps; the gap is at most `limits.tol` or as small as float64 allows, within the limit."""
     seen, steps = svm.visited, 0
-    v = np.zeros(svm.width + 1)
+    v: FloatArray = np.zeros(svm.width + 1)
     if start is not None:
         v[:-1], v[-1] = start.w, start.intercept / (svm.x0 or 1.0)
     elif (few := draw_sample(svm, limits.seed)) is not None:
@@ -57,7 +56,7 @@ def _solution(svm: BinarySVM, descent: Descent) -> Solution:
 class Descent:
     """The current point, the margins of its rows and the Hessian."""
 
-    def __init__(self, blocks: Blocks, costs: Any, penalty: Any, v: Any, n_jobs: int) -> None:
+    def __init__(self, blocks: Blocks, costs: FloatArray, penalty: FloatArray, v: FloatArray, n_jobs: int) -> None:
         self.blocks, self.costs, self.penalty, self.n_jobs = blocks, costs, penalty, n_jobs
         self.v, self.margins = v, blocks.product(v)
         self.inside = np.zeros(len(costs), bool)
@@ -79,7 +78,7 @@ class Descent:
         self.v, self.margins = self.v + t * dv, self.margins + t * along
         return True
 
-    def _update(self, inside: Any) -> None:
+    def _update(self, inside: BoolArray) -> None:
         """Update the Hessian by the rows that crossed the margin."""
         crossed = inside != self.inside
         for entered, sign in ((crossed & inside, 2.0), (crossed & self.inside, -2.0)):
@@ -87,7 +86,7 @@ class Descent:
                 self.H += sign * self.blocks.pick(entered).gram(self.costs[entered], self.n_jobs)
         self.inside = inside
 
-    def _line_search(self, dv: Any, along: Any) -> float:
+    def _line_search(self, dv: FloatArray, along: FloatArray) -> float:
         """The t >= 0 where the slope of f(v + t dv) is zero, by Newton's method inside a bracket."""
         penalty_curvature, penalty_slope = float(dv @ (self.penalty * dv)), float(dv @ (self.penalty * self.v))
         C, low, high, t, first = self.costs, 0.0, np.inf, 0.0, 0.0

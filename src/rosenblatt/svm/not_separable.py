@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..array_types import MatrixLike
+from ..array_types import Array, MatrixLike
 from ..certificates.data import Data, label_text
 from ..certificates.exact_numbers import root_above
 from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided
@@ -69,7 +69,7 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
         self,
         rows: Sequence[int],
         weights: Sequence[Fraction],
-        positive: Any,
+        positive: object,
         free: bool = True,
         bound_squared: Fraction = Fraction(0),
         about: str = "",
@@ -156,8 +156,8 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
         return bool(verify(self.certificate(X, y), X, self._two(y)))
 
     @staticmethod
-    def _plain(y: Any) -> bool:
+    def _plain(y: npt.ArrayLike) -> bool:
         return len(set(np.asarray(y).tolist())) == 2
 
-    def _two(self, y: Any) -> Any:
+    def _two(self, y: npt.ArrayLike) -> Array:
         return np.asarray(y) if self._plain(y) else np.asarray(y) == self.positive

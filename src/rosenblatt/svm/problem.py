@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Rows, rows_width
 from ..kernels.linear.row_blocks import combine, lengths, score
 from ..progress import Progress, ProgressCallback
@@ -80,7 +79,7 @@ class BinarySVM:
         return np.flatnonzero(self.costs > 0.0)
 
     @cached_property
-    def seen(self) -> Any:
+    def seen(self) -> IntArray | slice:
         """`visited` as an index: a slice if it is all rows, so that indexing gives a view."""
         return slice(None) if len(self.visited) == len(self.signs) else self.visited
 
@@ -130,18 +129,18 @@ class BinarySVM:
         scaled[between] *= max(0.0, 1.0 - abs(excess) / carried)
         return scaled
 
-    def intercept(self, scores: Any) -> float:
+    def intercept(self, scores: FloatArray) -> float:
         """The best intercept for these scores of the visited rows; rarely worse than the intercept given by the multipliers."""
         if self.x0 == 0.0:
             return 0.0
         stiffness = 0.0 if self.free else 1.0 / self.x0**2
         return best_intercept(scores, self.signs[self.seen], self.costs[self.seen], self.squared, stiffness)
 
-    def norm(self, w: Any, intercept: float) -> float:
+    def norm(self, w: FloatArray, intercept: float) -> float:
         """|w|^2, plus the squared weight of a penalized intercept."""
         return float(w @ w) + (0.0 if self.free or self.x0 == 0.0 else (intercept / self.x0) ** 2)
 
-    def losses(self, margins: Any) -> float:
+    def losses(self, margins: FloatArray) -> float:
         """The total loss of the visited rows at these margins."""
         slack = 1.0 - margins
         np.maximum(slack, 0.0, out=slack)
@@ -168,7 +167,7 @@ class BinarySVM:
         return Solution(w, intercept, multipliers, primal, dual, margins, self.costs)
 
 
-def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> float:
+def best_intercept(scores: FloatArray, y: Array, costs: FloatArray, squared: bool, stiffness: float) -> float:
     """The b that minimizes stiffness b^2/2 plus the loss of the rows, given their scores without b; the middle of an interval
     of minima.
 
@@ -204,7 +203,9 @@ def best_intercept(scores: Any, y: Any, costs: Any, squared: bool, stiffness: fl
     return float(0.5 * low + 0.5 * high)
 
 
-def _near_zero(places: Any, y: Any, costs: Any, squared: bool, stiffness: float) -> tuple[Any, Any, Any, float, float]:
+def _near_zero(
+    places: FloatArray, y: FloatArray, costs: FloatArray, squared: bool, stiffness: float
+) -> tuple[FloatArray, FloatArray, FloatArray, float, float]:
     """The rows between a place of negative slope and one of positive slope, and the slope of the others as weight b - moment.
 
     Sorting these rows is faster than sorting all rows, and takes less memory.

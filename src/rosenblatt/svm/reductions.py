@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from ..data.problem import Problem, make_rows, read_only
+from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..data.problem import Problem, Rows, make_rows, read_only
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
 
@@ -25,7 +25,7 @@ class Head:
     positive: int
     negative: int | None
 
-    def about(self, classes: Any) -> str:
+    def about(self, classes: Array) -> str:
         """A clause for error messages; empty if there are only two classes."""
         if len(classes) == 2:
             return ""
@@ -33,14 +33,16 @@ class Head:
         return f" of class {classes[self.positive]!s} from {other}"
 
 
-def heads(X: Any, codes: Any, n_classes: int, scheme: str, *, weights: Any = None, x0: float = 1.0) -> list[Head]:
+def heads(
+    X: Matrix | Rows, codes: IntArray, n_classes: int, scheme: str, *, weights: FloatArray | None = None, x0: float = 1.0
+) -> list[Head]:
     """The binary problems of a scheme, "ovr" or "ovo", on the same rows. Two classes give one problem."""
     rows = X if isinstance(X, Dense | CSR) else make_rows(X)
     weights = np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64)
     heavy = weights > 0 if weights.size else np.ones(len(codes), bool)
     everything = None if heavy.all() else np.flatnonzero(heavy)
 
-    def head(positive: int, negative: int | None, visited: Any) -> Head:
+    def head(positive: int, negative: int | None, visited: IntArray | None) -> Head:
         signs = np.where(codes == positive, 1, -1).astype(np.int8)
         return Head(Problem(rows, Binary(read_only(signs), read_only(weights)), x0, visited), positive, negative)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor
 from scipy.linalg.blas import dsyrk
 
+from ..array_types import Array, BoolArray, FloatArray, IntArray
 from ..data.problem import Rows
 from ..kernels.linear.row_blocks import add_pairs, combine, gather, score
 from ..kernels.linear.rows import CSR
@@ -25,21 +25,21 @@ SAMPLE_ROWS_PER_COLUMN = 20  # a sample has at least this many rows per column
 class Blocks:
     """Some rows of a binary SVM, with their signs."""
 
-    def __init__(self, rows: Rows, wanted: Any, signs: Any, x0: float, width: int) -> None:
+    def __init__(self, rows: Rows, wanted: IntArray, signs: Array, x0: float, width: int) -> None:
         self.rows, self.wanted, self.x0, self.width = rows, wanted, float(x0), width
         self.signs = signs.astype(np.float64)
 
-    def pick(self, mask: Any) -> Blocks:
+    def pick(self, mask: BoolArray) -> Blocks:
         """The rows where `mask` is true."""
         return Blocks(self.rows, self.wanted[mask], self.signs[mask], self.x0, self.width)
 
-    def block(self) -> Any:
+    def block(self) -> FloatArray:
         """A as one array, for few rows."""
         out = np.empty((len(self.wanted), self.width + 1))
         gather(self.rows, self.wanted, self.signs, self.x0, out)
         return out
 
-    def sum(self, coefs: Any) -> Any:
+    def sum(self, coefs: FloatArray) -> FloatArray:
         """A^T coefs"""
         signed = coefs * self.signs
         total = np.zeros(self.width + 1)
@@ -47,14 +47,14 @@ class Blocks:
         total[-1] = self.x0 * signed.sum()
         return total
 
-    def product(self, v: Any) -> Any:
+    def product(self, v: FloatArray) -> FloatArray:
         """A v"""
         out = np.empty(len(self.wanted))
         score(self.rows, self.wanted, v[:-1], self.x0 * float(v[-1]), out)
         out *= self.signs
         return out
 
-    def gram(self, weights: Any, n_jobs: int = 1) -> Any:
+    def gram(self, weights: FloatArray, n_jobs: int = 1) -> FloatArray:
         """A^T diag(weights) A, weights >= 0; the same bits on any number of threads."""
         work = self._sparse if isinstance(self.rows, CSR) else self._dense
         total = np.zeros((self.width + 1, self.width + 1))
@@ -74,12 +74,12 @@ class Blocks:
     def _block(self) -> int:
         return max(16, BLOCK_BYTES // (8 * (self.width + 1)))
 
-    def _sparse(self, weights: Any, start: int, stop: int) -> Any:
+    def _sparse(self, weights: FloatArray, start: int, stop: int) -> FloatArray:
         H = np.zeros((self.width + 1, self.width + 1))
         add_pairs(self.rows, self.wanted[start:stop], weights[start:stop], self.x0, H)
         return H
 
-    def _dense(self, weights: Any, start: int, stop: int) -> Any:
+    def _dense(self, weights: FloatArray, start: int, stop: int) -> FloatArray:
         H = np.zeros((self.width + 1, self.width + 1), order="F")
         block = np.empty((self._block, self.width + 1))
         roots = np.sqrt(weights[start:stop])
@@ -91,19 +91,19 @@ class Blocks:
         return H
 
 
-def signed_blocks(svm: BinarySVM, wanted: Any) -> Blocks:
+def signed_blocks(svm: BinarySVM, wanted: IntArray) -> Blocks:
     """The wanted rows of a binary SVM."""
     return Blocks(svm.rows, wanted, svm.signs[wanted], svm.x0, svm.width)
 
 
-def penalty_diagonal(svm: BinarySVM) -> Any:
+def penalty_diagonal(svm: BinarySVM) -> FloatArray:
     """The diagonal of P: 0 for a free intercept, else 1; without an intercept, 1 keeps its weight at zero."""
     penalty = np.ones(svm.width + 1)
     penalty[-1] = 0.0 if svm.free and svm.x0 != 0.0 else 1.0
     return penalty
 
 
-def draw_sample(svm: BinarySVM, seed: int) -> tuple[Any, Any] | None:
+def draw_sample(svm: BinarySVM, seed: int) -> tuple[IntArray, FloatArray] | None:
     """Random rows, and costs that give each class its total cost; None if a sample is not worthwhile."""
     seen = svm.visited
     size = max(len(seen) // SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN * svm.width)
@@ -119,12 +119,13 @@ def draw_sample(svm: BinarySVM, seed: int) -> tuple[Any, Any] | None:
     return wanted, costs
 
 
-def cholesky_factor(H: Any) -> Any:
+def cholesky_factor(H: FloatArray) -> tuple[FloatArray, bool]:
     """A Cholesky factor for `cho_solve`; a nearly singular matrix gets a small diagonal shift."""
     scale = float(np.diag(H).max())
     for shift in (0.0, 1e-14, 1e-11, 1e-8):
         try:
-            return cho_factor(H + shift * scale * np.eye(len(H)) if shift else H, check_finite=False)
+            found: tuple[FloatArray, bool] = cho_factor(H + shift * scale * np.eye(len(H)) if shift else H, check_finite=False)
+            return found
         except np.linalg.LinAlgError:
             continue
     raise ValueError("the scales of the features differ too much for float64: scale the features")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.problem import Problem, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 
@@ -58,7 +59,7 @@ class SignedRows:
         extent = np.maximum(high - self.center, self.center - low)
         return float(extent.max(initial=0.0)), float(abs(self.center).max(initial=0.0))
 
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
+    def blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """The original rows with positive weight, in blocks of about 2 MB, each with its slice of positions."""
         width = max(1.0, self.problem.density) * self.problem.rows.values.itemsize
         step = max(1, int(BLOCK_BYTES / width))
@@ -69,20 +70,20 @@ class SignedRows:
             else:
                 yield span, self._rows_at(self.index[span])
 
-    def _rows_at(self, index: Any) -> Any:
+    def _rows_at(self, index: IntArray) -> Matrix:
         rows = take_rows(self.problem.rows, index)
         return rows_as_matrix(rows, 0, len(index))
 
-    def _scaled(self, block: Any) -> Any:
+    def _scaled(self, block: Matrix) -> Matrix:
         """The block in float64, centered if it is dense, times 2^exponent."""
-        if self.dense:
+        if isinstance(block, np.ndarray):
             return np.ldexp(block - self.center, self.exponent)
         return sp.csr_array((np.ldexp(block.data.astype(np.float64), self.exponent), block.indices, block.indptr), block.shape)
 
-    def _ready(self, block: Any) -> Any:
+    def _ready(self, block: Matrix) -> Matrix:
         return block.astype(np.float64, copy=False) if self.near else self._scaled(block)
 
-    def products(self, v: Any) -> Any:
+    def products(self, v: FloatArray) -> FloatArray:
         """The products z_i . v of all rows, in one pass."""
         out = np.empty(len(self))
         u = np.ldexp(v, self.exponent) if self.near else v
@@ -92,21 +93,21 @@ class SignedRows:
             out -= self.center @ u
         return out * self.signs
 
-    def canonical(self, coef: Any, bias: float) -> Any:
+    def canonical(self, coef: FloatArray, bias: float) -> FloatArray:
         """The margins y_i (w.x_i + b) of the original rows."""
         out = np.empty(len(self))
         for span, block in self.blocks():
             out[span] = block.astype(np.float64, copy=False) @ coef
         return (out + bias) * self.signs
 
-    def take(self, places: Any) -> Any:
+    def take(self, places: IntArray) -> Any:
         """The vectors z_i of some rows in float64: an array, or a CSR matrix for wide sparse rows."""
         rows, signs = self._scaled(self._rows_at(self.index[places])), self.signs[places]
         if self.dense or self.n_features <= MAX_DENSE_COLUMNS:
-            return (rows if self.dense else rows.toarray()) * signs[:, None]
+            return (rows if isinstance(rows, np.ndarray) else rows.toarray()) * signs[:, None]
         return sp.csr_array(sp.diags_array(signs) @ rows)
 
-    def combine(self, places: Any, a: Any) -> Any:
+    def combine(self, places: IntArray, a: FloatArray) -> FloatArray:
         """The sum of a_i z_i over some rows."""
         step = max(1, int(BLOCK_BYTES / (8 * max(1.0, self.density))))
         total = np.zeros(len(self.center))
@@ -114,7 +115,7 @@ class SignedRows:
             total += a[start : start + step] @ self.take(places[start : start + step])
         return total
 
-    def gram(self) -> Any:
+    def gram(self) -> FloatArray:
         """The Gram matrix z_i . z_j of dense rows, summed over blocks of columns."""
         total = np.zeros((len(self), len(self)))
         step = max(1, BLOCK_BYTES // (8 * len(self)))
@@ -126,18 +127,22 @@ class SignedRows:
             total += block @ block.T
         return total * np.outer(self.signs, self.signs)
 
-    def raw(self, places: Any) -> tuple[Any, Any]:
+    def raw(self, places: IntArray) -> tuple[IntArray, FloatArray]:
         """The columns in which some rows are nonzero, and y_i x_i in these columns, in float64."""
         rows = self._rows_at(self.index[places])
-        columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices[rows.data != 0])
-        values = rows[:, columns] if self.dense else rows[:, columns].toarray()
+        if isinstance(rows, np.ndarray):
+            columns = np.flatnonzero(rows.any(axis=0))
+            values = rows[:, columns]
+        else:
+            columns = np.unique(rows.indices[rows.data != 0])
+            values = rows[:, columns].toarray()
         return columns, values.astype(np.float64) * self.signs[places][:, None]
 
     def find_equal_rows(self) -> list[int] | None:
         """Two equal rows with opposite labels or, without a bias, a row of zeros; None if there are none."""
         return same_points((block for _, block in self.blocks()), self.signs > 0, not self.free)
 
-    def mean(self) -> Any:
+    def mean(self) -> FloatArray:
         """The mean of z_i on each side, summed over the sides: the direction that the solver starts with."""
         share = self.signs / np.bincount(self.side, minlength=self.n_sides)[self.side]
         total = np.zeros(len(self.center))
@@ -145,13 +150,13 @@ class SignedRows:
             total += share[span] @ self._ready(block)  # the center cancels: the shares of each class sum to +1 and -1
         return np.ldexp(total, self.exponent) if self.near else total
 
-    def unscaled(self, w: Any, threshold: float) -> tuple[Any, float]:
+    def unscaled(self, w: FloatArray, threshold: float) -> tuple[FloatArray, float]:
         """Weights and bias, for the original rows, of the plane w . z = threshold of the scaled rows."""
         coef = np.ldexp(w, self.exponent)
         return coef, -(threshold + float(w @ np.ldexp(self.center, self.exponent)))
 
 
-def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | None:
+def same_points(blocks: Iterable[Matrix], codes: Array, zeros: bool) -> list[int] | None:
     """Two equal rows with different codes, as positions; None if there are none.
 
     zeros : a row of zeros ends the search, too, and is returned alone.
@@ -167,14 +172,14 @@ def same_points(blocks: Iterable[Any], codes: Any, zeros: bool) -> list[int] | N
     return None
 
 
-def keys(block: Any) -> Iterator[bytes]:
+def keys(block: Matrix) -> Iterator[bytes]:
     """A digest of the nonzero columns and values of each row; empty for a row of zeros."""
     for i in range(block.shape[0]):
         columns, values = entries(block, i)
         yield blake2b(columns.astype(np.int64).tobytes() + values.tobytes(), digest_size=16).digest() if len(columns) else b""
 
 
-def entries(block: Any, i: int) -> tuple[Any, Any]:
+def entries(block: Matrix, i: int) -> tuple[IntArray, FloatArray]:
     """The nonzero columns of a row, and their values."""
     if isinstance(block, np.ndarray):
         columns = np.flatnonzero(block[i])

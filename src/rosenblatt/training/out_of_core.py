@@ -73,7 +73,7 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
     return estimator
 
 
-def _class_weights(learner: Any, cache: Cache) -> Array | None:
+def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:
     if learner.class_weight is None:
         return None
     weights: Array = weights_of_classes(learner.class_weight, cache.classes, cache.counts)

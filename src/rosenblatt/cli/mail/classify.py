@@ -49,7 +49,7 @@ class Classifying(click.Command):
             raise with_code(failure(error)) from None
 
 
-def with_code(error: Any) -> Any:
+def with_code(error: BaseException) -> Any:
     """The error with the exit code 3."""
     if isinstance(error, click.ClickException):
         error.exit_code = ERROR  # type: ignore[misc]

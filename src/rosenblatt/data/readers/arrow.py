@@ -7,7 +7,7 @@ Dates, times, bytes and nested values raise errors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..read_options import Options
 from ..table import Data, DataError, Table
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
 from .sources import Source
+
+if TYPE_CHECKING:
+    import pyarrow
 
 MAX_BATCH_ROWS = 1 << 16
 WHOLE_FILE_BYTES = 1 << 26  # size of a chunk if the whole file is read
@@ -118,7 +121,7 @@ def _seekable(source: Source) -> Any:
     return pa.BufferReader(source.read())
 
 
-def _data(source: str, batch: Any, names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
+def _data(source: str, batch: pyarrow.RecordBatch, names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
     def column(at: int, *, label: bool = False) -> Any:
         cells = batch.column(names[at])
         # Labels are read as strings, except floats: they may be NaN, which is a missing label.
@@ -146,7 +149,7 @@ def _data(source: str, batch: Any, names: list[str], layout: TypedLayout, option
     )
 
 
-def _sample(column: Any) -> Array:
+def _sample(column: pyarrow.ChunkedArray) -> Array:
     """The first cells of a column, for `looks_like_labels`; empty if a cell is invalid, which raises an error later."""
     try:
         return _cells("", "", column, False)
@@ -154,7 +157,7 @@ def _sample(column: Any) -> Array:
         return np.zeros(0)
 
 
-def _cells(source: str, name: str, column: Any, as_strings: bool) -> Array:
+def _cells(source: str, name: str, column: pyarrow.Array, as_strings: bool) -> Array:
     import pyarrow as pa
 
     kind = column.type

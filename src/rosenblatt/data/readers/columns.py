@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...array_types import Array, IntArray
+from ...array_types import Array, FloatArray, IntArray
 from ..read_options import Options
 from ..table import DataError, Table
 from .cells import MISSING, NON_FINITE, parse_number, quote_token
@@ -127,7 +127,7 @@ class Columns:
         self.rows += n
         return True
 
-    def _decoded(self, c: int, spans: Any) -> Any:
+    def _decoded(self, c: int, spans: IntArray) -> Any:
         """The cells at the given spans, in ascending order; a negative end marks a cell with doubled quotes."""
         words: list[str | None] = []
         if len(spans):
@@ -145,7 +145,7 @@ class Columns:
             if rows > len(values):
                 self._values[c] = grow_array(values, grown_size(rows, len(values), growth))
 
-    def _add_numbers(self, numbers: Any, n: int) -> None:
+    def _add_numbers(self, numbers: FloatArray, n: int) -> None:
         self._reserve(self.rows + n)
         for place, c in enumerate(self.numbers):
             self._values[c][self.rows : self.rows + n] = numbers[place, :n]

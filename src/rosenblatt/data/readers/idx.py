@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...array_types import Array
 from ..read_options import Options
 from ..table import Data, DataError
 from .sources import COMPRESSED, Source
@@ -97,7 +98,7 @@ def _labels(source: Source, rows: int) -> tuple[Any | None, str | None]:
         return labels, f"Labels read from {found.name}."
 
 
-def _check(source: str, X: Any, start: int, options: Options) -> None:
+def _check(source: str, X: Array, start: int, options: Options) -> None:
     valid = np.isfinite(X) | (np.isnan(X) if options.missing == "mean" else False)
     if not valid.all():
         row, column = (int(at[0]) for at in np.nonzero(~valid))

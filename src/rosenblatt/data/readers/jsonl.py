@@ -126,7 +126,7 @@ class _Columns:
         return np.array([cell if isinstance(cell, float | bool) else np.nan for cell in cells], np.float64)
 
 
-def _as_string(cell: Any) -> str | None:
+def _as_string(cell: object) -> str | None:
     if cell is None or isinstance(cell, str):
         return cell
     return json.dumps(int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53 else cell)

@@ -15,10 +15,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import Array, FloatArray
 from ...reporting.text import comma_list
 from ..csr import CSRMatrix, row_pointers
 from ..read_options import Options
@@ -157,7 +158,7 @@ def _pieces(source: Source) -> Iterator[bytes]:
         yield piece
 
 
-def _header(raw: Any, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, Any]:
+def _header(raw: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, Any]:
     """Shape, whether in Fortran order, and dtype of a .npy member, checked against the size of the member."""
     version = np.lib.format.read_magic(raw)
     if version not in ((1, 0), (2, 0)):
@@ -185,7 +186,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
-def _labels(source: str, y: Any) -> Any | None:
+def _labels(source: str, y: Array) -> Any | None:
     if y is None:
         return None
     if y.ndim == 2 and y.shape[1] == 1:
@@ -258,12 +259,12 @@ def _inconsistent(source: str) -> DataError:
     return DataError(source, "the parts of the sparse matrix are inconsistent")
 
 
-def _check_labels(source: str, labels: Any, rows: int) -> None:
+def _check_labels(source: str, labels: Array | None, rows: int) -> None:
     if labels is not None and len(labels) != rows:
         raise DataError(source, f"X has {rows:,} rows, but y has {len(labels):,} labels")
 
 
-def _check_values(source: str, features: Any, options: Options, start: int = 0) -> None:
+def _check_values(source: str, features: FloatArray | CSRMatrix, options: Options, start: int = 0) -> None:
     values = features.values if isinstance(features, CSRMatrix) else features
     valid = np.isfinite(values)
     if options.missing == "mean" and not isinstance(features, CSRMatrix):

@@ -9,9 +9,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from ..table import DataError
+
+if TYPE_CHECKING:
+    import zstandard
+    from _typeshed import WriteableBuffer
 
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard"}
 MAGIC = {"gzip": b"\x1f\x8b\x08", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zstandard": b"\x28\xb5\x2f\xfd"}
@@ -54,7 +58,7 @@ class Source(io.RawIOBase):
     >>> source.sha256  # of the file on disk, once it has been read to its end  # doctest: +SKIP
     """
 
-    def __init__(self, path: str | Path, stream: Any = None) -> None:
+    def __init__(self, path: str | Path, stream: io.RawIOBase | BinaryIO | None = None) -> None:
         self.path, self.name = path, display_name(path)
         self._raw = _Raw(path, self.name, stream)
         self.size = self._raw.size  # bytes on disk; None: unknown
@@ -92,7 +96,7 @@ class Source(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         target = memoryview(buffer).cast("B")
         if not len(self._ahead):
             return self._fill(target)
@@ -132,7 +136,7 @@ class Source(io.RawIOBase):
 class _Raw(io.RawIOBase):
     """The bytes on disk, counted and digested while they are read."""
 
-    def __init__(self, path: str | Path, name: str, stream: Any) -> None:
+    def __init__(self, path: str | Path, name: str, stream: io.RawIOBase | BinaryIO | None) -> None:
         import hashlib
 
         self.digest, self.position, self.ended, self.size = hashlib.sha256(), 0, False, None
@@ -166,7 +170,7 @@ class _Raw(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         target = memoryview(buffer).cast("B")
         if self._head:
             n = min(len(self._head), len(target))
@@ -223,7 +227,7 @@ class _Zstandard(io.RawIOBase):
         self._left = memoryview(b"")
 
     @staticmethod
-    def _decompress(raw: Any, decompressor: Any) -> Iterator[bytes]:
+    def _decompress(raw: io.BufferedReader, decompressor: zstandard.ZstdDecompressor) -> Iterator[bytes]:
         while piece := raw.read(ZSTANDARD_BYTES):
             frame = decompressor.decompressobj()
             while True:
@@ -239,7 +243,7 @@ class _Zstandard(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         target = memoryview(buffer).cast("B")
         while not self._left:
             more = next(self._pieces, None)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from ...array_types import IntArray
 from ..csr import CSRMatrix
 from ..read_options import Options
 from ..table import Data, DataError
@@ -202,7 +202,7 @@ class _Reader:
                 at = after
                 line += 1
 
-    def _finish(self, long: Any) -> None:
+    def _finish(self, long: IntArray) -> None:
         """Convert the numbers that the kernel left to Python."""
         buffer = self.window.buffer
         for place, start, stop in long.tolist():

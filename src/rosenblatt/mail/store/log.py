@@ -137,7 +137,7 @@ class Log(Connection):
         except (TypeError, ValueError):
             raise FilterError(self.home, f"{LOG_NAME} is damaged: the value {key!r} is missing{REPAIR_HINT}") from None
 
-    def _write_value(self, key: str, value: Any) -> None:
+    def _write_value(self, key: str, value: object) -> None:
         self.db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
 
     def settings(self) -> Settings:
@@ -192,14 +192,14 @@ class Log(Connection):
         for seq, packed in self.db.execute("SELECT seq, fields FROM messages WHERE fields IS NOT NULL ORDER BY seq DESC"):
             yield self._unpacked(seq, packed)
 
-    def _label(self, seq: int, digest: bytes, spam: Any, seal: Any) -> bool:
+    def _label(self, seq: int, digest: bytes, spam: int, seal: int) -> bool:
         if spam not in (0, 1) or seal != _seal(digest, spam):
             raise FilterError(
                 self.home, f"{LOG_NAME} is damaged: the label or the digest of message {seq:,} has changed{REPAIR_HINT}"
             )
         return bool(spam)
 
-    def _unpacked(self, seq: int, packed: Any) -> Message:
+    def _unpacked(self, seq: int, packed: bytes) -> Message:
         if not isinstance(packed, bytes):
             raise FilterError(self.home, f"{LOG_NAME} is damaged: message {seq:,} has no text{REPAIR_HINT}")
         return Message.unpack(packed)
@@ -289,7 +289,7 @@ class Log(Connection):
         self.db.execute("INSERT INTO changes(seq) VALUES (?)", (seq,))
 
 
-def _seal(digest: bytes, spam: Any) -> int:
+def _seal(digest: bytes, spam: int) -> int:
     return zlib.crc32(b"%b%d" % (digest, spam))
 
 

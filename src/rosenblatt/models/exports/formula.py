@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ...array_types import FloatArray
 from ..model import Model
+
+if TYPE_CHECKING:
+    from ...preprocessing.recipe import Recipe
 
 Label = str | int | float | bool
 
@@ -66,18 +69,22 @@ def weights_of(model: Model, language: str) -> tuple[FloatArray, FloatArray]:
         raise ExportError(
             f"{language} export does not support voted perceptrons, which have no single plane; train with keep='average'"
         )
-    if model.recipe is not None and model.recipe.kind == "mail":
-        raise ExportError(f"{language} export does not support mail filters; use `rosenblatt mail classify`")
     if len(model.classes) < 2:
         raise ExportError(f"the model has only one class, {model.classes.tolist()[0]!r}: there is nothing to score")
     return np.asarray(model.coef, np.float64), np.asarray(model.intercept, np.float64)
 
 
+def recipe_of(model: Model, language: str) -> Recipe | None:
+    """Return the recipe of a model that reads columns, or raise `ExportError` if it reads mails."""
+    if model.recipe is not None and model.recipe.kind == "mail":
+        raise ExportError(f"{language} export does not support mail filters; use `rosenblatt mail classify`")
+    return cast("Recipe | None", model.recipe)
+
+
 def formula_of(model: Model, language: str, *, categories: bool = False) -> Formula:
     """Return the formula of a model; `categories` is whether the language supports categorical columns."""
     coef, intercept = weights_of(model, language)
-    classes = labels_of(model)
-    recipe = model.recipe
+    classes, recipe = labels_of(model), recipe_of(model, language)
     if recipe is None:
         return Formula(names_of(model), None, None, coef, intercept, (), classes, model.pairs)
     numbers, at = recipe.numbers, recipe.numbers.width
@@ -121,7 +128,7 @@ def names_of(model: Model) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(model.n_features)) if names is None else tuple(names)
 
 
-def inputs_of(recipe: Any) -> tuple[str, ...]:
+def inputs_of(recipe: Recipe) -> tuple[str, ...]:
     """The names of the numeric columns that a recipe reads."""
     if recipe.kind == "table":
         return tuple(recipe.number_names)

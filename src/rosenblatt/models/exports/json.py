@@ -18,11 +18,15 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...array_types import FloatArray
 from ..model import Model
-from .formula import inputs_of, labels_of, names_of, weights_of
+from .formula import inputs_of, labels_of, names_of, recipe_of, weights_of
+
+if TYPE_CHECKING:
+    from ...preprocessing.categorical import Categories, Words
+    from ...preprocessing.recipe import Recipe
 
 SCORE_TWO_CLASSES = (
     "score = intercept[0] + sum_j weights[0][j] * feature[j]; a score above 0 means classes[1], any other classes[0]."
@@ -46,7 +50,7 @@ COMPUTE_FEATURES = (
 def to_json(model: Model) -> str:
     """Return the text of the JSON file, which ends with a newline."""
     weights, intercept = weights_of(model, "JSON")
-    k, recipe = len(model.classes), model.recipe
+    k, recipe = len(model.classes), recipe_of(model, "JSON")
     how = SCORE_PAIRS if model.pairs else SCORE_TWO_CLASSES if k == 2 else SCORE_MORE_CLASSES
     content = {
         "format": "rosenblatt linear model",
@@ -64,7 +68,7 @@ def to_json(model: Model) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _recipe(recipe: Any) -> dict[str, Any]:
+def _recipe(recipe: Recipe) -> dict[str, Any]:
     numbers = recipe.numbers
     products = None
     if numbers.degree > 1:
@@ -78,7 +82,7 @@ def _recipe(recipe: Any) -> dict[str, Any]:
     }
 
 
-def _block(block: Any) -> dict[str, Any]:
+def _block(block: Categories | Words) -> dict[str, Any]:
     if hasattr(block, "values"):
         return {"column": block.name, "values": list(block.values)}
     return {"column": block.name, "words": list(block.words)}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ from ...data.readers.window import grow_array, grown_size
 from ...kernels.text.grams import CHARS, CHARS_IN_WORDS, WORDS, GramBuffers, GramRules
 from ...kernels.text.hashing import BINS, RowBuffers, normalize_rows
 
+# A text, bytes to decode, the name of a file, an open file, or tokens for an analyzer function.
+Document: TypeAlias = str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | Sequence[str]
 BLOCK_CHARS = 1 << 18  # characters of a block; a longer text is a block of its own
 FIRST_TEXTS, MAX_TEXTS = 256, 2048  # texts taken from the iterable at a time: at first, and at most
 ANALYZERS = {"word": WORDS, "char": CHARS, "char_wb": CHARS_IN_WORDS}
@@ -79,19 +82,23 @@ def make_bounds(lengths: Iterable[int], count: int) -> Array:
     return bounds
 
 
-def split_blocks(documents: Iterable[Any], decode: Callable[[Any], Any], always: bool = False) -> Iterator[list[str]]:
+def split_blocks(
+    documents: Iterable[Document], decode: Callable[[Document], object], always: bool = False
+) -> Iterator[list[str]]:
     """Documents as texts, in lists of about BLOCK_CHARS characters; strings are decoded only with `always`."""
     ahead, count, place = iter(documents), FIRST_TEXTS, 0
-    while some := list(islice(ahead, count)):
-        if always or set(map(type, some)) != {str}:
-            some = [_text(document, decode, always, place + k) for k, document in enumerate(some)]
+    while given := list(islice(ahead, count)):
+        if always or set(map(type, given)) != {str}:
+            some = [_text(document, decode, always, place + k) for k, document in enumerate(given)]
+        else:
+            some = cast("list[str]", given)
         place += len(some)
         size = sum(map(len, some))
         yield from [some] if size <= 2 * BLOCK_CHARS else _parts(some)
         count = max(1, min(MAX_TEXTS, 4 * count, BLOCK_CHARS * len(some) // (size + 1)))
 
 
-def _text(document: Any, decode: Callable[[Any], Any], always: bool, place: int) -> str:
+def _text(document: Document, decode: Callable[[Document], object], always: bool, place: int) -> str:
     text = document if type(document) is str and not always else decode(document)
     if not isinstance(text, str):
         raise TypeError(f"text {place} must be a string or bytes, got {document!r:.80}")
@@ -149,16 +156,18 @@ class GramCutter:
             ANALYZERS[self.analyzer], np.uintp(self.low), high, *character_tables(self.lowercase, block.ascii_only)
         )
 
-    def max_grams(self, lengths: Any) -> Any:
+    def max_grams(self, lengths: IntArray | np.int64) -> IntArray:
         """An upper bound of the number of grams in texts of these lengths in bytes."""
         units = {"word": (lengths + 1) // 3 + 1, "char": lengths, "char_wb": 2 * lengths + 2}[self.analyzer]
-        return units * np.maximum(1, np.minimum(self.high, units + 2) - self.low + 1)
+        grams: IntArray = units * np.maximum(1, np.minimum(self.high, units + 2) - self.low + 1)
+        return grams
 
-    def max_gram_bytes(self, lengths: Any) -> Any:
+    def max_gram_bytes(self, lengths: IntArray | np.int64) -> IntArray:
         """An upper bound of the total size of these grams in bytes."""
         high = np.minimum(self.high, lengths + 2)
         low = np.minimum(self.low, high)
-        return (3 * lengths + 16) * ((low + high) * (high - low + 1) // 2)
+        size: IntArray = (3 * lengths + 16) * ((low + high) * (high - low + 1) // 2)
+        return size
 
 
 class Buffers:
@@ -201,7 +210,7 @@ class ValueRules(NamedTuple):
 
     binary: bool
     norm: str | None
-    dtype: Any
+    dtype: npt.DTypeLike
 
     def values(self, counts: Array, indptr: Array) -> Array:
         """The values of rows with these counts."""
@@ -217,7 +226,7 @@ class ValueRules(NamedTuple):
         return values
 
 
-def stack_rows(blocks: Iterable[tuple[Array, Array, Array]], columns: int) -> Any:
+def stack_rows(blocks: Iterable[tuple[Array, Array, Array]], columns: int) -> csr_array | csr_matrix:
     """One SciPy matrix from blocks of (indices, values, indptr), of the class configured in scikit-learn."""
     indices: Any = np.empty(0, np.int32)
     values: Any = None

@@ -15,13 +15,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils._param_validation import Interval
 
 from ...array_types import Array
 from ...kernels.text.hashing import HashRules, NameBuffers, RowBuffers, hash_texts, hash_tokens
 from ...validation import count, one_of
-from .blocks import Block, Buffers, GramCutter, ValueRules, join_pieces, make_bounds, split_blocks, stack_rows
+from .blocks import Block, Buffers, Document, GramCutter, ValueRules, join_pieces, make_bounds, split_blocks, stack_rows
 from .murmur import murmur3_of
 
 MAX_COLUMNS = 2**31 - 1
@@ -142,12 +143,12 @@ class TextHasher(HashingVectorizer):
         decode_error: Literal["strict", "ignore", "replace"] = "strict",
         strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
         lowercase: bool = True,
-        preprocessor: Callable[[Any], str] | None = None,
+        preprocessor: Callable[..., str] | None = None,
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         stop_words: Literal["english"] | list[str] | None = None,
         token_pattern: str | None = DEFAULT_PATTERN,
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Literal["word", "char", "char_wb"] | Callable[[Any], Iterable[str]] = "word",
+        analyzer: Literal["word", "char", "char_wb"] | Callable[..., Iterable[str]] = "word",
         n_features: int = 2**20,
         binary: bool = False,
         norm: Literal["l1", "l2"] | None = "l2",
@@ -163,13 +164,13 @@ class TextHasher(HashingVectorizer):
         )  # fmt: skip
         self.names = names
 
-    def transform(self, X: Iterable[Any]) -> Any:
+    def transform(self, X: Iterable[Document]) -> csr_array | csr_matrix:
         """Convert texts to rows.
 
         Parameters
         ----------
         X : iterable of str or bytes
-            The texts, read once and in blocks.
+            The texts, read once and in blocks; or names of files or open files, see `input`.
 
         Returns
         -------
@@ -186,7 +187,7 @@ class TextHasher(HashingVectorizer):
         self._check()
         return stack_rows(self._blocks(X), self.n_features)
 
-    def tokens(self, text: Any) -> list[tuple[str, int, int]]:
+    def tokens(self, text: Document) -> list[tuple[str, int, int]]:
         """Split a text into words or n-grams, with the column and sign of each.
 
         Parameters
@@ -210,7 +211,7 @@ class TextHasher(HashingVectorizer):
         signs = np.where(hashes < 0, -1, 1) if self.alternate_sign else np.ones_like(hashes)
         return list(zip(found, columns.tolist(), signs.tolist(), strict=True))
 
-    def explain(self, text: Any, weights: npt.ArrayLike) -> list[tuple[str, float]]:
+    def explain(self, text: Document, weights: npt.ArrayLike) -> list[tuple[str, float]]:
         """Compute the contribution of each word or n-gram of a text to its score.
 
         Parameters
@@ -273,7 +274,7 @@ class TextHasher(HashingVectorizer):
             one_of("norm", self.norm, ("l1", "l2"), also="or None")
         self._validate_ngram_range()
 
-    def _blocks(self, X: Iterable[Any]) -> Iterator[tuple[Array, Array, Array]]:
+    def _blocks(self, X: Iterable[Document]) -> Iterator[tuple[Array, Array, Array]]:
         """Indices, values and row pointers of each block of texts."""
         columns = int(self.n_features)
         hashing = HashRules(np.uint32(columns), np.uint32((columns - 1).bit_length()), np.uint32(bool(self.alternate_sign)))
@@ -301,7 +302,7 @@ class TextHasher(HashingVectorizer):
         return self.analyzer in ("char", "char_wb")
 
     def _compiled_rows(
-        self, X: Iterable[Any], hashing: HashRules, buffers: Buffers, naming: ColumnNames
+        self, X: Iterable[Document], hashing: HashRules, buffers: Buffers, naming: ColumnNames
     ) -> Iterator[RowBuffers]:
         low, high = self.ngram_range
         if low < 1:
@@ -317,7 +318,7 @@ class TextHasher(HashingVectorizer):
         cutter = GramCutter(self.analyzer, low, high, bool(self.lowercase) and not prepared, reject)
         prepare = self.build_preprocessor()
 
-        def decode(document: Any) -> Any:
+        def decode(document: Document) -> object:
             return prepare(self.decode(document)) if prepared else self.decode(document)
 
         for texts in split_blocks(X, decode, always=prepared or self.input != "content"):
@@ -330,7 +331,9 @@ class TextHasher(HashingVectorizer):
             naming.keep(names, int(hash_texts(cutter.rules(block), hashing, block.text, block.bounds, grams, rows, names)))
             yield rows
 
-    def _token_rows(self, X: Iterable[Any], hashing: HashRules, buffers: Buffers, naming: ColumnNames) -> Iterator[RowBuffers]:
+    def _token_rows(
+        self, X: Iterable[Document], hashing: HashRules, buffers: Buffers, naming: ColumnNames
+    ) -> Iterator[RowBuffers]:
         analyze = self.build_analyzer()
         for tokens in _token_blocks(map(analyze, X)):
             block: Block = join_pieces([_as_bytes(token) for text_tokens in tokens for token in text_tokens])
@@ -342,7 +345,7 @@ class TextHasher(HashingVectorizer):
             yield rows
 
 
-def _as_bytes(token: Any) -> bytes:
+def _as_bytes(token: object) -> bytes:
     if isinstance(token, str):
         return token.encode()
     if not isinstance(token, bytes):
@@ -350,9 +353,9 @@ def _as_bytes(token: Any) -> bytes:
     return token
 
 
-def _token_blocks(lists: Iterable[Any]) -> Iterator[list[list[Any]]]:
+def _token_blocks(lists: Iterable[Iterable[str]]) -> Iterator[list[list[str]]]:
     """Lists of tokens in blocks of about TOKENS_PER_BLOCK."""
-    block: list[list[Any]] = []
+    block: list[list[str]] = []
     held = 0
     for tokens in lists:
         if isinstance(tokens, str):

@@ -5,8 +5,6 @@ Reference  A. Appleby, MurmurHash3_x86_32 (public domain).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...array_types import IntArray
@@ -56,15 +54,15 @@ def murmur3_windows(text: IntArray, width: int, seed: int = 0) -> IntArray:
     words = wide[:-3].copy()
     for place in (1, 2, 3):
         words |= wide[place : place + len(words)] << np.uint32(8 * place)
-    hashes = np.full(count, seed, np.uint32)
+    hashes: IntArray = np.full(count, seed, np.uint32)
     for start in range(0, width - 3, 4):
         hashes = _with_block(hashes, words[start : start + count])
     if width & 3:
-        hashes ^= _mixed(words[width & ~3 : (width & ~3) + count] & np.uint32((1 << 8 * (width & 3)) - 1))
+        hashes = hashes ^ _mixed(words[width & ~3 : (width & ~3) + count] & np.uint32((1 << 8 * (width & 3)) - 1))
     return _finished(hashes, np.uint32(width))
 
 
-def _words(text: Any, starts: Any) -> Any:
+def _words(text: IntArray, starts: IntArray) -> IntArray:
     """Four bytes from each start as one number."""
     words = text[starts].astype(np.uint32)
     for place in (1, 2, 3):
@@ -72,17 +70,17 @@ def _words(text: Any, starts: Any) -> Any:
     return words
 
 
-def _mixed(k: Any) -> Any:
+def _mixed(k: IntArray) -> IntArray:
     k = k * np.uint32(C1)
     return (k << np.uint32(15) | k >> np.uint32(17)) * np.uint32(C2)
 
 
-def _with_block(h: Any, k: Any) -> Any:
+def _with_block(h: IntArray, k: IntArray) -> IntArray:
     h = h ^ _mixed(k)
     return (h << np.uint32(13) | h >> np.uint32(19)) * np.uint32(5) + np.uint32(C3)
 
 
-def _finished(h: IntArray, lengths: Any) -> IntArray:
+def _finished(h: IntArray, lengths: IntArray | np.uint32) -> IntArray:
     h = h ^ lengths
     h = (h ^ h >> np.uint32(16)) * np.uint32(M1)
     h = (h ^ h >> np.uint32(13)) * np.uint32(M2)

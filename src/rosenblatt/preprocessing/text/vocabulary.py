@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -154,7 +155,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         self.norm = norm
         self.dtype = dtype
 
-    def fit(self, X: Iterable[Any], y: Any = None) -> Vocabulary:
+    def fit(self, X: Iterable[str | bytes], y: object = None) -> Vocabulary:
         """Learn the words of the training texts.
 
         Parameters
@@ -196,7 +197,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         self._table = make_table(list(self.vocabulary_))
         return self
 
-    def transform(self, X: Iterable[Any]) -> Any:
+    def transform(self, X: Iterable[str | bytes]) -> csr_array | csr_matrix:
         """Convert texts to rows; unknown words are left out.
 
         Parameters
@@ -217,7 +218,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "vocabulary_")
         return stack_rows(self._blocks(_split_texts(X)), len(self.vocabulary_))
 
-    def fit_transform(self, X: Iterable[Any], y: Any = None, **fit_params: Any) -> Any:
+    def fit_transform(self, X: Iterable[str | bytes], y: object = None, **fit_params: object) -> csr_array | csr_matrix:
         """Learn the words of the training texts and convert the texts to rows.
 
         Parameters
@@ -243,7 +244,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         texts = X if hasattr(X, "__len__") else list(X)
         return self.fit(texts).transform(texts)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: object = None) -> Array:
         """Get the words in the order of the columns.
 
         Parameters
@@ -295,7 +296,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
             yield rows.indices[:size].copy(), rules.values(rows.counts[:size], indptr), indptr
 
 
-def _split_texts(X: Iterable[Any]) -> Iterator[list[str]]:
+def _split_texts(X: Iterable[str | bytes]) -> Iterator[list[str]]:
     if isinstance(X, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
     return split_blocks(X, lambda document: document.decode() if isinstance(document, bytes) else document)

@@ -6,7 +6,6 @@ overflow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +43,7 @@ class Columns:
         return np.asarray(self.minimum == self.maximum)
 
 
-def columns_of(X: Any) -> Columns:
+def columns_of(X: Matrix) -> Columns:
     """The statistics of the columns of an array or a CSR matrix."""
     minimum, maximum = extremes(X)
     exponents = np.frexp(np.maximum(abs(minimum), abs(maximum)))[1]
@@ -70,13 +69,13 @@ def extremes(X: Matrix) -> tuple[FloatArray, FloatArray]:
     return minimum, maximum
 
 
-def _scaled(X: Matrix, exponents: IntArray) -> Iterator[Any]:
+def _scaled(X: Matrix, exponents: IntArray) -> Any:
     """Blocks of rows in float64, each column times 2^-exponent."""
     for rows in blocks(X):
         yield scale_down(rows, exponents)
 
 
-def blocks(X: Matrix) -> Iterator[Any]:
+def blocks(X: Matrix) -> Any:
     """Consecutive blocks of rows."""
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK // 8
     for start in range(0, X.shape[0], step):
@@ -91,7 +90,7 @@ def scale_down(rows: Matrix, exponents: IntArray) -> Any:
     return sp.csr_array((values, rows.indices, rows.indptr), rows.shape)
 
 
-def standardized(X: Matrix, columns: Columns, centered: bool) -> Any:
+def standardized(X: Matrix, columns: Columns, centered: bool) -> Matrix:
     """A copy of the rows: with mean 0 and standard deviation 1 in each column, or divided by the column's largest value."""
     if not (centered and isinstance(X, np.ndarray)):
         largest = np.ldexp(columns.largest, -columns.exponents)
@@ -106,13 +105,13 @@ def standardized(X: Matrix, columns: Columns, centered: bool) -> Any:
     return out
 
 
-def _divided(part: Any, divisors: Any) -> Any:
+def _divided(part: Matrix, divisors: FloatArray) -> Matrix:
     if isinstance(part, np.ndarray):
         return part / divisors
     return sp.csr_array((part.data / divisors[part.indices], part.indices, part.indptr), part.shape)
 
 
-def lengths(X: Any, intercept: bool) -> tuple[FloatArray, int]:
+def lengths(X: Matrix, intercept: bool) -> tuple[FloatArray, int]:
     """The lengths of the rows (1, x), or x without an intercept, times 2^-exponent; and the exponent."""
     values = X if isinstance(X, np.ndarray) else X.data
     size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), float(intercept), 5e-324)
@@ -121,5 +120,6 @@ def lengths(X: Any, intercept: bool) -> tuple[FloatArray, int]:
     return np.sqrt(np.concatenate(squares) + np.ldexp(float(intercept), -exponent) ** 2), exponent
 
 
-def _squares(part: Any) -> Any:
-    return np.square(part).sum(axis=1) if isinstance(part, np.ndarray) else part.power(2).sum(axis=1)
+def _squares(part: Matrix) -> FloatArray:
+    found: FloatArray = np.square(part).sum(axis=1) if isinstance(part, np.ndarray) else part.power(2).sum(axis=1)
+    return found

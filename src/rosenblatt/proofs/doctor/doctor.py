@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...array_types import IntArray, MatrixLike
+from ...array_types import Array, IntArray, Matrix, MatrixLike
 from ...certificates.data import label_text
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
 from ...certificates.verify import verify
@@ -99,7 +99,7 @@ def doctor(
     return _Examination(given, bool(fit_intercept), names, seconds).diagnosis()
 
 
-def _feature_names(X: Any, feature_names: Any) -> list[str] | None:
+def _feature_names(X: MatrixLike, feature_names: Sequence[str] | None) -> list[str] | None:
     if feature_names is None:
         return [str(name) for name in X.columns] if hasattr(X, "columns") else None
     if isinstance(feature_names, str) or not hasattr(feature_names, "__iter__"):
@@ -128,7 +128,7 @@ class _Examination:
     def time_left(self, step: Step) -> float:
         return min(TIME_SHARES[step] * self.seconds, self.started + self.seconds - time.monotonic())
 
-    def certify(self, X: Any, y: Any, step: Step) -> Certificate | None:
+    def certify(self, X: Matrix, y: Array, step: Step) -> Certificate | None:
         """The certificate of some rows; None if there is no time."""
         left = self.time_left(step)
         return None if left < MIN_STEP_S else certify(X, y, self.intercept, time_limit=_limit(left))
@@ -284,7 +284,7 @@ def _limit(seconds: float) -> float | None:
     return None if seconds == math.inf else seconds
 
 
-def _not_tried(X: Any, k: int, width: int) -> Finding:
+def _not_tried(X: Matrix, k: int, width: int) -> Finding:
     what, size, most = ("columns", width, MAX_COLUMNS) if width > MAX_COLUMNS else ("values", n_values(X, k), MAX_VALUES)
     sentence = f"Features of degree {k} were not tried: they have {size:,} {what}, and the limit is {most:,}."
     return Finding("degree", sentence, {"degree": k, "columns": width, "verdict": None, what: size, "most": most})

@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...array_types import Array, BoolArray, IntArray, Matrix
+from ...array_types import Array, BoolArray, FloatArray, IntArray, Matrix
 from ...certificates.statements import Certificate, Inseparable, Plane, Separable
 from ..inputs import LabeledRows
 
@@ -74,7 +74,7 @@ def _outvoted(codes: IntArray, starts: IntArray) -> BoolArray:
     return np.asarray(codes != code[best][first][group])
 
 
-def row_hashes(X: Any) -> Array:
+def row_hashes(X: Matrix) -> Array:
     """A 64-bit hash of each row: a sum over its nonzero values, equal for arrays and sparse matrices."""
     n, d = X.shape
     out = np.zeros(n, np.uint64)
@@ -103,14 +103,15 @@ def _row_ranges(indptr: IntArray) -> list[tuple[int, int]]:
     return found
 
 
-def _value_hashes(values: Any) -> Any:
+def _value_hashes(values: FloatArray) -> Array:
     return _mix((values.astype(np.float64) + 0.0).view(np.uint64))  # -0.0 + 0.0 is 0.0, whose hash is 0
 
 
-def _mix(bits: Any) -> Any:
+def _mix(bits: Array) -> Array:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    found: Array = bits ^ (bits >> np.uint64(31))
+    return found
 
 
 def _grouped(keys: Array) -> tuple[IntArray, IntArray]:
@@ -131,7 +132,7 @@ def _mixed_groups(
     return kept if positions is None else positions[kept], np.concatenate([[0], np.cumsum(sizes[wanted])])[:-1]
 
 
-def _all_equal(X: Any, order: IntArray, starts: IntArray) -> bool:
+def _all_equal(X: Matrix, order: IntArray, starts: IntArray) -> bool:
     """Whether every row equals the first row of its group, value by value."""
     firsts = np.repeat(order[starts], np.diff(np.append(starts, len(order)))) if len(order) else order
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK // 8
@@ -142,7 +143,7 @@ def _all_equal(X: Any, order: IntArray, starts: IntArray) -> bool:
     return True
 
 
-def _exact_keys(X: Any, rows: IntArray) -> IntArray:
+def _exact_keys(X: Matrix, rows: IntArray) -> IntArray:
     """A key for each of the given rows, equal for equal rows only; slow, and needed only if hashes collide."""
     seen: dict[bytes, int] = {}
     keys = np.empty(len(rows), np.intp)
@@ -262,7 +263,7 @@ def _most_frequent(group: list[int], codes: IntArray) -> Tie:
     return {code: rows[code] for code in sorted(rows) if len(rows[code]) == most}
 
 
-def _score(plane: Plane, row: Any) -> Fraction:
+def _score(plane: Plane, row: Matrix) -> Fraction:
     """w.x + b of one row, exactly."""
     columns, values = (np.arange(row.shape[1]), row[0]) if isinstance(row, np.ndarray) else (row.indices, row.data)
     pairs = zip(columns.tolist(), values.tolist(), strict=True)

@@ -129,7 +129,7 @@ class Diagnosis:
     __repr__ = __str__
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Separable | Inseparable | Undecided):
         return certificate_to_dict(value)
     if isinstance(value, dict):

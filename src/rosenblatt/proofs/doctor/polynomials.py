@@ -42,7 +42,7 @@ class PolynomialRows:
     product_exponents: IntArray
 
 
-def n_values(X: Any, degree: int) -> int:
+def n_values(X: Matrix, degree: int) -> int:
     """The number of stored values of the monomials."""
     if isinstance(X, np.ndarray):
         return int(X.shape[0]) * count_monomials(X.shape[1], degree)
@@ -55,7 +55,7 @@ def affordable(X: Matrix, degree: int) -> bool:
     return count_monomials(X.shape[1], degree) <= MAX_COLUMNS and n_values(X, degree) <= MAX_VALUES
 
 
-def expand(X: Any, columns: Columns, degree: int, intercept: bool) -> PolynomialRows:
+def expand(X: Matrix, columns: Columns, degree: int, intercept: bool) -> PolynomialRows:
     """The monomials of degree 1 to `degree`, with the same bits as those of scikit-learn's PolynomialFeatures."""
     dense = isinstance(X, np.ndarray)
     shifts, exponents = _shifts_and_exponents(columns, intercept and dense)
@@ -109,9 +109,9 @@ def _has_exact_products(values: Array, degree: int) -> bool:
     return bool(degree * (53 - lowest.min()) <= 53 and abs(values).min() > 2.0**-300)
 
 
-def _scaled_exactly(before: Any, after: Any, exponents: IntArray) -> bool:
+def _scaled_exactly(before: Matrix, after: Matrix, exponents: IntArray) -> bool:
     """Whether no tiny value underflowed in the scaling."""
-    if isinstance(before, np.ndarray):
+    if isinstance(after, np.ndarray):
         return bool((np.ldexp(after, exponents) == before).all())
     return bool((np.ldexp(after.data, exponents[after.indices]) == before.data).all())
 

@@ -143,7 +143,10 @@ class Flat:
         )  # fmt: skip
 
 
-def error_bound(a: Any, b: Any, c: Any, d: Any, off_a: Any, off_b: Any, off_c: Any, off_d: Any) -> Any:
+def error_bound(
+    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, off_a: FloatArray, off_b: FloatArray, off_c: FloatArray,
+    off_d: FloatArray,
+) -> FloatArray:  # fmt: skip
     """A bound on the error of a b - c d, from the errors of the factors and of the roundings."""
     a, b, c, d = abs(a), abs(b), abs(c), abs(d)
     carried = a * off_b + b * off_a + off_a * off_b + c * off_d + d * off_c + off_c * off_d

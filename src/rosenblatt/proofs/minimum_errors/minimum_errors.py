@@ -7,7 +7,6 @@ import sys
 import time
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -261,7 +260,7 @@ class _Run:
             sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {found.lower} by {len(found.clashes)} clashes\n")
 
 
-def _seed(random_state: Any) -> int:
+def _seed(random_state: int) -> int:
     if isinstance(random_state, bool) or not isinstance(random_state, Integral):
         raise TypeError(f"random_state must be an integer, got {random_state!r}")
     if random_state < 0:

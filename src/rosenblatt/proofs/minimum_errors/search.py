@@ -114,7 +114,7 @@ class LineSpace:
         out *= self.signs
         return out
 
-    def weights(self, lines: FloatArray) -> tuple[Any, Any]:
+    def weights(self, lines: FloatArray) -> Any:
         """One or more lines as weights and biases for the given rows, up to a common power of two."""
         lines = lines if self.back is None else lines @ self.back.T
         d = len(self.center)

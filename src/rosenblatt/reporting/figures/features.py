@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +27,7 @@ def spreads(X: Matrix) -> FloatArray:
     return found
 
 
-def _sparse_sums(X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _sparse_sums(X: sp.csr_array) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield the sums and the sums of squares of every column, block by block."""
     for first in range(0, X.nnz, 4 * VALUES_PER_BLOCK):
         some = slice(first, first + 4 * VALUES_PER_BLOCK)
@@ -38,7 +37,7 @@ def _sparse_sums(X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
         yield total, squares
 
 
-def _dense_sums(X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _dense_sums(X: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield the sums and the sums of squares of every column, shifted by about its mean against cancellation."""
     size = max(1, VALUES_PER_BLOCK // max(1, X.shape[1]))
     shift = X[: min(X.shape[0], size)].astype(np.float64).mean(axis=0)

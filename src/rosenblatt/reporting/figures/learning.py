@@ -31,12 +31,12 @@ def learning_curve(facts: Facts) -> Curve | None:
     log = facts.story.estimator._update_log
     if log is None or not len(log) or not (facts.has_rows or facts.has_test):
         return None
-    end = int(log.durations.max()) - log._visited_before
+    end = int(log.durations.max()) - log.record.visited_before
     visits = np.unique(np.geomspace(1, max(1, end), count_curve_points(log, MAX_POINTS)).round().astype(np.int64))
-    made = log.times[log._edges[:-1]] - log._visited_before
+    made = log.times[log.record.edges[:-1]] - log.record.visited_before
     updates = np.searchsorted(made, visits, side="left")  # an update at time t is made when t + 1 rows were visited
     with_average = facts.story.estimator.keep in ("average", "vote")
-    hypotheses, heads = len(visits) * (2 if with_average else 1), len(log._start.bias)
+    hypotheses, heads = len(visits) * (2 if with_average else 1), log.record.n_heads
     sets, names = [], []
     if facts.has_rows:
         sets.append(choose_rows(facts.story.X, facts.codes, hypotheses, heads, True))
@@ -55,14 +55,13 @@ def learning(facts: Facts) -> Chart | None:
     if curve is None:
         return None
     log = facts.story.estimator.log_
-    steps = log._grouped or facts.story.estimator.order == "mistakes"
+    steps = log.record.grouped or facts.story.estimator.order == "mistakes"
     unit = "steps made" if steps else "rows visited"
     marks: list[Mark] = []
-    pass_ends = (
-        [] if steps else [log._problem.n_visited * p for p in (1, 10, 100) if log._problem.n_visited * p <= curve.visits[-1]]
-    )
-    for p, end in zip((1, 10, 100), pass_ends, strict=False):
-        marks.append(Rule(x=float(end), text=f"pass {p}"))
+    for p in () if steps else (1, 10, 100):
+        end = log.record.problem.n_visited * p
+        if end <= curve.visits[-1]:
+            marks.append(Rule(x=float(end), text=f"pass {p}"))
     main = curve.last if curve.average is None else curve.average
     if curve.average is not None:
         n = len(curve.names) - 1

@@ -47,8 +47,8 @@ def errors_per_pass(facts: Facts) -> Passes | None:
         return _from_history(facts)
     shown = evenly(len(log.passes), count_curve_points(log, MAX_PASSES_SHOWN))
     entries = np.asarray(log.passes)[shown]
-    updates = np.searchsorted(log._edges, entries)
-    rows = choose_rows(facts.story.X, facts.codes, len(shown), len(log._start.bias), True)
+    updates = np.searchsorted(log.record.edges, entries)
+    rows = choose_rows(facts.story.X, facts.codes, len(shown), log.record.n_heads, True)
     errors = errors_along(log, updates, updates, [rows])[0][:, 0]
     return Passes(shown + 1, errors, updates, rows.rows, rows.total)
 
@@ -67,15 +67,18 @@ def _from_history(facts: Facts) -> Passes | None:
 def find_pocket(facts: Facts) -> PocketPosition | None:
     """Find the pocket of the run if that is cheap."""
     log = facts.story.estimator._update_log
-    if log is None or log.is_compact or not log.passes or log._problem.labels.weights.size:
+    if log is None or log.is_compact or not log.passes:
         return None
-    if isinstance(log._problem.labels, Rest) or facts.story.X is None or log._problem.n_rows != facts.story.X.shape[0]:
-        return None  # each class has its own pocket; or the rows are a sample
-    work = log.n_updates * log._problem.n_rows * min(values_per_row(log._problem.matrix()), 200.0) * len(log._start.bias)
+    problem = log.record.problem
+    if isinstance(problem.labels, Rest) or problem.labels.weights.size:
+        return None  # each class has its own pocket, or errors have weights
+    if facts.story.X is None or problem.n_rows != facts.story.X.shape[0]:
+        return None  # the rows are a sample
+    work = log.n_updates * problem.n_rows * min(values_per_row(problem.matrix()), 200.0) * log.record.n_heads
     if work > MAX_POCKET_WORK:
         return None
     found = pocket(log)
-    entry = int(log._edges[found.update])
+    entry = int(log.record.edges[found.update])
     ends = [0, *log.passes]
     p = int(np.searchsorted(log.passes, entry))  # passes that had ended before
     if p == len(log.passes):

@@ -154,9 +154,9 @@ def _start_direction(X: Matrix) -> FloatArray:
     return start
 
 
-def _dense(X: Any, shown: IntArray | list[int]) -> FloatArray:
+def _dense(X: Matrix, shown: IntArray | list[int]) -> FloatArray:
     rows = X[shown]
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, np.float64)
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
 
 
 def _most_confused(facts: Facts) -> tuple[int, int]:

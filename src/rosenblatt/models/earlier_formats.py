@@ -1,7 +1,7 @@
-"""Upgrade of model files from format 1 to format 2.
+"""Upgrade of model files of earlier formats.
 
 Format 1 had other names for some parameters, and stored the attributes of a single binary problem without a list around them.
-No other module uses these names.
+Format 2 stored a single certificate without a list around it. No other module uses these names.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ _INTERCEPT = {
     "none": {"fit_intercept": False, "penalize_intercept": False},
 }
 _SVM_KINDS = ("MaxMargin", "SoftMargin")
-_LIST_ATTRIBUTES = ("support_", "multipliers_", "proof_")
+_LIST_ATTRIBUTES = {
+    "MaxMargin": ("support_", "multipliers_", "proof_"),
+    "SoftMargin": ("support_", "multipliers_"),
+    "Perceptron": ("certificate_",),
+}
 _NUMBER_ATTRIBUTES = ("margin_", "gap_", "dual_gap_", "objective_", "pocket_errors_")
 
 
 def upgrade(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Change metadata and arrays of format 1 in place. Unexpected values are left for the reader to reject."""
+    """Change metadata and arrays of an earlier format in place. Unexpected values are left for the reader to reject."""
     kind, parameters, more = meta.get("kind"), meta.get("parameters"), meta.get("more")
     if isinstance(parameters, dict):
         meta["parameters"] = _upgrade_parameters(kind, parameters)
@@ -33,7 +37,7 @@ def upgrade(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
         _upgrade_fitted(kind, more["fitted"], arrays)
 
 
-def _upgrade_parameters(kind: Any, old: dict[str, Any]) -> dict[str, Any]:
+def _upgrade_parameters(kind: object, old: dict[str, Any]) -> dict[str, Any]:
     new = {_PARAMETER_NAMES.get(name, name): value for name, value in old.items()}
     if isinstance(new.get("multiclass"), str):
         new["multiclass"] = _MULTICLASS.get(new["multiclass"], new["multiclass"])
@@ -42,11 +46,11 @@ def _upgrade_parameters(kind: Any, old: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
-def _upgrade_fitted(kind: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
+def _upgrade_fitted(kind: object, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
     if isinstance(fitted.get("_scheme"), str):
         fitted["_scheme"] = _MULTICLASS.get(fitted["_scheme"], fitted["_scheme"])
-    for name in _LIST_ATTRIBUTES:
-        if kind in _SVM_KINDS and name in fitted and not _is_list(fitted[name]):
+    for name in _LIST_ATTRIBUTES.get(str(kind), ()):
+        if name in fitted and not _is_list(fitted[name]):
             fitted[name] = {"list": [fitted[name]]}
     for name in _NUMBER_ATTRIBUTES:
         if name in fitted and f"fitted.{name}" not in arrays:
@@ -55,5 +59,5 @@ def _upgrade_fitted(kind: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -
             fitted[name] = {"array": f"fitted.{name}"}
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, dict) and set(value) == {"list"}

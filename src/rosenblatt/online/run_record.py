@@ -1,0 +1,229 @@
+"""The record of a run: training rows, first weights and moves, from which the run can be replayed.
+
+An `UpdateLog` shows it to users. The solver writes it, and readings, proofs, reports and the page replay it.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..array_types import FloatArray, IntArray
+from ..data.problem import Problem, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
+from ..kernels.linear.schemes import Binary, State
+from ..kernels.linear.sweeps import apply_steps, record_planes
+from .moves import Entries, kernel_columns, make_moves, repeated_number
+
+
+class RunRecord:
+    """The moves of a run, in order, with the rows that moved the weights and the weights before the first move.
+
+    Attributes
+    ----------
+    problem : Problem
+        The training set; only the rows that moved the weights, if the record is compact.
+    start : State
+        The weights before the first update.
+    grouped : bool
+        Batch: the entries of one time are one update.
+    visited_before : int
+        The rows visited before the run.
+    durations : ndarray of int, shape (n_heads,)
+        The time at which each head stopped.
+    passes : list of int
+        The number of entries at the end of each pass.
+    parts : list of Entries
+        The entries, as written by the solver.
+    row_ids : ndarray of int or None
+        The training rows of a compact record; None if it has all rows.
+    """
+
+    def __init__(self, problem: Problem, start: State, *, grouped: bool = False, visited_before: int = 0) -> None:
+        self.problem = problem
+        self.start = start
+        self.grouped = grouped
+        self.visited_before = visited_before
+        self.durations: IntArray = np.zeros(len(start.counts), np.int64)
+        self.passes: list[int] = []
+        self.parts: list[Entries] = []
+        self.row_ids: IntArray | None = None
+        self._count = 0
+
+    def append(self, rows: IntArray, steps: FloatArray, times: IntArray, others: IntArray, since: int) -> None:
+        """Add entries; `times` are relative to `since`."""
+        if len(rows):
+            self._count += len(rows)
+            joint = not isinstance(self.problem.labels, Binary)
+            self.parts.append(
+                Entries(
+                    rows.astype(np.int32 if self.problem.n_rows < 1 << 31 else np.int64),
+                    steps.copy() if (steps != steps[0]).any() else repeated_number(steps[0], len(steps)),
+                    times.astype(np.uint32 if times[-1] < 1 << 32 else np.int64),
+                    others.astype(np.int32) if joint else repeated_number(np.int32(0), len(rows)),
+                    since,
+                )
+            )
+
+    @property
+    def n_heads(self) -> int:
+        """The number of weight vectors."""
+        return len(self.start.bias)
+
+    # --- columns ---------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _joined(self) -> Entries:
+        """All entries as one part."""
+        if len(self.parts) > 1:
+            parts = self.parts
+            clock = np.concatenate([part.clock for part in parts])
+            rows, others = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "others"))
+            firsts = {float(part.steps[0]) for part in parts if part.steps.strides == (0,)}
+            equal = len(firsts) == 1 and all(part.steps.strides == (0,) for part in parts)
+            steps = repeated_number(firsts.pop(), len(rows)) if equal else np.concatenate([part.steps for part in parts])
+            self.parts = [Entries(rows, steps, clock, others, 0)]
+        elif not self.parts:
+            none = np.zeros(0, np.int32)
+            return Entries(none, np.zeros(0), none, none, 0)
+        return self.parts[0]
+
+    @property
+    def local_rows(self) -> IntArray:
+        """Rows as positions in `problem.rows`."""
+        return self._joined().rows
+
+    @property
+    def rows(self) -> IntArray:
+        """The training row of each entry."""
+        local = self.local_rows
+        return read_only(local if self.row_ids is None else self.row_ids[local])
+
+    @property
+    def steps(self) -> FloatArray:
+        """The length factor tau of each entry."""
+        return read_only(self._joined().steps)
+
+    @property
+    def times(self) -> IntArray:
+        """The rows visited, or the steps made, before each entry."""
+        return read_only(self._joined().clock)
+
+    @property
+    def others(self) -> IntArray:
+        """Joint: the rival class of each entry; one-vs-rest: the head; binary: zeros."""
+        return read_only(self._joined().others)
+
+    @property
+    def edges(self) -> IntArray:
+        """The first entry of each update, and the number of entries; a batch update has all entries of one time."""
+        if not (self.grouped and len(self)):
+            return np.arange(len(self) + 1)
+        return np.concatenate([[0], np.flatnonzero(np.diff(self.times)) + 1, [len(self)]])
+
+    # --- replaying -------------------------------------------------------------------------------------------------------
+
+    def state_at(self, t: int) -> State:
+        """The state after the first t updates, in the layout of the kernels."""
+        edges, t = self.edges, operator.index(t)
+        if not 0 <= t < len(edges):
+            raise ValueError(f"t must be between 0 and the {len(edges) - 1} updates of this log, got {t}")
+        state = copy_state(self.start)
+        self.advance(state, edges[: t + 1])
+        return state
+
+    def apply(self, state: State, stretch: slice) -> None:
+        """Apply the moves of some entries to `state`, in their order, so that online runs give the same bits."""
+        make_moves(self.problem, self.local_rows[stretch], self.others[stretch], self.steps[stretch], state)
+
+    def delta(self, stretch: slice) -> State:
+        """The sum of the moves of some entries, in float64."""
+        delta = zero_sums(self.start)
+        self.apply(delta, stretch)
+        return delta
+
+    def advance(self, state: State, edges: IntArray) -> None:
+        """Apply the updates between `edges` to `state` as the run did: batch steps are summed first."""
+        if not self.grouped:
+            self.apply(state, slice(int(edges[0]), int(edges[-1])))
+            return
+        self._make_steps(state, edges, np.empty((0, 0)), np.empty(0))
+
+    def _make_steps(self, state: State, edges: IntArray, planes: FloatArray, shifts: FloatArray) -> None:
+        """Apply batch steps in one kernel call: a call per step would take most of the time."""
+        delta, stretch = zero_sums(state), slice(int(edges[0]), int(edges[-1]))
+        moves = kernel_columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
+        weights = state.w.reshape(-1)
+        assert np.shares_memory(weights, state.w) or not weights.size
+        flat = weights, delta.w.reshape(-1), np.empty(1, state.w.dtype)
+        edges = np.ascontiguousarray(edges, np.int64)
+        apply_steps(self.problem.rows, self.problem.labels, *moves, edges, state, delta, flat, planes, shifts)
+
+    def planes(self, state: State, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Planes and intercepts of a binary run, before and after each of the updates between `edges`, from `state` on."""
+        planes, shifts = np.empty((len(edges), self.problem.n_features)), np.empty(len(edges))
+        if not self.grouped:
+            stretch = slice(int(edges[0]), int(edges[-1]))
+            moves = kernel_columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
+            record_planes(self.problem.rows, self.problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
+            return planes, shifts
+        self._make_steps(state, edges, planes, shifts)
+        return planes, shifts
+
+    # --- parts and copies ------------------------------------------------------------------------------------------------
+
+    def cut(self, first: int, last: int) -> RunRecord:
+        """The part of the run from entry `first` to entry `last`."""
+        start, edges = copy_state(self.start), self.edges
+        self.advance(start, np.append(edges[edges < first], first))
+        before = int(self.times[first - 1]) + 1 if first else self.visited_before
+        part = RunRecord(self.problem, start, grouped=self.grouped, visited_before=before)
+        here = slice(first, last)
+        part.append(self.local_rows[here], self.steps[here], self.times[here], self.others[here], 0)
+        part.durations = part.durations + (self.times[last] if last < len(self) else self.durations.max())
+        part.row_ids = self.row_ids
+        return part
+
+    def head(self, h: int) -> RunRecord:
+        """The binary run of one-vs-rest head h."""
+        mine = self.others == h
+        start = pick_heads(self.start, self.problem.rows, [h], flat=True)
+        run = RunRecord(one_against_rest(self.problem, h), start, grouped=self.grouped, visited_before=self.visited_before)
+        run.append(self.local_rows[mine], self.steps[mine], self.times[mine], self.others[mine], 0)
+        run.durations, run.row_ids = self.durations[h : h + 1], self.row_ids
+        return run
+
+    def compact(self) -> RunRecord:
+        """A copy with the rows that moved the weights, and no others. Rows keep their numbers."""
+        touched, local = np.unique(self.local_rows, return_inverse=True)
+        labels = self.problem.labels
+        weights = labels.weights[touched] if labels.weights.size else labels.weights
+        field = "signs" if isinstance(labels, Binary) else "codes"
+        few = labels._replace(**{field: read_only(getattr(labels, field)[touched]), "weights": read_only(weights)})
+        copied = self._on(Problem(take_rows(self.problem.rows, touched), few, self.problem.x0), local)
+        copied.row_ids = touched if self.row_ids is None else self.row_ids[touched]
+        return copied
+
+    def spread_over(self, problem: Problem) -> RunRecord:
+        """The same run on the whole training set: the inverse of `compact`."""
+        return self._on(problem, self.rows)
+
+    def _on(self, problem: Problem, rows: IntArray) -> RunRecord:
+        """The same run on another set of rows, with these positions."""
+        copied = RunRecord(problem, self.start, grouped=self.grouped, visited_before=self.visited_before)
+        copied.append(rows, self.steps, self.times, self.others, 0)
+        copied.durations, copied.passes = self.durations, self.passes
+        return copied
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Unpickled arrays are writable, but kernels are compiled for read-only rows.
+        problem = state["problem"]
+        rows, labels = (
+            type(part)(*(read_only(field) if isinstance(field, np.ndarray) else field for field in part))
+            for part in (problem.rows, problem.labels)
+        )
+        vars(self).update(state, problem=replace(problem, rows=rows, labels=labels))
