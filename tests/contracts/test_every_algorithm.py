@@ -68,7 +68,7 @@ def assert_same_bits(one: Any, other: Any, X: Any) -> None:
         if hasattr(one, attribute):
             assert np.array_equal(getattr(one, attribute), getattr(other, attribute)), attribute
     assert np.array_equal(one.decision_function(X), other.decision_function(X))
-    assert (one.n_iter_, one.stop_) == (other.n_iter_, other.stop_)
+    assert (one.n_iter_, one.stop_.reason, one.stop_.heads) == (other.n_iter_, other.stop_.reason, other.stop_.heads)
 
 
 def assert_close(one: Any, other: Any, X: Any, tolerance: float = 1e-4) -> None:

@@ -188,7 +188,7 @@ def test_two_classes_by_argmax_are_the_binary_run(rows, pack, order, update, b, 
     (against, for_it), (alone,) = two.log.weights_at(two.log.n_updates)[0], one.log.weights_at(one.log.n_updates)[0]
     assert np.array_equal(for_it, alone)
     assert np.array_equal(against, -alone)
-    assert two.stop.separated == one.stop.separated
+    assert two.stops[0].separated == one.stops[0].separated
 
 
 # --- streams and threads -----------------------------------------------------------------------------------------------

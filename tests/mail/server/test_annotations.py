@@ -9,6 +9,7 @@ import pytest
 from drawn import ANY, LINES, naively_without, seen_by_any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from mail_servers import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 from datasets import data_folder
 from effort import in_time
@@ -17,7 +18,6 @@ from rosenblatt.mail.message.headers import STAMP, without_headers
 from rosenblatt.mail.server.annotations import SPAM_HEADERS, head_only, marked
 from rosenblatt.mail.server.engine import Judgment, points
 from rosenblatt.mail.verdict import Calibration, Reason, Verdict, symbols
-from serving import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
 
 
 def judged(spam: bool = True, *names: str) -> Judgment:

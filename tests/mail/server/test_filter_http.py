@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import serving
+from mail_servers import serving
 from small_filters import fresh, mail, mails
 
 

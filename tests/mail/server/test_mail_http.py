@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mail_servers import HAM, SPAM, Plain, all_of, answer_to, request, serving
 
 from effort import in_time, soon
 from rosenblatt.mail.server import Limits, ServeError, token_from
 from rosenblatt.mail.store.connection import FilterError
 from rosenblatt.serving import sockets
-from serving import HAM, SPAM, Plain, all_of, answer_to, request, serving
 
 QUICK = Limits(idle_seconds=0.4, read_seconds=0.8, message_bytes=20_000, stop_seconds=1.0)
 MAIL = {"Content-Type": "message/rfc822"}

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mail_servers import HAM, SPAM, UNSURE, all_of, answer_to, connected, request, serving
 
 from effort import soon
 from rosenblatt.mail.filter import Filter
 from rosenblatt.mail.server import Addresses
 from rosenblatt.mail.server.engine import points
-from serving import HAM, SPAM, UNSURE, all_of, answer_to, connected, request, serving
 
 PROCESS = textwrap.dedent(
     """

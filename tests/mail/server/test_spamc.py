@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from mail_servers import HAM, SPAM, UNSURE, Plain, is_passed_on, serving
 
 from datasets import data_folder
 from rosenblatt.mail.server import Limits
-from serving import HAM, SPAM, UNSURE, Plain, is_passed_on, serving
 
 pytestmark = pytest.mark.skipif(shutil.which("spamc") is None, reason="no spamc here: on Debian, apt-get install spamc")
 

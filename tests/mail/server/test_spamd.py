@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mail_servers import HAM, SPAM, UNSURE, Plain, answer_to, is_passed_on, request, serving
 
 from rosenblatt.mail.server import Limits
 from rosenblatt.mail.server.limits import Budget
 from rosenblatt.mail.server.protocol import COMMANDS, FIRST_STEP_BYTES, RequestError, command_of, head_of, inflated
-from serving import HAM, SPAM, UNSURE, Plain, answer_to, is_passed_on, request, serving
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mail_servers import HAM, SPAM, Plain, all_of, answer_to, connected, request, serving
 
 from effort import in_time, soon
 from rosenblatt.mail.server import Limits, protocol
 from rosenblatt.mail.server.engine import Engine
 from rosenblatt.mail.server.protocol import Inbox
 from rosenblatt.serving.sockets import ServeError, listen_at
-from serving import HAM, SPAM, Plain, all_of, answer_to, connected, request, serving
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
