@@ -93,6 +93,7 @@ def test_it_learns_something(make, scheme, dtype, pack):
     assert np.mean(scores) > commonest + 0.1
 
 
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.thorough)])
 def test_dense_and_csr_agree(make, scheme, dtype):
     X, y = rows_of(scheme, dtype)
     dense, csr = make().fit(X, y), make().fit(sp.csr_array(X), y)
@@ -123,6 +124,9 @@ def test_weights_keep_the_number_type_of_the_rows(make, scheme, dtype, pack):
 
 @pytest.mark.once
 @pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "make", [name if name == "perceptron" else pytest.param(name, marks=pytest.mark.thorough) for name in ONLINE], indirect=True
+)
 def test_long_indices_give_the_same_bits(make, scheme, dtype):
     X, y = rows_of(scheme, dtype)
     short, long = sp.csr_array(X), sp.csr_array(X)

@@ -112,6 +112,7 @@ def test_a_cache_with_a_class_of_an_old_name_is_not_used(copied: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_rule_outside_the_package_is_not_cached(copied: Path) -> None:
     run(copied)
     (copied / "own_rule.py").write_text(OWN_RULE)

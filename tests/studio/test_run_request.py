@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from test_runs import obeys
 
+from effort import examples
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio import fitting
 from rosenblatt.studio.fitting import _cache, fit_request
@@ -168,7 +169,7 @@ def requests(draw: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(requests())
 def test_any_request_gets_a_run_or_a_sentence(sent: dict[str, Any]) -> None:
     result = answer(sent)

@@ -34,7 +34,12 @@ def schemes_of(algorithm: str, preset: str) -> list[dict[str, str]]:
     return [{"multiclass": word} for word, _ in knob.choices]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+BRIEF = ("separable", "nearly", "three")  # two classes, with and without a plane between them, and several
+
+
+@pytest.mark.parametrize(
+    "preset", [name if name in BRIEF else pytest.param(name, marks=pytest.mark.thorough) for name in PRESETS]
+)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_run_replays_to_the_models_weights(algorithm: str, preset: str) -> None:
     for degree in (1, 2, 3):

@@ -44,10 +44,9 @@ def test_a_hostile_mail_takes_less_than_a_second_and_little_memory(shape: str) -
 @pytest.mark.parametrize("shape", HTML)
 def test_so_does_hostile_html_where_nothing_is_compiled(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.mail.message.html.COMPILED_FROM", IMPORT_FROM)
-    in_time(SHAPES[shape](effort.amount(SIZE // 8, SIZE)))
-    assert (
-        memory(SHAPES[shape](effort.amount(LIMITS.mail // 8, LIMITS.mail // 4))) < (32 << 20) // 4
-    )  # less of it, as measuring takes long
+    in_time(SHAPES[shape](effort.amount(SIZE // 32, SIZE)))
+    if effort.THOROUGH:
+        assert memory(SHAPES[shape](LIMITS.mail // 4)) < (32 << 20) // 4  # less of it, as measuring takes long
 
 
 def in_time(raw: bytes) -> Message:
