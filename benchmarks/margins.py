@@ -112,7 +112,7 @@ def _best(X: Any, y: Any, loss: str, intercept: str, tol: float) -> float:
     model = rb.SoftMargin(loss=loss, penalize_intercept=intercept == "penalized", tol=tol, max_iter=20_000, random_state=0).fit(
         X, y
     )
-    return float(model.objective_ - model.dual_gap_)
+    return float(model.objective_[0] - model.dual_gap_[0])
 
 
 def measure(seeds: int, quick: bool) -> Iterator[dict[str, Any]]:

@@ -112,7 +112,7 @@ def _fit(path: str, name: str) -> dict[str, Any]:
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return {
         "megabytes": int(lines["VmHWM"].split()[0]) / 1024, "seconds": seconds, "rows": cache.shape[0],
-        "passes": getattr(model, "n_iter_", 1), "error": 1.0 - float(np.trace(counts) / counts.sum()),
+        "passes": model.n_iter_, "error": 1.0 - float(np.trace(counts) / counts.sum()),
     }  # fmt: skip
 
 

@@ -33,6 +33,9 @@ SHOWN = """async ([hash, updates]) => {
   await new Promise(requestAnimationFrame);
   return (performance.now() - start) / 1000;
 }"""
+REST = """async () => {
+  while (!rosenblatt.atRest) await new Promise(requestAnimationFrame);
+}"""
 FRAMES = """async seconds => {
   document.getElementById("first").click();
   document.getElementById("play").click();
@@ -71,7 +74,7 @@ def measure(repeats: int, quick: bool = False) -> Iterator[dict[str, Any]]:
             ("the same at degree 3", {"degree": 3}),
         ):  # fmt: skip
             page.evaluate(SHOWN, [_link(_state(points, updates, 99) | more), str(updates)])
-            page.wait_for_function("rosenblatt.atRest")  # until the proofs are done
+            page.evaluate(REST)  # until the proofs are done
             gaps = page.evaluate(FRAMES, SECONDS)
             yield {
                 "work": f"frames per second: {what}", "frames": len(gaps) / SECONDS,
@@ -115,7 +118,7 @@ def _shown(page: Any, points: int, updates: int, repeats: int) -> float:
     times = []
     for seed in range(repeats):
         page.evaluate(SHOWN, [_link(_state(points, updates // 10, seed)), str(updates // 10)])
-        page.wait_for_function("rosenblatt.atRest")
+        page.evaluate(REST)
         times.append(page.evaluate(SHOWN, [_link(_state(points, updates, seed)), str(updates)]))
     return statistics.median(times)
 

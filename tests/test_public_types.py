@@ -69,7 +69,7 @@ def hints_of(function: Any) -> dict[str, Any]:
     names = dict(vars(module))
     for node in ast.parse(Path(str(module.__file__)).read_text()).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            exec(compile(ast.Module(node.body, []), "annotations", "exec"), names)
+            exec(compile(ast.Module(node.body, []), "<annotations>", "exec"), names)
     names |= ALIASES
     if isinstance(names.get("ModelInput"), str):
         names["ModelInput"] = eval(names["ModelInput"], names)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.kernels.compile import COMPILED
+from effort import examples
 from rosenblatt.mail import features
 from rosenblatt.mail.features import FIELD_BYTES, columns_of, columns_of_many, named_columns
 from rosenblatt.mail.message.message import FIELDS, Message
@@ -26,7 +26,8 @@ TEXTS = (
 MESSAGES = st.lists(TEXTS, min_size=len(FIELDS), max_size=len(FIELDS)).map(lambda texts: Message(*texts))
 
 
-@settings(max_examples=100 if COMPILED else 20)
+@pytest.mark.once
+@settings(max_examples=examples(100))
 @given(st.lists(MESSAGES, max_size=4), st.sampled_from([8, 11, 18, 22, 26]))
 def test_compiled_columns_are_the_plain_ones(messages: list[Message], bits: int) -> None:
     indptr, columns = columns_of_many(messages, bits)

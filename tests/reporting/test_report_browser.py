@@ -29,8 +29,11 @@ def pages(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 768, 1280])
+BRIEF = [(360, "light"), (1280, "dark")]
+LONG = [(360, "dark"), (768, "light"), (768, "dark"), (1280, "light")]
+
+
+@pytest.mark.parametrize(("width", "theme"), [*BRIEF, *(pytest.param(*both, marks=pytest.mark.thorough) for both in LONG)])
 @pytest.mark.parametrize("name", ["two", "many", "flat"])
 def test_a_page_fits_and_can_be_read(browser, pages, name, width, theme):
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)

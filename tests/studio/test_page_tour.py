@@ -67,7 +67,7 @@ def test_a_step_can_be_gone_back_and_played_with(tab: Visit, steps: list[dict[st
     assert not tour.is_visible()
 
 
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, pytest.param(1280, marks=pytest.mark.thorough)])
 def test_the_tour_fits_and_leaves_the_page_usable(visit: Callable[..., Visit], width: int) -> None:
     tab = visit(viewport={"width": width, "height": 800})
     tab.click("#open-tour")

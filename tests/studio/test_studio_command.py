@@ -166,7 +166,7 @@ def process() -> Iterator[Any]:
 
 @needs_page
 @pytest.mark.slow
-@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("which", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_it_prints_its_address_answers_and_ends_cleanly(process: Any, which: signal.Signals) -> None:
     url = process.stdout.readline().strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", url)

@@ -242,6 +242,7 @@ def test_a_run_out_of_passes_reports_it() -> None:
         check(found, X, codes, 1.0, 1.0, free)
 
 
+@pytest.mark.once
 def test_a_callback_receives_every_pass() -> None:
     X, codes = clouds()
     for container in (np.asarray, sp.csr_array):

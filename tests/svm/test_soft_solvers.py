@@ -218,6 +218,7 @@ def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
 # --- dual coordinates --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("free", [True, False])
 def test_every_pass_makes_the_dual_of_a_penalised_intercept_no_worse(squared: bool, free: bool) -> None:
