@@ -5,8 +5,9 @@
 Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
 worker. Tests in the browser are one group: it keeps more than a core busy. Groups that take long start first.
 
-Tests marked `slow` or `thorough` run without coverage, and so do those that `--covered-later` names, which run again with their
-kernels as plain Python. Numba's compiler runs without coverage, too; it would take half as long again.
+These run without coverage: tests marked `slow` or `thorough`; tests in the browser and contracts, which repeat what tests of
+single modules cover; and those that `--covered-later` names, which run again with their kernels as plain Python. So does
+Numba's compiler, which would take half as long again.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     later = [config.rootpath / path for path in config.getoption("--covered-later")]
     for item in items:
-        uncovered = item.get_closest_marker("slow") or item.get_closest_marker("thorough")
+        repeats = uses_browser(item) or item.path.is_relative_to(HERE / "contracts")  # what tests of single modules cover
+        uncovered = repeats or item.get_closest_marker("slow") or item.get_closest_marker("thorough")
         if uncovered or (any(map(item.path.is_relative_to, later)) and not item.get_closest_marker("once")):
             item.add_marker(pytest.mark.no_cover)
     if not effort.THOROUGH:
