@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -95,6 +96,22 @@ def test_a_new_algorithm_is_in_the_menu_of_the_page_and_runs_there() -> None:
     assert "boldness=3.0" in recorded["code"]
     assert "boldness=0.5" in other["code"]
     assert recorded["log"] != other["log"]
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize(
+    ("margin", "title"),
+    [(0.0, "perceptron loss, Σ max(0, −m)"), (1.0, "hinge loss, Σ max(0, 1 − m)"), (None, None)],  # noqa: RUF001
+)
+def test_the_loss_of_a_new_algorithm_follows_the_margin_of_its_entry(
+    monkeypatch: pytest.MonkeyPatch, margin: float | None, title: str | None
+) -> None:
+    from rosenblatt.studio.curves import objective_of
+
+    monkeypatch.setitem(ESTIMATORS, "BoldPerceptron", dataclasses.replace(toy_algorithm.ENTRY, margin=margin))
+    objective = objective_of(ALGORITHMS["bold"].make().fit(X, Y))
+    expected = [0.0, 0.0, 0.0] if margin is None else [margin + 1.0, margin, 0.0]
+    assert (objective.title, objective.loss(np.array([-1.0, 0.0, 2.0])).tolist()) == (title, expected)
 
 
 @pytest.mark.usefixtures("toy")

@@ -118,6 +118,7 @@ def test_two_algorithms_side_by_side(visit: Callable[..., Visit]) -> None:
     tab = visit({"data": {"preset": "nearly"}})
     alone = tab.picture()
     tab.click("#second")
+    assert tab.page.locator("#algorithm-1").input_value() == "soft-margin"
     tab.choose("#algorithm-1", "pocket")
     assert tab.page.locator(".plane").count() == 2
     assert tab.page.locator(".plane figcaption b").all_inner_texts() == ["1: Perceptron", "2: Pocket perceptron"]

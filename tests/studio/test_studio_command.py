@@ -74,7 +74,7 @@ def test_an_export_of_a_file_begins_with_its_rows(tmp_path: Path, small: None) -
         (["no-such-file.csv"], "no-such-file.csv"),
         (["--export", "page.txt"], "must end with .html"),
         (["--export", "none/page.html"], "there is no folder none"),
-        (["--algorithm", "perceptrom"], "'perceptrom'"),
+        (["--algorithm", "perceptrom"], "unknown algorithm 'perceptrom'; did you mean 'perceptron'?"),
         (["--set", "margin", "--export", "page.html"], "--set needs KNOB=VALUE"),
         (["--set", "margni=1", "--export", "page.html"], "margni"),
         (["--set", "margin=wide", "--export", "page.html"], "margin must be a number"),

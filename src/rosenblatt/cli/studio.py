@@ -15,7 +15,7 @@ import click
 
 from ..catalog import ALGORITHMS
 from .console import Failure, check_writable, note
-from .options import about_data, options_of
+from .options import AlgorithmName, about_data, options_of
 
 if TYPE_CHECKING:
     from ..data.read_options import Options
@@ -26,7 +26,7 @@ NOTICE_AFTER_S = 1.0  # a slow step is announced after this time
 
 @click.command("studio")
 @click.argument("data", metavar="[DATA]", required=False)
-@click.option("-a", "--algorithm", type=click.Choice(list(ALGORITHMS)), metavar="NAME",
+@click.option("-a", "--algorithm", type=AlgorithmName(), metavar="NAME",
               help=f"The first algorithm: {', '.join(ALGORITHMS)}.")  # fmt: skip
 @click.option(
     "--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="A parameter of it, such as margin=0.5 or w_max=none."

@@ -14,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..array_types import BoolArray, FloatArray, IntArray
+from ..catalog import ESTIMATORS
 from ..data.problem import as_heads
 from ..estimators.arow import AROW
 from ..estimators.base import LinearClassifier
 from ..estimators.linear_mse import LinearMSE
 from ..estimators.nonlinear_mse import NonlinearMSE
-from ..estimators.perceptron import Perceptron
 from ..estimators.soft_margin import SoftMargin
 from ..kernels.linear.schemes import Binary, Joint, Rest
 from ..losses import HINGE, LINEAR_MSE, LOGISTIC_MSE, NONLINEAR_MSE, SQUARED_HINGE
@@ -42,7 +42,7 @@ SCORES_PER_BLOCK = 1 << 16
 class Objective:
     """factor * (sum of the losses of the margins) + penalty * |w|^2, where w does not include weight 0."""
 
-    title: str
+    title: str | None  # None: no loss is shown
     loss: Callable[[FloatArray], FloatArray]
     factor: float = 1.0
     penalty: float = 0.0
@@ -50,15 +50,19 @@ class Objective:
 
 
 def objective_of(model: LinearClassifier) -> Objective:
-    """Return the objective of a fitted estimator; by default the hinge loss."""
+    """Return the objective of a fitted estimator; by default the loss of the margin in its catalog entry."""
     for estimator, objective in _OBJECTIVES.items():
         if isinstance(model, estimator):
             return objective(model)
-    return Objective("hinge loss, Σ max(0, 1 − m)", HINGE.value)
+    margin = ESTIMATORS[type(model).__name__].margin
+    if margin is None:  # every row moves the weights
+        return Objective(None, np.zeros_like)
+    if margin == 1.0:
+        return Objective("hinge loss, Σ max(0, 1 − m)", HINGE.value)
+    return _perceptron(margin or model._required_margin)
 
 
-def _perceptron(model: Perceptron) -> Objective:
-    b = model._required_margin
+def _perceptron(b: float) -> Objective:
     title = "perceptron loss, Σ max(0, −m)" if b == 0.0 else f"perceptron loss, Σ max(0, {b:g} − m)"
 
     def loss(margins: FloatArray) -> FloatArray:
@@ -86,11 +90,11 @@ def _nonlinear_mse(model: NonlinearMSE) -> Objective:
     return Objective(f"squared error, {title}", (LOGISTIC_MSE if logistic else NONLINEAR_MSE).value, 0.5, 0.0, 8)
 
 
+# Estimators that minimize something else than the loss of a margin.
 _OBJECTIVES: dict[type, Callable[[Any], Objective]] = {
     AROW: lambda _: Objective("squared hinge loss, Σ max(0, 1 − m)²", SQUARED_HINGE.value, cost=2),
     LinearMSE: _linear_mse,
     NonlinearMSE: _nonlinear_mse,
-    Perceptron: _perceptron,
     SoftMargin: _soft_margin,
 }
 

@@ -223,7 +223,7 @@ def _widget(page: dict[str, Any], note: str | None) -> AnyWidget:
 def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
     """Return a note that a run is new, and how it differs from the model's."""
     run = recording["run"]
-    missing = _unmatched_parameters(model, parse_request(recording["request"]))
+    missing = _written(_unmatched_parameters(model, parse_request(recording["request"])))
     log = model._update_log
     if model.class_weight is None and is_weighted(model, log):
         missing.append("the sample weights")
@@ -233,13 +233,13 @@ def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
     return note
 
 
-def _unmatched_parameters(model: LinearClassifier, request: RunRequest) -> list[str]:
+def _unmatched_parameters(model: LinearClassifier, request: RunRequest) -> dict[str, Any]:
     """Return the parameters of a model that a request does not have."""
     new = request.choice.options | parameters_of(request)[0]
     given = {name: value for name, value in model.get_params(deep=False).items() if name not in UNREPORTED_PARAMETERS}
     if is_batch(given):
         given.pop("order", None)  # has no meaning for batch updates
-    return [f"{name}={_short(value)}" for name, value in given.items() if not _agree(value, new[name])]
+    return {name: value for name, value in given.items() if not _agree(value, new[name])}
 
 
 def _agree(value: Any, new: Any) -> bool:
@@ -247,6 +247,10 @@ def _agree(value: Any, new: Any) -> bool:
     if isinstance(value, np.ndarray) or isinstance(new, np.ndarray):
         return np.array_equal(np.ravel(value), np.ravel(new))
     return bool(value == new) or (isinstance(value, str) and value == "auto")
+
+
+def _written(parameters: dict[str, Any]) -> list[str]:
+    return [f"{name}={_short(value)}" for name, value in parameters.items()]
 
 
 def _short(value: object) -> str:
@@ -257,8 +261,10 @@ def _short(value: object) -> str:
 def _note(model: LinearClassifier, log: UpdateLog | None, rebuilt: Rebuilt, request: RunRequest) -> str | None:
     """Return what the page does not show of a model, or None."""
     notes = [WEIGHTED] if is_weighted(model, log) else []
-    if unmatched := [each for each in _unmatched_parameters(model, request) if not each.startswith("class_weight=")]:
-        notes.append(f"This run has {', '.join(unmatched)}; changing a knob starts a run without.")
+    unmatched = _unmatched_parameters(model, request)
+    unmatched.pop("class_weight", None)  # covered by WEIGHTED
+    if unmatched:
+        notes.append(f"This run has {', '.join(_written(unmatched))}; changing a knob starts a run without.")
     if log is None and not rebuilt.reproduces:
         notes.append(RANDOM if rebuilt.reproduces is None else NOT_REPRODUCED)
     return " ".join(notes) or None

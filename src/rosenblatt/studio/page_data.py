@@ -19,8 +19,8 @@ Request = dict[str, Any]
 MODES = ("server", "export", "notebook")
 # The first state of a page without a state of its own.
 PRESET, ALGORITHM = "separable", "perceptron"
-# An export has these algorithms on every preset: the first of the menu, and the one the page offers for comparison.
-PRESET_ALGORITHMS = [{"algorithm": "perceptron"}, {"algorithm": "soft-margin"}]
+# The page compares an algorithm with the first of these that is another one. An export has both on every preset.
+COMPARED = ("soft-margin", ALGORITHM)
 BOX_PADDING = 0.12  # padding around the points, as a share of their extent
 
 
@@ -47,6 +47,7 @@ def page_data(
         "version": __version__,
         "mode": mode,
         "menu": menu(),
+        "compared": list(COMPARED),
         "presets": presets(),
         "tour": TOUR,
         "table": table,
@@ -159,7 +160,7 @@ def _export_requests(page: Mapping[str, Any], start: Mapping[str, Any]) -> Itera
     """Return every algorithm on the first state, some on every preset, and the tour with the runs it suggests."""
     for algorithm in page["menu"]:
         yield from requests_of(page, {**start, "runs": [{"algorithm": algorithm["name"]}]})
-    some = [*(start.get("runs") or []), *PRESET_ALGORITHMS]
+    some = [*(start.get("runs") or []), *({"algorithm": name} for name in COMPARED)]
     for preset in page["presets"]:
         for degree in sorted({1, preset["degree"]}):
             yield from requests_of(page, {"data": {"preset": preset["name"]}, "degree": degree, "runs": some})

@@ -189,7 +189,7 @@ def _frames_json(model: LinearClassifier, frames: Frames, data: Data) -> dict[st
     }  # fmt: skip
 
 
-def _curves_json(curves: Curves, title: str) -> dict[str, Any]:
+def _curves_json(curves: Curves, title: str | None) -> dict[str, Any]:
     pocket = None if curves.pocket is None else _pocket_json(curves.pocket)
     if pocket is not None and curves.pockets is not None:
         pocket["heads"] = [_pocket_json(each) for each in curves.pockets]

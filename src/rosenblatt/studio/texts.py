@@ -105,7 +105,8 @@ def clash_sentence(proof: Inseparable, features: Features) -> str:
     rivals = {pair.rival for pair in proof.clash}
     if len(rivals) > 2:
         these = f"these {n} points of {len(rivals)} classes"
-        return f"No {what.replace('line', 'lines').replace('curve', 'curves')} can separate {these}: {points_list(proof.rows)}."
+        lines = boundary_name(features.degree, proof.about.intercept, plural=True)
+        return f"No {lines} can separate {these}: {points_list(proof.rows)}."
     if not proof.about.intercept and n == 1:
         return f"No {what} can separate these: point {proof.rows[0] + 1} is at the origin."
     if proof.about.intercept and n == 2:
@@ -136,12 +137,13 @@ def _position(smaller: Sequence[int], larger: Sequence[int]) -> str:
     return f"the convex hulls of the two classes overlap at points {points_list([row - 1 for row in rows])}"
 
 
-def boundary_name(degree: int, intercept: bool = True) -> str:
+def boundary_name(degree: int, intercept: bool = True, *, plural: bool = False) -> str:
     """
-    >>> boundary_name(1), boundary_name(2), boundary_name(1, intercept=False)
-    ('line', 'curve of degree 2', 'line through the origin')
+    >>> boundary_name(1), boundary_name(1, intercept=False), boundary_name(2, plural=True)
+    ('line', 'line through the origin', 'curves of degree 2')
     """
-    return ("line" if degree == 1 else f"curve of degree {degree}") + ("" if intercept else " through the origin")
+    one, many, suffix = ("line", "lines", "") if degree == 1 else ("curve", "curves", f" of degree {degree}")
+    return (many if plural else one) + suffix + ("" if intercept else " through the origin")
 
 
 def points_list(rows: Sequence[int]) -> str:

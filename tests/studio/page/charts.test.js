@@ -148,6 +148,13 @@ test("a curve over more than a thousandfold has a log axis, any other has none",
   assert.equal(lossChart(run, 0).still.log, false);
 });
 
+test("a run that minimizes no loss has no chart of it", () => {
+  const other = recorded(points, labels);
+  other.run.curves.loss_title = null;
+  assert.equal(lossChart(other, 0), null);
+  assert.equal(lossChart(run, 0, other).still.lines.length, 1);
+});
+
 test("all charts draw numbers, of a run, of frames and of a run without updates", () => {
   const ladder = solved([[0, 0], [1, 1]], [0, 1], [[0, 1, 1], [-1, 2, 2]], ["C = 0.1", "C = 1"]);
   const still = recorded(points, labels, { most: 0 });

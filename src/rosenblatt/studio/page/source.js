@@ -12,7 +12,7 @@
  *   box: number[], degree: number}} Preset
  * @typedef {{title: string, html: string, state: unknown, look: string}} TourStep
  * @typedef {{version: string, mode: "server" | "export" | "notebook", menu: import("./model/state.js").Algorithm[],
- *   presets: Preset[], tour: TourStep[], table: Table | null, state: unknown, recordings: Recorded[],
+ *   compared: string[], presets: Preset[], tour: TourStep[], table: Table | null, state: unknown, recordings: Recorded[],
  *   note?: string | null}} PageData
  */
 import { keyOf } from "./model/state.js";

@@ -5,7 +5,7 @@
  * @typedef {{exponents: number[][], names: string[], center: number[], scale: number[], x0: number}} Features
  * @typedef {{rows: Packed, steps: Packed, times: Packed, others: Packed, edges: Packed, passes: number[]}} Log
  * @typedef {{weights: Packed, titles: string[], support: number[][] | null, margin: number[] | null}} Frames
- * @typedef {{at: Packed, errors: Packed, loss: Packed, loss_title: string,
+ * @typedef {{at: Packed, errors: Packed, loss: Packed, loss_title: string | null,
  *   pocket: {t: number[], errors: number[], heads?: {t: number[], errors: number[]}[]} | null}} Curves
  * @typedef {{margin: number | null, support: number[], slack: number[] | null, objective: number | null,
  *   gap: number | null}} SVM

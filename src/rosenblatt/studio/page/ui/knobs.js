@@ -34,8 +34,9 @@ export function knobs(app) {
     for (const { index, name, show } of controls) show(app.knob(index, name));
   };
   button("second").addEventListener("click", () => {
-    const other = app.state.runs[0].algorithm === "soft-margin" ? "perceptron" : "soft-margin";
-    app.change({ runs: [app.state.runs[0], { algorithm: other, knobs: {} }] });
+    const first = app.state.runs[0];
+    const other = app.page.compared.find((name) => name !== first.algorithm) ?? first.algorithm;
+    app.change({ runs: [first, { algorithm: other, knobs: {} }] });
   });
   app.on("state", draw);
   draw();

@@ -98,17 +98,18 @@ export function errorsChart(recording, t, show = {}, second = null) {
 }
 
 /**
- * The loss that the algorithm minimizes.
+ * The loss that the algorithm minimizes. Null if it minimizes none.
  * @param {Recording} recording @param {number} t @param {Recording | null} [second]
- * @returns {Chart}
+ * @returns {Chart | null}
  */
 export function lossChart(recording, t, second = null) {
-  const still = /** @type {Still} */ (keptStill(recording, "loss", second, () => {
+  const still = keptStill(recording, "loss", second, () => {
     const { loss_title: title } = recording.run.curves;
+    if (title === null) return null;
     const lines = both(recording, second, "loss", "loss").slice(0, comparable(recording, second) ? 2 : 1);
     return stillOf(allOf(recording, second), { title: title.charAt(0).toUpperCase() + title.slice(1), lines }, { log: true });
-  }));
-  return { still, t, markers: [] };
+  });
+  return still && { still, t, markers: [] };
 }
 
 /** Whether two runs minimize the same loss, so that one axis fits both. */
