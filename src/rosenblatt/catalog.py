@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Option:
     """A parameter as an option of the command line."""
 
-    kind: Literal["int", "float", "choice", "flag", "text"]
+    kind: Literal["int", "float", "choice", "flag"]
     help: str
     words: tuple[str, ...] = ()  # the choices, or words allowed instead of a number; "none" is None
 
@@ -198,7 +198,7 @@ ESTIMATORS = {
 
 # Parameters that several estimators have, as options of the command line.
 SHARED_OPTIONS = {
-    "max_iter": Option("int", "Largest number of passes or iterations; none: no limit.", ("auto", "none")),
+    "max_iter": Option("int", "Largest number of passes or iterations; none: no limit (perceptrons, pa).", ("auto", "none")),
     "max_updates": Option("int", "Largest number of updates."),
     "step": Option("float", "The step size rho.", ("auto",)),
     "order": Option("choice", "The order of the rows.", ("cyclic", "permuted", "random", "mistakes")),
@@ -209,7 +209,11 @@ SHARED_OPTIONS = {
     "vote_count": Option("choice", "How votes are counted.", ("lifetime", "survivals")),
     "class_weight": Option("choice", "balanced: weight classes inversely to their numbers of rows.", ("balanced",)),
     "C": Option("float", "Cost of errors (soft margin), or limit of a step (passive-aggressive)."),
-    "solver": Option("text", "Solver, for algorithms that have several."),
+    "solver": Option(
+        "choice",
+        "Solver of soft-margin (auto to dual-coordinates) or of nonlinear-mse (minimum to batch-mean).",
+        ("auto", "newton", "interior-point", "dual-coordinates", "minimum", "online", "batch", "batch-mean"),
+    ),
     "n_jobs": Option("int", "Number of threads."),
 }
 

@@ -170,6 +170,6 @@ def test_full_scans_are_left_out_of_large_data_unless_named(request_and_rows: An
 def test_the_keys_of_an_entry(request_and_rows: Any, tmp_path: Path) -> None:
     request, prepared = request_and_rows
     (found,) = compare(request, prepared, ["average"])
-    keys = ["algorithm", "failed", "training", "test", "margin", "passes", "updates", "stop", "seconds"]
+    keys = ["algorithm", "failed", "training", "test", "margin", "n_iter", "updates", "stop", "seconds"]
     assert list(found.to_dict()) == keys
     assert (found.to_dict()["failed"], found.to_dict()["stop"]) == (None, "passes")

@@ -94,7 +94,7 @@ def test_facts_of_the_report_are_short(outcome: Outcome) -> None:
 
 
 KEYS = [
-    "data", "classes", "notes", "algorithm", "estimator", "parameters", "stop", "passes", "updates", "updates_possible",
+    "data", "classes", "notes", "algorithm", "estimator", "parameters", "stop", "n_iter", "updates", "updates_possible",
     "updates_per_pass", "training", "test", "folds", "margin", "proof", "verdict", "seconds",
 ]  # fmt: skip
 
@@ -117,4 +117,7 @@ def test_every_kind_of_estimator_has_a_summary(tmp_path: Path, algorithm: str) -
     lines = dict(summarize(made))
     assert lines["algorithm"].endswith(")")
     assert json.loads(json.dumps(as_dict(made)))["algorithm"] == algorithm
-    assert dict(list_facts(made))["training error"].endswith(" %")
+    facts = dict(list_facts(made))
+    assert facts["training error"].endswith(" %")
+    online = algorithm in ("vote", "arow")
+    assert ("passes" in facts, "iterations" in facts) == (online, not online)

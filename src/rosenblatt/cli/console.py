@@ -35,6 +35,15 @@ MIN_TEXT_COLUMNS = 20
 # Exit codes, beside those of single commands.
 INVALID_INPUT, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
 
+# Options of other commands or of earlier versions, and what replaces them; the most similar name would be a wrong one.
+USE_INSTEAD = {
+    "--max-passes": "--max-iter",
+    "--keep": "--algorithm",
+    "--ridge": "--alpha",
+    "--spam": "--as spam",
+    "--ham": "--as ham",
+}
+
 
 # --- results and notes -----------------------------------------------------------------------------------------------------
 
@@ -143,8 +152,7 @@ def usage(error: click.UsageError, ctx: click.Context) -> click.ClickException:
 def _usage_sentence(error: click.UsageError) -> str:
     """The message of an invalid command line, which names the option or argument first."""
     if isinstance(error, click.NoSuchOption):
-        hint = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-        return f"there is no option {error.option_name}{hint}"
+        return f"there is no option {error.option_name}{_option_hint(error)}"
     if isinstance(error, click.BadParameter) and error.param is not None:
         options = [name for name in error.param.opts if name.startswith("--")]
         name = options[0] if options else error.param.make_metavar(error.ctx or click.get_current_context()).strip("[]")
@@ -153,6 +161,15 @@ def _usage_sentence(error: click.UsageError) -> str:
         return f"{name}: {one_line(click.ClickException(error.message)).rstrip('.')}"
     sentence = one_line(click.ClickException(error.format_message())).rstrip(".")
     return sentence[:1].lower() + sentence[1:]
+
+
+def _option_hint(error: click.NoSuchOption) -> str:
+    """The option to use instead, if the command has it."""
+    instead = USE_INSTEAD.get(error.option_name)
+    if instead is None:
+        return f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+    known = [name for parameter in error.ctx.command.params for name in parameter.opts] if error.ctx else []
+    return f"; use {instead}" if instead.split()[0] in known else ""
 
 
 def failure(error: BaseException) -> click.ClickException | click.exceptions.Exit:
@@ -176,8 +193,19 @@ def failure(error: BaseException) -> click.ClickException | click.exceptions.Exi
         named = f"{error.filename}: " if error.filename else ""
         return Failure(f"{named}{error.strerror.lower()}")
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
-        return Failure(one_line(error))
+        return Failure(_name_option(one_line(error)))
     return Failure(f"internal error, please report it: {type(error).__name__}: {one_line(error)}", INTERNAL_ERROR)
+
+
+def _name_option(sentence: str) -> str:
+    """Name the option instead of the parameter, if the message of the library begins with one."""
+    from ..catalog import command_line_options
+    from ..training.request import option_of
+
+    name, must_be, allowed = sentence.partition(" must be ")
+    if not must_be or name not in {*command_line_options(), "time_limit"}:
+        return sentence
+    return f"{option_of(name)}{must_be}{allowed.removeprefix('None or ').replace('None', 'none')}"
 
 
 def one_line(error: BaseException) -> str:

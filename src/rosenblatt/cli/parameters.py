@@ -46,7 +46,7 @@ def _type(option: Option) -> Any:
         return click.Choice(list(option.words))
     if option.kind in ("int", "float"):
         return _NumberOrWord(int if option.kind == "int" else float, option.words)
-    return str if option.kind == "text" else None
+    return None
 
 
 def pop_parameters(arguments: dict[str, Any]) -> dict[str, Any]:

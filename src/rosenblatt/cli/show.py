@@ -72,7 +72,7 @@ def _as_dict(model: Model) -> dict[str, Any]:
         "classes": model.classes.tolist(),
         "features": model.n_features,
         "stop": None if model.stop is None else {"reason": model.stop.reason, "sentence": model.stop.sentence},
-        "passes": model.n_iter,
+        "n_iter": model.n_iter,
         "updates": model.n_updates,
         "preprocessing": [] if model.recipe is None else list(model.recipe.notes),
         "provenance": model.provenance,
@@ -92,7 +92,7 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     fields.append(("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())))
     if contents["stop"]:
         fields.append(("fit", contents["stop"]["sentence"]))
-    numbers = [number if isinstance(number, int) else None for number in (contents["passes"], contents["updates"])]
+    numbers = [number if isinstance(number, int) else None for number in (contents["n_iter"], contents["updates"])]
     work = count_work(*numbers)
     if work:
         fields.append(("work", work))

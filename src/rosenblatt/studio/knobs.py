@@ -146,7 +146,7 @@ def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:
 
 def declared_knobs(entry: EstimatorEntry) -> dict[str, Knob]:
     """Return the knobs that an estimator may have, as far as they are known without its class, which takes long to import."""
-    own = {name: option for name, option in entry.options.items() if name not in KNOBS and option.kind != "text"}
+    own = {name: option for name, option in entry.options.items() if name not in KNOBS}
     found = {name: _knob_of_option(name, option) for name, option in own.items()} | KNOBS
     for name, changes in entry.knobs.items():
         if changes is None:

@@ -38,7 +38,7 @@ class Entry:
     train: Confusion | None = None
     test: Confusion | None = None
     margin: float | None = None
-    passes: int | None = None
+    n_iter: int | None = None
     updates: int | None = None
     stop: str = ""
     seconds: float = 0.0
@@ -65,7 +65,7 @@ class Entry:
             "training": self.train.to_dict(),
             "test": None if self.test is None else self.test.to_dict(),
             "margin": self.margin,
-            "passes": self.passes,
+            "n_iter": self.n_iter,
             "updates": self.updates,
             "stop": self.stop,
             "seconds": self.seconds,
@@ -114,7 +114,7 @@ def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallbac
         train,
         test,
         margin=training_margin(estimator, prepared),
-        passes=estimator.n_iter_,
+        n_iter=estimator.n_iter_,
         updates=getattr(estimator, "n_updates_", None),
         stop=estimator.stop_.reason,
         seconds=seconds,

@@ -26,8 +26,7 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     estimator = outcome.estimator
     lines = [("data", _data(outcome)), *(("", note) for note in outcome.notes)]
     lines.append(("algorithm", f"{_title(outcome)}: {_call(estimator)}"))
-    if hasattr(estimator, "stop_"):
-        lines.append(("fit", str(estimator.stop_)))
+    lines.append(("fit", str(estimator.stop_)))
     work = _work(outcome)
     if work:
         lines.append(("work", work))
@@ -51,13 +50,13 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
 def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
     """Return the facts at the top of the report, as (name, value) pairs; most values are a number."""
     estimator = outcome.estimator
-    passes, updates = getattr(estimator, "n_iter_", None), getattr(estimator, "n_updates_", None)
+    updates = getattr(estimator, "n_updates_", None)
     facts = [
         ("rows", count(outcome.rows)),
         ("features", count(outcome.recipe.width)),
         ("classes", count(len(outcome.classes))),
         ("algorithm", _title(outcome)),
-        ("passes", "" if passes is None else count(passes)),
+        ("passes" if estimator._iterations_are_passes else "iterations", count(estimator.n_iter_)),
         ("updates", count(updates) if updates else ""),
         ("training error", percent(outcome.train.error, 2)),
     ]
@@ -67,15 +66,13 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
         facts += [(name, percent(tested.error, 2)), ("95 % interval", _interval(tested))]
     if outcome.margin is not None:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
-    facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator))]
-    if hasattr(estimator, "stop_"):
-        facts.append(("fit", str(estimator.stop_)))
+    facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator)), ("fit", str(estimator.stop_))]
     return [(name, value) for name, value in facts if value]
 
 
 def as_dict(outcome: Outcome) -> dict[str, Any]:
     """Return the outcome as plain values, as `rosenblatt train --json` prints it."""
-    estimator, stop, certificate = outcome.estimator, getattr(outcome.estimator, "stop_", None), outcome.certificate
+    estimator, certificate = outcome.estimator, outcome.certificate
     return {
         "data": {"source": outcome.request.data, "rows": outcome.rows, "columns": outcome.recipe.width},
         "classes": outcome.classes.tolist(),
@@ -83,8 +80,8 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "algorithm": outcome.request.algorithm,
         "estimator": type(estimator).__name__,
         "parameters": {name: _plain(value) for name, value in estimator.get_params().items()},
-        "stop": None if stop is None else {"reason": stop.reason, "sentence": stop.sentence},
-        "passes": getattr(estimator, "n_iter_", None),
+        "stop": {"reason": estimator.stop_.reason, "sentence": estimator.stop_.sentence},
+        "n_iter": estimator.n_iter_,
         "updates": getattr(estimator, "n_updates_", None),
         "updates_possible": outcome.bound,
         "updates_per_pass": [each.new_updates for each in outcome.history],
@@ -128,7 +125,7 @@ def _call(estimator: LinearClassifier) -> str:
 
 def _work(outcome: Outcome) -> str:
     bound, each = outcome.bound, [record.new_updates for record in outcome.history]
-    work = count_work(getattr(outcome.estimator, "n_iter_", None), getattr(outcome.estimator, "n_updates_", None))
+    work = count_work(outcome.estimator.n_iter_, getattr(outcome.estimator, "n_updates_", None))
     if work and bound is not None:
         work += f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
     return work + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")

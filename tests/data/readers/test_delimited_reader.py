@@ -231,6 +231,7 @@ def test_what_is_wrong_and_where(content: bytes, kernel: bool) -> None:
         (b"\n \n\r\n", {}, "the file has no rows"),
         (b"a,b\n", {"header": True}, "the file has a header but no rows"),
         (b"age,label\n", {}, "the file has a header but no rows"),
+        (b"age,churn\n", {}, "the file has a header but no rows"),
         (b"age,churn\n", {"label": "churn"}, "the file has a header but no rows"),
         (b"1,2\n3,4\n", {"label": "price"}, "there is no column 'price' of labels; columns: column 0, column 1"),
         (b"1,2\n3,4\n", {"label": "2"}, "there is no column '2' of labels; columns: column 0, column 1"),

@@ -4,7 +4,8 @@ The layout is found from the first rows and the user's options.
 
 Header    The first row is a header in any of these cases: it contains a column name given in the options; there are columns of
           numbers below it, and in at least half of them its cell is not a number; or there are no columns of numbers, and it
-          contains a common label name, or a value that does not occur below it in a column of recurring values.
+          contains a common label name, or a value that does not occur below it in a column of recurring values, or it is the
+          only line.
 Label     The label is the column given by the user, else a column with a common label name, else the last or the first column
           if it looks like labels: text or integers with few distinct values. A column y is a coordinate and not the label if
           there are a column x and a third column.
@@ -276,10 +277,10 @@ def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> 
         return False
     if any(map(_is_label_name, names)):
         return True
+    if not body:  # a single line: a row if a model reads it, else a header
+        return options.required is None and options.required_width is None
     columns = ({row[c] for row in body} for c in range(len(first)))
-    return bool(body) and any(
-        len(values) <= len(body) // 2 and name not in values for name, values in zip(first, columns, strict=True)
-    )
+    return any(len(values) <= len(body) // 2 and name not in values for name, values in zip(first, columns, strict=True))
 
 
 def _column_names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:
