@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +56,13 @@ def test_a_single_certificate_of_format_2_becomes_a_list():
     assert b'{\\"format\\":2,' in path.read_bytes()
     (certificate,) = rb.load(path).certificate_
     assert rb.verify(certificate, *training_rows(2))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_stop_of_an_earlier_file_is_in_current_words(path):
+    stop = load_model(path).stop
+    old_words = r"max_passes|used up|machines|runs|classes_\[|at a price|combinations that meet|triangle|\.$|rows \d"
+    assert stop is not None
+    assert not re.search(old_words, stop.sentence)
+    if stop.heads:
+        assert stop.sentence.startswith(f"all {len(stop.heads)} binary problems reached the ")

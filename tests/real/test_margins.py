@@ -107,7 +107,7 @@ def test_inseparable_data_is_refused_with_a_short_proof_that_verifies(name: str,
 
 def test_equal_rows_of_a9a_with_opposite_labels_are_named() -> None:
     X, y = libsvm("a9a")
-    with pytest.raises(rb.NotSeparable, match="rows 88 and 436 are the same point with opposite labels"):
+    with pytest.raises(rb.NotSeparable, match="rows 88 and 436 are the same point with different labels"):
         rb.MaxMargin().fit(X, y)
     assert (X[[87]] != X[[435]]).nnz == 0
     assert y[87] != y[435]

@@ -57,7 +57,7 @@ def test_opposite_twins_are_named_at_once() -> None:
     X, y = sp.vstack([X, X[[7]]], format="csr"), np.append(y, 1 - y[7])
     (head,) = heads(X, y, 2, "ovr")
     assert SignedRows(head.problem).find_equal_rows() == [7, 60]
-    with pytest.raises(rb.NotSeparable, match="rows 8 and 61 are the same point with opposite labels") as caught:
+    with pytest.raises(rb.NotSeparable, match="rows 8 and 61 are the same point with different labels") as caught:
         rb.MaxMargin().fit(X, y)
     assert caught.value.check(X, y)
 

@@ -357,18 +357,16 @@ def describe_ceilings(certificate: Undecided) -> str:
 def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = ()) -> str:
     """The clash as a clause. Rows are called `noun` and counted from `first`; `class_names` are those of `proof.rivals`."""
     shape, rows, nouns = proof.shape, [row + first for row in proof.rows], f"{noun}s"
-    listed = ", ".join(map(str, rows[:MAX_ROWS_LISTED]))
-    listed += f" and {len(rows) - MAX_ROWS_LISTED:,} more" if len(rows) > MAX_ROWS_LISTED else ""
     named = f"classes {', '.join(class_names[:-1])} and {class_names[-1]}" if class_names else ""
-    if shape is ClashShape.ZERO_ROW:
-        return f"{noun} {listed} is zero, so it lies on every plane through the origin"
-    if shape is ClashShape.ORIGIN:
-        return f"no plane through the origin separates these {len(rows)} {nouns}: {listed}"
     if shape is ClashShape.SEVERAL_CLASSES:
-        return f"no planes separate these {len(rows)} {nouns} of {named or f'{len(proof.rivals)} classes'}: {listed}"
+        classes = named or f"{len(proof.rivals)} classes"
+        return f"no planes separate these {len(rows)} {nouns} of {classes}: {_listed(rows)}"
     suffix = f" ({named})" if named else ""
-    if shape is ClashShape.SAME_POINT:
-        return f"{nouns} {rows[0]} and {rows[1]} are the same point with different labels{suffix}"
+    if shape in (ClashShape.ZERO_ROW, ClashShape.ORIGIN, ClashShape.SAME_POINT):
+        return describe_rows(shape, rows, noun=noun) + suffix * (shape is ClashShape.SAME_POINT)
+    if shape is ClashShape.HULLS_OVERLAP:
+        both = "the two classes" if len(proof.about.classes) == 2 else "two classes"
+        return describe_rows(shape, rows, noun=noun, classes=named or both)
     assert proof.sides is not None
     few, many = ([row + first for row in side] for side in proof.sides)
     segments = [f"the segment between {nouns} {side[0]} and {side[-1]}" for side in (few, many)]
@@ -379,8 +377,24 @@ def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, cla
         return f"{noun} {few[0]} lies in {triangle}, which have another label{suffix}"
     if shape is ClashShape.SEGMENTS_INTERSECT:
         return f"{segments[0]} intersects {segments[1]}, which have another label{suffix}"
-    if shape is ClashShape.POINT_IN_HULL:
-        return f"{noun} {few[0]} lies in the convex hull of {len(many)} {nouns} with another label{suffix}: {nouns} {listed}"
-    both = "the two classes" if len(proof.about.classes) == 2 else "two classes"
-    hulls = f"the convex hulls of {named or both} overlap"
-    return f"no plane separates these {len(rows)} {nouns}: {hulls} ({nouns} {listed})"
+    hull = f"the convex hull of {len(many)} {nouns} with another label{suffix}"
+    return f"{noun} {few[0]} lies in {hull}: {nouns} {_listed(rows)}"
+
+
+def describe_rows(
+    shape: ClashShape, rows: Sequence[int], *, noun: str = "row", classes: str = "the two classes", problem: str = ""
+) -> str:
+    """The clause about a zero row, the origin, a point or two hulls. `problem` names the rows that no plane separates."""
+    listed, nouns, these = _listed(rows), f"{noun}s", problem or f"these {len(rows)} {noun}s"
+    if shape is ClashShape.ZERO_ROW:
+        return f"{noun} {listed} is zero, so it lies on every plane through the origin"
+    if shape is ClashShape.ORIGIN:
+        return f"no plane through the origin separates {these}: {listed}"
+    if shape is ClashShape.SAME_POINT:
+        return f"{nouns} {rows[0]} and {rows[1]} are the same point with different labels"
+    return f"no plane separates {these}: the convex hulls of {classes} overlap ({nouns} {listed})"
+
+
+def _listed(rows: Sequence[int]) -> str:
+    rest = f" and {len(rows) - MAX_ROWS_LISTED:,} more" if len(rows) > MAX_ROWS_LISTED else ""
+    return ", ".join(map(str, rows[:MAX_ROWS_LISTED])) + rest

@@ -107,7 +107,7 @@ class MaxMargin(MarginClassifier):
     ...     rb.MaxMargin().fit([[0], [1], [2]], [0, 1, 0])
     ... except rb.NotSeparable as proof:
     ...     print(proof, [str(a) for a in proof.weights], proof.check([[0], [1], [2]], [0, 1, 0]))
-    no plane separates the rows: the convex hulls overlap in these 3 rows: 1, 2, 3 ['1/2', '1', '1/2'] True
+    no plane separates these 3 rows: the convex hulls of the two classes overlap (rows 1, 2, 3) ['1/2', '1', '1/2'] True
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """Upgrade of model files of earlier formats.
 
 Format 1 had other names for some parameters, and stored the attributes of a single binary problem without a list around them.
-Format 2 stored a single certificate without a list around it. No other module uses these names.
+Format 2 stored a single certificate without a list around it. The sentences of stops are rebuilt from their codes, because both
+formats counted rows from 0 and used other words. No other module uses these names.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from ..online.stopping import describe_reasons
 
 _PARAMETER_NAMES = {"max_passes": "max_iter", "ridge": "alpha"}
 _MULTICLASS = {"argmax": "joint", "crammer-singer": "crammer_singer"}
@@ -24,6 +27,20 @@ _LIST_ATTRIBUTES = {
     "Perceptron": ("certificate_",),
 }
 _NUMBER_ATTRIBUTES = ("margin_", "gap_", "dual_gap_", "objective_", "pocket_errors_")
+_STOP_SENTENCES = {
+    "separated": "separated",
+    "passes": "stopped at the limit on passes",
+    "updates": "stopped at the limit on updates",
+    "norm": "stopped because the norm of the weights exceeded w_max",
+    "tolerance": "reached the tolerance",
+    "steps": "stopped at the limit on iterations",
+    "rounding": "stopped by rounding errors",
+    "inseparable": "no plane separates the rows; slack was allowed",
+    "impossible": "the rows were proved inseparable",
+    "chunk": "read the chunk",
+    "vanished": "the gradient vanished",
+    "solved": "reached the minimum",
+}
 
 
 def upgrade(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
@@ -33,6 +50,8 @@ def upgrade(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
         meta["parameters"] = _upgrade_parameters(kind, parameters)
     if kind in _SVM_KINDS and isinstance(meta.get("n_iter"), list):
         meta["n_iter"] = max(meta["n_iter"], default=0)
+    if isinstance(meta.get("stop"), dict):
+        _upgrade_stop(meta["stop"])
     if isinstance(more, dict) and isinstance(more.get("fitted"), dict):
         _upgrade_fitted(kind, more["fitted"], arrays)
 
@@ -44,6 +63,14 @@ def _upgrade_parameters(kind: object, old: dict[str, Any]) -> dict[str, Any]:
     if kind == "SoftMargin" and new.get("intercept") in _INTERCEPT:
         new.update(_INTERCEPT[new.pop("intercept")])
     return new
+
+
+def _upgrade_stop(stop: dict[str, Any]) -> None:
+    reason, heads = str(stop.get("reason")), stop.get("heads")
+    if isinstance(heads, list) and heads and set(map(str, heads)) <= _STOP_SENTENCES.keys():
+        stop["sentence"] = describe_reasons(heads)
+    elif reason in _STOP_SENTENCES:
+        stop["sentence"] = _STOP_SENTENCES[reason]
 
 
 def _upgrade_fitted(kind: object, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:

@@ -136,8 +136,13 @@ def merge_stops(stops: Sequence[Stop], classes: Iterable[object], *, pairs: bool
     names = (
         [f"classes {one} and {other}" for one, other in combinations(labels, 2)] if pairs else [f"class {c}" for c in labels]
     )
-    outcomes = join_and([f"{count} {_OUTCOMES[each]}" for each, count in counts.items()])
-    sentence = f"of {len(stops)} binary problems, {outcomes}; {names[which]}: {worst.sentence}"
-    if len(counts) == 1:
-        sentence = f"all {len(stops)} binary problems {_OUTCOMES[reason]}; {names[which]}: {worst.sentence}"
+    sentence = f"{describe_reasons(reasons)}; {names[which]}: {worst.sentence}"
     return Stop(reason, sentence, reasons, worst.certificate, worst.limit, worst.last_updates, worst.gap)
+
+
+def describe_reasons(reasons: Sequence[StopReason]) -> str:
+    """The number of binary problems with each of the reasons, as a clause."""
+    counts = Counter(reasons)
+    if len(counts) == 1:
+        return f"all {len(reasons)} binary problems {_OUTCOMES[reasons[0]]}"
+    return f"of {len(reasons)} binary problems, " + join_and([f"{count} {_OUTCOMES[each]}" for each, count in counts.items()])

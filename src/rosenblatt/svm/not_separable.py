@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..array_types import Array, MatrixLike
 from ..certificates.data import Data, label_text
 from ..certificates.exact_numbers import root_above
-from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided
+from ..certificates.statements import About, Ceiling, ClashShape, Inseparable, Pair, Undecided, describe_rows
 from ..certificates.verify import verify
 from ..reporting.text import comma_list
 
@@ -93,20 +93,17 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
 
     def _sentence(self) -> str:
         rows = [row + 1 for row in self.rows]  # people count from 1
-        names = comma_list(rows, MAX_LISTED_ROWS)
+        problem = f"the rows{self.about}"
         if not self.exact:
             return (
-                f"no plane separates the rows{self.about} with a margin above {self.bound:.3g}, "
-                f"as shown by these {len(self.rows)} rows of both classes: {names}"
+                f"no plane separates {problem} with a margin above {self.bound:.3g}, "
+                f"as shown by these {len(rows)} rows of both classes: {comma_list(rows, MAX_LISTED_ROWS)}"
             )
-        if len(self.rows) == 1:
-            return f"row {rows[0]} is zero, so no plane through the origin separates it{self.about}"
-        if len(self.rows) == 2 and self.free:
-            return f"rows {rows[0]} and {rows[1]} are the same point with opposite labels{self.about}"
         if self.free:
-            return f"no plane separates the rows{self.about}: the convex hulls overlap in these {len(self.rows)} rows: {names}"
-        hull = f"the convex hull of these {len(self.rows)} signed rows contains the origin: {names}"
-        return f"no plane separates the rows{self.about}: {hull}"
+            shape = ClashShape.SAME_POINT if len(rows) == 2 else ClashShape.HULLS_OVERLAP
+        else:
+            shape = ClashShape.ZERO_ROW if len(rows) == 1 else ClashShape.ORIGIN
+        return describe_rows(shape, rows, problem=problem if self.about else "")
 
     def certificate(self, X: MatrixLike, y: npt.ArrayLike) -> Inseparable | Undecided:
         """The proof as a certificate, for `rb.verify` and `rb.save_certificate`.
