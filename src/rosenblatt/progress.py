@@ -52,6 +52,15 @@ class Progress:
     See Also
     --------
     progress_callback : Install a callback that receives these.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> progress = rb.Progress(passes=2, updates=5, last=3)
+    >>> print(progress)
+    pass 2: 3 updates, 5 in total
+    >>> progress.ended_pass
+    True
     """
 
     passes: int
