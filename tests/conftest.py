@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadfile`: tests in the browser are one file."""
+    """With `--dist loadfile`, one worker runs all browser tests, so that only one browser is started."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
@@ -95,7 +95,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def rank(item: pytest.Item) -> int:
-    """When a test's group starts: those that take long first, so that both workers are busy until the end."""
+    """The position of a test's group in the order: slow groups come first, so that both workers stay busy until the end."""
     if uses_browser(item):
         return 0
     path = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""

@@ -245,7 +245,7 @@ def average(run: History) -> Any:
 
 
 def errors(w: Any, P: Any, labels: Any, c: Any = None) -> float:
-    """What the rows weigh that are not strictly on their side; labels are signs for one weight vector, codes for k."""
+    """The total weight of the misclassified rows, ties included. Labels are signs for one weight vector, codes for several."""
     c = np.ones(len(P)) if c is None else c
     right = (
         labels * (P @ w) > 0 if w.ndim == 1 else np.array([gap(w, p, label) > 0 for p, label in zip(P, labels, strict=True)])

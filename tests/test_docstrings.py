@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +13,6 @@ import pytest
 from numpydoc.validate import validate
 
 import rosenblatt as rb
-import rosenblatt.mail
 
 # See the numpydoc documentation, "Validation checks".
 CHECKS = {
@@ -36,7 +37,9 @@ CHECKS = {
     "RT05",  # and ends with a period
     "YD01",  # what is yielded
 }
-EXAMPLES = "EX01"  # of classes and functions; methods are shown there
+# Of classes and functions, not of their methods.
+EXAMPLES = "EX01"
+SEE_ALSO = "SA01"
 # Inherited from scikit-learn.
 THEIRS = {
     "get_params",
@@ -49,7 +52,7 @@ THEIRS = {
 }
 # What functions return or raise: their examples show them.
 WITHOUT_EXAMPLE = {
-    "Diagnosis", "Finding", "Inseparable", "MinimumErrors", "ModelError", "NotSeparable", "Progress", "Separable", "Stop",
+    "Diagnosis", "Finding", "Inseparable", "MinimumErrors", "ModelError", "NotSeparable", "Separable", "Stop",
     "Undecided",
 }  # fmt: skip
 EXEMPT = {
@@ -59,15 +62,14 @@ EXEMPT = {
 
 
 def documented() -> Iterator[tuple[str, set[str]]]:
-    for module in (rb, rosenblatt.mail):
+    modules = [rb, *(thing for name in rb.__all__ if inspect.ismodule(thing := getattr(rb, name)))]
+    for module in modules:
         for name in module.__all__:
             thing = getattr(module, name)
+            if not inspect.isclass(thing) and not inspect.isfunction(thing):
+                continue  # a module, or a constant
             place = f"{module.__name__}.{name}"
-            if isinstance(thing, types.ModuleType):
-                for inner in getattr(thing, "__all__", ()):
-                    yield f"{place}.{inner}", CHECKS
-                continue
-            yield place, CHECKS if name in WITHOUT_EXAMPLE else CHECKS | {EXAMPLES}
+            yield place, CHECKS | {SEE_ALSO} | (set() if name in WITHOUT_EXAMPLE else {EXAMPLES})
             if inspect.isclass(thing):
                 yield from ((f"{place}.{method}", CHECKS) for method in public_methods(thing))
 
@@ -91,8 +93,17 @@ def test_docstring(place: str) -> None:
 
 def resolved(place: str) -> str:
     """Where a name is defined, since numpydoc imports what stands before the last dots."""
-    parts = place.removeprefix("rosenblatt.").split(".")
-    module, rest = (rosenblatt.mail, parts[1:]) if parts[0] == "mail" else (rb, parts)
-    thing = getattr(module, rest[0])
-    home = thing.__name__ if isinstance(thing, types.ModuleType) else f"{thing.__module__}.{rest[0]}"
-    return ".".join([home, *rest[1:]])
+    module, rest = rb, place.removeprefix("rosenblatt.").split(".")
+    if inspect.ismodule(thing := getattr(rb, rest[0])):
+        module, rest = thing, rest[1:]
+    return ".".join([getattr(module, rest[0]).__module__, *rest])
+
+
+@pytest.mark.parametrize("module", [rb, rb.losses, rb.mail, sys.modules["rosenblatt.studio"]], ids=lambda m: m.__name__)
+def test_public_modules_list_their_public_names(module: types.ModuleType) -> None:
+    assert dir(module) == sorted(module.__all__)
+
+
+def test_studio_has_the_signature_and_the_help_of_its_function() -> None:
+    assert list(inspect.signature(rb.studio).parameters) == ["X", "y", "algorithm", "columns", "degree", "seed", "knobs"]
+    assert "studio(X: 'MatrixLike', y: 'ArrayLike', *, algorithm" in pydoc.plain(pydoc.render_doc(rb.studio))

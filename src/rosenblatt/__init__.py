@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.margins import radius as radius
     from .proofs.minimum_errors.minimum_errors import MinimumErrors as MinimumErrors
     from .proofs.minimum_errors.minimum_errors import minimum_errors as minimum_errors
-    from .studio.notebook import studio as studio
+    from .studio import studio as studio
     from .svm.not_separable import NotSeparable as NotSeparable
 
 __version__ = "0.1.0"

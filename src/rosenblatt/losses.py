@@ -33,6 +33,19 @@ from .array_types import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = [
+    "ALL",
+    "HINGE",
+    "LINEAR_MSE",
+    "LOGISTIC_MSE",
+    "NONLINEAR_MSE",
+    "PERCEPTRON",
+    "SQUARED_HINGE",
+    "ZERO_ONE",
+    "Loss",
+    "plot",
+]
+
 LossFunction: TypeAlias = Callable[[npt.ArrayLike], FloatArray]
 
 
@@ -53,6 +66,10 @@ class Loss:
     kinks : tuple of float, default=()
         The margins without a derivative; `derivative` is that from the left.
 
+    See Also
+    --------
+    plot : Plot losses over the margin.
+
     Examples
     --------
     >>> import rosenblatt as rb
@@ -65,6 +82,10 @@ class Loss:
     value: LossFunction
     derivative: LossFunction
     kinks: tuple[float, ...] = ()
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def _loss(
@@ -154,6 +175,15 @@ def plot(ax: Axes | None = None, losses: Sequence[Loss] = ALL, path: str | PathL
     ------
     ImportError
         If matplotlib is not installed; the extra `rosenblatt[plot]` installs it.
+
+    See Also
+    --------
+    Loss : A loss as a function of the margin.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> axes = rb.losses.plot(losses=[rb.losses.HINGE, rb.losses.SQUARED_HINGE])  # doctest: +SKIP
     """
     try:
         from matplotlib import pyplot

@@ -1,7 +1,8 @@
 """Progress callbacks for long fits.
 
 Every iterative fit reports to one channel: a callback that `progress_callback` installs for a block of code. Online learners
-report after each pass and, during long passes, after each call of the kernel; solvers report after each iteration.
+report after each pass and, during long passes, after each call of the kernel; solvers report after each iteration, and the
+mail filter after each mail.
 `verbose=1` of an estimator uses the same channel: it adds a callback that writes a line to standard error.
 
 Estimators have no parameter for a callback, because progress does not affect the result and is not part of a model. The
@@ -39,7 +40,7 @@ class Progress:
     heads : tuple of int, default=()
         Positions of the one-vs-rest problems that are reported, when they do not all run in the same thread.
     visited : int, default=0
-        Rows visited in the current pass; 0 when a pass has just ended.
+        Rows visited in the current pass, or mails read; 0 when a pass has just ended.
     rows : int, default=0
         Rows in a pass; 0 if unknown.
     max_iter : int or None, default=None
@@ -52,6 +53,15 @@ class Progress:
     See Also
     --------
     progress_callback : Install a callback that receives these.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> progress = rb.Progress(passes=2, updates=5, last=3)
+    >>> print(progress)
+    pass 2: 3 updates, 5 in total
+    >>> progress.ended_pass
+    True
     """
 
     passes: int
@@ -142,8 +152,8 @@ def current_callback(verbose: bool = False) -> ProgressCallback | None:
     return write
 
 
-def report_progress(iterations: int, gap: float | None = None, text: str = "") -> None:
-    """Report the progress of a solver to the installed callback, if there is one."""
-    callback = _callback.get()
+def report_progress(iterations: int, gap: float | None = None, text: str = "", verbose: bool = False) -> None:
+    """Report progress to the installed callback, if there is one; with `verbose`, also as a line to standard error."""
+    callback = current_callback(verbose)
     if callback is not None:
         callback(Progress(iterations, gap=gap, text=text))

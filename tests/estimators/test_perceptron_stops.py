@@ -27,7 +27,7 @@ def passes_by_default(n, **options):
 
 
 def test_small_sets_get_more_passes_by_default():
-    """As many as visit 10,000 rows, but no more than 1,000 and no less than 10; a pass of mistakes is n looks at all rows."""
+    """10,000 / n passes, at least 10 and at most 1,000. A tenth with order="mistakes", where each update scans all rows."""
     assert passes_by_default(4) == 1000
     assert passes_by_default(100) == 100
     assert passes_by_default(2000, log=False) == 10

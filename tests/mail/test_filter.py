@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
+import rosenblatt as rb
 from commands import rosenblatt
 from rosenblatt.mail import features, recipe
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
@@ -184,15 +185,17 @@ def test_a_mail_that_is_there_twice_is_relabeled_or_unlearned_once(tmp_path: Pat
 
 def test_mixed_learning_does_not_depend_on_the_order_given(tmp_path: Path) -> None:
     given = mails(range(0, 60, 3)) + mails(n for n in range(60) if n % 3)
-    seen: list[int] = []
+    seen: list[rb.Progress] = []
     with fresh(tmp_path / "a", []) as one, fresh(tmp_path / "b", []) as other:
-        assert one.learn(iter(given), mix=True, progress=seen.append) == Learned(new=60)
+        with rb.progress_callback(seen.append):
+            assert one.learn(iter(given), mix=True) == Learned(new=60)
         assert other.learn(reversed(given), mix=True) == Learned(new=60)
         assert_equal(one, other)
         labels = one.store.state.recent_scores()[1]
         assert 3 < labels[:30].sum() < 17  # 20 spam of 60: some in either half
         assert one.learn(given, mix=True) == Learned(known=60)
-    assert seen == list(range(1, 61))
+    assert [progress.visited for progress in seen] == list(range(1, 61))
+    assert str(seen[-1]) == "60 mails"
 
 
 def test_a_filter_comes_back_from_its_files_and_without_them(tmp_path: Path) -> None:
@@ -357,8 +360,6 @@ def test_reasons_add_up_to_the_score(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
-    import rosenblatt as rb
-
     with fresh(tmp_path / "a", mails(range(100))) as found:
         model = rb.load(tmp_path / "a" / "filter.safetensors")
         queries = [mail(number) for number in range(900, 930)]
@@ -387,8 +388,6 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
 
 def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its weights are those of other columns: it would predict, and all of it would be wrong."""
-    import rosenblatt as rb
-
     with fresh(tmp_path / "a", mails(range(40))) as found:
         found.save()
     path = tmp_path / "a" / "filter.safetensors"

@@ -19,7 +19,7 @@ POSTMARK = b"From me@a.example Thu Aug 22 12:36:23 2002\n"
 
 
 def quoted(raw: bytes) -> bytes:
-    """As an mboxrd holds it."""
+    """The mail in mboxrd format: '>' before each line that starts with 'From ', after any number of '>'."""
     lines = raw.split(b"\n")
     return b"\n".join(b">" + line if line.lstrip(b">").startswith(b"From ") else line for line in lines)
 

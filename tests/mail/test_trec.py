@@ -62,7 +62,7 @@ def test_no_errors_seen_is_not_no_errors() -> None:
     assert found.auc[:2] == (0.0, 0.0)
     assert (1 - found.auc.high / 100) ** 5 == pytest.approx(0.05)  # of the five spam
     assert found.lam.low == pytest.approx(found.lam.value)
-    assert found.lam.high == pytest.approx(averaged(found.hm.high, found.sm.high))
+    assert found.lam.high == pytest.approx(logit_mean(found.hm.high, found.sm.high))
 
 
 def test_nothing_but_errors_is_not_that_all_must_be() -> None:
@@ -70,19 +70,19 @@ def test_nothing_but_errors_is_not_that_all_must_be() -> None:
     for share, of in ((found.hm, 4), (found.sm, 7), (found.auc, 4)):
         assert (share.value, share.high) == (100.0, 100.0)
         assert (share.low / 100) ** of == pytest.approx(0.05)
-    assert found.lam.low == pytest.approx(averaged(found.hm.low, found.sm.low))
+    assert found.lam.low == pytest.approx(logit_mean(found.hm.low, found.sm.low))
     assert found.lam.high == pytest.approx(found.lam.value)
 
 
 def test_one_side_without_errors_does_not_narrow_the_average() -> None:
     found = figures([-1.0] * 50 + [-1.0] * 10 + [1.0] * 20, [False] * 50 + [True] * 30)
     assert found.sm.low < found.sm.value < found.sm.high
-    assert found.lam.low == pytest.approx(averaged(100 * 0.5 / 50, found.sm.low))
-    assert found.lam.high == pytest.approx(averaged(found.hm.high, found.sm.high))
+    assert found.lam.low == pytest.approx(logit_mean(100 * 0.5 / 50, found.sm.low))
+    assert found.lam.high == pytest.approx(logit_mean(found.hm.high, found.sm.high))
 
 
-def averaged(hm: float, sm: float) -> float:
-    """Of percent."""
+def logit_mean(hm: float, sm: float) -> float:
+    """The mean of two percentages on the logit scale, in percent."""
     return 100 / (1 + math.exp(-sum(math.log(share / (100 - share)) for share in (hm, sm)) / 2))
 
 

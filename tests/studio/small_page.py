@@ -60,7 +60,7 @@ export async function later() { return await 1; }
 export const wrap = (s) => `<${s}>`;
 """,
 }
-SAID = [2, 1, 5, "<x>", 51, True]
+EXPECTED_OUTPUT = [2, 1, 5, "<x>", 51, True]
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_page import FILES, SAID, data_of, needs_node, run_by_node, scripts_of
+from small_page import EXPECTED_OUTPUT, FILES, data_of, needs_node, run_by_node, scripts_of
 
 from rosenblatt.studio.bundler import BundleError, bundle_modules, mask_non_code
 from rosenblatt.studio.html_export import PAGE, bundle, embedded, page_files
@@ -21,12 +21,12 @@ HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "\u2028\u2029",
 
 @needs_node
 def test_the_modules_of_the_small_page_do_the_same_apart_and_together(tmp_path: Path) -> None:
-    assert run_by_node(bundle_modules(TEXTS, "main.js")) == SAID
+    assert run_by_node(bundle_modules(TEXTS, "main.js")) == EXPECTED_OUTPUT
     for name, text in TEXTS.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "package.json").write_text('{"type": "module"}')
-    assert run_by_node(f'import "{(tmp_path / "main.js").as_uri()}";') == SAID
+    assert run_by_node(f'import "{(tmp_path / "main.js").as_uri()}";') == EXPECTED_OUTPUT
 
 
 @pytest.mark.skipif(not (PAGE / "index.html").is_file(), reason="needs the page")

@@ -10,7 +10,7 @@ from visiting import Visit
 from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow
-TOLD = ".plane figcaption span"
+CAPTION = ".plane figcaption span"
 
 
 def test_pointing_at_a_point_lights_its_half_plane(visit: Callable[..., Visit]) -> None:
@@ -19,7 +19,7 @@ def test_pointing_at_a_point_lights_its_half_plane(visit: Callable[..., Visit]) 
     tab.page.mouse.move(*tab.pixel(3, 0, PRESETS["lecture"].box))
     lit = tab.rest().picture("#weights")
     assert lit != before
-    assert tab.text(TOLD).startswith("point 2 (B): 3, 0, score ")
+    assert tab.text(CAPTION).startswith("point 2 (B): 3, 0, score ")
     tab.page.mouse.move(*tab.pixel(2, 2, PRESETS["lecture"].box))
     assert tab.rest().picture("#weights") not in (before, lit)
     tab.page.mouse.move(0, 0)
@@ -34,7 +34,7 @@ def test_pointing_at_a_line_in_weight_space_lights_its_point(visit: Callable[...
     box = tab.page.locator("#weights").bounding_box()
     for n in range(4, 100):
         tab.page.mouse.move(box["x"] + box["width"] * n / 100, box["y"] + box["height"] * 0.35)
-        result = tab.page.locator(TOLD).inner_text()
+        result = tab.page.locator(CAPTION).inner_text()
         if result.startswith("point "):
             found.setdefault(result.split()[1], tab.picture())
     assert len(found) >= 2

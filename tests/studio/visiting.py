@@ -21,7 +21,7 @@ REST = """async () => {
   do await frame(); while (!rosenblatt.atRest && performance.now() < until);
   return rosenblatt.atRest;
 }"""
-# Sets a page that was used back to what it is when it opens, as far as that can be done from outside.
+# Resets a used page to its initial state, as far as a script can.
 SET_BACK = """async hash => {
   const app = rosenblatt;
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
@@ -51,12 +51,12 @@ FINGERPRINT = """() => {
     devicePixelRatio, innerWidth, innerHeight, scrollX, scrollY, localStorage.length]);
 }"""
 OPENED = {"data": {"preset": "separable"}}
-# Long enough for whatever moves by itself to have moved.
+# Waits long enough for animations to change the page.
 FRAMES_LATER = """async () => { for (let n = 0; n < 12; n++) await new Promise(requestAnimationFrame); }"""
 
 
 def hash_of(state: dict[str, Any]) -> str:
-    """A link's end, as the page writes it."""
+    """The fragment of a link to this state, as the page writes it."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(json.dumps(state).encode()) + packer.flush()
     return "#s=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
@@ -123,12 +123,12 @@ class Visit:
         return self.rest()
 
     def rest(self) -> Visit:
-        """Until nothing is waited for any more and all is drawn, as the page itself reports."""
-        assert self.page.evaluate(REST), "the page does not come to rest"
+        """Wait until the page reports that it has no pending work and has drawn everything."""
+        assert self.page.evaluate(REST), "the page was still busy after 60 seconds"
         return self
 
     def soon(self, what: Callable[[], Any], wanted: Any = True) -> None:
-        """What is so in a moment, or the test fails."""
+        """Wait until `what()` equals `wanted`; fail after 30 seconds."""
         until = time.monotonic() + 30
         while (found := what()) != wanted:
             assert time.monotonic() < until, found

@@ -28,7 +28,7 @@ def _as_in_fit() -> Any:
         yield
 
 
-def machine(
+def random_svm(
     n: int, d: int, *, squared: bool = False, free: bool = True, x0: float = 1.0, noise: float = 1.0, pack: Any = np.asarray,
     dtype: Any = np.float64, C: float = 1.0, seed: int = 0,
 ) -> BinarySVM:  # fmt: skip
@@ -73,7 +73,7 @@ def kkt(m: BinarySVM, found: Solution, tolerance: float) -> None:
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("solver", ["exact", "dual-coordinates"])
 def test_each_solver_reaches_the_optimum_and_its_conditions(solver: str, squared: bool, free: bool, x0: float) -> None:
-    m = machine(60, 3, squared=squared, free=free, x0=x0)
+    m = random_svm(60, 3, squared=squared, free=free, x0=x0)
     exact = "newton" if squared else "interior-point"
     tol = 1e-12 if solver == "exact" else 1e-6
     found, steps, used = solve_binary_svm(m, exact if solver == "exact" else solver, SolverLimits(tol, 100_000))
@@ -89,7 +89,7 @@ def test_each_solver_reaches_the_optimum_and_its_conditions(solver: str, squared
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 @pytest.mark.parametrize("squared", [False, True])
 def test_large_and_small_c_on_separable_and_noisy_rows(squared: bool, noise: float, C: float) -> None:
-    m = machine(300, 5, squared=squared, noise=noise, C=C)
+    m = random_svm(300, 5, squared=squared, noise=noise, C=C)
     found, _, _ = solve_binary_svm(m, "auto", SolverLimits(1e-10))
     assert found.gap <= 1e-10
     kkt(m, found, 1e-5)
@@ -99,8 +99,8 @@ def test_large_and_small_c_on_separable_and_noisy_rows(squared: bool, noise: flo
 @pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_containers_and_number_types_give_the_same_plane(squared: bool, pack: Any, dtype: Any) -> None:
-    plain = machine(200, 4, squared=squared, dtype=dtype)
-    packed = machine(200, 4, squared=squared, dtype=dtype, pack=pack)
+    plain = random_svm(200, 4, squared=squared, dtype=dtype)
+    packed = random_svm(200, 4, squared=squared, dtype=dtype, pack=pack)
     one, other = (solve_binary_svm(m, "auto", SolverLimits(1e-12))[0] for m in (plain, packed))
     assert other.w.dtype == np.float64
     assert other.w == pytest.approx(one.w, rel=1e-8)
@@ -122,7 +122,7 @@ def eager(monkeypatch: Any) -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.3, 2.0])
 @pytest.mark.parametrize("free", [True, False])
 def test_sifting_gives_the_optimum_of_all_rows(noise: float, free: bool, eager: None) -> None:
-    m = machine(1200, 4, noise=noise, free=free)
+    m = random_svm(1200, 4, noise=noise, free=free)
     assert len(signed_blocks(m, m.visited).wanted) > 1000
     sifted, _ = interior(m, SolverLimits(1e-10))
     whole, _ = interior_point(
@@ -137,14 +137,14 @@ def test_rows_fixed_on_the_wrong_side_come_back(eager: None, monkeypatch: Any) -
     """A band far too narrow, around the plane of a poor sample."""
     monkeypatch.setattr("rosenblatt.svm.interior_point.FIRST_BAND", 0.0)
     monkeypatch.setattr("rosenblatt.svm.interior_point.MIN_SHARE_DIVISOR", 500)
-    m = machine(1200, 4, noise=1.0)
+    m = random_svm(1200, 4, noise=1.0)
     found, _ = interior(m, SolverLimits(1e-10))
     assert found.gap <= 1e-10
     kkt(m, found, 1e-6)
 
 
 def test_a_start_is_gone_on_from(eager: None) -> None:
-    m = machine(1200, 4, noise=1.0)
+    m = random_svm(1200, 4, noise=1.0)
     first, steps = interior(m, SolverLimits(1e-10))
     again, fewer = interior(m, SolverLimits(1e-10), first)
     assert fewer < steps
@@ -152,7 +152,7 @@ def test_a_start_is_gone_on_from(eager: None) -> None:
 
 
 def test_crossing_over_gives_exact_zeros_and_does_no_harm() -> None:
-    m = machine(200, 4)
+    m = random_svm(200, 4)
     here, _ = interior_point(
         start_of(m.costs[m.visited], 5), signed_blocks(m, m.visited), penalty_diagonal(m), np.zeros(5), 1e-4, False
     )
@@ -178,7 +178,7 @@ def test_crossing_over_gives_exact_zeros_and_does_no_harm() -> None:
 @pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("free", [True, False])
 def test_fewer_rows_than_columns_are_turned_and_lose_nothing(squared: bool, pack: Any, free: bool) -> None:
-    m = machine(30, 80, squared=squared, pack=pack, free=free, noise=3.0)
+    m = random_svm(30, 80, squared=squared, pack=pack, free=free, noise=3.0)
     small = rotate_rows(m)
     X = (
         m.rows.values
@@ -208,7 +208,7 @@ def test_the_shape_chooses_the_solver() -> None:
 
 def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
     monkeypatch.setattr("rosenblatt.svm.solver_choice.MIN_SAMPLED_ROWS", 100)
-    m = machine(400, 4, pack=sp.csr_array)
+    m = random_svm(400, 4, pack=sp.csr_array)
     assert solve_binary_svm(m, "auto", SolverLimits(1e-2))[2] == "dual-coordinates"
     found, _, used = solve_binary_svm(m, "auto", SolverLimits(1e-9))
     assert used == "interior-point"
@@ -222,7 +222,7 @@ def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("free", [True, False])
 def test_every_pass_makes_the_dual_of_a_penalised_intercept_no_worse(squared: bool, free: bool) -> None:
-    m = machine(120, 4, squared=squared, free=free)
+    m = random_svm(120, 4, squared=squared, free=free)
     values = [dual_coordinates(m, SolverLimits(1e-30, passes))[0].dual for passes in range(1, 40)]
     if not free:
         assert (np.diff(values) >= -1e-12 * abs(values[-1])).all()
@@ -230,14 +230,14 @@ def test_every_pass_makes_the_dual_of_a_penalised_intercept_no_worse(squared: bo
 
 
 def test_shrinking_changes_how_fast_not_where_to() -> None:
-    m = machine(400, 4, noise=0.2)
+    m = random_svm(400, 4, noise=0.2)
     found, _ = dual_coordinates(m, SolverLimits(1e-8, 100_000))
     assert found.gap <= 1e-8
     kkt(m, found, 1e-2)
 
 
 def test_passes_that_run_out_report_the_gap() -> None:
-    m = machine(400, 4)
+    m = random_svm(400, 4)
     found, passes = dual_coordinates(m, SolverLimits(1e-9, 3))
     assert passes == 3
     assert found.gap > 1e-9
@@ -246,7 +246,7 @@ def test_passes_that_run_out_report_the_gap() -> None:
 
 def test_the_callback_sees_the_gap_fall() -> None:
     seen: list[Progress] = []
-    dual_coordinates(machine(200, 3), SolverLimits(1e-4, 10_000, progress=seen.append))
+    dual_coordinates(random_svm(200, 3), SolverLimits(1e-4, 10_000, progress=seen.append))
     assert seen[0].passes == 3
     assert seen[-1].gap <= 1e-4 < seen[0].gap
 
@@ -262,7 +262,7 @@ def test_a_row_of_zeros_has_its_slack_and_changes_no_weight() -> None:
 
 
 def test_seeds_change_the_order_and_nothing_else() -> None:
-    m = machine(300, 4)
+    m = random_svm(300, 4)
     one, other, again = (dual_coordinates(m, SolverLimits(1e-6, 100_000, seed=seed)) for seed in (1, 2, 1))
     assert np.array_equal(one[0].w, again[0].w)
     assert not np.array_equal(one[0].w, other[0].w)
@@ -274,13 +274,13 @@ def test_seeds_change_the_order_and_nothing_else() -> None:
 
 def test_newton_ends_exactly_in_a_handful_of_steps() -> None:
     for free in (True, False):
-        found, steps = newton(machine(1000, 6, squared=True, free=free), SolverLimits(1e-14))
+        found, steps = newton(random_svm(1000, 6, squared=True, free=free), SolverLimits(1e-14))
         assert found.gap <= 1e-14
         assert steps <= 15
 
 
 def test_newton_on_rows_it_can_take_a_sample_of(eager: None) -> None:
-    m = machine(1200, 4, squared=True, noise=0.3)
+    m = random_svm(1200, 4, squared=True, noise=0.3)
     found, _ = newton(m, SolverLimits(1e-12))
     assert found.gap <= 1e-12
     kkt(m, found, 1e-6)

@@ -18,7 +18,7 @@ from rosenblatt.svm.row_blocks import Blocks, cholesky_factor, draw_sample, pena
 SHAPES = [(free, x0) for free, x0 in ((True, 1.0), (False, 1.0), (False, 3.0), (False, 0.0))]
 
 
-def machine(
+def random_svm(
     n: int = 40, d: int = 3, *, squared: bool = False, free: bool = True, x0: float = 1.0, pack: Any = np.asarray
 ) -> BinarySVM:
     rng = np.random.default_rng(n + d)
@@ -40,7 +40,7 @@ def primal(m: BinarySVM, w: Any, b: float) -> float:
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize(("free", "x0"), SHAPES)
 def test_the_dual_of_any_multipliers_is_below_the_primal_of_any_plane(squared: bool, free: bool, x0: float) -> None:
-    m = machine(squared=squared, free=free, x0=x0)
+    m = random_svm(squared=squared, free=free, x0=x0)
     rng = np.random.default_rng(0)
     duals, primals = [], []
     for _ in range(200):
@@ -53,7 +53,7 @@ def test_the_dual_of_any_multipliers_is_below_the_primal_of_any_plane(squared: b
 
 @pytest.mark.parametrize("squared", [False, True])
 def test_a_solution_is_made_of_its_multipliers_and_keeps_their_constraints(squared: bool) -> None:
-    m = machine(squared=squared)
+    m = random_svm(squared=squared)
     given = np.random.default_rng(1).uniform(0, 1, 40) * m.costs
     found = m.solution(given)
     assert found.w == pytest.approx((found.multipliers * m.signs) @ m.rows.values, rel=1e-12)
@@ -64,7 +64,7 @@ def test_a_solution_is_made_of_its_multipliers_and_keeps_their_constraints(squar
 
 
 def test_without_an_intercept_there_is_none() -> None:
-    found = machine(free=False, x0=0.0).solution(np.full(40, 0.1))
+    found = random_svm(free=False, x0=0.0).solution(np.full(40, 0.1))
     assert found.intercept == 0.0
 
 
@@ -120,17 +120,17 @@ def test_sums_products_and_squares_are_those_of_the_signed_rows(pack: Any, dtype
 
 
 def test_a_sample_weighs_as_much_as_the_whole_class_by_class() -> None:
-    m = machine(9000, 2)
+    m = random_svm(9000, 2)
     wanted, costs = draw_sample(m, 0)  # type: ignore[misc]
     assert len(wanted) == len(np.unique(wanted)) == len(m.visited) // 16
     assert (m.costs[wanted] > 0).all()
     for side in (1, -1):
         assert costs[m.signs[wanted] == side].sum() == pytest.approx(m.costs[m.signs == side].sum())
-    assert draw_sample(machine(500, 2), 0) is None
+    assert draw_sample(random_svm(500, 2), 0) is None
 
 
 def test_no_sample_where_it_missed_a_class() -> None:
-    m = machine(9000, 2)
+    m = random_svm(9000, 2)
     m.signs[:] = -1
     m.signs[m.visited[0]] = 1
     assert draw_sample(m, 0) is None
@@ -146,6 +146,6 @@ def test_a_singular_matrix_is_factored_all_the_same_but_not_nonsense() -> None:
 
 
 def test_a_free_intercept_costs_nothing_and_an_absent_one_stays_away() -> None:
-    assert penalty_diagonal(machine()).tolist() == [1.0, 1.0, 1.0, 0.0]
-    assert penalty_diagonal(machine(free=False)).tolist() == [1.0, 1.0, 1.0, 1.0]
-    assert len(signed_blocks(machine(), machine().visited).wanted) == len(machine().visited)
+    assert penalty_diagonal(random_svm()).tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert penalty_diagonal(random_svm(free=False)).tolist() == [1.0, 1.0, 1.0, 1.0]
+    assert len(signed_blocks(random_svm(), random_svm().visited).wanted) == len(random_svm().visited)

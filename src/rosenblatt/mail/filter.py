@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from .identity import digest
 from .message.parse import parse
@@ -118,13 +118,12 @@ class Filter(FilterView):
 
     # --- learning ------------------------------------------------------------------------------------------------------------
 
-    def learn(
-        self, mails: Iterable[tuple[bytes, bool]], mix: bool = False, progress: Callable[[int], object] | None = None
-    ) -> Learned:
+    def learn(self, mails: Iterable[tuple[bytes, bool]], mix: bool = False) -> Learned:
         """Learn raw mails.
 
         A mail that was learned before with the same label changes nothing; one that was learned with the other label is moved
-        to this one, as `relearn` does. The mails are committed in batches; when the method returns, all are on disk.
+        to this one, as `relearn` does. The mails are committed in batches; when the method returns, all are on disk. Progress
+        is reported to the callback of `rosenblatt.progress_callback` after each mail.
 
         Parameters
         ----------
@@ -134,15 +133,13 @@ class Filter(FilterView):
             Learn the mails in the order of their digests, after all of them were read: for mailboxes of spam, then of ham. If
             10 or more are new, they are mixed with those of earlier such calls, and all of these are learned again: the result
             is the filter that learns all of them at once.
-        progress : callable, default=None
-            Called with the number of mails that have been read.
 
         Returns
         -------
         Learned
             The number of mails by outcome.
         """
-        return learn_mails(self.store, mails, mix, progress)
+        return learn_mails(self.store, mails, mix)
 
     def relearn(self, raw: bytes, spam: bool) -> Learned:
         """Learn a mail with this label; if it was learned with the other one, undo that in the same transaction.

@@ -91,6 +91,11 @@ class Stop:
     separated : bool
         Whether the reason is "separated".
 
+    See Also
+    --------
+    UpdateLog : The updates of the run.
+    Inseparable : A proof that no plane separates the rows.
+
     Notes
     -----
     Model files store everything but the certificate. Older files lack the numbers, which are then None.

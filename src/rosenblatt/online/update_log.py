@@ -57,6 +57,11 @@ class UpdateLog:
     is_compact : bool
         Whether the log has its own copy of the rows that moved the weights, and no other rows.
 
+    See Also
+    --------
+    Perceptron : An online learner, whose fits write a log.
+    Stop : Why the run ended.
+
     Examples
     --------
     >>> import rosenblatt as rb

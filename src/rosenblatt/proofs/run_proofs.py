@@ -9,7 +9,6 @@ Guarantee  inseparable rows are proved inseparable. On separable rows the run en
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from threading import Lock
@@ -22,6 +21,7 @@ from ..certificates.statements import Certificate, Inseparable, Separable, descr
 from ..data.problem import Problem, one_against_rest
 from ..kernels.linear.schemes import Binary, Rest
 from ..online.stopping import Stop
+from ..progress import report_progress
 from .certify import certify
 
 SCANS_BEFORE_PROOF = 100
@@ -77,10 +77,11 @@ class Proofs:
         if not isinstance(certificate, Separable):
             return None
         bound = math.inf if self.share is None else self._update_bound(h, certificate, self.share)
-        if self.verbose and passes == self.when:
+        if passes == self.when:
             which = f"class {self.classes[h]} against the rest was" if self.rest else "the rows were"
             limit = f": at most {bound:.6g} updates" if bound < math.inf else ""
-            sys.stderr.write(f"{which} proved separable after pass {passes}{limit}\n")
+            text = f"{which} proved separable after pass {passes}{limit}"
+            report_progress(passes, text=text, verbose=self.verbose)
         if updates <= bound:
             return None
         sentence = f"{updates} updates were made, but at most {bound:.6g} are possible: rounding errors are too large"

@@ -156,7 +156,7 @@ def _matches_margins(model: LinearClassifier, X: Matrix, codes: IntArray) -> boo
 # --- Widgets
 
 
-def studio(
+def data_widget(
     X: MatrixLike,
     y: ArrayLike,
     *,
@@ -166,7 +166,7 @@ def studio(
     seed: int = 0,
     **knobs: Any,
 ) -> AnyWidget:
-    """Return the widget of `rb.studio`; its parameters are documented there."""
+    """Return the widget of `rb.studio`, which documents the parameters."""
     plane = to_plane(X, y, columns)
     plain = {name: _plain(value) for name, value in knobs.items()}
     runs = [{"algorithm": algorithm, "knobs": plain}]

@@ -60,8 +60,8 @@ def many(seed: int, n: int, d: int, kind: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("kind", ["grid", "normal", "decimals"])
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_whole_numbers_and_floats_agree(kind: str, d: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where floats decide nothing by themselves, whole numbers decide everything, and alike."""
+def test_integers_and_floats_agree(kind: str, d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a unit roundoff so large that no float sign is certain, integers decide every sign, and the results are the same."""
     X, positive = many(d, {1: 60, 2: 25, 3: 9}[d], d, kind)
     found = [enumerated(X, positive, free).errors for free in (True, False)]
     monkeypatch.setattr(enumeration, "UNIT_ROUNDOFF", 1e3)

@@ -12,10 +12,12 @@ import contextlib
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ...progress import Progress, current_callback
+from ...reporting.text import plural
 from ..identity import digest
 from ..message.message import Message
 from ..message.parse import parse
@@ -171,16 +173,14 @@ class _Mail(NamedTuple):
     message: Message
 
 
-def learn_mails(
-    store: Store, mails: Iterable[tuple[bytes, bool]], mix: bool, progress: Callable[[int], object] | None
-) -> Learned:
+def learn_mails(store: Store, mails: Iterable[tuple[bytes, bool]], mix: bool) -> Learned:
     """Learn raw mails; see `Filter.learn`."""
     store.log.check_writable()
     counts: Counter[str] = Counter()
     bulk, unmixed, waiting = False, "", dict[bytes, bool]()
     spool = Spool(store.home) if mix else None
     try:
-        new = _new_mails(store, mails, counts, spool, waiting, progress)
+        new = _new_mails(store, mails, counts, spool, waiting)
         if spool is not None:
             for mail in new:
                 spool.add(mail.digest, mail.spam, mail.packed)
@@ -205,13 +205,12 @@ def _new_mails(
     counts: Counter[str],
     spool: Spool | None,
     waiting: dict[bytes, bool],
-    progress: Callable[[int], object] | None,
 ) -> Iterator[_Mail]:
     """The mails that may have to be learned, parsed and packed; known ones are not parsed.
 
     A mail that waits to be learned counts as learned. `waiting` has the labels of those that are not in the spool.
     """
-    log = store.log
+    log, callback = store.log, current_callback()
     for number, (raw, spam) in enumerate(mails, 1):
         if number == NUMBA_FROM_MESSAGES // 4:  # probably there are many more
             load_numba_for(NUMBA_FROM_MESSAGES)
@@ -230,8 +229,8 @@ def _new_mails(
                 counts["both"] += 1
             message = parse(raw)
             yield _Mail(name, spam, message.pack(), message)
-        if progress is not None:
-            progress(number)
+        if callback is not None:
+            callback(Progress(0, visited=number, text=plural(number, "mail")))
 
 
 def _learn_batches(store: Store, mails: Iterable[_Mail], counts: Counter[str], bulk: bool, waiting: dict[bytes, bool]) -> None:

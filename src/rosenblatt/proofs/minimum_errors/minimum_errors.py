@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -254,10 +253,8 @@ class _Run:
 
     def _report(self) -> None:
         best, found = self.search.best.errors, self.hitting_set
-        report_progress(0, text=f"{best} errors, at least {found.lower}")
-        if self.verbose:
-            seconds = time.perf_counter() - self.begun
-            sys.stderr.write(f"{seconds:.1f} s: {best} errors, at least {found.lower} by {len(found.clashes)} clashes\n")
+        text = f"{best} errors, at least {found.lower} by {len(found.clashes)} clashes"
+        report_progress(0, text=text, verbose=self.verbose)
 
 
 def _seed(random_state: int) -> int:
