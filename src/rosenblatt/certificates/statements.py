@@ -183,13 +183,14 @@ class Separable(_BriefRepr):
 
     def __str__(self) -> str:
         separate = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
-        lines = [f"separable: {separate} all {self.about.n_rows} rows (checked row by row)."]
+        lines = [f"separable: {separate} all {self.about.n_rows:,} rows (checked row by row)."]
         if self.about.intercept:
             lines.append(f"  widest margin, intercept not counted (SVM):     {self.geometric}")
             lines.append(f"  widest margin of rows (1, x) (perceptron):      {self.augmented}")
         else:
             lines.append(f"  widest margin of planes through the origin: {self.augmented}")
-        bound = decimal_text(self.radius_squared / self.augmented.lower_squared, 6)
+        most = self.radius_squared / self.augmented.lower_squared
+        bound = f"{math.floor(most):,}" if 1000 <= most < 10**15 else decimal_text(most, 6)
         longest = decimal_text(self.radius_squared, 6, root=True)
         lines.append(f"  longest row R = {longest}; a perceptron from zero makes at most R^2/gamma^2 = {bound} updates")
         return "\n".join(lines)
