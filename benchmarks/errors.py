@@ -14,6 +14,8 @@ TIME_LIMIT_S = 60.0
 
 
 def measure(quick: bool) -> Iterator[dict[str, Any]]:
+    if not workloads.DATA.is_dir():
+        yield {"set": "errors", "skipped": workloads.missing("libsvm/ and uci/")}
     for name, X, y in workloads.two_classes(quick=True):
         if name not in SETS:
             continue

@@ -49,10 +49,7 @@ def measure(quick: bool) -> Iterator[dict[str, Any]]:
 
     corpus = load()
     if corpus is None:
-        yield {
-            "table": "mail",
-            "skipped": f"no mail/spamassassin in {workloads.DATA}: set ROSENBLATT_DATA to the folder that has it",
-        }
+        yield {"table": "mail", "skipped": workloads.missing("mail/spamassassin")}
         return
     raws, source = corpus
     if quick:

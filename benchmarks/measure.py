@@ -1,4 +1,4 @@
-"""How things are measured: contestants in turn, thread time, medians."""
+"""Measurement: contestants in turn, thread time, medians."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How much a fit needs beside the data: resident memory at its highest, over the size of X.
+"""Peak resident memory of a fit beyond its data, as a share of the size of X.
 
-Each fit has a process of its own, which reads its rows from a file: where others have run before, memory that they left
-behind is used again and nothing is seen.
+Each fit runs in a new process, which reads its rows from a file: in a process with earlier fits, memory that they freed would
+be reused and not counted.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ def measure(quick: bool) -> Iterator[dict[str, Any]]:
                 size = sum(array.nbytes for array in arrays.values())
                 for ours, theirs, most in (("average", "Perceptron", 0.10), ("SoftMargin", "LinearSVC", 0.15)):
                     if ours == "SoftMargin" and "10 classes" in work:
-                        continue  # ten machines, one after the other: what one needs is seen on the others
+                        continue  # ten binary problems, one after the other; the other sets measure one
                     pair = {"ours": ours, "sklearn": theirs}
-                    shares = {library: _in_a_process_of_its_own(folder, name) / size for library, name in pair.items()}
+                    shares = {library: _in_new_process(folder, name) / size for library, name in pair.items()}
                     yield {
                         "work": f"{work}, {ours}", "dtype": dtype.__name__, "megabytes": size / 1e6, "share": shares,
                         "required": most,
                     }  # fmt: skip
 
 
-def _in_a_process_of_its_own(folder: str, name: str) -> int:
+def _in_new_process(folder: str, name: str) -> int:
     command = [sys.executable, "-m", "benchmarks.memory", folder, name]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1])
     return int(done.stdout)
 
 
 def _growth(folder: Path, name: str) -> int:
-    """Bytes that this process grew at most while a fit ran, from Linux's own high-water mark."""
+    """Return the largest growth of this process during a fit, in bytes, from Linux's high-water mark."""
     from sklearn.linear_model import Perceptron as SklearnPerceptron
     from sklearn.svm import LinearSVC
 
@@ -75,7 +75,7 @@ def _growth(folder: Path, name: str) -> int:
     }
     warnings.simplefilter("ignore")
     model = makers[name]()
-    model.fit(X[:1000], y[:1000])  # loads what was compiled
+    model.fit(X[:1000], y[:1000])  # loads the compiled kernels
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")

@@ -1,4 +1,4 @@
-"""The other libraries, as people call them: each learns from (X, y) and gives the seconds it took and how to predict."""
+"""Other libraries, called in their usual way: each is fitted on (X, y) and returns the seconds and a predict function."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 Predict = Callable[[Any], Any]
 Learner = Callable[[Any, Any, int], tuple[float, Predict]]
 
-# river learns row by row from dicts; what all rows would take is reckoned from so many.
-FEW = 2_000
+# river learns row by row from dicts; the time for all rows is estimated from this many.
+RIVER_ROWS = 2_000
 
 
 def estimator(make: Callable[[int], Any]) -> Learner:
@@ -58,14 +58,14 @@ def vowpal_wabbit(passes: int) -> Learner:
 
 
 def river(passes: int) -> Learner:
-    """Row by row over the first rows; the time is what all rows would take."""
+    """Row by row over the first rows; the time is extrapolated to all rows."""
 
     def learn(X: Any, y: Any, seed: int) -> tuple[float, Predict]:
         from river import linear_model, multiclass
 
         two, positive = len(np.unique(y)) == 2, max(y.tolist())
         model: Any = linear_model.Perceptron() if two else multiclass.OneVsRestClassifier(linear_model.Perceptron())
-        rows = [_as_dict(X, i) for i in range(min(FEW, X.shape[0]))]
+        rows = [_as_dict(X, i) for i in range(min(RIVER_ROWS, X.shape[0]))]
         truth = [label == positive if two else label for label in y[: len(rows)].tolist()]
         start = time.perf_counter()
         for row, label in zip(rows, truth, strict=True):
@@ -88,7 +88,7 @@ def snapml(**parameters: Any) -> Learner:
 
 
 def installed(passes: int, **of_snapml: Any) -> dict[str, Learner]:
-    """Those of the extra [bench] that are there."""
+    """Return the installed libraries of the extra [bench]."""
     count = "one pass" if passes == 1 else f"{passes} passes"
     found: dict[str, Learner] = {}
     if importlib.util.find_spec("snapml"):
@@ -97,7 +97,7 @@ def installed(passes: int, **of_snapml: Any) -> dict[str, Learner]:
     if importlib.util.find_spec("vowpalwabbit"):
         found[f"Vowpal Wabbit, hinge, {count}"] = vowpal_wabbit(passes)
     if importlib.util.find_spec("river"):
-        found[f"river Perceptron, {count}, reckoned from {FEW} rows"] = river(passes)
+        found[f"river Perceptron, {count}, estimated from {RIVER_ROWS} rows"] = river(passes)
     return found
 
 

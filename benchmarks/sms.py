@@ -38,10 +38,7 @@ CHOICE: tuple[dict[str, Any], ...] = (
 def measure(quick: bool) -> Iterator[dict[str, Any]]:
     path = workloads.DATA / "text" / "sms_spam.tsv"
     if not path.is_file():
-        yield {
-            "table": "SMS",
-            "skipped": f"no text/sms_spam.tsv in {workloads.DATA}: set ROSENBLATT_DATA to the folder that has it",
-        }
+        yield {"table": "SMS", "skipped": workloads.missing("text/sms_spam.tsv")}
         return
     lines = list(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))[:: 10 if quick else 1]
     texts = np.array([line.partition("\t")[2] for line in lines], dtype=object)

@@ -1,4 +1,4 @@
-"""What is measured on: made with fixed seeds, or real data where it is there."""
+"""Data sets of the benchmarks: generated with fixed seeds, or real ones if their files exist."""
 
 from __future__ import annotations
 
@@ -17,9 +17,14 @@ from sklearn.model_selection import train_test_split
 DATA = Path(os.environ.get("ROSENBLATT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
+def missing(what: str) -> str:
+    """Return the reason why a benchmark without its files is skipped."""
+    return f"no {what} in {DATA}: set ROSENBLATT_DATA to the folder that has it"
+
+
 @cache
 def dense(n: int, d: int, k: int = 2, noise: float = 0.1, seed: int = 0) -> tuple[Any, Any]:
-    """Gaussian rows and a linear teacher that errs: noise 0 turns no label, 0.1 turns 3 % of them, 0.5 turns 15 %."""
+    """Gaussian rows, labeled by a plane with noise: noise 0 flips no label, 0.1 flips 3 % of them, 0.5 flips 15 %."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     if k == 2:
@@ -32,7 +37,7 @@ def dense(n: int, d: int, k: int = 2, noise: float = 0.1, seed: int = 0) -> tupl
 
 @cache
 def sparse(n: int, d: int, nonzeros: int = 75, k: int = 2, seed: int = 0) -> tuple[Any, Any]:
-    """Rows of length 1 whose columns follow a power law, as words do, and a linear teacher that errs."""
+    """Rows of length 1 whose columns follow a power law, as words do, labeled by planes with noise."""
     rng = np.random.default_rng(seed)
     share = np.cumsum(1.0 / np.arange(1, d + 1))
     columns = np.searchsorted(share / share[-1], rng.random(n * int(1.5 * nonzeros)))
@@ -48,7 +53,7 @@ def sparse(n: int, d: int, nonzeros: int = 75, k: int = 2, seed: int = 0) -> tup
 
 
 def real(name: str) -> tuple[Any, Any, Any, Any] | None:
-    """(X, X_test, y, y_test) of a real data set, or None where its file is absent."""
+    """(X, X_test, y, y_test) of a real data set, or None if there is no data."""
     if not DATA.is_dir():
         return None
     if name == "mnist":
@@ -67,7 +72,7 @@ TABLES = ("spambase.data", "sonar.all-data", "ionosphere.data", "banknote_authen
 
 
 def two_classes(quick: bool) -> Iterator[tuple[str, Any, Any]]:
-    """Real sets of two classes, small ones first: (name, X, y); nothing where the files are absent."""
+    """Real sets of two classes, small ones first: (name, X, y); nothing if there is no data."""
     if not DATA.is_dir():
         return
     for name in SMALL:
@@ -89,7 +94,7 @@ def two_classes(quick: bool) -> Iterator[tuple[str, Any, Any]]:
 
 
 def draw(X: Any, y: Any, n: int, seed: int) -> tuple[Any, Any]:
-    """n rows, drawn without putting back."""
+    """n rows, drawn without replacement."""
     chosen = np.random.default_rng(seed).permutation(len(y))[:n]
     rows = X[chosen]
     return sp.csr_matrix((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), shape=rows.shape), y[chosen]

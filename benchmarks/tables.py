@@ -1,4 +1,4 @@
-"""How results are shown: one function for each kind of table, from rows as they come; it returns the rows."""
+"""Tables of results: one function for each kind prints the rows and returns them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Cells = tuple[list[str], str]  # a row's texts, and its style
 console = Console(width=150)
 
 
-def shown(rows: Iterable[Row], headings: str, cells: Callable[[Row], Cells]) -> list[Row]:
-    """One table under "heading | heading"; a skipped row has the reason."""
+def show(rows: Iterable[Row], headings: str, cells: Callable[[Row], Cells]) -> list[Row]:
+    """Print one table with the headings "heading | heading"; a skipped row shows the reason."""
     table, kept = Table(*headings.split(" | ")), []
     for row in rows:
         kept.append(row)
@@ -45,14 +45,14 @@ def ratios(rows: Iterable[Row], peer: str) -> list[Row]:
             f"{row['bandwidth']:.0%} of {row['gigabytes']:.1f} GB/s" if "bandwidth" in row else "",
         ], _red(row["required"] is not None and row["ratio"] < row["required"])  # fmt: skip
 
-    return shown(rows, f"work |  | {peer} s | ours s | ratio | at least | difference | of memory's speed", cells)
+    return show(rows, f"work |  | {peer} s | ours s | ratio | at least | difference | of memory's speed", cells)
 
 
 def algorithms(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
         return [row["algorithm"], f"{row['rows']:,}", f"{row['seconds']:.4f}", f"{row['errors']:.2%}"], ""
 
-    return shown(rows, "algorithm | rows | seconds | training errors", cells)
+    return show(rows, "algorithm | rows | seconds | training errors", cells)
 
 
 def margins(rows: Iterable[Row]) -> list[Row]:
@@ -64,7 +64,7 @@ def margins(rows: Iterable[Row]) -> list[Row]:
             f"{ours['above']:.1g}", f"{'over ' if late else ''}{row['ratio']:.1f}x", _target(required, "x"),
         ], _red(required is not None and row["ratio"] < required and theirs["arrived"])  # fmt: skip
 
-    return shown(rows, "work | peer | its s | above the best by | ours s | above by | ratio | at least", cells)
+    return show(rows, "work | peer | its s | above the best by | ours s | above by | ratio | at least", cells)
 
 
 def proofs(rows: Iterable[Row]) -> list[Row]:
@@ -72,14 +72,14 @@ def proofs(rows: Iterable[Row]) -> list[Row]:
         answers = [text for key in ("ours", "HiGHS", "SVC") for text in (f"{row['seconds'][key]:.3f}", row["answers"][key])]
         return [row["set"], _shape(row), *answers], ""
 
-    return shown(rows, "set | rows x columns | ours s | verdict, proved | HiGHS s | verdict | SVC(C=1e10) s | leaves", cells)
+    return show(rows, "set | rows x columns | ours s | verdict, proved | HiGHS s | verdict | SVC(C=1e10) s | leaves", cells)
 
 
 def errors(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
         return [row["set"], _shape(row), str(row["errors"]), str(row["lower"]), row["proof"], f"{row['seconds']:.1f}"], ""
 
-    return shown(rows, "set | rows x columns | errors | at least | proved | seconds", cells)
+    return show(rows, "set | rows x columns | errors | at least | proved | seconds", cells)
 
 
 def commands(rows: Iterable[Row]) -> list[Row]:
@@ -88,7 +88,7 @@ def commands(rows: Iterable[Row]) -> list[Row]:
         late = required is not None and row["seconds"] > required
         return [row["work"], f"{row['seconds']:.3f}", _target(required)], _red(late)
 
-    return shown(rows, "command | seconds (wall) | at most", cells)
+    return show(rows, "command | seconds (wall) | at most", cells)
 
 
 def served(rows: Iterable[Row]) -> list[Row]:
@@ -98,7 +98,7 @@ def served(rows: Iterable[Row]) -> list[Row]:
             f"{1e3 * row['p50']:.1f}", f"{1e3 * row['p99']:.1f}", ", ".join(f"{held:.0f}" for held in row["megabytes"]),
         ], _red(row["lost"] or row["wrong"])  # fmt: skip
 
-    return shown(rows, "mail serve | requests | lost | wrong | a second | p50 ms | p99 ms | MB: start, mid, end, most", cells)
+    return show(rows, "mail serve | requests | lost | wrong | a second | p50 ms | p99 ms | MB: start, mid, end, most", cells)
 
 
 def studio(rows: Iterable[Row]) -> list[Row]:
@@ -109,7 +109,7 @@ def studio(rows: Iterable[Row]) -> list[Row]:
         reported = f"{row['frames']:.1f}; a frame takes {middle:.1f} ms, 95 of 100 at most {late:.1f} ms"
         return [row["work"], reported, "60"], _red(row["frames"] < 59.0)  # of a clock that is not quite exact
 
-    return shown(rows, "work | median | target", cells)
+    return show(rows, "work | median | target", cells)
 
 
 def html(rows: Iterable[Row]) -> list[Row]:
@@ -122,7 +122,7 @@ def html(rows: Iterable[Row]) -> list[Row]:
             *(("", "") if hostile else (f"{size / seconds['ours, plain']:.0f}", f"{row['agree']:.0%}")),
         ], _red(seconds["ours"] > row["at most"] if hostile else row["rate"] < row["required"])  # fmt: skip
 
-    return shown(rows, "pages | MB | html.parser s | ours s | MB/s | wanted | plain MB/s | pages with the same letters", cells)
+    return show(rows, "pages | MB | html.parser s | ours s | MB/s | wanted | plain MB/s | pages with the same letters", cells)
 
 
 def held(rows: Iterable[Row]) -> list[Row]:
@@ -131,7 +131,7 @@ def held(rows: Iterable[Row]) -> list[Row]:
         texts = [row["work"], f"{row['gigabytes']:g}", f"{megabytes:.0f}", str(required), f"{row['seconds']:.1f}"]
         return texts, _red(megabytes > required)
 
-    return shown(rows, "from a cache | GB | MB held at most | allowed | seconds", cells)
+    return show(rows, "from a cache | GB | MB held at most | allowed | seconds", cells)
 
 
 def memory(rows: Iterable[Row]) -> list[Row]:
@@ -142,7 +142,7 @@ def memory(rows: Iterable[Row]) -> list[Row]:
             f"{shares['sklearn']:.1%}",
         ], _red(shares["ours"] > required)  # fmt: skip
 
-    return shown(rows, "work |  | X in MB | ours, beside X | at most | sklearn, beside X", cells)
+    return show(rows, "work |  | X in MB | ours, beside X | at most | sklearn, beside X", cells)
 
 
 def defaults(rows: Iterable[Row]) -> list[Row]:
@@ -151,7 +151,7 @@ def defaults(rows: Iterable[Row]) -> list[Row]:
             row["set"], row["learner"], f"{row['accuracy']:.4f}", f"{row['spread']:.4f}", f"{row['seconds']:.3f}",
         ], "bold" if row["learner"].startswith("rb.") else ""  # fmt: skip
 
-    return shown(rows, "set | learner | test accuracy | +- | seconds (wall)", cells)
+    return show(rows, "set | learner | test accuracy | +- | seconds (wall)", cells)
 
 
 def seconds(found: dict[str, float]) -> dict[str, float]:

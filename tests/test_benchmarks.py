@@ -1,0 +1,22 @@
+"""The benchmarks without their data files: they report what is missing, and numbers can go to standard output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+benchmarks = pytest.importorskip("benchmarks.__main__", reason="benchmarks are in the checkout only")
+workloads = pytest.importorskip("benchmarks.workloads")
+
+
+def test_parts_without_data_are_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(workloads, "DATA", tmp_path / "none")
+    parts = ["hashing", "proofs", "errors", "sms"]
+    found = CliRunner().invoke(benchmarks.main, [*parts, "--quick", "--json", "-"])
+    assert found.exit_code == 0
+    numbers = json.loads(found.stdout)
+    assert [[str(tmp_path) in row["skipped"] for row in numbers[part]] for part in parts] == [[True]] * 4
+    assert "skipped" in found.stderr
