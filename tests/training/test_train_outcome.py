@@ -14,6 +14,7 @@ from training_files import noisy_rows, separable_rows, write_csv, write_svmlight
 import rosenblatt as rb
 from rosenblatt.certificates.statements import Inseparable
 from rosenblatt.data.table import DataError
+from rosenblatt.online.stopping import Stop
 from rosenblatt.training import train as train_module
 from rosenblatt.training.metrics import Confusion
 from rosenblatt.training.request import DEFAULT_HOLDOUT, Request
@@ -254,9 +255,9 @@ def test_the_history_adds_up_to_all_updates(file: Any, algorithm: str) -> None:
 def test_warnings_are_collected_once_each() -> None:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        for message in ("one", "two", "one"):
+        for message in ("one", "two", "one", "not separated: Stopped"):
             warnings.warn(message, stacklevel=1)
-    assert messages_of(warned) == ("one", "two")
+    assert messages_of(warned, Stop("updates", "Stopped")) == ("one", "two", "not separated")
 
 
 def test_provenance_names_the_file_its_digest_and_how_it_is_read(file: Any) -> None:

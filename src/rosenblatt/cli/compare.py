@@ -101,7 +101,7 @@ def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[
     """The cells of one algorithm; the best value of each column is emphasized."""
     from rich.text import Text
 
-    from ..reporting.text import count, percent, short
+    from ..reporting.text import count, percent, percent_range, short
 
     def cell(text: str, emphasized: bool = False) -> Text:
         return Text(text, style="bold green" if emphasized else "")
@@ -115,7 +115,7 @@ def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[
         cell("") if test is None else cell(percent(test.error, decimals=2), test.errors == marks["test"]),
     ]
     if wide:
-        cells.append(cell("" if test is None else " - ".join(percent(end, decimals=1) for end in test.interval)))
+        cells.append(cell("" if test is None else percent_range(*test.interval)))
     return [
         *cells,
         cell(

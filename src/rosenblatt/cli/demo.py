@@ -57,7 +57,8 @@ def command(seed: int, output: str | None) -> None:
         raise Failure(f"{output}: is a file, not a folder")
     console = out()
     console.print(Panel.fit("[bold]Rosenblatt[/]: linear classifiers that show their work"))
-    _heading(console, "1. Train", f"rosenblatt train {DATA}")
+    seeded = f"{DATA} --seed {seed}" if seed else DATA
+    _heading(console, "1. Train", f"rosenblatt train {seeded}")
     request = Request(data=DATA, seed=seed)
     with bar("training") as watch:
         outcome = train(request, watch)
@@ -69,10 +70,10 @@ def command(seed: int, output: str | None) -> None:
     _heading(console, "3. Prove", f"rosenblatt certify {DATA}")
     _prove(console)
 
-    _heading(console, "4. Compare", f"rosenblatt compare {DATA}")
+    _heading(console, "4. Compare", f"rosenblatt compare {seeded} --algorithms {','.join(COMPARED_ALGORITHMS)}")
     _compare(console, outcome)
 
-    _heading(console, "5. Report", f"rosenblatt train {DATA} --report report.html")
+    _heading(console, "5. Report", f"rosenblatt train {seeded} --report report.html")
     _report(console, outcome, output)
 
 
@@ -81,7 +82,7 @@ def _heading(console: Console, title: str, command: str) -> None:
 
     console.print()
     console.print(Rule(f"[bold]{title}[/]", align="left"))
-    console.print(f"[dim]$ {command}[/]\n")
+    console.print(f"[dim]$ {command}[/]\n", soft_wrap=True)
 
 
 def _readings_table(outcome: Outcome) -> Table:
@@ -128,7 +129,7 @@ def _compare(console: Console, outcome: Outcome) -> None:
         entries = list(compare(outcome.request, outcome.prepared, list(COMPARED_ALGORITHMS), lambda name: watch))
     verdict = choose_winner(entries)
     console.print(comparison_table(entries, verdict.winner, console.width))
-    console.print(verdict.sentence, markup=False, soft_wrap=True)
+    console.print(f"\n{verdict.sentence}", markup=False, soft_wrap=True)
 
 
 def _report(console: Console, outcome: Outcome, output: str | None) -> None:

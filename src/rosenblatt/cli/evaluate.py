@@ -54,11 +54,11 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
 
 
 def _print_measures(confusion: Confusion, area: float) -> None:
-    from ..reporting.text import count, percent
+    from ..reporting.text import count, percent, percent_range
     from .console import print_fields
 
-    low, high = (percent(end, decimals=2) for end in confusion.interval)
-    error = f"{percent(confusion.error, decimals=2)} ({count(confusion.errors)} wrong), 95 % interval {low} to {high}"
+    interval = percent_range(*confusion.interval)
+    error = f"{percent(confusion.error, decimals=2)} ({count(confusion.errors)} wrong), 95 % interval {interval}"
     fields = [("rows", count(confusion.rows)), ("error", error)]
     if not math.isnan(area):
         fields.append(("AUC", f"{area:.4f}"))

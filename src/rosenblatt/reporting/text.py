@@ -4,6 +4,7 @@ Every layer may import this module; it imports the standard library alone.
 
     count         1,234,567
     percent       8.4 %, 99.96 %; 76.30 % with ``decimals=2``
+    percent_range 6.15 to 79.23 %
     short         0.123, 12,346, 1e9
     plural        1 row, 2,000 rows
     duration      12 ms, 3.4 s, 2.5 min, 3.0 h
@@ -50,6 +51,15 @@ def percent(share: float, decimals: int | None = None) -> str:
     if value > 99.9:
         return f"{value:.2f} %"
     return f"{value:.1f} %" if value >= 0.1 else f"{value:.2g} %"
+
+
+def percent_range(low: float, high: float) -> str:
+    """Write a range of shares as percentages with two decimals.
+
+    >>> percent_range(0.0615, 0.7923)
+    '6.15 to 79.23 %'
+    """
+    return f"{100.0 * low:.2f} to {percent(high, 2)}"
 
 
 def short(number: float, digits: int = 3) -> str:

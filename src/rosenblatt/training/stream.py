@@ -109,7 +109,7 @@ def train_stream(
             history=tuple(history),
             seconds=seconds,
             total_seconds=time.perf_counter() - started,
-            notes=(*caches.notes, *([FILE_ORDER_NOTE] if in_file_order else []), *messages_of(warned)),
+            notes=(*caches.notes, *([FILE_ORDER_NOTE] if in_file_order else []), *messages_of(warned, estimator.stop_)),
             sample=sample,
             provenance=caches.provenance,
         )

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..reporting.terminal import sparkline
-from ..reporting.text import comma_list, count, duration, percent, plural, short
+from ..reporting.text import comma_list, count, duration, percent, percent_range, plural, short
 from .metrics import Confusion
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
         lines.append(("work", work))
     lines.append(("training", _error(outcome.train)))
     if outcome.test is not None:
-        lines.append(("test", f"{_error(outcome.test)}, 95 % interval {_interval(outcome.test)}"))
+        lines.append(("test", f"{_error(outcome.test)}, 95 % interval {percent_range(*outcome.test.interval)}"))
     if outcome.folds:
         total = pool(outcome.folds)
         errors = [fold.error for fold in outcome.folds]
-        lowest, highest = percent(min(errors), 2).removesuffix(" %"), percent(max(errors), 2)
-        folds = f"{_error(total)}, 95 % interval {_interval(total)}; single folds {lowest} to {highest}"
+        single = percent_range(min(errors), max(errors))
+        folds = f"{_error(total)}, 95 % interval {percent_range(*total.interval)}; single folds {single}"
         lines.append((f"{len(outcome.folds)} folds", folds))
     if outcome.margin is not None:
         lines.append(("margin", _margin(outcome.margin, outcome.train.errors)))
@@ -63,7 +63,7 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
     tested = outcome.test or (pool(outcome.folds) if outcome.folds else None)
     if tested is not None:
         name = "test error" if outcome.test is not None else f"error in {len(outcome.folds)} folds"
-        facts += [(name, percent(tested.error, 2)), ("95 % interval", _interval(tested))]
+        facts += [(name, percent(tested.error, 2)), ("95 % interval", percent_range(*tested.interval))]
     if outcome.margin is not None:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
     facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator)), ("fit", str(estimator.stop_))]
@@ -150,11 +150,6 @@ def _whole_bound(bound: float) -> str:
 
 def _error(confusion: Confusion) -> str:
     return f"error {percent(confusion.error, 2)} ({count(confusion.errors)} of {count(confusion.rows)} wrong)"
-
-
-def _interval(confusion: Confusion) -> str:
-    low, high = confusion.interval
-    return f"{percent(low, 2).removesuffix(' %')} to {percent(high, 2)}"
 
 
 def _margin(margin: float, errors: int) -> str:

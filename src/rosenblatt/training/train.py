@@ -26,6 +26,7 @@ from .split import assign_folds
 if TYPE_CHECKING:
     from ..certificates.statements import Certificate
     from ..estimators.base import LinearClassifier
+    from ..online.stopping import Stop
 
 # Without a request, a proof is tried for up to this many values and seconds.
 QUICK_PROOF_VALUES, QUICK_PROOF_SECONDS = 1 << 20, 1.0
@@ -166,7 +167,7 @@ def fit(estimator: LinearClassifier, X: Matrix, y: Array, watch: ProgressCallbac
         started = time.perf_counter()
         estimator.fit(X, y)
         seconds = time.perf_counter() - started
-    return FitResult(estimator, tuple(history), seconds, messages_of(warned))
+    return FitResult(estimator, tuple(history), seconds, messages_of(warned, estimator.stop_))
 
 
 @contextlib.contextmanager
@@ -184,9 +185,9 @@ def record_fit(history: list[PassRecord], watch: ProgressCallback | None) -> Ite
         yield warned
 
 
-def messages_of(warned: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Return the distinct messages of some warnings, in order."""
-    return tuple(dict.fromkeys(str(each.message) for each in warned))
+def messages_of(warned: list[warnings.WarningMessage], stop: Stop) -> tuple[str, ...]:
+    """Return the distinct messages of a fit's warnings, in order, without its stop, which the summary has."""
+    return tuple(dict.fromkeys(str(each.message).removesuffix(f": {stop}") for each in warned))
 
 
 @contextlib.contextmanager

@@ -31,7 +31,8 @@ def test_unlearning_is_exact(trained, tmp_path):
     assert (found.code, found.out) == (0, f"{path}: unlearned\n")
     after = rosenblatt("mail", "show", "--json").json
     assert {**before, "bytes": 0} == {**after, "bytes": 0}
-    assert rosenblatt("mail", "unlearn", path).code == 1
+    again = rosenblatt("mail", "unlearn", path)
+    assert (again.code, again.out) == (1, f"{path}: is not in the filter\n")
 
 
 def test_relearn_moves_to_the_other_side(trained, tmp_path):
@@ -40,7 +41,9 @@ def test_relearn_moves_to_the_other_side(trained, tmp_path):
     assert (found.code, found.out) == (0, f"{first}: is now ham\n")
     assert [rosenblatt("mail", "show", "--json").json[side] for side in ("spam", "ham")] == [59, 121]
     stranger = new(tmp_path, True)
-    assert rosenblatt("mail", "relearn", stranger).code == 1
+    found = rosenblatt("mail", "relearn", stranger)
+    assert (found.code, found.out) == (1, f"{stranger}: is not in the filter; use --as spam or --as ham\n")
+    assert "no option --ham; use --as ham" in rosenblatt("mail", "relearn", "--ham", stranger).err
     assert rosenblatt("mail", "relearn", "--as", "spam", stranger).code == 0
 
 

@@ -54,7 +54,7 @@ def test_dropped_texts_are_reported(home):
     with Filter.open(home) as found:
         found.compact(keep=50)
     reported = rosenblatt("mail", "evaluate")
-    assert "texts of 40 messages were dropped from the log; only the others are evaluated" in reported.err
+    assert "texts of 40 mails were dropped from the log; only the others are evaluated" in reported.err
     assert evaluated()["folded"] == 40
 
 
@@ -99,12 +99,12 @@ def test_show_prints_what_can_never_be_guaranteed(home):
     rosenblatt("mail", "learn", "--ham-loss", 0.00005)
     shown = rosenblatt("mail", "show", "-n", 0).out
     assert "not yet" not in shown
-    sentence = "at most 0.005 % wanted (cannot be guaranteed: 19,999 ham needed, and only the last 18,976 messages count)"
+    sentence = "at most 0.005 % wanted (cannot be guaranteed: 19,999 ham needed, and only the last 18,976 mails count)"
     assert sentence in " ".join(shown.split())
     few, many = Calibration(hams=9_000), Calibration(hams=18_976)
     guaranteed = "at most 0.00526954 % (guaranteed: 18,976 ham counted, 18,976 needed)"
     assert ham_loss_text(1 / 18_977, many, 20_000) == guaranteed
     assert "cannot be guaranteed" in ham_loss_text(1 / 18_978, many, 20_000)
     assert ham_loss_text(0.0001, few, 18_975).endswith("(not yet guaranteed: 9,000 ham counted, 9,999 needed)")
-    sentence = "(not guaranteed: 9,000 ham counted among the last 18,976 messages, 9,999 needed)"
+    sentence = "(not guaranteed: 9,000 ham counted among the last 18,976 mails, 9,999 needed)"
     assert ham_loss_text(0.0001, few, 18_976).endswith(sentence)

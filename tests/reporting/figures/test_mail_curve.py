@@ -31,7 +31,7 @@ def test_lines_are_the_figures_and_none_leaves_the_plot() -> None:
             0.0 <= found.x.share(x) <= 1.0 + 1e-9 and 0.0 <= found.y.share(y) <= 1.0 + 1e-9
             for x, y in zip(line.x, line.y, strict=True)
         )
-    assert "Of 800 messages" in found.caption
+    assert "Of 800 mails" in found.caption
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])

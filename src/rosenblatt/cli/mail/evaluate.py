@@ -109,7 +109,7 @@ def run(
     with bar("reading") as watch:
         messages, settings, folded = _corpus(spam, ham, index, order, seed, home, watch)
     if folded:
-        note(f"the texts of {plural(folded, 'message')} were dropped from the log; only the others are evaluated")
+        note(f"the texts of {plural(folded, 'mail')} were dropped from the log; only the others are evaluated")
     given = {"ham_weight": ham_weight, "ham_loss": ham_loss}
     settings = settings.changed({name: value for name, value in given.items() if value is not None})
     if not any(is_spam for _, is_spam in messages) or all(is_spam for _, is_spam in messages):

@@ -109,7 +109,7 @@ def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> s
         return f"at most {share} wanted (not guaranteed: the filter learned only its errors)"
     if needed == inf:
         return "none wanted (cannot be guaranteed)"
-    window = f"the last {WINDOW:,} messages"
+    window = f"the last {WINDOW:,} mails"
     if needed > WINDOW:
         return f"at most {share} wanted (cannot be guaranteed: {needed:,} ham needed, and only {window} count)"
     if calibration.hams >= needed:

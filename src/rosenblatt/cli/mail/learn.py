@@ -116,7 +116,7 @@ def unlearn(spam_filter: Filter, paths: tuple[str, ...], as_json: bool) -> int:
     for source, (known, exact) in zip(sources, spam_filter.unlearn_many(_raws(reading, sources)), strict=True):
         results.append({"mail": source, "known": known, "taken_back": known and exact})
         if not as_json:
-            click.echo(f"{source}: {'was never learned' if not known else 'unlearned' if exact else TEXT_DROPPED}")
+            click.echo(f"{source}: {'is not in the filter' if not known else 'unlearned' if exact else TEXT_DROPPED}")
     return _end(reading, results, "taken_back", "unlearned", sum(not result["taken_back"] for result in results), as_json)
 
 
@@ -129,7 +129,7 @@ def relearn(spam_filter: Filter, paths: tuple[str, ...], side: str | None, as_js
         moved = now is not None and now != was
         missed += now is None or change.folded
         if now is None:
-            outcome = "was never learned; use --as spam or --as ham"
+            outcome = "is not in the filter; use --as spam or --as ham"
         elif change.folded:
             outcome = TEXT_DROPPED
         else:

@@ -16,7 +16,7 @@ from .common import home, opened
 def command(paths: tuple[str, ...], side: str | None, home: str, as_json: bool) -> None:
     """Change the label of mail: it is unlearned, then learned with the other label.
 
-    Mail that was never learned needs --as. Exit code 1: the label of some mail was not changed.
+    Mail that the filter does not hold needs --as. Exit code 1: the label of some mail was not changed.
 
     \b
     Examples:

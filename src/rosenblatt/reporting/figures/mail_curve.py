@@ -41,7 +41,7 @@ def mail_curve(points: Iterable[Point]) -> Chart:
         known = [(point.messages, getattr(point, name)) for point in points if math.isfinite(getattr(point, name))]
         if not known:
             continue
-        titles = [f"{label}: {short(value)} % of the first {count(messages)} messages" for messages, value in known]
+        titles = [f"{label}: {short(value)} % of the first {count(messages)} mails" for messages, value in known]
         values = [max(value, LOWEST_PERCENT) for _, value in known]
         lengths = [float(messages) for messages, _ in known]
         marks.append(Line(lengths, values, tone, label, dots=len(known) == 1, titles=titles))
@@ -50,13 +50,13 @@ def mail_curve(points: Iterable[Point]) -> Chart:
         raise ValueError("the plot 'mail' needs both ham and spam")
     first, last = float(min(point.messages for point in points)), float(points[-1].messages)
     few = last < 10 * first  # a logarithmic axis would have almost no ticks
-    x = nice_axis("messages so far", first, last, whole=True) if few else log_axis("messages so far", first, last)
+    x = nice_axis("mails so far", first, last, whole=True) if few else log_axis("mails so far", first, last)
     y = Axis("wrong so far", LOWEST_PERCENT, highest, tuple(tick for tick in TICKS if tick[0] <= highest), log=True, unit="%")
     return Chart("mail", "Learning curve of the filter", _caption(points[-1]), tuple(marks), x, y)
 
 
 def _caption(last: Point) -> str:
-    start = f"Every message was classified before it was learned. Of {count(last.messages)} messages"
+    start = f"Every mail was classified before it was learned. Of {count(last.messages)} mails"
     parts = [
         f"{short(value)} % of the {kind} was called {other}"
         for value, kind, other in ((last.hm, "ham", "spam"), (last.sm, "spam", "ham"))
