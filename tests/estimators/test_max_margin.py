@@ -58,7 +58,7 @@ def test_what_a_fit_leaves(container: Any, dtype: Any) -> None:
     held = signs[support] * multipliers
     np.testing.assert_allclose(held @ kept.astype(float), w, rtol=1e-6, atol=1e-9)
     assert abs(held.sum()) < 1e-9 * multipliers.sum()
-    assert (model.solver_, model.stop_.reason, model.proof_) == ("active set", "tolerance", [None])
+    assert (model.solver_, model.stop_.reason, model.proof_) == (["active-set"], "tolerance", [None])
     assert model.n_iter_ >= 1
     assert model.score(rows, y) == 1.0
 

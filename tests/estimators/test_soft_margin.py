@@ -304,7 +304,7 @@ def test_dense_rows_with_many_columns_get_another_solver_where_passes_get_stuck(
     model = rb.SoftMargin(C=100.0, loss=loss, random_state=0).fit(X, y)
     assert model.gap_ <= 1e-3
     if loss == "hinge":
-        assert model.solver_ == "interior-point"
+        assert model.solver_ == ["interior-point"]
 
 
 # --- containers, threads, copies ---------------------------------------------------------------------------------------

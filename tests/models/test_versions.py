@@ -58,6 +58,11 @@ def test_a_single_certificate_of_format_2_becomes_a_list():
     assert rb.verify(certificate, *training_rows(2))
 
 
+def test_the_solvers_of_an_earlier_file_become_a_list():
+    solvers = {path.stem: rb.load(path).solver_ for path in FILES if "-margin" in path.stem}
+    assert solvers == {"0.1.0-max-margin": ["active-set"], "0.1.0-soft-margin-of-pairs": ["interior-point"] * 3}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_stop_of_an_earlier_file_is_in_current_words(path):
     stop = load_model(path).stop

@@ -46,7 +46,7 @@ def test_it_is_the_plane_of_the_nearest_points(x0: float) -> None:
 def test_the_estimator_reports_its_solver_and_stop() -> None:
     X, y = texts()
     model = rb.MaxMargin(tol=1e-5).fit(X, y)
-    assert model.solver_ == "dual-coordinates"
+    assert model.solver_ == ["dual-coordinates"]
     assert model.stop_.reason == "tolerance"
     assert model.score(X, y) == 1.0
     assert rb.SoftMargin(C=np.inf, tol=1e-4).fit(X, y).margin_ == pytest.approx(model.margin_, rel=1e-3)

@@ -89,8 +89,8 @@ class MaxMargin(MarginClassifier):
         The largest number of steps or passes of a binary problem.
     stop_ : Stop
         Why the fit ended.
-    solver_ : str
-        "active set", or "dual-coordinates" for many sparse rows.
+    solver_ : list of {"active-set", "dual-coordinates"}
+        The solver of each binary problem: "active-set", or "dual-coordinates" for many sparse rows.
 
     See Also
     --------
@@ -185,7 +185,7 @@ class MaxMargin(MarginClassifier):
         except NotSeparable as proof:
             if self.inseparable == "raise":
                 raise
-            found, solver = nearest_points(head.problem, price=1.0, **options), "active set"
+            found, solver = nearest_points(head.problem, price=1.0, **options), "active-set"
             if found.stop.reason == "tolerance":
                 return found, Stop("inseparable", "no plane separates the rows; slack was allowed"), proof, solver
             return found, found.stop, proof, solver
@@ -209,5 +209,5 @@ class MaxMargin(MarginClassifier):
             "n_iter_": max(plane.steps for plane in planes),
         }
         self._set_each(problems[0].problem.rows, each)
-        self.solver_ = " and ".join(sorted({solver for *_, solver in solved}))
+        self.solver_ = [solver for *_, solver in solved]
         self.stop_ = merge_stops([stop for _, stop, *_ in solved], self.classes_, pairs=self.multiclass == "ovo")

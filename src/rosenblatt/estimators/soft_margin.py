@@ -126,8 +126,8 @@ class SoftMargin(MarginClassifier):
         1/|w|, half the width of the margin band. For "crammer_singer" 1/(sqrt(2) |W|).
     n_iter_ : int
         The largest number of passes or steps of a binary problem.
-    solver_ : str
-        The solver used.
+    solver_ : list of {"newton", "interior-point", "dual-coordinates", "active-set"}
+        The solver of each binary problem; "active-set" only with C=inf, or if another solver stalled.
     stop_ : Stop
         Why the fit ended.
 
@@ -256,7 +256,7 @@ class SoftMargin(MarginClassifier):
         }
         self._set_each(rows, each)
         self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
-        self.solver_, self._solutions, self._scheme = "dual-coordinates", [found], self.multiclass
+        self.solver_, self._solutions, self._scheme = ["dual-coordinates"], [found], self.multiclass
         self._end([self._stop(found.gap, found.n_iter, self._iteration_limit(len(codes)))])
 
     def _check_lengths(self, X: Matrix, rows: Rows, n: int) -> None:
@@ -317,7 +317,7 @@ class SoftMargin(MarginClassifier):
         self._set_each(rows, each)
         self.coef_ = np.array([solution.w for solution in solutions])
         self.intercept_ = np.array([solution.intercept for solution in solutions])
-        self.solver_ = " and ".join(sorted(set(solvers)))
+        self.solver_ = solvers
         self._solutions, self._scheme = solutions, self.multiclass
         limit = self._iteration_limit(len(solutions[0].multipliers))
         self._end([self._stop(solution.gap, made, limit) for solution, made in zip(solutions, steps, strict=True)])

@@ -23,7 +23,7 @@ class MarginClassifier(LinearClassifier):
     margin_: FloatArray
     gap_: FloatArray
     canonical_: FloatArray
-    solver_: str
+    solver_: list[str]
 
     @property
     def support_vectors_(self) -> list[Matrix]:

@@ -1,8 +1,9 @@
 """Upgrade of model files of earlier formats.
 
 Format 1 had other names for some parameters, and stored the attributes of a single binary problem without a list around them.
-Format 2 stored a single certificate without a list around it. The sentences of stops are rebuilt from their codes, because both
-formats counted rows from 0 and used other words. No other module uses these names.
+Format 2 stored a single certificate without a list around it. Both joined the solvers of several binary problems in one text.
+The sentences of stops are rebuilt from their codes, because both formats counted rows from 0 and used other words.
+No other module uses these names.
 """
 
 from __future__ import annotations
@@ -84,6 +85,10 @@ def _upgrade_fitted(kind: object, fitted: dict[str, Any], arrays: dict[str, Any]
             values = fitted[name]["list"] if _is_list(fitted[name]) else [fitted[name]]
             arrays[f"fitted.{name}"] = np.array([float(each["float"]) if isinstance(each, dict) else each for each in values])
             fitted[name] = {"array": f"fitted.{name}"}
+    if kind in _SVM_KINDS and isinstance(fitted.get("solver_"), str) and _is_list(fitted.get("support_")):
+        # With several solvers, the file does not tell which problem had which.
+        solver = "unknown" if " and " in fitted["solver_"] else fitted["solver_"].replace(" ", "-")
+        fitted["solver_"] = {"list": [solver] * len(fitted["support_"]["list"])}
 
 
 def _is_list(value: object) -> bool:

@@ -48,7 +48,7 @@ def widest_margin(problem: Problem, *, tol: float, positive: object, about: str,
         plane, start = hard_margin_by_coordinates(problem, tol)
         if plane is not None:
             return plane, "dual-coordinates"
-    return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active set"
+    return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active-set"
 
 
 def hard_margin(problem: Problem, limits: SolverLimits, positive: object, about: str) -> Answer:
