@@ -14,7 +14,7 @@ from checked_diagnoses import XOR, checked, only
 import rosenblatt as rb
 from rosenblatt.proofs.doctor import duplicates as module
 from rosenblatt.proofs.doctor.duplicates import Deduplication, find_duplicates
-from rosenblatt.proofs.doctor.polynomials import MAX_COLUMNS
+from rosenblatt.proofs.doctor.polynomial_rows import MAX_COLUMNS
 from rosenblatt.proofs.inputs import validated_rows
 
 

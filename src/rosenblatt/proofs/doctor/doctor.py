@@ -30,7 +30,7 @@ from .advice import advice
 from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import Diagnosis, Finding, update_count
-from .polynomials import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
+from .polynomial_rows import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
 from .symptoms import ColumnNames, class_imbalance, column_scales, duplicate_rows, long_rows
 
 DEGREES = (2, 3)

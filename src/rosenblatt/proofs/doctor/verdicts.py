@@ -13,7 +13,7 @@ from ...reporting.text import join_and, plural, short
 from ..minimum_errors.minimum_errors import MinimumErrors
 from .duplicates import Deduplicated
 from .findings import Finding, update_count
-from .polynomials import PolynomialRows
+from .polynomial_rows import PolynomialRows
 
 LONG_RUN_UPDATES = 10_000  # a run of this length may look as if it did not end
 MAX_ERRORS_LISTED = 5

@@ -15,7 +15,7 @@ from sklearn.datasets import make_circles
 import rosenblatt as rb
 from rosenblatt.certificates.statements import Margin
 from rosenblatt.proofs.doctor.column_statistics import columns_of
-from rosenblatt.proofs.doctor.polynomials import expand, holds_unrounded
+from rosenblatt.proofs.doctor.polynomial_rows import expand, holds_unrounded
 
 
 def test_rings_want_degree_2_and_stripes_degree_3() -> None:

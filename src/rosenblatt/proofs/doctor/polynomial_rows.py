@@ -1,4 +1,4 @@
-"""Polynomial features for proofs: products of columns, and whether rounding them affects the proof.
+"""Rows of polynomial features for proofs: products of columns, and whether rounding them affects the proof.
 
 Problem    are the classes separable with the monomials of degree at most 2 or 3 as columns?
 Update     columns are scaled to at most 1 by powers of two, and shifted toward zero if that is exact; products are scaled in
