@@ -64,6 +64,8 @@ def test_a_list_of_certificates_is_a_type_error_that_names_the_entry(tmp_path: P
     """A perceptron's `certificate_` is a list, also for two classes."""
     with pytest.raises(TypeError, match=r"one certificate, got a list of 1: pass one entry, such as certificate_\[0\]"):
         rb.verify([SEPARABLE], X, Y)
+    with pytest.raises(TypeError, match="must be Separable, Inseparable or Undecided, got int"):
+        rb.verify(3, [[0], [1]], [0, 1])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"certificate_\[0\]"):
         rb.save_certificate([SEPARABLE], tmp_path / "certificate.json")
     assert not list(tmp_path.iterdir())

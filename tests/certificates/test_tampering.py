@@ -343,8 +343,11 @@ def test_objects_that_only_look_like_certificates_are_rejected() -> None:
         rb.Inseparable(about, ((0, 1, 1),)),
     ]
     bads = [replace(good, geometric=other) for other in others] + [replace(good, about=other) for other in abouts] + clashes
-    for bad in (*bads, None, 1, "x"):
-        assert not rb.verify(bad, X, y)  # type: ignore[arg-type]
+    for bad in bads:
+        assert not rb.verify(bad, X, y)
+    for other in (None, 1, "x"):
+        with pytest.raises(TypeError, match="must be Separable, Inseparable or Undecided"):
+            rb.verify(other, X, y)  # type: ignore[arg-type]
 
 
 def test_denominators_that_multiply_up_are_refused_soon() -> None:

@@ -37,15 +37,15 @@ Labels = Array | list[str]
 Line = tuple[int, str]  # its number in the file, from 1, and its text
 
 
-class CSRMatrix:
-    """A minimal CSR matrix, as the checker reads it."""
+class SparseRows:
+    """A minimal CSR matrix. The checker does not use `data.csr`: it is independent of the rest of the package."""
 
     has_canonical_format = True
 
     def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
         self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
 
-    def tocsr(self) -> CSRMatrix:
+    def tocsr(self) -> SparseRows:
         return self
 
 
@@ -93,7 +93,7 @@ def _read_text(path: Path, n_columns: int, label: int) -> tuple[MatrixLike, Labe
     return _parse_csv(lines, label, path.name)
 
 
-def _parse_svmlight(lines: list[Line], n_columns: int, name: str) -> tuple[CSRMatrix, Labels]:
+def _parse_svmlight(lines: list[Line], n_columns: int, name: str) -> tuple[SparseRows, Labels]:
     labels: list[str] = []
     columns: list[int] = []
     values: list[float] = []
@@ -115,7 +115,7 @@ def _parse_svmlight(lines: list[Line], n_columns: int, name: str) -> tuple[CSRMa
     indices = np.array(columns, np.int64) - (1 if first > 0 else 0)
     if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
         raise ValueError(f"{name} has columns beyond the {n_columns} of the certificate")
-    return CSRMatrix(np.array(values, np.float64), indices, np.array(indptr), (len(labels), n_columns)), labels
+    return SparseRows(np.array(values, np.float64), indices, np.array(indptr), (len(labels), n_columns)), labels
 
 
 def _parse_csv(lines: list[Line], label: int, name: str) -> tuple[Array, Labels]:
@@ -181,7 +181,7 @@ def _read_npz(path: Path) -> tuple[MatrixLike, Labels]:
     return _sorted_csr(data, rows, columns, (shape[0], shape[1]), path.name), arrays["y"]
 
 
-def _sorted_csr(data: Array, rows: Array, columns: Array, shape: tuple[int, int], name: str) -> CSRMatrix:
+def _sorted_csr(data: Array, rows: Array, columns: Array, shape: tuple[int, int], name: str) -> SparseRows:
     """A CSR matrix with ascending columns and without zeros."""
     order = np.lexsort((columns, rows))
     order = order[data[order] != 0]
@@ -189,4 +189,4 @@ def _sorted_csr(data: Array, rows: Array, columns: Array, shape: tuple[int, int]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise ValueError(f"{name} has a sparse matrix in which a row has a column twice")
     counts = np.bincount(rows, minlength=shape[0])
-    return CSRMatrix(data, columns, np.concatenate([[0], np.cumsum(counts)]), shape)
+    return SparseRows(data, columns, np.concatenate([[0], np.cumsum(counts)]), shape)

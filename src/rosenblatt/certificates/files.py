@@ -71,7 +71,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     >>> rb.load_certificate(path) == rb.certify([[0], [1]], [0, 1])
     True
     """
-    reject_list(certificate)
+    require_certificate(certificate)
     path = Path(path)
     lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in certificate_to_dict(certificate).items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"
@@ -134,11 +134,13 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
         raise ValueError(f"{path.name} is not a valid certificate: {error}") from None
 
 
-def reject_list(certificate: object) -> None:
-    """Raise `TypeError` for a list of certificates, such as the attribute `certificate_` of a perceptron."""
+def require_certificate(certificate: object) -> None:
+    """Raise `TypeError` unless this is one certificate; a list may be the attribute `certificate_` of a perceptron."""
     if isinstance(certificate, list | tuple):
         entries = f"a {type(certificate).__name__} of {len(certificate)}"
         raise TypeError(f"certificate must be one certificate, got {entries}: pass one entry, such as certificate_[0]")
+    if not isinstance(certificate, Separable | Inseparable | Undecided):
+        raise TypeError(f"certificate must be Separable, Inseparable or Undecided, got {type(certificate).__name__}")
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:

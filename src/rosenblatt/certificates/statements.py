@@ -182,8 +182,8 @@ class Separable(_BriefRepr):
         return [as_float(plane.intercept) for plane in self.geometric.planes]
 
     def __str__(self) -> str:
-        separate = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
-        lines = [f"separable: {separate} all {self.about.n_rows:,} rows (checked row by row)."]
+        planes = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
+        lines = [f"separable: {planes} all {self.about.n_rows:,} rows (checked row by row)."]
         if self.about.intercept:
             lines.append(f"  widest margin, intercept not counted (SVM):     {self.geometric}")
             lines.append(f"  widest margin of rows (1, x) (perceptron):      {self.augmented}")
@@ -191,8 +191,8 @@ class Separable(_BriefRepr):
             lines.append(f"  widest margin of planes through the origin: {self.augmented}")
         most = self.radius_squared / self.augmented.lower_squared
         bound = f"{math.floor(most):,}" if 1000 <= most < 10**15 else decimal_text(most, 6)
-        longest = decimal_text(self.radius_squared, 6, root=True)
-        lines.append(f"  longest row R = {longest}; a perceptron from zero makes at most R^2/gamma^2 = {bound} updates")
+        radius = decimal_text(self.radius_squared, 6, root=True)
+        lines.append(f"  longest row R = {radius}; a perceptron from zero makes at most R^2/gamma^2 = {bound} updates")
         return "\n".join(lines)
 
 
@@ -350,9 +350,8 @@ Certificate = Separable | Inseparable | Undecided
 
 def describe_ceilings(certificate: Undecided) -> str:
     """The bounds of an undecided certificate, as a clause."""
-    what = "plane has" if certificate.about.n_planes == 1 else "planes have"
-    geometric, augmented = certificate.geometric.upper, certificate.augmented.upper
-    return f"no {what} a geometric margin above {geometric:.3g} or an augmented margin above {augmented:.3g}"
+    what, geometric = "plane has" if certificate.about.n_planes == 1 else "planes have", certificate.geometric.upper
+    return f"no {what} a geometric margin above {geometric:.3g} or an augmented margin above {certificate.augmented.upper:.3g}"
 
 
 def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = ()) -> str:
@@ -374,12 +373,12 @@ def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, cla
     if shape is ClashShape.POINT_ON_SEGMENT:
         return f"{noun} {few[0]} lies on {segments[1]}, which have another label{suffix}"
     if shape is ClashShape.POINT_IN_TRIANGLE:
-        triangle = f"the triangle of {nouns} {many[0]}, {many[1]} and {many[2]}"
-        return f"{noun} {few[0]} lies in {triangle}, which have another label{suffix}"
+        a, b, c = many
+        return f"{noun} {few[0]} lies in the triangle of {nouns} {a}, {b} and {c}, which have another label{suffix}"
     if shape is ClashShape.SEGMENTS_INTERSECT:
         return f"{segments[0]} intersects {segments[1]}, which have another label{suffix}"
-    hull = f"the convex hull of {len(many)} {nouns} with another label{suffix}"
-    return f"{noun} {few[0]} lies in {hull}: {nouns} {_listed(rows)}"
+    hull = f"the convex hull of {len(many)} {nouns} with another label{suffix}: {nouns} {_listed(rows)}"
+    return f"{noun} {few[0]} lies in {hull}"
 
 
 def describe_rows(

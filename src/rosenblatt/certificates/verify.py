@@ -29,7 +29,7 @@ from operator import mul
 import numpy.typing as npt
 
 from .data import Data, MatrixLike
-from .files import CertificateTooLargeError, normalize_certificate, reject_list
+from .files import CertificateTooLargeError, normalize_certificate, require_certificate
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
 # Limits of about ten seconds each: the bits of the integers times their products with values, and the squares of the bits.
@@ -105,7 +105,7 @@ def verify(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> Check:
     Raises
     ------
     TypeError
-        If `certificate` is a list of certificates.
+        If `certificate` is not a certificate, or a list of certificates.
     ValueError
         If X or y is invalid: values that are not finite or that float64 cannot hold, or lengths that differ.
 
@@ -127,7 +127,7 @@ def verify(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> Check:
     >>> bool(check), check.code.value
     (False, 'other-data')
     """
-    reject_list(certificate)
+    require_certificate(certificate)
     try:
         certificate = _normalized(certificate)
         codes, data = _matching_data(certificate, X, y)

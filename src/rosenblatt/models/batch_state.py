@@ -75,10 +75,11 @@ def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Any:
 
 def encode_moments(estimator: LinearMSE, arrays: Arrays) -> Meta:
     """Encode the state that `LinearMSE.partial_fit` continues from: `stream` after `partial_fit`, `moments` after `fit`."""
-    stream, moments = estimator._stream, getattr(estimator, "_moments", None)
+    stream = estimator._stream
     if stream is not None:
         return {"stream": encode((stream.R, stream.rows, stream.fixed), "stream", arrays)}
-    if moments is not None and sum(part.nbytes for part in moments[:3] if part is not None) <= MAX_MOMENT_BYTES:
+    moments = estimator._moments
+    if sum(part.nbytes for part in moments[:3] if part is not None) <= MAX_MOMENT_BYTES:
         return {"moments": encode(moments, "moments", arrays)}
     return {}
 

@@ -92,10 +92,10 @@ def store_vote(vote: Vote) -> StoredVote:
     walk = vote.walk
     arrays: dict[str, Any] = dict(zip(_MOVES, walk.moves, strict=True))
     arrays.update(start=walk.start, bias=walk.start_bias, ballots=vote.counts)
-    if hasattr(walk.vectors, "indptr"):
-        arrays.update(values=walk.vectors.data, indices=walk.vectors.indices, indptr=walk.vectors.indptr)
-    else:
+    if isinstance(walk.vectors, np.ndarray):
         arrays["vectors"] = walk.vectors
+    else:
+        arrays.update(values=walk.vectors.data, indices=walk.vectors.indices, indptr=walk.vectors.indptr)
     typed = {name: np.asarray(array, _MOVES.get(name)) for name, array in arrays.items()}
     return StoredVote(float(walk.x0), typed)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from threading import local
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +26,7 @@ class Walk:
 
     start: FloatArray  # heads x features
     start_bias: FloatArray
-    vectors: Any  # one per row, an array or a CSR array
+    vectors: Matrix  # one per row
     moves: Moves
     x0: float
 
@@ -45,7 +44,7 @@ class Walk:
         return scores, self.x0 * self.start_bias, products(self.vectors, X, buffer)
 
 
-def walk_of_log(log: UpdateLog, start: State | None = None, edges: Any | None = None) -> Walk:
+def walk_of_log(log: UpdateLog, start: State | None = None, edges: IntArray | None = None) -> Walk:
     """The walk of a binary or joint log: all of it, or some updates from the state `start` on.
 
     The first move is zero, so that w_0 is a hypothesis like the others.

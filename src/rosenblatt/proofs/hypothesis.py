@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,13 @@ MAX_LABELS_LISTED = 5
 Space = Literal["augmented", "geometric"]
 # A fitted linear classifier, ours or scikit-learn's, a Pipeline or a search that ends in one; or (coef, intercept).
 LinearModel: TypeAlias = "BaseEstimator | tuple[MatrixLike, npt.ArrayLike]"
+
+
+@runtime_checkable
+class _HasKeep(Protocol):
+    """One of our estimators, whose weights may be a vote; their classes are in a layer above this one."""
+
+    keep: str
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ def validated_matrix(X: MatrixLike) -> Matrix:
 def _hypothesis_of_estimator(model: BaseEstimator) -> Hypothesis:
     name = type(model).__name__
     if not (hasattr(model, "coef_") and hasattr(model, "classes_")):
-        if getattr(model, "keep", None) == "vote":
+        if isinstance(model, _HasKeep) and model.keep == "vote":
             raise ValueError("a vote is a majority of many planes and has no margin; use model.reading('average')")
         raise ValueError(f"{name} has no coef_ and classes_: it is not a fitted linear classifier")
     k, coef = len(model.classes_), model.coef_

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import qr_delete
 from scipy.linalg.lapack import dtrtrs
 from scipy.sparse import issparse
 
-from ..array_types import FloatArray, IntArray, Matrix
+from ..array_types import Array, FloatArray, IntArray, Matrix
 
 EPS = float(np.finfo(np.float64).eps)
 MIN_DISTANCE_FROM_SPAN = 1e-12  # relative to the length of a row; nearer rows depend on the corral
@@ -40,10 +40,10 @@ class Corral:
     def __init__(self, Z: Matrix, side: IntArray, n_sides: int, price: FloatArray, lengths: FloatArray) -> None:
         self.Z, self.side, self.n_sides, self.price = Z, side, n_sides, price
         self.a: FloatArray = np.zeros(len(side))
-        self.v: Any = None  # the point sum_i a_i z_i
+        self.v: FloatArray = np.zeros(Z.shape[1])  # the point sum_i a_i z_i
         self.buffer = np.empty((0, Z.shape[1]))
-        self.held: Any = None  # the rows of the corral
-        self.sides: Any = None
+        self.held: Matrix = self.buffer  # the rows of the corral
+        self.sides: IntArray = side[:0]
         self.places: list[int] = []  # positions of the corral's rows, in the order of the factor's columns
         self.factor = np.zeros((8, 8), order="F")
         self.steps = 0
@@ -55,7 +55,7 @@ class Corral:
         """The length of the longest working row."""
         return float(self.lengths.max())
 
-    def sums(self, a: FloatArray) -> Any:
+    def sums(self, a: FloatArray) -> Array:
         """The sum of `a` over each side."""
         return np.bincount(self.side, a, minlength=self.n_sides)
 
@@ -162,7 +162,7 @@ class Corral:
         B = self._full(E)
         return E, B, np.linalg.inv(E.T @ B)
 
-    def _correction(self, system: tuple[Any, Any, Any], y: FloatArray, products: FloatArray) -> FloatArray:
+    def _correction(self, system: tuple[FloatArray, FloatArray, FloatArray], y: FloatArray, products: FloatArray) -> FloatArray:
         """The correction of the weights y towards sums of 1 and equal products on each side."""
         E, B, T = system
         level = (E.T @ products) / E.sum(axis=0)

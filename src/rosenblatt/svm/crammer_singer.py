@@ -20,7 +20,6 @@ Reference  K. Crammer, Y. Singer, JMLR 2 (2001); S. Keerthi, S. Sundararajan, K.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -155,9 +154,9 @@ def relative(primal: float, dual: float) -> float:
 @dataclass(frozen=True)
 class _Answer:
     plane: Plane
-    bias: Any
-    scale: Any  # k x k: factors of the multipliers, by class of the row and rival
-    slack: Any
+    bias: FloatArray
+    scale: FloatArray  # k x k: factors of the multipliers, by class of the row and rival
+    slack: FloatArray
     primal: float
     dual: float
 

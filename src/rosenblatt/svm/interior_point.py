@@ -11,7 +11,7 @@ Reference  S. Mehrotra, SIAM J. Optimization 2 (1992); M. Ferris and T. Munson, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -32,12 +32,12 @@ HALVING_STEPS = 8  # the method ends if the residual has not halved in this many
 class Point(NamedTuple):
     """The current point of the method, or a direction."""
 
-    v: Any
-    Av: Any
-    a: Any
-    e: Any
-    s: Any
-    slack: Any
+    v: FloatArray
+    Av: FloatArray
+    a: FloatArray
+    e: FloatArray
+    s: FloatArray
+    slack: FloatArray
 
     def moved(self, way: Point, length: float) -> Point:
         """The point after a step along `way`."""

@@ -16,7 +16,7 @@ Reference  K. P. Bennett and E. J. Bredensteiner, Duality and geometry in SVM cl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -125,10 +125,10 @@ class _Run:
         largest = np.ldexp(rows.extent, rows.exponent) or 1.0
         self.price = np.full(len(rows), price * largest**2) / (rows.weights[rows.index] if rows.weights.size else 1.0)
         self.passes = 0
-        self.places: Any  # positions of the working rows
+        self.places: IntArray  # positions of the working rows
         self.corral: Corral
-        self.v: Any
-        self.products: Any
+        self.v: FloatArray
+        self.products: FloatArray
         self.upper, self.lower = np.inf, -np.inf
         row_bytes = 8.0 * (
             rows.n_features if rows.n_features <= MAX_DENSE_COLUMNS else max(1.0, rows.density) * (1 if rows.dense else 2)

@@ -198,8 +198,7 @@ def test_a_plane_is_moved_off_the_rows_on_it() -> None:
 def test_it_reports_its_findings() -> None:
     found = rb.minimum_errors([[0], [1], [2], [3]], [0, 1, 0, 1])
     assert str(found) == (
-        "The best plane misclassifies 1 row, and no plane misclassifies fewer: "
-        "no plane classifies all rows of this clash correctly."
+        "The best plane misclassifies 1 row, and no plane misclassifies fewer: no plane classifies all rows correctly."
     )
     guess = rb.minimum_errors(*noisy(400, 12), time_limit=0.3)
     start = f"A plane misclassifies {guess.errors} rows, and no plane misclassifies fewer than {guess.lower}: "

@@ -83,8 +83,8 @@ class HittingSet:
         self._add(clashes)
         if len(clashes) > self.lower:
             self.lower, self.rests_on, self.proof = len(clashes), clashes, LowerBoundProof.DISJOINT_CLASHES
-            several = f"these {len(clashes):,} clashes share no row, and every plane misclassifies a row of each"
-            self.how = several if len(clashes) > 1 else "no plane classifies all rows of this clash correctly"
+            several = f"{len(clashes):,} sets of rows have no row in common, and every plane misclassifies a row of each"
+            self.how = several if len(clashes) > 1 else "no plane classifies all rows correctly"
 
     def _add(self, clashes: list[Clash]) -> int:
         """Add clashes; return how many are new."""
@@ -150,8 +150,8 @@ class HittingSet:
             self.lower, self.proof = lower, LowerBoundProof.WEIGHTED_CLASHES
             self.rests_on = [clash for clash, weight in zip(clashes, weights, strict=True) if weight]
             self.how = (
-                f"weights on {len(self.rests_on):,} clashes add up to {total / most:.2f} in all and to at most 1 in each row, "
-                "and every plane misclassifies a row of each clash (checked in integers)"
+                f"weights on {len(self.rests_on):,} sets of rows add up to {total / most:.2f} in all and to at most 1 in each "
+                "row, and every plane misclassifies a row of each set (checked in integers)"
             )
 
     def _solve_integer(self) -> list[FloatPlane]:
@@ -166,7 +166,7 @@ class HittingSet:
             self.lower, self.rests_on = math.ceil(bound - HIGHS_TOL), list(self.clashes)
             self.proof = LowerBoundProof.INTEGER_PROGRAM
             self.how = (
-                f"no {self.lower - 1:,} rows include one of each of these {len(self.rests_on):,} clashes (bound of HiGHS, "
+                f"no {self.lower - 1:,} rows include one of each of {len(self.rests_on):,} sets of rows (bound of HiGHS, "
                 "computed in floats), and every plane misclassifies a row of each"
             )
         if found.x is None or self._out_of_time():
