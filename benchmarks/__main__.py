@@ -26,6 +26,7 @@ from . import (
     mail,
     margins,
     memory,
+    output,
     parsing,
     pocket,
     proofs,
@@ -35,34 +36,33 @@ from . import (
     startup,
     streams,
     studio,
-    tables,
 )
-from .tables import console
+from .output import console
 
 # In the order in which they run. Each takes (repeats, quick), prints its table and returns the rows.
 PARTS: dict[str, Callable[[int, bool], Any]] = {
-    "algorithms": lambda repeats, quick: tables.algorithms(algorithms.measure(repeats=1 if quick else repeats)),
-    "epochs": lambda repeats, quick: tables.ratios(epochs.measure(repeats, quick), "sklearn"),
-    "pocket": lambda repeats, quick: tables.ratios(pocket.measure(repeats, quick), "NumPy"),
-    "margins": lambda repeats, quick: tables.margins(margins.measure(3, quick)),
-    "squares": lambda repeats, quick: tables.ratios(squares.measure(repeats, quick), "sklearn"),
-    "proofs": lambda repeats, quick: tables.proofs(proofs.measure(3, quick)),
-    "errors": lambda repeats, quick: tables.errors(errors.measure(quick)),
-    "memory": lambda repeats, quick: tables.memory(memory.measure(quick)),
-    "defaults": lambda repeats, quick: tables.defaults(defaults.measure(3, quick)),
-    "parsing": lambda repeats, quick: tables.ratios(parsing.measure(repeats, quick), "peer"),
+    "algorithms": lambda repeats, quick: output.algorithms(algorithms.measure(repeats=1 if quick else repeats)),
+    "epochs": lambda repeats, quick: output.ratios(epochs.measure(repeats, quick), "sklearn"),
+    "pocket": lambda repeats, quick: output.ratios(pocket.measure(repeats, quick), "NumPy"),
+    "margins": lambda repeats, quick: output.margins(margins.measure(3, quick)),
+    "squares": lambda repeats, quick: output.ratios(squares.measure(repeats, quick), "sklearn"),
+    "proofs": lambda repeats, quick: output.proofs(proofs.measure(3, quick)),
+    "errors": lambda repeats, quick: output.errors(errors.measure(quick)),
+    "memory": lambda repeats, quick: output.memory(memory.measure(quick)),
+    "defaults": lambda repeats, quick: output.defaults(defaults.measure(3, quick)),
+    "parsing": lambda repeats, quick: output.ratios(parsing.measure(repeats, quick), "peer"),
     "streams": lambda repeats, quick: {
-        "speed": tables.ratios(streams.measure(3, quick), "memory"),
-        "memory": tables.held(streams.memory(4e8 if quick else 5e9)),
+        "speed": output.ratios(streams.measure(3, quick), "memory"),
+        "memory": output.held(streams.memory(4e8 if quick else 5e9)),
     },
-    "commands": lambda repeats, quick: tables.commands(commands.measure(repeats)),
-    "startup": lambda repeats, quick: tables.seconds(startup.measure(3)),
-    "hashing": lambda repeats, quick: tables.ratios(hashing.measure(repeats, quick), "sklearn"),
-    "html": lambda repeats, quick: tables.html(html.measure(repeats, quick)),
-    "mail": lambda repeats, quick: tables.several(mail.measure(quick)),
-    "sms": lambda repeats, quick: tables.several(sms.measure(quick)),
-    "serve": lambda repeats, quick: tables.served(serve.measure(quick=quick)),
-    "studio": lambda repeats, quick: tables.studio(studio.measure(repeats, quick)),
+    "commands": lambda repeats, quick: output.commands(commands.measure(repeats)),
+    "startup": lambda repeats, quick: output.seconds(startup.measure(3)),
+    "hashing": lambda repeats, quick: output.ratios(hashing.measure(repeats, quick), "sklearn"),
+    "html": lambda repeats, quick: output.html(html.measure(repeats, quick)),
+    "mail": lambda repeats, quick: output.several(mail.measure(quick)),
+    "sms": lambda repeats, quick: output.several(sms.measure(quick)),
+    "serve": lambda repeats, quick: output.served(serve.measure(quick=quick)),
+    "studio": lambda repeats, quick: output.studio(studio.measure(repeats, quick)),
 }
 
 
