@@ -6,6 +6,7 @@ Every layer may import this module; it imports the standard library alone.
     percent       8.4 %, 99.96 %; 76.30 % with ``decimals=2``
     percent_range 6.15 to 79.23 %
     short         0.123, 12,346, 1e9
+    fixed         0.1234, 12.0; +0.123 with ``signed=True``
     plural        1 row, 2,000 rows
     duration      12 ms, 3.4 s, 2.5 min, 3.0 h
     byte_size     512 bytes, 1.5 MB, 64 MiB
@@ -67,15 +68,26 @@ def short(number: float, digits: int = 3) -> str:
 
     >>> short(0.123456), short(12345.6), short(1e9), short(-0.5), short(0.0)
     ('0.123', '12,346', '1e9', '-0.5', '0')
-    >>> short(1.25e-7), short(3.14159, digits=5)
-    ('1.25e-7', '3.1416')
+    >>> short(1.25e-7), short(3.14159, digits=5), short(1234.5, digits=6)
+    ('1.25e-7', '3.1416', '1,234.5')
     """
     if not math.isfinite(number) or number == 0.0:
         return f"{number:g}"
     if 1e3 <= abs(number) < 1e7:
-        return f"{number:,.0f}"
+        decimals = max(0, digits - 1 - int(math.log10(abs(number))))
+        text = f"{number:,.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if decimals else text
     mantissa, e, exponent = f"{number:.{digits}g}".partition("e")
     return f"{mantissa}{e}{int(exponent)}" if e else mantissa
+
+
+def fixed(number: float, decimals: int = 4, signed: bool = False) -> str:
+    """Write a number with a fixed number of decimals, for columns of a table.
+
+    >>> fixed(0.12345), fixed(12.0, 1), fixed(0.5, 3, signed=True), fixed(-0.5, 3, signed=True)
+    ('0.1235', '12.0', '+0.500', '-0.500')
+    """
+    return f"{number:{'+' if signed else ''},.{decimals}f}"
 
 
 def plural(number: float, one: str, many: str = "") -> str:
