@@ -13,7 +13,7 @@ import numpy as np
 
 from ..array_types import FloatArray
 from ..data.problem import Problem, some_rows
-from ..kernels.linear.moments import add_pairs
+from ..kernels.linear.row_blocks import add_scaled_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
 
@@ -119,7 +119,7 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     size = n if problem.pages is None else problem.pages.consecutive
     for start in range(0, n, size):
         stop = min(start + size, n)
-        add_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
+        add_scaled_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
         problem.give_back(start, stop)
     few, wide = m - d, max(64, BLOCK_VALUES // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))

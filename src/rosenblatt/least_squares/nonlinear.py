@@ -21,10 +21,10 @@ from scipy.optimize import minimize
 
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, one_against_rest, some_rows
-from ..kernels.linear.gradient import loss_and_gradient
-from ..kernels.linear.moments import add_pairs
+from ..kernels.linear.row_blocks import add_scaled_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
+from ..kernels.linear.sweeps import loss_and_gradient
 from ..online.rules.nonlinear_mse import NonlinearMSERule
 from ..online.stopping import Stop
 from ..parallel import in_order, one_blas_thread
@@ -85,7 +85,7 @@ class Descent:
             c = c * problem.labels.weights
         H, edge, units, x0 = np.zeros((d, d)), np.zeros(d), self.scale[1:], problem.x0 / self.scale[0]
         if isinstance(problem.rows, CSR):
-            add_pairs(problem.rows, c, units, H)
+            add_scaled_pairs(problem.rows, c, units, H)
             H = H + np.triu(H, 1).T
             edge = multiply_transposed(problem, c) / units
         else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from ..kernels.linear.shuffle import fill_windows
+from ..kernels.linear.sweeps import fill_windows
 
 Step = float | Callable[[int], float]
 
