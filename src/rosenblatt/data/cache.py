@@ -24,7 +24,7 @@ from .problem import Pages, Problem, Rows, make_rows, read_only, rows_as_matrix
 # Bytes of consecutive rows kept in memory at a time.
 BYTES_IN_MEMORY = 1 << 24
 # Rows in random order visited before their memory is released. Linux maps up to two megabytes around each page fault, so
-# scattered rows use more memory than they hold: a window of permuted rows, which lie in 64 places (see online/schedules.py),
+# scattered rows use more memory than they hold: a window of permuted rows, which lie in 64 places (see online/run.py),
 # takes about 300 MB, and so do 64 rows drawn at random.
 SCATTERED_ROWS = {"permuted": 1024, "random": 64}
 PAGE_BYTES = mmap.ALLOCATIONGRANULARITY

@@ -19,8 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, assert_all_finite, ch
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..catalog import application_hook
-from ..data.labels import classes_and_codes, classes_of_chunk
-from ..data.problem import Problem, make_problem
+from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
 from ..scores import linear_scores
 from ..validation import one_of
 

@@ -12,7 +12,7 @@ from ..data.problem import copy_state, zero_sums
 from ..kernels.linear.schemes import State
 from ..kernels.linear.walks import count_votes, count_votes_joint
 from ..parallel import in_order, one_blas_thread
-from .moves import make_moves
+from .run_record import make_moves
 from .update_log import UpdateLog
 from .walks import ProductBuffers, Walk, walk_of_log
 
