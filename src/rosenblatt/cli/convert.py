@@ -17,7 +17,7 @@ from .options import about_data, as_json, data_argument, options_of
 
 if TYPE_CHECKING:
     from ..array_types import Array
-    from ..data.read_options import Options
+    from ..data.readers import Options
     from ..data.table import Data
     from ..preprocessing.recipe import Recipe
 

@@ -15,7 +15,7 @@ from .options import about_data, as_json, data_argument, model_argument, options
 
 if TYPE_CHECKING:
     from ..array_types import FloatArray, IntArray
-    from ..data.read_options import Options
+    from ..data.readers import Options
     from ..models.model import Model
 
 # Bytes read at a time.

@@ -13,9 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
 from ..kernels.linear.schemes import Rest
-from ..least_squares.linear import SquaresOutOfRangeError, checked, from_triangle, least_squares
+from ..least_squares.linear import LeastSquaresSolution, SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..least_squares.moments import triangle, triangle_of
-from ..least_squares.solution import LeastSquaresSolution
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..reporting.text import count, plural

@@ -15,7 +15,7 @@ from ..parallel import in_order, one_blas_thread
 from ..svm.hard_margin import widest_margin
 from ..svm.nearest_points import Nearest, nearest_points
 from ..svm.not_separable import NotSeparable
-from ..svm.reductions import Head, heads
+from ..svm.problem import Head, heads
 from ..validation import count, flag, number, one_of
 from .base import check_every_class_has_weight, check_n_jobs_and_verbose
 from .svm_base import MarginClassifier

@@ -18,8 +18,7 @@ from ..progress import current_callback
 from ..reporting.text import plural
 from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
-from ..svm.problem import BinarySVM, Solution, SolverLimits
-from ..svm.reductions import Head, heads
+from ..svm.problem import BinarySVM, Head, Solution, SolverLimits, heads
 from ..svm.solver_choice import SOLVERS, solve_binary_svm
 from ..validation import count, flag, number, one_of
 from .base import (

@@ -20,11 +20,10 @@ from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.walks import Moves
 from .pocket import Pocket, pocket
-from .readings import Vote, average, births, sums_of_times, vote_weights
+from .readings import Vote, Walk, average, births, constant_walk, sums_of_times, vote_weights, walk_of_log
 from .run import Rule, RunConfig, RunResult
 from .solver import solve
 from .update_log import UpdateLog
-from .walks import Walk, constant_walk, walk_of_log
 
 Init: TypeAlias = Literal["zeros", "sum"] | npt.ArrayLike
 

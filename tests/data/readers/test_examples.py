@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import datasets
 
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.examples import BUNDLED, PARAMETERS, example
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.data.table import DataError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reading_files import CHUNKS, parser, read, source_of
 
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.table import Data, DataError, codes_of
 
 FILES = {

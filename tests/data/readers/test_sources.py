@@ -20,8 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading_files import source_of
 
-from rosenblatt.data.read_options import Options
-from rosenblatt.data.readers import window
+from rosenblatt.data.readers import Options, window
 from rosenblatt.data.readers.delimited import delimited_chunks
 from rosenblatt.data.readers.sources import Source, extension_of
 from rosenblatt.data.readers.window import blocks

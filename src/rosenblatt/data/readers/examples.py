@@ -15,8 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from ...array_types import FloatArray
-from ..read_options import Options
 from ..table import Data, DataError, Table
+from . import Options
 from .layout import find_column
 
 BUNDLED = ("iris", "wine", "breast-cancer", "digits")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...array_types import Array
-from ..read_options import Options
 from ..table import Data, DataError
+from . import Options
 from .sources import COMPRESSED, Source
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}

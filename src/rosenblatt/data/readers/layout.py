@@ -27,8 +27,8 @@ import numpy as np
 
 from ...array_types import Array
 from ...reporting.text import comma_list, quoted_list
-from ..read_options import Options
 from ..table import Data, DataError, Table
+from . import Options
 from .cells import MISSING, NON_FINITE, parse_number
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")

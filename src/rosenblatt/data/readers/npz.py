@@ -22,8 +22,8 @@ import numpy as np
 from ...array_types import Array, FloatArray
 from ...reporting.text import comma_list
 from ..csr import CSRMatrix, row_pointers
-from ..read_options import Options
 from ..table import Data, DataError
+from . import Options
 from .sources import Source
 
 MAX_BYTES = 1 << 34  # size of all arrays together

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...array_types import IntArray
 from ..csr import CSRMatrix
-from ..read_options import Options
 from ..table import Data, DataError
+from . import Options
 from .cells import NON_FINITE, parse_number, quote_token
 from .sources import Source
 from .window import BLOCK_BYTES, LineNumbers, Window, expected_growth, grow_array, grown_size
