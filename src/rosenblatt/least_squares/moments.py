@@ -7,6 +7,7 @@ copy of X.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def n_heads(problem: Problem) -> int:
     return 1 if isinstance(problem.labels, Binary) else len(problem.labels.heads)
 
 
-def row_blocks(problem: Problem) -> Any:
+def row_blocks(problem: Problem) -> Iterator[tuple[slice, Any]]:
     """The rows in blocks of some megabytes, in float64: a product with all float32 rows would copy them."""
     size = max(64, int(8 * BLOCK_VALUES / (problem.density + 1)))
     for start in range(0, problem.n_rows, size):
@@ -139,9 +140,10 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     return total
 
 
-def upper(matrix: FloatArray) -> Any:
+def upper(matrix: FloatArray) -> FloatArray:
     """R of a QR decomposition."""
-    return np.linalg.qr(matrix, mode="r")
+    R: FloatArray = np.asarray(np.linalg.qr(matrix, mode="r"))
+    return R
 
 
 def triangle(problem: Problem, before: FloatArray | None = None) -> FloatArray:

@@ -139,12 +139,12 @@ class History:
             )
             return [Vote(constant_walk(heads, bias, self.state.x0), np.array([float(self.seen)])) for heads, bias in parts]
         if one_each and k > 2:
-            heads = [[_head(log, known, label) for known, log in self.logs] for label in self.classes]
+            heads = [[_walk_of_head(log, known, label) for known, log in self.logs] for label in self.classes]
             ends = self.durations
         else:
-            heads = [[_walk(log, np.searchsorted(self.classes, known), k) for known, log in self.logs]]
+            heads = [[_walk_among_classes(log, np.searchsorted(self.classes, known), k) for known, log in self.logs]]
             ends = self.durations[:1]
-        return [_joined(parts, int(end), vote_count) for parts, end in zip(heads, ends, strict=True)]
+        return [_vote_of_parts(parts, int(end), vote_count) for parts, end in zip(heads, ends, strict=True)]
 
 
 def history_of_fit(problem: Problem, classes: Array, result: RunResult) -> History:
@@ -219,13 +219,13 @@ def _from_array(init: Array, heads: FloatArray, start: State, fit_intercept: boo
 # --- votes ---------------------------------------------------------------------------------------------------------------
 
 
-def _joined(parts: list[tuple[Walk, IntArray] | None], end: int, vote_count: str) -> Vote:
+def _vote_of_parts(parts: list[tuple[Walk, IntArray] | None], end: int, vote_count: str) -> Vote:
     found = [part for part in parts if part is not None]
     born = np.concatenate([part[1] for part in found])
-    return Vote(_join([part[0] for part in found]), vote_weights(born, end, vote_count))
+    return Vote(_join_walks([part[0] for part in found]), vote_weights(born, end, vote_count))
 
 
-def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
+def _walk_among_classes(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     """The walk of a log, its classes renumbered; a binary walk among more classes moves two heads in opposite directions."""
     walk = walk_of_log(log)
     if isinstance(log.record.problem.labels, Binary):
@@ -245,7 +245,7 @@ def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     return replace(walk, start=start, start_bias=bias, moves=moves), births(log)
 
 
-def _head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] | None:
+def _walk_of_head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] | None:
     """The walk of one class against the rest; None if the log is older than the class."""
     where = np.flatnonzero(known == label)
     if not len(where):
@@ -260,7 +260,7 @@ def _head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] 
     return walk_of_log(run), births(run)
 
 
-def _join(walks: list[Walk]) -> Walk:
+def _join_walks(walks: list[Walk]) -> Walk:
     """Concatenate walks: each starts where the previous one ended, so only the first start and the moves are kept."""
     offsets = np.cumsum([0, *(walk.vectors.shape[0] for walk in walks[:-1])])
     shifted = [walk.moves._replace(vectors=walk.moves.vectors + offset) for walk, offset in zip(walks, offsets, strict=True)]
