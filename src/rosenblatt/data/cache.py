@@ -22,6 +22,7 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest
+from ..reporting.text import count, plural
 from .csr import CSRMatrix
 from .problem import Pages, Problem, Rows, make_rows, read_only, rows_as_matrix
 
@@ -73,7 +74,7 @@ class Header:
             numbers |= {"indices": self.stored, "indptr": self.rows + 1}
         if len(self.classes) == 2:
             numbers["signs"] = self.rows
-        return {name: count * np.dtype(self.dtype_of(name)).itemsize for name, count in numbers.items()}
+        return {name: number * np.dtype(self.dtype_of(name)).itemsize for name, number in numbers.items()}
 
     def dtype_of(self, name: str) -> str:
         return FILE_DTYPES[name] or ("<f4" if self.dtype == "float32" else "<f8")
@@ -123,7 +124,8 @@ def read_header(folder: Path) -> Header:
             raise CacheError(folder, f"the cache is damaged: {name}.bin is missing; delete the cache") from None
         if found != size:
             raise CacheError(
-                folder, f"the cache is damaged: {name}.bin has {found:,} bytes instead of {size:,}; delete the cache"
+                folder,
+                f"the cache is damaged: {name}.bin has {plural(found, 'byte')} instead of {count(size)}; delete the cache",
             )
     return header
 
@@ -228,7 +230,9 @@ class Cache:
                 stored = rows.values[start:stop] if isinstance(rows, Dense) else rows.values[slice(*rows.indptr[[start, stop]])]
                 valid = bool(np.isfinite(stored).all())
             if not valid:
-                raise CacheError(self.path, f"the cache is damaged in rows {start + 1:,} to {stop:,}; delete the cache")
+                raise CacheError(
+                    self.path, f"the cache is damaged in rows {count(start + 1)} to {count(stop)}; delete the cache"
+                )
             self.drop(start, stop)
 
     def _valid_columns(self, rows: CSR, start: int, stop: int) -> bool:
@@ -347,7 +351,7 @@ def open_if_current(path: str | Path, key: str) -> Cache | None:
     return cache
 
 
-def cache_key(source: str | Path, *parts: Any) -> str:
+def cache_key(source: str | Path, *parts: object) -> str:
     """A key that changes with the file and with any of the `parts` (JSON values).
 
     The file is identified by its path, size, inode and times, including the change time, which programs cannot set.

@@ -95,7 +95,7 @@ class Data:
     """All rows of a file, or a chunk of them."""
 
     source: str  # the file as error messages name it
-    features: Table | CSRMatrix | Any  # or a float64 array of shape (rows, columns)
+    features: Table | CSRMatrix | FloatArray  # an array is float64, of shape (rows, columns)
     labels: Any  # as written in the file: float64, or object array of str; None: the file has no labels
     label_name: str | None = None  # the column of a table that holds the labels
     note: str | None = None  # how the file was read, for the user

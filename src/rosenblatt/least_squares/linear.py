@@ -30,7 +30,7 @@ from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from .moments import (
     BLOCK_VALUES,
     far_means,
@@ -371,8 +371,8 @@ def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
             most, done = max(most, int(steps)), done and why != 7
         heads, bias = A.finished(W[:, 1:] / A.unit, W[:, 0] / A.unit)
         if done:
-            stop = Stop("solved", f"solved by LSMR after {plural(most, 'iteration')}, with tol={tol:g}")
+            stop = Stop("solved", f"solved by LSMR after {plural(most, 'iteration')}, with tol={short(tol, 6)}")
         else:
-            sentence = f"stopped LSMR after {plural(MAX_ITERATIONS, 'iteration')} (the limit), before tol={tol:g}"
+            sentence = f"stopped LSMR after {plural(MAX_ITERATIONS, 'iteration')} (the limit), before tol={short(tol, 6)}"
             stop = Stop("passes", sentence, limit=MAX_ITERATIONS)
         return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, "lsmr", stop, iterations=most)

@@ -29,7 +29,7 @@ from ..online.rules.nonlinear_mse import NonlinearMSERule
 from ..online.stopping import Stop
 from ..parallel import in_order, one_blas_thread
 from ..progress import Progress, ProgressCallback
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from .moments import BLOCK_VALUES, multiply_transposed, row_blocks
 
 # Up to this many columns the second derivative is computed, for Newton's method.
@@ -165,9 +165,10 @@ def minimize_nonlinear(
 
 def _stop(gradient: float, tol: float, steps: int, method: str) -> Stop:
     done = f"{method} after {plural(steps, 'iteration')}"
+    at, limit = short(gradient, 2), short(tol, 6)
     if gradient <= tol:
-        return Stop("solved", f"solved by {done}: the gradient is {gradient:.2g}, at most tol={tol:g}", gap=gradient)
-    return Stop("passes", f"stopped {done}: the gradient is {gradient:.2g}, above tol={tol:g}", limit=steps, gap=gradient)
+        return Stop("solved", f"solved by {done}: the gradient is {at}, at most tol={limit}", gap=gradient)
+    return Stop("passes", f"stopped {done}: the gradient is {at}, above tol={limit}", limit=steps, gap=gradient)
 
 
 def _newton(

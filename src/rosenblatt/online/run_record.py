@@ -16,6 +16,7 @@ from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Problem, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
 from ..kernels.linear.schemes import Binary, State
 from ..kernels.linear.sweeps import apply_moves, apply_steps, record_planes
+from ..reporting.text import plural
 
 
 class Entries(NamedTuple):
@@ -152,7 +153,7 @@ class RunRecord:
         """The state after the first t updates, in the layout of the kernels."""
         edges, t = self.edges, operator.index(t)
         if not 0 <= t < len(edges):
-            raise ValueError(f"t must be between 0 and the {len(edges) - 1} updates of this log, got {t}")
+            raise ValueError(f"t must be between 0 and the {plural(len(edges) - 1, 'update')} of this log, got {t}")
         state = copy_state(self.start)
         self.advance(state, edges[: t + 1])
         return state

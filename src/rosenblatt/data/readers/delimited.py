@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array_types import Array, FloatArray, IntArray
+from ...reporting.text import count, plural
 from ..table import Data, DataError, Table
 from . import Options
 from .cells import MISSING, NON_FINITE, MisquotedError, UnclosedError, parse_number, quote_token, records, sniff, split_record
@@ -181,7 +182,7 @@ class _Reader:
 
     def _check_width(self, cells: list[bytes], width: int, at: int) -> None:
         if len(cells) != width:
-            sentence = f"the row has {len(cells):,} cells instead of {width:,}"
+            sentence = f"the row has {plural(len(cells), 'cell')} instead of {count(width)}"
             raise DataError(self.source.name, sentence, self.window.line_at(at))
 
     def _unclosed(self, at: int) -> DataError:
