@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.delimited import read_delimited
 from rosenblatt.data.readers.sources import Source
 from rosenblatt.data.readers.svmlight import read_svmlight

@@ -14,8 +14,7 @@ from caches import cached, contained, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data.cache import Cache, cache_key, open_if_current
-from rosenblatt.data.cache_format import CacheError
+from rosenblatt.data.cache import Cache, CacheError, cache_key, open_if_current
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 from rosenblatt.data.csr import CSRMatrix
 
@@ -207,7 +206,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
 @settings(max_examples=100, deadline=None)
 @given(field=st.sampled_from(["kind", "dtype", "rows", "columns", "stored", "labels", "classes", "counts", "key"]), value=JSON)
 def test_heads_that_are_signed_but_wrong_are_refused_or_harmless(one_cache: Path, field: str, value: Any) -> None:
-    from rosenblatt.data.cache_format import _digest
+    from rosenblatt.data.cache import _digest
 
     head = one_cache / "cache.json"
     whole = head.read_text()
@@ -225,7 +224,7 @@ def test_heads_that_are_signed_but_wrong_are_refused_or_harmless(one_cache: Path
 
 
 def test_another_version_is_named(one_cache: Path) -> None:
-    from rosenblatt.data.cache_format import _digest
+    from rosenblatt.data.cache import _digest
 
     head = one_cache / "cache.json"
     whole = head.read_text()

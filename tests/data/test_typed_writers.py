@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data.csr import CSRMatrix
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import read
 from rosenblatt.data.table import typed_labels
 from rosenblatt.data.writers import arrow_table, arrow_writer, write_jsonl, write_npz

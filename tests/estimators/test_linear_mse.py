@@ -11,7 +11,6 @@ from sklearn.linear_model import RidgeClassifier
 
 import rosenblatt as rb
 from rosenblatt.least_squares import linear as ways
-from rosenblatt.least_squares import minimum_norm
 
 SHAPES = {"tall": (90, 7), "square": (30, 30), "one more": (31, 30), "flat": (12, 40), "tiny": (3, 2)}
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -183,7 +182,7 @@ def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monke
 def test_an_iteration_that_does_not_converge_warns(monkeypatch):
     monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
     monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
-    monkeypatch.setattr(minimum_norm, "MAX_ITERATIONS", 2)
+    monkeypatch.setattr(ways, "MAX_ITERATIONS", 2)
     X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     with pytest.warns(ConvergenceWarning, match="2 iterations"):
         model = rb.LinearMSE().fit(X, np.arange(60) % 2)

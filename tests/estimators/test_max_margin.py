@@ -126,7 +126,7 @@ def test_a_fit_that_does_not_converge_reports_its_gradient() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 8))
     y = (X[:, 0] > 0).astype(int)
-    with pytest.warns(ConvergenceWarning, match=r"tol=1e-06 was not reached: stopped after 2 steps \(the limit\) with a gap"):
+    with pytest.warns(ConvergenceWarning, match=r"tol=1e-6 was not reached: stopped after 2 steps \(the limit\) with a gap"):
         model = rb.MaxMargin(max_iter=2).fit(X, y)
     assert model.stop_.reason == "steps"
     assert model.gap_ > 1e-6

@@ -14,6 +14,7 @@ import rosenblatt as rb
 from oracles import augment, noisy
 from rosenblatt.least_squares import nonlinear as ways
 from rosenblatt.online.rules.nonlinear_mse import MAX_CURVATURE
+from rosenblatt.reporting.text import short
 
 activations = pytest.mark.parametrize("activation", ["tanh", "logistic"])
 minima = pytest.mark.parametrize("few", [400, 0], ids=["newton", "lbfgs"])
@@ -206,7 +207,7 @@ def test_the_gradient_vanishes_at_the_minimum(activation, container, few, k, mon
     assert model.loss_ == pytest.approx(total, rel=1e-12)
     assert model.gradient_norm_ <= tol
     assert model.stop_.reason == "solved"
-    assert f"tol={tol:g}" in model.stop_.sentence
+    assert f"tol={short(tol)}" in model.stop_.sentence
     assert model.log_ is None
 
 
@@ -239,7 +240,7 @@ def test_the_units_of_the_columns_do_not_matter(few, monkeypatch):
 def test_too_few_iterations_are_admitted(few, monkeypatch):
     monkeypatch.setattr(ways, "MAX_NEWTON_COLUMNS", few)
     X, codes = noisy(60, 3, 3, seed=7)
-    with pytest.warns(ConvergenceWarning, match="above tol=1e-06"):
+    with pytest.warns(ConvergenceWarning, match="above tol=1e-6"):
         model = rb.NonlinearMSE(max_iter=1).fit(X, codes)
     assert model.stop_.reason == "passes"
     assert model.gradient_norm_ > 1e-6

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
 from rosenblatt.data.problem import make_problem, zero_state, zero_sums
-from rosenblatt.online.config import RunConfig
 from rosenblatt.online.rules.perceptron import PerceptronRule
+from rosenblatt.online.run import RunConfig
 from rosenblatt.online.solver import solve
 from rosenblatt.progress import Progress
 

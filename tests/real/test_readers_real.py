@@ -8,7 +8,7 @@ import pytest
 import rosenblatt as rb
 from datasets import data_file, libsvm, mnist
 from rosenblatt.data.csr import CSRMatrix
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.preprocessing.recipe import Recipe
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from datasets import data_file, libsvm, uci
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.delimited import delimited_chunks, read_delimited
 from rosenblatt.data.readers.sources import Source
 from rosenblatt.data.readers.svmlight import read_svmlight, svmlight_chunks

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import rosenblatt as rb
 from rosenblatt.svm.hard_margin import widest_margin
 from rosenblatt.svm.nearest_points import nearest_points
-from rosenblatt.svm.reductions import heads
+from rosenblatt.svm.problem import heads
 from rosenblatt.svm.signed_rows import SignedRows
 
 

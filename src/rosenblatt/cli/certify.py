@@ -39,7 +39,7 @@ def command(
     import numpy as np
 
     from ..certificates.files import certificate_to_dict, save_certificate
-    from ..data.read_options import Options
+    from ..data.readers import Options
     from ..proofs.certify import certify
     from ..training.preparation import check_classes
     from .console import bar, check_writable, out, print_json

@@ -17,7 +17,7 @@ from .options import about_data, as_json, data_argument, options_of
 
 if TYPE_CHECKING:
     from ..array_types import Array
-    from ..data.read_options import Options
+    from ..data.readers import Options
     from ..data.table import Data
     from ..preprocessing.recipe import Recipe
 
@@ -150,7 +150,7 @@ class _Conversion:
         return np.unique(typed_labels(np.array(sorted(seen), object)))
 
     def _write_svmlight(self, file: BinaryIO, recipe: Recipe | None) -> None:
-        from ..data.labels import codes_of
+        from ..data.table import codes_of
         from ..data.writers import write_svmlight
         from .console import note
 
@@ -167,7 +167,7 @@ class _Conversion:
     def _write_npz(self, file: BinaryIO, recipe: Recipe | None) -> None:
         import numpy as np
 
-        from ..data.labels import codes_of
+        from ..data.table import codes_of
         from ..data.writers import write_npz
 
         assert recipe is not None

@@ -108,7 +108,7 @@ def _readings_table(outcome: Outcome) -> Table:
 
 def _prove(console: Console) -> None:
     from ..certificates.verify import verify
-    from ..data.read_options import Options
+    from ..data.readers import Options
     from ..proofs.certify import certify
     from .options import read_labeled_rows
 

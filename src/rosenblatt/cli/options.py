@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from ..catalog import ALGORITHMS
-from ..data.read_options import FORMATS, Options
+from ..data.readers import FORMATS, Options
 
 if TYPE_CHECKING:
     from ..array_types import Array, Matrix

@@ -15,7 +15,7 @@ from .options import about_data, as_json, data_argument, model_argument, options
 
 if TYPE_CHECKING:
     from ..array_types import FloatArray, IntArray
-    from ..data.read_options import Options
+    from ..data.readers import Options
     from ..models.model import Model
 
 # Bytes read at a time.
@@ -70,10 +70,9 @@ class Prediction:
 
     def write(self, file: IO[bytes]) -> None:
         """Write the labels, then report the accuracy and unused columns on standard error."""
-        from ..data.labels import codes_of
         from ..data.readers.read import chunks
         from ..data.readers.sources import display_name
-        from ..data.table import DataError
+        from ..data.table import DataError, codes_of
         from ..reporting.text import count, percent, plural
 
         model, source = self.model, display_name(self.data)
@@ -119,8 +118,8 @@ def codes_and_scores(model: Model, data: str, options: Options) -> tuple[IntArra
     """Return the true codes, the predicted codes and the scores of a labeled file."""
     import numpy as np
 
-    from ..data.labels import codes_of
     from ..data.readers.read import chunks
+    from ..data.table import codes_of
 
     true, predicted, scores = [], [], []
     for chunk in chunks(data, options, CHUNK_BYTES):

@@ -18,7 +18,7 @@ from .console import Failure, check_writable, note
 from .options import AlgorithmName, about_data, options_of
 
 if TYPE_CHECKING:
-    from ..data.read_options import Options
+    from ..data.readers import Options
 
 
 NOTICE_AFTER_S = 1.0  # a slow step is announced after this time

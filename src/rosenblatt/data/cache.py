@@ -1,13 +1,19 @@
-"""A cache on disk as memory-mapped arrays: pages are loaded on first use and released after the rows were visited."""
+"""A cache of training rows on disk: the header, cache.json, and the arrays it describes, which are mapped into memory.
+
+Pages are loaded on first use and released after the rows were visited. docs/cache-files.md describes the format.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import math
 import mmap
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,19 +22,150 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest
-from .cache_format import HEADER_NAME, CacheError, Header, bytes_per_row, read_header
-from .cache_writer import remove_cache
+from ..reporting.text import count, plural
 from .csr import CSRMatrix
 from .problem import Pages, Problem, Rows, make_rows, read_only, rows_as_matrix
 
+FORMAT, VERSION = "rosenblatt cache", 1
+HEADER_NAME = "cache.json"
+MAX_HEADER_BYTES = 1 << 28  # ample even for the names of many columns
+# The dtype of each file; the header gives that of the values.
+FILE_DTYPES = {"values": "", "indices": "<i4", "indptr": "<i8", "codes": "<i4", "signs": "|i1"}
+VALUE_DTYPES = ("float64", "float32")
+LABEL_KINDS = "biufU"  # NumPy kinds of labels
+CACHE_FILES = {HEADER_NAME, *(f"{name}.bin" for name in FILE_DTYPES)}
 # Bytes of consecutive rows kept in memory at a time.
 BYTES_IN_MEMORY = 1 << 24
 # Rows in random order visited before their memory is released. Linux maps up to two megabytes around each page fault, so
-# scattered rows use more memory than they hold: a window of permuted rows, which lie in 64 places (see online/schedules.py),
+# scattered rows use more memory than they hold: a window of permuted rows, which lie in 64 places (see online/run.py),
 # takes about 300 MB, and so do 64 rows drawn at random.
 SCATTERED_ROWS = {"permuted": 1024, "random": 64}
 PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
 DONT_NEED = getattr(mmap, "MADV_DONTNEED", None)
+
+
+class CacheError(ValueError):
+    """A cache that cannot be used: one sentence that names it."""
+
+    def __init__(self, path: Path | str, sentence: str) -> None:
+        super().__init__(f"{path}: {sentence}")
+        self.path, self.sentence = path, sentence
+
+
+@dataclass(frozen=True)
+class Header:
+    """The contents of cache.json."""
+
+    sparse: bool
+    dtype: str  # type of the values, float64 or float32
+    rows: int
+    columns: int
+    stored: int  # number of values; for dense rows, rows times columns
+    classes: Array  # the labels that occur, sorted
+    counts: IntArray  # int64, the number of rows of each class
+    key: str = ""  # identifies the source file and the options the cache was made with
+    notes: dict[str, Any] = field(default_factory=dict)  # further JSON values of the program that wrote the cache
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The files and their sizes in bytes."""
+        numbers = {"values": self.stored, "codes": self.rows}
+        if self.sparse:
+            numbers |= {"indices": self.stored, "indptr": self.rows + 1}
+        if len(self.classes) == 2:
+            numbers["signs"] = self.rows
+        return {name: number * np.dtype(self.dtype_of(name)).itemsize for name, number in numbers.items()}
+
+    def dtype_of(self, name: str) -> str:
+        return FILE_DTYPES[name] or ("<f4" if self.dtype == "float32" else "<f8")
+
+    def write(self, path: Path) -> None:
+        body = {
+            "format": FORMAT, "version": VERSION, "kind": "sparse" if self.sparse else "dense", "dtype": self.dtype,
+            "rows": self.rows, "columns": self.columns, "stored": self.stored,
+            "labels": self.classes.dtype.str, "classes": self.classes.tolist(), "counts": self.counts.tolist(),
+            "key": self.key, "notes": self.notes,
+        }  # fmt: skip
+        path.write_text(json.dumps({**body, "digest": _digest(body)}, indent=1) + "\n", encoding="utf-8")
+
+
+def _digest(body: dict[str, Any]) -> str:
+    """SHA-256 of the header as JSON with sorted keys and no spaces."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def read_header(folder: Path) -> Header:
+    """Read the header of a cache; check it, and the sizes of the files against it."""
+    try:
+        with open(folder / HEADER_NAME, "rb") as file:
+            text = file.read(MAX_HEADER_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise CacheError(folder, f"not a cache, or an incomplete one: {HEADER_NAME} is missing") from None
+    try:
+        body = json.loads(text)
+        digest = body.pop("digest")
+        known = body["format"] == FORMAT
+        version = body["version"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise CacheError(folder, f"not a cache: {HEADER_NAME} is not a cache header") from None
+    if not known:
+        raise CacheError(folder, f"not a cache: {HEADER_NAME} is not a cache header")
+    if digest != _digest(body):
+        raise CacheError(folder, f"the cache is damaged: the digest of {HEADER_NAME} does not match; delete the cache")
+    if version != VERSION:
+        raise CacheError(
+            folder, f"the cache has format version {version!r}, but this program reads version {VERSION}; delete the cache"
+        )
+    header = _from_body(folder, body)
+    for name, size in header.sizes.items():
+        try:
+            found = (folder / f"{name}.bin").stat().st_size
+        except FileNotFoundError:
+            raise CacheError(folder, f"the cache is damaged: {name}.bin is missing; delete the cache") from None
+        if found != size:
+            raise CacheError(
+                folder,
+                f"the cache is damaged: {name}.bin has {plural(found, 'byte')} instead of {count(size)}; delete the cache",
+            )
+    return header
+
+
+def _from_body(folder: Path, body: dict[str, Any]) -> Header:
+    try:
+        classes = np.array(body["classes"], np.dtype(body["labels"]))
+        counts = np.array(body["counts"], np.int64)
+        header = Header(
+            {"sparse": True, "dense": False}[body["kind"]], body["dtype"], body["rows"], body["columns"], body["stored"],
+            classes, counts, body["key"], body["notes"],
+        )  # fmt: skip
+        numbers = (header.rows, header.columns, header.stored)
+        valid = (
+            all(type(number) is int and number >= 0 for number in numbers)
+            and header.dtype in VALUE_DTYPES
+            and (header.sparse or header.stored == header.rows * header.columns)
+            and classes.ndim == counts.ndim == 1
+            and classes.dtype.kind in LABEL_KINDS
+            and len(classes) == len(counts)
+            and classes.tolist() == sorted(set(classes.tolist()))
+            and int(counts.sum()) == header.rows
+            and bool((counts > 0).all())
+            and isinstance(header.key, str)
+            and isinstance(header.notes, dict)
+            and max(numbers) < 2**62
+        )
+    except (KeyError, TypeError, ValueError, OverflowError):
+        valid = False
+    if not valid:
+        raise CacheError(folder, f"the cache is damaged: the entries of {HEADER_NAME} contradict each other; delete the cache")
+    return header
+
+
+def bytes_per_row(header: Header) -> int:
+    """The average size of a row on disk, rounded up."""
+    return max(1, math.ceil(sum(header.sizes.values()) / max(1, header.rows)))
+
+
+# --- arrays --------------------------------------------------------------------------------------------------------------
 
 
 class Mapped:
@@ -93,7 +230,9 @@ class Cache:
                 stored = rows.values[start:stop] if isinstance(rows, Dense) else rows.values[slice(*rows.indptr[[start, stop]])]
                 valid = bool(np.isfinite(stored).all())
             if not valid:
-                raise CacheError(self.path, f"the cache is damaged in rows {start + 1:,} to {stop:,}; delete the cache")
+                raise CacheError(
+                    self.path, f"the cache is damaged in rows {count(start + 1)} to {count(stop)}; delete the cache"
+                )
             self.drop(start, stop)
 
     def _valid_columns(self, rows: CSR, start: int, stop: int) -> bool:
@@ -212,7 +351,7 @@ def open_if_current(path: str | Path, key: str) -> Cache | None:
     return cache
 
 
-def cache_key(source: str | Path, *parts: Any) -> str:
+def cache_key(source: str | Path, *parts: object) -> str:
     """A key that changes with the file and with any of the `parts` (JSON values).
 
     The file is identified by its path, size, inode and times, including the change time, which programs cannot set.
@@ -221,3 +360,11 @@ def cache_key(source: str | Path, *parts: Any) -> str:
     about = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
     body = json.dumps([os.path.abspath(source), about, parts], sort_keys=True)
     return hashlib.sha256(body.encode()).hexdigest()
+
+
+def remove_cache(path: Path) -> None:
+    """Delete the files of a cache, and the folder if it is then empty."""
+    for name in sorted(CACHE_FILES, key=lambda name: name != HEADER_NAME):  # the header first: the rest is then not a cache
+        (path / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        path.rmdir()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
-from .cache_format import FILE_DTYPES, HEADER_NAME, LABEL_KINDS, CacheError, Header, read_header
+from .cache import CACHE_FILES, HEADER_NAME, LABEL_KINDS, CacheError, Header, read_header, remove_cache
 from .csr import CSRMatrix
 
 try:
@@ -28,7 +28,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-CACHE_FILES = {HEADER_NAME, *(f"{name}.bin" for name in FILE_DTYPES)}
 CODES_PER_BLOCK = 1 << 20  # class codes renumbered at a time
 TEMPORARY_PREFIX = ".rosenblatt-stream."
 
@@ -228,14 +227,6 @@ def check_cache_path(path: Path) -> None:
             read_header(path)
     elif not path.parent.is_dir():
         raise CacheError(path, f"cannot create the cache: the folder {str(path.parent)!r} does not exist")
-
-
-def remove_cache(path: Path) -> None:
-    """Delete the files of a cache, and the folder if it is then empty."""
-    for name in sorted(CACHE_FILES, key=lambda name: name != HEADER_NAME):  # the header first: the rest is then not a cache
-        (path / name).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        path.rmdir()
 
 
 def remove_stale(path: Path) -> None:

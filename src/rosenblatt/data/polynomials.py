@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
+from ..reporting.text import count, plural
 from .csr import CSRMatrix, row_pointers, vstack
 
 MAX_FEATURES = 100_000
@@ -71,9 +72,8 @@ class Polynomial:
         self.columns, self.degree = columns, degree
         self.width = count_monomials(columns, degree)
         if degree > 1 and max_features is not None and self.width > max_features:
-            raise DegreeError(
-                f"degree={degree} gives {self.width:,} features of {columns:,} columns; the limit is {max_features:,}"
-            )
+            given = f"{count(self.width)} features of {plural(columns, 'column')}"
+            raise DegreeError(f"degree={degree} gives {given}; the limit is {count(max_features)}")
         self.stages: Stages = []
         self._first_product: list[IntArray] = []  # for each degree from 2 on: the start of the products of each left feature
         start, last = 0, np.arange(columns if degree > 1 else 0)

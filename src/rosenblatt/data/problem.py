@@ -1,4 +1,4 @@
-"""The training set in the layout of the kernels: rows without a copy, labels, and the weights that belong to them."""
+"""The training set in the layout of the kernels: rows without a copy, labels as class codes, and weights of the same layout."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Values squared at a time by `mean_sqnorm`.
 VALUES_PER_BLOCK = 1 << 20
+# Integer labels within a range of this size are counted instead of sorted, which is several times as fast.
+MAX_COUNTED_RANGE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,44 @@ class Problem:
         """The rows from `start` to `stop` as an array (a view) or a SciPy CSR array."""
         stop = self.n_rows if stop is None else min(stop, self.n_rows)
         return rows_as_matrix(self.rows, start, stop)
+
+
+def classes_and_codes(y: Array) -> tuple[Array, IntArray]:
+    """The sorted classes and the position of each row's label among them, as np.unique(y, return_inverse=True)."""
+    if y.dtype.kind not in "iu":
+        return np.unique(y, return_inverse=True)
+    low, high = int(y.min()), int(y.max())
+    if high - low >= MAX_COUNTED_RANGE:
+        return np.unique(y, return_inverse=True)
+    offsets = (y.astype(np.int64) - low).astype(np.int32)
+    if high - low == 1:
+        return np.array([low, high]).astype(y.dtype), offsets
+    present = np.flatnonzero(np.bincount(offsets))
+    places = np.zeros(high - low + 1, np.int32)
+    places[present] = np.arange(len(present))
+    return (present + low).astype(y.dtype), places[offsets]
+
+
+def classes_of_chunk(y: Array, classes: npt.ArrayLike | None, known: Array | None, fixed: bool) -> tuple[Array, bool]:
+    """The classes known after a chunk of a stream, and whether they are fixed, so that a new class is an error.
+
+    classes : the argument of `partial_fit`, or None.
+    known : the classes before this chunk; None at the start.
+    fixed : whether `known` was given by the caller.
+    """
+    occurring = np.unique(y)
+    if classes is not None and len(np.unique(classes)) < 2:
+        raise ValueError(f"classes must name at least two classes, got {classes!r}")
+    if known is None:
+        known, fixed = (occurring, False) if classes is None else (np.unique(classes), True)
+    elif classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(f"classes={classes!r} must be the same as in the first call, {known.tolist()}")
+    if (occurring.dtype.kind in "biuf") != (known.dtype.kind in "biuf"):
+        raise ValueError(f"y mixes numbers and text: {occurring.tolist()} after {known.tolist()}")
+    new = np.setdiff1d(occurring, known)
+    if len(new) and fixed:
+        raise ValueError(f"y has labels {new.tolist()} that are not in classes {known.tolist()}")
+    return (np.union1d(known, new) if len(new) else known), fixed
 
 
 def make_problem(
@@ -185,6 +225,11 @@ def one_against_rest(problem: Problem, h: int) -> Problem:
     """Head h of a one-vs-rest problem as a binary problem on the same rows."""
     labels = problem.labels
     return replace(problem, labels=Binary(read_only(_signs(labels.codes == labels.heads[h])), labels.weights))
+
+
+def select_heads(problem: Problem, heads: IntArray) -> Problem:
+    """The one-vs-rest problem of some of the heads."""
+    return replace(problem, labels=problem.labels._replace(heads=read_only(problem.labels.heads[heads])))
 
 
 def pick_heads(state: State, rows: Rows, heads: Array | list[int], *, flat: bool = False) -> State:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, MatrixLike
+from ..reporting.text import comma_list, count
 from .csr import CSRMatrix
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_CLASSES_SHOWN = 8
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
@@ -59,7 +61,7 @@ class DataError(ValueError):
         option: str | None = None,
         advice: str | None = None,
     ) -> None:
-        places = [f"line {line:,}"] if line is not None else [f"row {row:,}"] if row is not None else []
+        places = [f"line {count(line)}"] if line is not None else [f"row {count(row)}"] if row is not None else []
         if column is not None:
             places.append(f"column {str(column).removeprefix('column ')}")
         self.problem = f"{', '.join([source, *places])}: {sentence}"
@@ -93,7 +95,7 @@ class Data:
     """All rows of a file, or a chunk of them."""
 
     source: str  # the file as error messages name it
-    features: Table | CSRMatrix | Any  # or a float64 array of shape (rows, columns)
+    features: Table | CSRMatrix | FloatArray  # an array is float64, of shape (rows, columns)
     labels: Any  # as written in the file: float64, or object array of str; None: the file has no labels
     label_name: str | None = None  # the column of a table that holds the labels
     note: str | None = None  # how the file was read, for the user
@@ -146,6 +148,38 @@ def typed_labels(labels: Array) -> Array:
     if not integers or any(LEADING_ZERO.match(label) for label in distinct.tolist() if isinstance(label, str)):
         return distinct.astype(str)[codes]
     return numbers.astype(np.int64)[codes]
+
+
+def codes_of(data: Data, classes: Array) -> IntArray:
+    """The class code of each row of a file, by the classes of a model; raises DataError for an unknown label."""
+    if data.labels is None:
+        raise DataError(data.source, "the file has no labels to compare with")
+    distinct, places = np.unique(as_text(data.labels), return_inverse=True)
+    codes = [_class_code(label, classes) for label in distinct.tolist()]
+    if None in codes and distinct.dtype.kind == "U" and all(label.endswith(".") for label in distinct.tolist()):
+        codes = [
+            _class_code(label[:-1], classes) for label in distinct.tolist()
+        ]  # UCI's adult.test has a period after each label
+    if None in codes:
+        unknown = distinct.tolist()[codes.index(None)]
+        row = int(np.argmax(places == codes.index(None)))
+        names = comma_list(classes.tolist(), MAX_CLASSES_SHOWN)
+        raise data.error_at(row, f"label {unknown!r} is unknown to the model (its classes: {names})")
+    return np.array(codes, np.int64)[places]
+
+
+def _class_code(label: str | float, classes: Array) -> int | None:
+    if classes.dtype.kind == "b" and str(label).lower() in ("true", "false"):
+        label = str(label).lower() == "true"
+    elif classes.dtype.kind in "biuf":
+        try:
+            label = float(label)
+        except ValueError:
+            return None
+    else:
+        label = str(label)
+    matches = np.flatnonzero(classes == label)
+    return int(matches[0]) if len(matches) else None
 
 
 def as_data(X: MatrixLike | Data | Table | CSRMatrix, source: str = "X") -> Data:

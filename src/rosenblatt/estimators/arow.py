@@ -10,9 +10,8 @@ from joblib import effective_n_jobs
 
 from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
-from ..online.config import RunConfig
 from ..online.rules.arow import arow_rule
-from ..online.run_state import OutOfRangeError
+from ..online.run import OutOfRangeError, RunConfig
 from ..online.second_order import GaussianWeights, SecondOrderResult, fit_second_order, initial_gaussian
 from ..online.stopping import Stop
 from ..progress import current_callback

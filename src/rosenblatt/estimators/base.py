@@ -19,8 +19,8 @@ from sklearn.utils.validation import _check_sample_weight, assert_all_finite, ch
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..catalog import application_hook
-from ..data.labels import classes_and_codes, classes_of_chunk
-from ..data.problem import Problem, make_problem
+from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
+from ..reporting.text import short
 from ..scores import linear_scores
 from ..validation import one_of
 
@@ -40,7 +40,7 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 class KnownClasses:
     """The classes of a stream before its next chunk."""
 
-    announced: Any  # the argument `classes` of partial_fit, or None
+    announced: npt.ArrayLike | None  # the argument `classes` of partial_fit, or None
     known: Array | None  # None before the first chunk
     fixed: bool  # whether no other class may come
 
@@ -64,8 +64,8 @@ class StreamingObstacle(NamedTuple):
 
     reason: str  # the predicate of a sentence about the parameter, or about the estimator
     parameter: str | None = None  # None: the estimator, whatever its parameters
-    value: Any = None
-    instead: tuple[Any, ...] = ()  # values of the parameter that do not need the rows in memory
+    value: object = None
+    instead: tuple[object, ...] = ()  # values of the parameter that do not need the rows in memory
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -328,7 +328,7 @@ def row_weights(
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
         if (weights < 0).any():
-            raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
+            raise ValueError(f"sample_weight must not be negative, got {short(weights.min(), 6)}")
     if class_weight is not None:
         weights = weights * _class_weights_of_rows(class_weight, codes, classes, sample_weight)[codes]
     if not allow_all_zero and not weights.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,12 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
 from ..kernels.linear.schemes import Rest
-from ..least_squares.linear import SquaresOutOfRangeError, checked, from_triangle, least_squares
+from ..least_squares.linear import LeastSquaresSolution, SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..least_squares.moments import triangle, triangle_of
-from ..least_squares.solution import LeastSquaresSolution
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
-from ..reporting.text import count, plural
+from ..reporting.text import byte_size, count, plural
 from ..validation import flag, number
 from .base import ClassWeight, KnownClasses, LinearClassifier
 
@@ -106,7 +105,8 @@ class LinearMSE(LinearClassifier):
     rank_: int | None
     solver_: str
     _stream: _Stream | None
-    _moments: tuple[Any, Any, Any, int]  # from which partial_fit continues after fit: (squares, shift, R, rows)
+    # From which partial_fit continues after fit: (squares, shift, R, rows).
+    _moments: tuple[FloatArray | None, FloatArray | None, FloatArray | None, int]
 
     def __init__(
         self,
@@ -188,8 +188,8 @@ class LinearMSE(LinearClassifier):
         problem = replace(problem, labels=labels)
         columns = 1 + problem.n_features + len(known)
         if 8 * columns**2 > MAX_MOMENT_BYTES:
-            limit = MAX_MOMENT_BYTES >> 20
-            raise ValueError(f"partial_fit stores the square of {columns} columns and classes, more than {limit} MB: use fit")
+            wide, limit = count(columns), byte_size(MAX_MOMENT_BYTES)
+            raise ValueError(f"partial_fit stores the square of {wide} columns and classes, more than {limit}: use fit")
         R = None if before is None else _with_classes(before, problem.n_features, known)
         with one_blas_thread():
             R = triangle(problem, R)
@@ -204,9 +204,10 @@ class LinearMSE(LinearClassifier):
         if self._stream is not None:
             return self._stream
         total, shift, R, rows = self._moments
-        if total is None and R is None:
-            raise ValueError(f"a fit with solver_={self.solver_!r} keeps no moments: use partial_fit from the start")
-        R = triangle_of(total, shift) if R is None else R
+        if R is None:
+            if total is None or shift is None:
+                raise ValueError(f"a fit with solver_={self.solver_!r} keeps no moments: use partial_fit from the start")
+            R = triangle_of(total, shift)
         if len(self.classes_) == 2:
             R = np.column_stack([R[:, :-1], -R[:, -1], R[:, -1]])
         return _Stream(R, rows, self.classes_, True)
@@ -232,7 +233,7 @@ class LinearMSE(LinearClassifier):
         self.n_iter_ = solution.iterations
 
 
-def _with_classes(before: _Stream, d: int, classes: Array) -> Any:
+def _with_classes(before: _Stream, d: int, classes: Array) -> FloatArray:
     """R with a column for each class known now; a class that is new had no row so far, so that all its targets are -1."""
     place = {label: d + 1 + h for h, label in enumerate(before.classes.tolist())}
     columns = [before.R[:, place[label]] if label in place else -before.R[:, 0] for label in classes.tolist()]

@@ -12,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from ..array_types import Array, MatrixLike
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
+from ..reporting.text import short
 from ..svm.hard_margin import widest_margin
 from ..svm.nearest_points import Nearest, nearest_points
 from ..svm.not_separable import NotSeparable
-from ..svm.reductions import Head, heads
+from ..svm.problem import Head, heads
 from ..validation import count, flag, number, one_of
 from .base import check_every_class_has_weight, check_n_jobs_and_verbose
 from .svm_base import MarginClassifier
@@ -165,7 +166,7 @@ class MaxMargin(MarginClassifier):
         self.classes_ = classes
         self._set(len(codes), problems, found)
         for stop in {stop.sentence: stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")}.values():
-            warnings.warn(f"tol={self.tol:g} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"tol={short(self.tol, 6)} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=4)
         return self
 
     def _check_parameters(self) -> None:

@@ -15,10 +15,8 @@ from ..array_types import Array, IntArray
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
-from ..online.config import RunConfig, RunResult
 from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
-from ..online.run_state import OutOfRangeError
-from ..online.schedules import Step
+from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
 from ..validation import count, number, one_of
 from .base import ClassWeight, RandomState, StreamingObstacle
 from .online import Keep, OnlineClassifier, VoteCount

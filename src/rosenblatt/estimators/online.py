@@ -19,11 +19,9 @@ from ..array_types import Array, FloatArray, Matrix, MatrixLike
 from ..data.problem import Problem, heads_of, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
-from ..online.config import Rule, RunConfig, RunResult
-from ..online.history import History, history_of_fit
-from ..online.initial_weights import initial_state
+from ..online.history import History, Init, history_of_fit, initial_state
 from ..online.readings import Vote
-from ..online.run_state import OutOfRangeError, reads_norms
+from ..online.run import OutOfRangeError, Rule, RunConfig, RunResult, reads_norms
 from ..online.solver import solve, visited_every_row
 from ..online.stopping import Stop
 from ..online.update_log import UpdateLog
@@ -69,7 +67,7 @@ class OnlineClassifier(LinearClassifier):
     verbose: int
     # Defaults for estimators without these parameters.
     update: str = "online"
-    init: Any = "zeros"
+    init: Init = "zeros"
 
     n_updates_: int
     log_: UpdateLog | None

@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..array_types import Array
 from ..data.problem import Problem, mean_sqnorm
 from ..kernels.linear.schemes import Joint, State
-from ..online.config import RunConfig, RunResult
 from ..online.rules.perceptron import PerceptronRule
-from ..online.schedules import Step
+from ..online.run import RunConfig, RunResult, Step
 from ..online.solver import solve
 from ..validation import count, flag, number, one_of
 from .base import ClassWeight, RandomState, StreamingObstacle

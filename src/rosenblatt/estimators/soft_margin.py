@@ -15,11 +15,10 @@ from ..kernels.linear.row_blocks import lengths
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import current_callback
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
-from ..svm.problem import BinarySVM, Solution, SolverLimits
-from ..svm.reductions import Head, heads
+from ..svm.problem import BinarySVM, Head, Solution, SolverLimits, heads
 from ..svm.solver_choice import SOLVERS, solve_binary_svm
 from ..validation import count, flag, number, one_of
 from .base import (
@@ -331,20 +330,20 @@ class SoftMargin(MarginClassifier):
 
     def _stop(self, gap: float, steps: int, limit: int) -> Stop:
         if not np.isfinite(gap):
-            raise ValueError(f"C={self.C:g} overflowed: use a smaller C, or scale the features")
+            raise ValueError(f"C={short(self.C, 6)} overflowed: use a smaller C, or scale the features")
         if gap <= self.tol:
-            return Stop("tolerance", f"solved: the relative gap is {gap:.2g}, at most tol={self.tol:g}", gap=gap)
+            return Stop("tolerance", f"solved: the relative gap is {short(gap, 2)}, at most tol={short(self.tol, 6)}", gap=gap)
         if steps >= limit:
-            gap_text = f"a relative gap of {gap:.2g}, above tol={self.tol:g}"
+            gap_text = f"a relative gap of {short(gap, 2)}, above tol={short(self.tol, 6)}"
             sentence = f"stopped after {plural(limit, 'iteration')} (the limit) with {gap_text}"
             return Stop("steps", sentence, limit=limit, gap=gap)
-        sentence = f"stopped by rounding errors with a relative gap of {gap:.2g}, above tol={self.tol:g}"
+        sentence = f"stopped by rounding errors with a relative gap of {short(gap, 2)}, above tol={short(self.tol, 6)}"
         return Stop("rounding", sentence, gap=gap)
 
     def _end(self, stops: list[Stop]) -> None:
         self.stop_ = merge_stops(stops, self.classes_, pairs=self.multiclass == "ovo")
         if self.stop_.reason != "tolerance":
-            warnings.warn(f"tol={self.tol:g} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
+            warnings.warn(f"tol={short(self.tol, 6)} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
 
     def _check_parameters(self) -> None:
         number("C", self.C, maximum=float("inf"))

@@ -7,13 +7,14 @@ copy of X.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..array_types import FloatArray
 from ..data.problem import Problem, some_rows
-from ..kernels.linear.moments import add_pairs
+from ..kernels.linear.row_blocks import add_scaled_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
 
@@ -59,7 +60,7 @@ def n_heads(problem: Problem) -> int:
     return 1 if isinstance(problem.labels, Binary) else len(problem.labels.heads)
 
 
-def row_blocks(problem: Problem) -> Any:
+def row_blocks(problem: Problem) -> Iterator[tuple[slice, Any]]:
     """The rows in blocks of some megabytes, in float64: a product with all float32 rows would copy them."""
     size = max(64, int(8 * BLOCK_VALUES / (problem.density + 1)))
     for start in range(0, problem.n_rows, size):
@@ -119,7 +120,7 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     size = n if problem.pages is None else problem.pages.consecutive
     for start in range(0, n, size):
         stop = min(start + size, n)
-        add_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
+        add_scaled_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
         problem.give_back(start, stop)
     few, wide = m - d, max(64, BLOCK_VALUES // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))
@@ -139,9 +140,10 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     return total
 
 
-def upper(matrix: FloatArray) -> Any:
+def upper(matrix: FloatArray) -> FloatArray:
     """R of a QR decomposition."""
-    return np.linalg.qr(matrix, mode="r")
+    R: FloatArray = np.asarray(np.linalg.qr(matrix, mode="r"))
+    return R
 
 
 def triangle(problem: Problem, before: FloatArray | None = None) -> FloatArray:

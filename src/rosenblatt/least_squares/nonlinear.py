@@ -21,15 +21,15 @@ from scipy.optimize import minimize
 
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, one_against_rest, some_rows
-from ..kernels.linear.gradient import loss_and_gradient
-from ..kernels.linear.moments import add_pairs
+from ..kernels.linear.row_blocks import add_scaled_pairs
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Binary
+from ..kernels.linear.sweeps import loss_and_gradient
 from ..online.rules.nonlinear_mse import NonlinearMSERule
 from ..online.stopping import Stop
 from ..parallel import in_order, one_blas_thread
 from ..progress import Progress, ProgressCallback
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from .moments import BLOCK_VALUES, multiply_transposed, row_blocks
 
 # Up to this many columns the second derivative is computed, for Newton's method.
@@ -85,7 +85,7 @@ class Descent:
             c = c * problem.labels.weights
         H, edge, units, x0 = np.zeros((d, d)), np.zeros(d), self.scale[1:], problem.x0 / self.scale[0]
         if isinstance(problem.rows, CSR):
-            add_pairs(problem.rows, c, units, H)
+            add_scaled_pairs(problem.rows, c, units, H)
             H = H + np.triu(H, 1).T
             edge = multiply_transposed(problem, c) / units
         else:
@@ -165,9 +165,10 @@ def minimize_nonlinear(
 
 def _stop(gradient: float, tol: float, steps: int, method: str) -> Stop:
     done = f"{method} after {plural(steps, 'iteration')}"
+    at, limit = short(gradient, 2), short(tol, 6)
     if gradient <= tol:
-        return Stop("solved", f"solved by {done}: the gradient is {gradient:.2g}, at most tol={tol:g}", gap=gradient)
-    return Stop("passes", f"stopped {done}: the gradient is {gradient:.2g}, above tol={tol:g}", limit=steps, gap=gradient)
+        return Stop("solved", f"solved by {done}: the gradient is {at}, at most tol={limit}", gap=gradient)
+    return Stop("passes", f"stopped {done}: the gradient is {at}, above tol={limit}", limit=steps, gap=gradient)
 
 
 def _newton(

@@ -76,8 +76,7 @@ class StoredVote:
         import scipy.sparse as sp
 
         from ..kernels.linear.walks import Moves
-        from ..online.readings import Vote
-        from ..online.walks import Walk
+        from ..online.readings import Vote, Walk
 
         a = self.arrays
         vectors: Any = a.get("vectors")

@@ -1,4 +1,4 @@
-"""The history of a run: the state after `fit`, the state that `partial_fit` carries from chunk to chunk, and its readings.
+"""The history of a run: the weights it starts from, the state after `fit` or after each chunk of `partial_fit`, its readings.
 
 One pass over a stream gives the same bits as one cyclic pass of `fit`, for any division into chunks: the weights,
 their counts and the clock continue, the sums for the average are extended in the order of the rows, and votes keep the rows
@@ -8,21 +8,24 @@ that moved the weights. A class that was not announced starts with zero weights 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..array_types import Array, FloatArray, IntArray
-from ..data.problem import Problem, heads_of, zero_state, zero_sums
+from ..data.problem import Problem, as_heads, heads_of, zero_state, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.walks import Moves
-from .config import Rule, RunConfig, RunResult
 from .pocket import Pocket, pocket
-from .readings import Vote, average, births, sums_of_times, vote_weights
+from .readings import Vote, Walk, average, births, constant_walk, sums_of_times, vote_weights, walk_of_log
+from .run import Rule, RunConfig, RunResult
 from .solver import solve
 from .update_log import UpdateLog
-from .walks import Walk, constant_walk, walk_of_log
+
+Init: TypeAlias = Literal["zeros", "sum"] | npt.ArrayLike
 
 
 @dataclass(frozen=True)
@@ -136,12 +139,12 @@ class History:
             )
             return [Vote(constant_walk(heads, bias, self.state.x0), np.array([float(self.seen)])) for heads, bias in parts]
         if one_each and k > 2:
-            heads = [[_head(log, known, label) for known, log in self.logs] for label in self.classes]
+            heads = [[_walk_of_head(log, known, label) for known, log in self.logs] for label in self.classes]
             ends = self.durations
         else:
-            heads = [[_walk(log, np.searchsorted(self.classes, known), k) for known, log in self.logs]]
+            heads = [[_walk_among_classes(log, np.searchsorted(self.classes, known), k) for known, log in self.logs]]
             ends = self.durations[:1]
-        return [_joined(parts, int(end), vote_count) for parts, end in zip(heads, ends, strict=True)]
+        return [_vote_of_parts(parts, int(end), vote_count) for parts, end in zip(heads, ends, strict=True)]
 
 
 def history_of_fit(problem: Problem, classes: Array, result: RunResult) -> History:
@@ -151,13 +154,78 @@ def history_of_fit(problem: Problem, classes: Array, result: RunResult) -> Histo
     return History(classes, result.state, dense, seen, result.durations, result.sums, logs, bool(logs))
 
 
-def _joined(parts: list[tuple[Walk, IntArray] | None], end: int, vote_count: str) -> Vote:
+# --- the first weights ---------------------------------------------------------------------------------------------------
+
+
+def initial_state(problem: Problem, classes: Array, init: Init, fit_intercept: bool, before: History | None) -> State:
+    """Return zeros, the sum of all signed rows, a given array, or the weights the previous run ended with."""
+    start = zero_state(problem, len(classes))
+    heads = as_heads(start.w, problem.rows)
+    if before is not None:
+        if not np.array_equal(classes, before.classes) or before.heads.shape != heads.shape:
+            raise ValueError(
+                f"warm_start continues a run on classes {before.classes.tolist()} and {before.heads.shape[1]} features, "
+                f"got classes {classes.tolist()} and {heads.shape[1]} features"
+            )
+        heads[...], start.bias[...] = before.heads, before.state.bias
+    elif isinstance(init, str):
+        if init == "sum":
+            heads[...], start.bias[...] = _signed_sum(problem, len(classes))
+    else:
+        _from_array(_as_numbers(init), heads, start, fit_intercept)
+    return start
+
+
+def _signed_sum(problem: Problem, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Return sum_n y_n x_n for each head, with y_n = +1 on rows of the head's class and -1 on the others."""
+    labels = problem.labels
+    codes = (labels.signs > 0).astype(np.int64) if isinstance(labels, Binary) else labels.codes
+    own = np.arange(1, 2) if isinstance(labels, Binary) else np.arange(n_classes)
+    signs = np.where(codes == own[:, None], 1.0, -1.0)
+    if labels.weights.size:
+        signs = signs * labels.weights
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.asarray(signs @ problem.matrix())
+    if not (abs(total) <= np.finfo(problem.rows.values.dtype).max).all():
+        raise ValueError("init='sum' overflowed: scale the features")
+    return total, signs.sum(axis=1) * problem.x0
+
+
+def _as_numbers(init: Init) -> Array:
+    try:
+        array = np.asarray(init)
+    except ValueError:
+        raise ValueError(f"init must be 'zeros', 'sum' or an array with rows of one length, got {init!r:.80}") from None
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"init must be 'zeros', 'sum' or an array of real numbers, got {array.tolist()!r:.80}")
+    return array
+
+
+def _from_array(init: Array, heads: FloatArray, start: State, fit_intercept: bool) -> None:
+    k, d = heads.shape
+    if not (abs(init) <= np.finfo(heads.dtype).max).all():
+        raise ValueError(
+            f"init must be 'zeros', 'sum' or an array of finite {heads.dtype.name} numbers, got {init.tolist()!r:.80}"
+        )
+    full = init[None] if init.ndim == 1 else init
+    if full.shape == (k, d + 1) and fit_intercept:
+        start.bias[...], full = full[:, 0], full[:, 1:]
+    if full.shape != (k, d):
+        with_bias = f" or {(k, d + 1)} with weight 0 first" if fit_intercept else ""
+        raise ValueError(f"init must have shape {(k, d)}{with_bias}, got {init.shape}")
+    heads[...] = full
+
+
+# --- votes ---------------------------------------------------------------------------------------------------------------
+
+
+def _vote_of_parts(parts: list[tuple[Walk, IntArray] | None], end: int, vote_count: str) -> Vote:
     found = [part for part in parts if part is not None]
     born = np.concatenate([part[1] for part in found])
-    return Vote(_join([part[0] for part in found]), vote_weights(born, end, vote_count))
+    return Vote(_join_walks([part[0] for part in found]), vote_weights(born, end, vote_count))
 
 
-def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
+def _walk_among_classes(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     """The walk of a log, its classes renumbered; a binary walk among more classes moves two heads in opposite directions."""
     walk = walk_of_log(log)
     if isinstance(log.record.problem.labels, Binary):
@@ -177,7 +245,7 @@ def _walk(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     return replace(walk, start=start, start_bias=bias, moves=moves), births(log)
 
 
-def _head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] | None:
+def _walk_of_head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] | None:
     """The walk of one class against the rest; None if the log is older than the class."""
     where = np.flatnonzero(known == label)
     if not len(where):
@@ -192,7 +260,7 @@ def _head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, IntArray] 
     return walk_of_log(run), births(run)
 
 
-def _join(walks: list[Walk]) -> Walk:
+def _join_walks(walks: list[Walk]) -> Walk:
     """Concatenate walks: each starts where the previous one ended, so only the first start and the moves are kept."""
     offsets = np.cumsum([0, *(walk.vectors.shape[0] for walk in walks[:-1])])
     shifted = [walk.moves._replace(vectors=walk.moves.vectors + offset) for walk, offset in zip(walks, offsets, strict=True)]

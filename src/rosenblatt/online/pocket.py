@@ -18,8 +18,8 @@ from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
 from ..kernels.linear.walks import count_errors, count_errors_joint, count_wrong
 from ..parallel import in_order, one_blas_thread
+from .readings import ProductBuffers, products, walk_of_log
 from .update_log import UpdateLog
-from .walks import ProductBuffers, products, walk_of_log
 
 # Hypotheses and rows per block: smaller blocks measured slower.
 HYPOTHESES_PER_BLOCK = 512

@@ -1,21 +1,43 @@
 """The record of a run: training rows, first weights and moves, from which the run can be replayed.
 
-An `UpdateLog` shows it to users. The solver writes it, and readings, proofs, reports and the page replay it.
+An `UpdateLog` shows it to users. The solver writes it, and readings, proofs, reports and the page replay it. A move adds one
+row to the weights; `make_moves` applies moves, to replay a run and to sum a step or an average.
 """
 
 from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray
 from ..data.problem import Problem, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
 from ..kernels.linear.schemes import Binary, State
-from ..kernels.linear.sweeps import apply_steps, record_planes
-from .moves import Entries, kernel_columns, make_moves, repeated_number
+from ..kernels.linear.sweeps import apply_moves, apply_steps, record_planes
+from ..reporting.text import plural
+
+
+class Entries(NamedTuple):
+    """A part of the log. Rows and times have the smallest integer type that holds them; equal steps share one number."""
+
+    rows: IntArray
+    steps: FloatArray
+    times: IntArray  # relative to `since`
+    others: IntArray  # Joint: the rival class; Rest: the head; Binary: zeros
+    since: int
+
+    @property
+    def clock(self) -> IntArray:
+        """The times of the entries, from the beginning of the run."""
+        clock: IntArray = self.times.astype(np.int64) + self.since
+        return clock
+
+
+def repeated_number(number: float | np.generic, count: int) -> Array:
+    """An array of one repeated number, like np.broadcast_to but faster."""
+    return np.ndarray(count, buffer=(one := np.array([number])), dtype=one.dtype, strides=(0,))
 
 
 class RunRecord:
@@ -131,7 +153,7 @@ class RunRecord:
         """The state after the first t updates, in the layout of the kernels."""
         edges, t = self.edges, operator.index(t)
         if not 0 <= t < len(edges):
-            raise ValueError(f"t must be between 0 and the {len(edges) - 1} updates of this log, got {t}")
+            raise ValueError(f"t must be between 0 and the {plural(len(edges) - 1, 'update')} of this log, got {t}")
         state = copy_state(self.start)
         self.advance(state, edges[: t + 1])
         return state
@@ -227,3 +249,28 @@ class RunRecord:
             for part in (problem.rows, problem.labels)
         )
         vars(self).update(state, problem=replace(problem, rows=rows, labels=labels))
+
+
+# --- moves ---------------------------------------------------------------------------------------------------------------
+
+
+def make_moves(problem: Problem, rows: IntArray, others: IntArray, steps: FloatArray, state: State) -> None:
+    """Apply the moves of some rows to the weights of `state`, in order."""
+    apply_moves(problem.rows, problem.labels, *kernel_columns(rows, others, steps), state.x0, state.w, state.bias)
+
+
+def kernel_columns(rows: IntArray, others: IntArray, steps: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """The columns in the types that kernels are compiled for."""
+    moved, against = rows.astype(np.int64, copy=False), others.astype(np.int32, copy=False)
+    return (
+        read_only(np.ascontiguousarray(moved)),
+        read_only(np.ascontiguousarray(against)),
+        read_only(np.ascontiguousarray(steps)),
+    )
+
+
+def apply_delta(state: State, delta: State) -> None:
+    """Add a batch step to the weights."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that the weights are finite
+        state.w[...] += delta.w.astype(state.w.dtype)
+        state.bias[...] += delta.bias

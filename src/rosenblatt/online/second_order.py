@@ -15,7 +15,7 @@ from threading import Event
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
-from ..data.problem import Problem, heads_of, one_against_rest, pick_heads, read_only, zero_state
+from ..data.problem import Problem, heads_of, one_against_rest, pick_heads, read_only, select_heads, zero_state
 from ..kernels.linear.rows import CSR, Dense
 from ..kernels.linear.schemes import Rest, State
 from ..kernels.linear.second_order import Spread, adapt_to
@@ -23,12 +23,10 @@ from ..kernels.linear.sweeps import OVERFLOW
 from ..parallel import in_order
 from ..progress import Progress
 from ..reporting.text import plural
-from .config import RunConfig
 from .rules.arow import AROWRule
-from .run_state import pass_limit, raise_out_of_range, select_heads
-from .schedules import ORDERS
+from .run import ORDERS, RunConfig, raise_out_of_range
 from .solver import ORDER_ROWS, WORK_PER_CALL, find_violations, give_back, prefetch_distance, rows_per_call
-from .stopping import Stop, merge_stops
+from .stopping import Stop, merge_stops, pass_limit
 
 # With this many times more columns than nonzeros, only the columns that occur are copied.
 COLUMNS_PER_NONZERO = 8

@@ -15,21 +15,16 @@ from threading import Event
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, zero_sums
+from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, select_heads, zero_sums
 from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
-from ..kernels.linear.rules import threshold
 from ..kernels.linear.schemes import Rest, State, Tape
 from ..kernels.linear.sweeps import FULL, NORM, OVERFLOW, Pace, collect_moves, online
 from ..parallel import in_order
-from ..reporting.text import plural
-from .config import Rule, RunConfig, RunResult
-from .moves import apply_delta, make_moves
-from .run_record import RunRecord
-from .run_state import RunState, raise_out_of_range, select_heads
-from .schedules import ORDERS, PREFETCH_ROWS
-from .stopping import Stop
+from ..reporting.text import plural, short
+from .run import ORDERS, PREFETCH_ROWS, Rule, RunConfig, RunResult, RunState, raise_out_of_range
+from .run_record import RunRecord, apply_delta, make_moves
+from .stopping import Stop, zero_step_stop
 from .update_log import UpdateLog
-from .zero_step_proof import zero_step_stop
 
 # Multiply-adds per kernel call, about 0.1 s, so that Ctrl-C is handled promptly.
 WORK_PER_CALL = 1 << 26
@@ -78,8 +73,7 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
     fixed = (
         list(ORDERS["cyclic"](problem.n_visited, size, rng)) if config.order == "cyclic" and problem.n_visited <= size else None
     )
-    run.retire_at_limit()
-    run.retire_at_norm()
+    run.retire_at_limits()
     for passes in itertools.count(1):
         before, seen = run.state.counts.copy(), run.clock
         for order in fixed or ORDERS[config.order](problem.n_visited, size, rng):
@@ -94,18 +88,17 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
                 if why == NORM and config.w_max is None:  # the squared norm overflowed
                     raise_out_of_range(problem)
                 run.check_cancelled()
-                run.record(tape, used)
+                run.add_to_record(tape, used)
                 run.clock += visited
                 give_back(problem, config.order, order[at : at + visited])
                 at += visited
                 if why > FULL:
-                    run.retire_at_limit()
-                    run.retire_at_norm()
+                    run.retire_at_limits()
                 if run.clock - seen < problem.n_visited:
                     run.report(passes - 1, before, run.clock - seen)
         run.copy_active_heads()
         run.end_pass(passes, before)
-        _retire_clean_heads(problem, rule, run, passes, before)
+        _retire_clean_heads(run, passes, before)
         run.retire_checked(passes)
         if config.max_iter is not None and passes >= config.max_iter:
             run.retire_after(passes, before)
@@ -114,22 +107,22 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
     raise AssertionError("unreachable")
 
 
-def _retire_clean_heads(problem: Problem, rule: Rule, run: RunState, passes: int, before: IntArray) -> None:
+def _retire_clean_heads(run: RunState, passes: int, before: IntArray) -> None:
     """Stop the heads that made no update in this pass."""
     clean = [h for h in run.heads if run.state.counts[h] == before[h]]
     if not clean:
         return
-    rows = plural(problem.n_visited, "row")
+    rows = plural(run.problem.n_visited, "row")
     where = f"in pass {passes}: {rows} visited without an update"
     if run.config.order == "random":
-        clean = [h for h in clean if _has_no_violation(problem, rule, run, h)]
+        clean = [h for h in clean if _has_no_violation(run, h)]
         where = f"after pass {passes}: a full scan of {rows} found no violation"
-    run.retire(clean, _clean_stop(rule, run, clean, where))
+    run.retire(clean, _clean_stop(run, clean, where))
 
 
-def _clean_stop(rule: Rule, run: RunState, heads: list[int], where: str) -> Stop:
+def _clean_stop(run: RunState, heads: list[int], where: str) -> Stop:
     """The stop after a scan without updates. For a rule with an infinite margin, it means that all steps were zero."""
-    if all(threshold(rule, run.state.sqnorms[h], run.state.counts[h]) < np.inf for h in heads):
+    if all(run.margin(h) < np.inf for h in heads):
         return Stop("separated", f"separated {where}")
     return Stop("vanished", f"the gradient vanished {where}")
 
@@ -170,32 +163,28 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
     one_by_one = config.update == "online"  # order="mistakes"; batch steps have no order
     rate = problem.n_visited if one_by_one else 1  # updates that count as a pass
     mean = 1.0 / problem.total_weight if config.update == "batch-mean" else 1.0
-    run.retire_at_limit()
-    run.retire_at_norm()
+    run.retire_at_limits()
     before = run.state.counts.copy()
     for k in itertools.count(1):
         if not run.heads:
             return run.result(max(1, -(-(k - 1) // rate)))
         run.check_cancelled()
-        violations, length = (
-            _one_mistake(problem, rule, run, rng) if one_by_one else _batch_step(problem, rule, run, mean, before)
-        )
+        violations, length = _one_mistake(run, rng) if one_by_one else _batch_step(run, mean, before)
         if not violations:
             run.clock += 1
             run.end_pass(-(-k // rate), before)
             where = f"after {plural(k - 1, 'update')}: a full scan of {plural(problem.n_visited, 'row')} found no violation"
-            run.retire([0], _clean_stop(rule, run, [0], where))
+            run.retire([0], _clean_stop(run, [0], where))
             continue
         run.clock += 1
         done = k // rate
         if length == 0.0 and not one_by_one:
-            run.retire([0], zero_step_stop(problem, _all_violations(problem, rule, run)))
+            run.retire([0], zero_step_stop(problem, _all_violations(run)))
         elif config.tol is not None and length < config.tol:
             left = f"{plural(violations, 'row')} violated the margin"
-            sentence = f"stopped because step {k} has length {length:.3g}, below tol={config.tol:g}; {left}"
+            sentence = f"stopped because step {k} has length {short(length)}, below tol={short(config.tol)}; {left}"
             run.retire([0], Stop("tolerance", sentence))
-        run.retire_at_limit()
-        run.retire_at_norm()
+        run.retire_at_limits()
         if config.max_iter is not None and done >= config.max_iter:
             run.retire_after(done, before)
         if k % rate == 0:
@@ -205,30 +194,30 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
     raise AssertionError("unreachable")
 
 
-def _batch_step(problem: Problem, rule: Rule, run: RunState, mean: float, before: IntArray) -> tuple[int, float]:
+def _batch_step(run: RunState, mean: float, before: IntArray) -> tuple[int, float]:
     """Make one batch step; return the number of violations and the length of the step.
 
     The moves are summed in the order of the rows while the scan continues.
     """
     violations, factor, delta = 0, 0.0, zero_sums(run.state)
-    for scanned, found in find_violations(problem, rule, run.state, run.config.n_jobs):
+    for scanned, found in find_violations(run.problem, run.rule, run.state, run.config.n_jobs):
         if len(found.rows):
             if not violations:
                 factor = run.steps(int(run.state.counts[0]) + 1) * mean
             found.steps[:] *= factor
             run.collect(found, delta)
-            run.record(found, len(found.rows))
+            run.add_to_record(found, len(found.rows))
             violations += len(found.rows)
-        if scanned < problem.n_visited:
+        if scanned < run.problem.n_visited:
             run.report(run.clock - run.config.visited_before, before, scanned)
     if violations:
         apply_delta(run.state, delta)
     return violations, run.count_step(delta) if violations else 0.0
 
 
-def _one_mistake(problem: Problem, rule: Rule, run: RunState, rng: np.random.Generator) -> tuple[int, float]:
+def _one_mistake(run: RunState, rng: np.random.Generator) -> tuple[int, float]:
     """Update by one violation drawn at random; return the number of violations and the length of the move."""
-    every = _all_violations(problem, rule, run)
+    every = _all_violations(run)
     if not len(every.rows):
         return 0, 0.0
     rho = run.steps(int(run.state.counts[0]) + 1)
@@ -236,13 +225,13 @@ def _one_mistake(problem: Problem, rule: Rule, run: RunState, rng: np.random.Gen
     drawn, delta = Tape(*(column[draw : draw + 1] for column in every)), zero_sums(run.state)
     drawn.steps[:] *= rho
     run.collect(drawn, delta)
-    make_moves(problem, drawn.rows, drawn.others, drawn.steps, run.state)
-    run.record(drawn, 1)
+    make_moves(run.problem, drawn.rows, drawn.others, drawn.steps, run.state)
+    run.add_to_record(drawn, 1)
     return len(every.rows), run.count_step(delta)
 
 
-def _all_violations(problem: Problem, rule: Rule, run: RunState) -> Tape:
-    found = [part for _, part in find_violations(problem, rule, run.state, run.config.n_jobs)]
+def _all_violations(run: RunState) -> Tape:
+    found = [part for _, part in find_violations(run.problem, run.rule, run.state, run.config.n_jobs)]
     return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
@@ -271,12 +260,12 @@ def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> 
         give_back(problem, "cyclic", order)
 
 
-def _has_no_violation(problem: Problem, rule: Rule, run: RunState, h: int) -> bool:
+def _has_no_violation(run: RunState, h: int) -> bool:
     """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
-    one, state = problem, run.state
+    problem, state = run.problem, run.state
     if isinstance(problem.labels, Rest):
-        one, state = one_against_rest(problem, h), pick_heads(run.state, problem.rows, [h], flat=True)
-    return not any(len(found.rows) for _, found in find_violations(one, rule, state, run.config.n_jobs))
+        problem, state = one_against_rest(problem, h), pick_heads(state, problem.rows, [h], flat=True)
+    return not any(len(found.rows) for _, found in find_violations(problem, run.rule, state, run.config.n_jobs))
 
 
 def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult]]) -> RunResult:

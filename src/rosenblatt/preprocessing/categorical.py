@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Any, cast, overload
+from typing import cast, overload
 
 import numpy as np
 
@@ -155,7 +155,7 @@ class NumberedColumns(Sequence[str]):
     def __getitem__(self, at: int) -> str: ...
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
-    def __getitem__(self, at: int | slice) -> Any:
+    def __getitem__(self, at: int | slice) -> str | list[str]:
         found = range(self.columns)[at]
         return str(found + self.first) if isinstance(found, int) else [str(one + self.first) for one in found]
 
@@ -173,7 +173,7 @@ class FeatureNames(Sequence[str]):
     def __getitem__(self, at: int) -> str: ...
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
-    def __getitem__(self, at: int | slice) -> Any:
+    def __getitem__(self, at: int | slice) -> str | list[str]:
         if isinstance(at, slice):
             return [self[one] for one in range(len(self))[at]]
         feature = range(len(self))[at]

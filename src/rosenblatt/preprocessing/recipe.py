@@ -22,7 +22,7 @@ from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix, hstack
 from ..data.polynomials import MAX_DEGREE
 from ..data.table import Data, DataError, Table, as_data
-from ..reporting.text import quoted_list
+from ..reporting.text import count, plural, quoted_list
 from .categorical import Categories, FeatureNames, NumberedColumns, Words, as_matrix, as_strings, words_of
 from .numeric import Numbers
 from .statistics import MAX_CATEGORIES, MAX_CATEGORY_CHARS, MAX_WORDS_COUNTED
@@ -56,7 +56,7 @@ class Recipe:
     @classmethod
     def learn(
         cls,
-        chunks: Iterable[Any],
+        chunks: Iterable[MatrixLike | Data | Table],
         *,
         degree: int = 1,
         scale: str = "auto",
@@ -163,7 +163,9 @@ class Recipe:
                 return numbers.sparse(features, data.source)
             features = features.with_width(numbers.columns).toarray()
         if features.shape[1] != numbers.columns:
-            raise DataError(data.source, f"rows have {features.shape[1]:,} columns, but the model requires {numbers.columns:,}")
+            raise DataError(
+                data.source, f"rows have {plural(features.shape[1], 'column')}, but the model requires {count(numbers.columns)}"
+            )
         return numbers.dense(features, data.source)
 
 
@@ -247,7 +249,7 @@ def _integer(meta: dict[str, Any], key: str, minimum: int, maximum: int) -> int:
 
 def _strings(value: Any, key: str, max_items: int) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) > max_items or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"a recipe's {key} must be a list of at most {max_items:,} strings")
+        raise ValueError(f"a recipe's {key} must be a list of at most {count(max_items)} strings")
     try:
         "".join(value).encode()
     except UnicodeEncodeError:
@@ -274,22 +276,22 @@ def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | Words, ...
         if block[1] == "names":
             values = _strings(block[2], "values of a column", MAX_CATEGORIES)
             if not _ascending(values) or max(map(len, values), default=0) > MAX_CATEGORY_CHARS:
-                raise ValueError(f"a recipe's categories must ascend and have at most {MAX_CATEGORY_CHARS:,} characters")
+                raise ValueError(f"a recipe's categories must ascend and have at most {count(MAX_CATEGORY_CHARS)} characters")
             found.append(Categories(block[0], values))
         else:
             found.append(Words(block[0], _vocabulary(arrays.pop(f"words{place}", None), block[2])))
     return tuple(found)
 
 
-def _vocabulary(array: Any, count: Any) -> tuple[str, ...]:
+def _vocabulary(array: Any, size: Any) -> tuple[str, ...]:
     if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 1:
         raise ValueError("a recipe's vocabulary must be an array of bytes")
     try:
         words = tuple(array.tobytes().decode().split("\n"))
     except UnicodeDecodeError:
         raise ValueError("a recipe's vocabulary is not UTF-8") from None
-    if type(count) is not int or len(words) != count or count > MAX_WORDS_COUNTED:
-        raise ValueError(f"a recipe's vocabulary must have {count!r:.80} words, got {len(words):,}")
+    if type(size) is not int or len(words) != size or size > MAX_WORDS_COUNTED:
+        raise ValueError(f"a recipe's vocabulary must have {size!r:.80} words, got {count(len(words))}")
     if not _ascending(words) or any(words_of(word) != [word] for word in words):
         raise ValueError("a recipe's vocabulary must be words in ascending order")
     return words
@@ -304,5 +306,5 @@ def _vector(array: Any, name: str, length: int) -> FloatArray | None:
         or array.shape != (length,)
         or not np.isfinite(array).all()
     ):
-        raise ValueError(f"a recipe's {name} must be {length:,} finite floats")
+        raise ValueError(f"a recipe's {name} must be {plural(length, 'finite float')}")
     return array

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
 from ..data.table import Data, DataError, Table, as_data
@@ -24,7 +24,7 @@ Strings = tuple[Categories | Words, ...]
 
 
 def fit_recipe(
-    chunks: Iterable[Any],
+    chunks: Iterable[MatrixLike | Data | Table],
     *,
     degree: int = 1,
     scale: str = "auto",
@@ -70,7 +70,9 @@ def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, fir
     for data in chunks:
         _check_kind(data, np.ndarray)
         if data.features.shape[1] != columns:
-            raise DataError(data.source, f"rows have {data.features.shape[1]:,} columns, but earlier rows have {columns:,}")
+            raise DataError(
+                data.source, f"rows have {plural(data.features.shape[1], 'column')}, but earlier rows have {count(columns)}"
+            )
         statistics.add(cast(FloatArray, data.features))
     statistics.finish()
     _check_statistics(head, statistics)
@@ -149,7 +151,7 @@ def _scale(moments: Moments, scale: str) -> tuple[Numbers, tuple[str, ...]]:
 def _scale_by_largest(scale: str, largest: FloatArray, density: float = 1.0) -> tuple[FloatArray | None, tuple[str, ...]]:
     if scale == "none" or (scale == "auto" and not needs_scaling(largest, density)):
         return None, ()
-    reason = "as requested" if scale == "max" else f"because their ranges differ {range_ratio(largest):,.0f}-fold"
+    reason = "as requested" if scale == "max" else f"because their ranges differ {count(range_ratio(largest))}-fold"
     return largest_divisors(largest), (f"Numeric columns were scaled by their largest absolute values, {reason}.",)
 
 
@@ -160,8 +162,8 @@ def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> t
     notes = []
     for block in blocks:
         if isinstance(block, Words):
-            limit = f", of the first {MAX_WORDS_COUNTED:,} distinct words" if statistics[block.name].truncated else ""
-            notes.append(f"Column {block.name!r} is text: {block.width:,} words that occur in at least two rows{limit}.")
+            limit = f", of the first {count(MAX_WORDS_COUNTED)} distinct words" if statistics[block.name].truncated else ""
+            notes.append(f"Column {block.name!r} is text: {count(block.width)} words that occur in at least two rows{limit}.")
     categorical = [block for block in blocks if not isinstance(block, Words)]
     if categorical:
         sizes = [f"{block.name!r} ({count(block.width)})" for block in categorical]

@@ -22,7 +22,7 @@ from ..array_types import Array, FloatArray
 from ..data.csr import CSRMatrix
 from ..data.polynomials import Polynomial
 from ..data.table import DataError
-from ..reporting.text import cut
+from ..reporting.text import count, cut, plural
 from .categorical import Categories, Words, words_of
 
 ROWS_PER_BLOCK = 4096
@@ -200,7 +200,7 @@ class StringStatistics:
                 raise DataError(self.source, f"no word occurs in {MIN_ROWS_OF_A_WORD} rows", column=self.name)
             return Words(self.name, kept)
         if not self.declared and self.rows > MIN_ROWS_OF_AN_ID and len(self._names) > self.rows / 2:
-            raise self._too_many(f"{len(self._names):,} distinct non-numeric values in {self.rows:,} rows")
+            raise self._too_many(f"{count(len(self._names))} distinct non-numeric values in {plural(self.rows, 'row')}")
         return Categories(self.name, tuple(sorted(self._names)))
 
     @property
@@ -230,9 +230,9 @@ class StringStatistics:
     def _count_names(self, cells: Array | list[str | None]) -> None:
         self._names.update(cell for cell in cells if cell is not None)
         if len(self._names) > MAX_CATEGORIES:
-            raise self._too_many(f"over {MAX_CATEGORIES:,} distinct non-numeric values")
+            raise self._too_many(f"over {count(MAX_CATEGORIES)} distinct non-numeric values")
         if max(map(len, self._names), default=0) > MAX_CATEGORY_CHARS:
-            sentence = f"a value has over {MAX_CATEGORY_CHARS:,} characters, which looks like text"
+            sentence = f"a value has over {count(MAX_CATEGORY_CHARS)} characters, which looks like text"
             option, advice = "--text", "use --text or --ignore"
             raise DataError(self.source, sentence, column=self.name, option=option, advice=advice)
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..array_types import Array, IntArray, MatrixLike
 from ..certificates.data import Data, as_array, check_exact, label_text
-from ..data.labels import classes_and_codes
+from ..data.problem import classes_and_codes
 
 
 @dataclass(frozen=True)

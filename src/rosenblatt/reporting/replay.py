@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..array_types import BoolArray, FloatArray, IntArray, Matrix
 from ..data.problem import as_heads, copy_state, zero_sums
-from ..online.moves import make_moves
+from ..online.run_record import make_moves
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
 from .story import evenly, values_per_row

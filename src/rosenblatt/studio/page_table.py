@@ -16,7 +16,7 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
 from ..data.csr import CSRMatrix
-from ..data.read_options import Options
+from ..data.readers import Options
 from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source

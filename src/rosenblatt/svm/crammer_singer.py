@@ -31,6 +31,7 @@ from ..kernels.linear.crammer_singer import Buffers, Plane, Task, build_weights,
 from ..kernels.linear.row_blocks import lengths, score
 from ..kernels.linear.rows import Dense
 from ..progress import Progress, ProgressCallback
+from ..reporting.text import short
 
 # A linear program leaves an imbalance of about 1e-7; each round balances the rest of the previous one.
 BALANCE_ROUNDS = 4
@@ -285,7 +286,9 @@ def _check_range(C: FloatArray, sqnorms: FloatArray, x0: float) -> None:
         reach = float(np.square((C * (np.sqrt(sqnorms) + abs(x0) + 1.0)).sum()))
         length, most = float(np.sqrt(sqnorms.max())), float(C.max())
     if not reach < np.inf:
-        raise ValueError(f"rows of length {length:.3g} and C up to {most:.3g} exceed the range of float64: scale the features")
+        raise ValueError(
+            f"rows of length {short(length)} and C up to {short(most)} exceed the range of float64: scale the features"
+        )
 
 
 def _scaled_start(start: CrammerSinger | FloatArray, run: _Run) -> None:

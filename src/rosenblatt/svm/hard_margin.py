@@ -19,7 +19,7 @@ from ..array_types import FloatArray
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from .dual_coordinates import GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL, Descent
 from .exact_separation import decide_by_equal_rows
 from .nearest_points import Nearest, nearest_points
@@ -106,9 +106,8 @@ def hard_margin_by_coordinates(
             break
         if gap <= tol:
             scale, support = 1.0 / float(margins.min()), np.flatnonzero(a)
-            sentence = (
-                f"solved after {plural(passes, 'pass', 'passes')}: no plane has a margin larger by more than {gap:.2g} of it"
-            )
+            done = f"solved after {plural(passes, 'pass', 'passes')}"
+            sentence = f"{done}: no plane has a margin larger by more than {short(gap, 2)} of it"
             stop = Stop("tolerance", sentence, gap=gap)
             multipliers, canonical = a[support] * scale, margins * scale
             return Nearest(w * scale, b * scale, support, multipliers, canonical, lower, gap, passes, passes, stop), None

@@ -27,7 +27,7 @@ from ..data.problem import Problem
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..progress import Progress, current_callback
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from .active_set import EPS, Corral, CorralEnd
 from .exact_separation import Decision, WorkBudget, decide, point
 from .not_separable import NotSeparable
@@ -316,10 +316,10 @@ class _Run:
         )  # fmt: skip
 
     def _stop(self, reason: EndReason) -> Stop:
-        gap = f"a gap of {self.gap:.2g}, above tol={self.tol:g}"
+        gap = f"a gap of {short(self.gap, 2)}, above tol={short(self.tol, 6)}"
         done = f"after {plural(self.corral.steps, 'step')} and {plural(self.passes, 'pass', 'passes')}"
         if reason == "tolerance":
-            sentence = f"solved {done}: the margin is below the largest one by a relative {self.gap:.2g} at most"
+            sentence = f"solved {done}: the margin is below the largest one by a relative {short(self.gap, 2)} at most"
             return Stop("tolerance", sentence, gap=self.gap)
         if reason == "steps":
             unsolved = "" if self.lower > 0 else "; the plane does not separate the rows"

@@ -14,7 +14,7 @@ from ..certificates.data import Data, label_text
 from ..certificates.exact_numbers import root_above
 from ..certificates.statements import About, Ceiling, ClashShape, Inseparable, Pair, Undecided, describe_rows
 from ..certificates.verify import verify
-from ..reporting.text import comma_list
+from ..reporting.text import comma_list, short
 
 MAX_LISTED_ROWS = 12  # rows listed in the message
 
@@ -96,7 +96,7 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
         problem = f"the rows{self.about}"
         if not self.exact:
             return (
-                f"no plane separates {problem} with a margin above {self.bound:.3g}, "
+                f"no plane separates {problem} with a margin above {short(self.bound)}, "
                 f"as shown by these {len(rows)} rows of both classes: {comma_list(rows, MAX_LISTED_ROWS)}"
             )
         if self.free:

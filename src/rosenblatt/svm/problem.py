@@ -1,4 +1,4 @@
-"""The binary SVM problem, and the bounds that any multipliers give for its optimum.
+"""The binary SVM problem, the bounds that any multipliers give for its optimum, and reductions of several classes to it.
 
 Problem    min over w, b, xi:  1/2 |w|^2 + sum_i C_i xi_i   (hinge; sum_i C_i xi_i^2 for its square)
            s.t.  y_i (<w, x_i> + b) >= 1 - xi_i,  xi_i >= 0.
@@ -7,6 +7,8 @@ Dual       max over a:  sum_i a_i - 1/2 |sum_i a_i y_i p_i|^2   (- sum_i a_i^2/(
            s.t.  0 <= a_i <= C_i (no upper limit for the square), and sum_i a_i y_i = 0 if the intercept is free.
 Guarantee  For every w, b and every feasible a: dual(a) <= optimum <= primal(w, b). Their difference is the gap; both are
            evaluated on all rows in float64.
+Reduction  each class against the rest, or each pair of classes (S. Knerr, L. Personnaz and G. Dreyfus, Single-layer learning
+           revisited, 1990); the votes of pairs are counted in `scores.py`.
 Reference  C. Cortes and V. Vapnik, Machine Learning 20 (1995).
 """
 
@@ -14,12 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
-from ..array_types import Array, FloatArray, IntArray
-from ..data.problem import Rows, rows_width
+from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..data.problem import Problem, Rows, make_rows, read_only, rows_width
 from ..kernels.linear.row_blocks import combine, lengths, score
+from ..kernels.linear.rows import CSR, Dense
+from ..kernels.linear.schemes import Binary
 from ..progress import Progress, ProgressCallback
 
 # With more rows, only those near the best intercept are sorted; a sample of this size finds them.
@@ -233,3 +238,43 @@ def _near_zero(
     else:
         weight, moment = 0.0, float((y[active] * costs[active]).sum())
     return places[inside], y[inside], costs[inside], weight, moment
+
+
+# --- several classes -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Head:
+    """A binary problem; `positive` and `negative` are class codes, and `negative` is None for "the rest"."""
+
+    problem: Problem
+    positive: int
+    negative: int | None
+
+    def about(self, classes: Array) -> str:
+        """A clause for error messages; empty if there are only two classes."""
+        if len(classes) == 2:
+            return ""
+        other = "the rest" if self.negative is None else f"class {classes[self.negative]!s}"
+        return f" of class {classes[self.positive]!s} from {other}"
+
+
+def heads(
+    X: Matrix | Rows, codes: IntArray, n_classes: int, scheme: str, *, weights: FloatArray | None = None, x0: float = 1.0
+) -> list[Head]:
+    """The binary problems of a scheme, "ovr" or "ovo", on the same rows. Two classes give one problem."""
+    rows = X if isinstance(X, Dense | CSR) else make_rows(X)
+    weights = np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64)
+    heavy = weights > 0 if weights.size else np.ones(len(codes), bool)
+    everything = None if heavy.all() else np.flatnonzero(heavy)
+
+    def head(positive: int, negative: int | None, visited: IntArray | None) -> Head:
+        signs = np.where(codes == positive, 1, -1).astype(np.int8)
+        return Head(Problem(rows, Binary(read_only(signs), read_only(weights)), x0, visited), positive, negative)
+
+    if n_classes == 2:
+        return [head(1, 0, everything)]
+    if scheme == "ovr":
+        return [head(h, None, everything) for h in range(n_classes)]
+    pairs = combinations(range(n_classes), 2)
+    return [head(j, i, np.flatnonzero(heavy & ((codes == i) | (codes == j)))) for i, j in pairs]

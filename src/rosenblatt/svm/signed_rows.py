@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -100,7 +99,7 @@ class SignedRows:
             out[span] = block.astype(np.float64, copy=False) @ coef
         return (out + bias) * self.signs
 
-    def take(self, places: IntArray) -> Any:
+    def take(self, places: IntArray) -> Matrix:
         """The vectors z_i of some rows in float64: an array, or a CSR matrix for wide sparse rows."""
         rows, signs = self._scaled(self._rows_at(self.index[places])), self.signs[places]
         if self.dense or self.n_features <= MAX_DENSE_COLUMNS:

@@ -12,11 +12,10 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.csr import CSRMatrix
-from ..data.labels import codes_of
-from ..data.read_options import Options
+from ..data.readers import Options
 from ..data.readers.read import digest as digest_of
 from ..data.readers.read import is_example, open_source, read
-from ..data.table import Data, DataError, as_text, typed_labels
+from ..data.table import Data, DataError, as_text, codes_of, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..reporting.text import count
 from .request import Request

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..catalog import ALGORITHMS, Algorithm
-from ..data.read_options import Options
+from ..data.readers import Options
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier

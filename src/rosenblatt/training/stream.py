@@ -20,10 +20,9 @@ from ..array_types import Array, BoolArray, Matrix
 from ..data.cache import Cache, cache_key, open_if_current
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
-from ..data.labels import codes_of
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
-from ..data.table import Data, as_text, typed_labels
+from ..data.table import Data, as_text, codes_of, typed_labels
 from ..estimators.base import LinearClassifier
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..array_types import Array, IntArray, Matrix
-from ..data.labels import classes_and_codes
+from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback, progress_callback

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import read
 from rosenblatt.data.table import Data, DataError
 

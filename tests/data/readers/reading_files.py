@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from rosenblatt.data.csr import CSRMatrix
-from rosenblatt.data.read_options import Options
-from rosenblatt.data.readers import delimited, svmlight
+from rosenblatt.data.readers import Options, delimited, svmlight
 from rosenblatt.data.readers.sources import Source
 from rosenblatt.data.table import Data, DataError
 

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from outcome import outcome
 
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.data.table import DataError
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import datasets
 
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.examples import BUNDLED, PARAMETERS, example
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.data.table import DataError
@@ -68,7 +68,7 @@ BAD = {
     "example:blobs?rows=1e400": "rows must be an integer",
     "example:blobs?rows=" + "9" * 5000: "rows must be an integer",
     "example:blobs?spread=nan": "spread must be a number from 0",
-    "example:separable?margin=0": "margin must be a number from 1e-09 to 0.9",
+    "example:separable?margin=0": "margin must be a number from 1e-9 to 0.9",
     "example:blobs?rows=10000000&columns=10000": "rows times columns must be at most",
 }
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from reading_files import CHUNKS, parser, read, source_of
 
-from rosenblatt.data.labels import codes_of
-from rosenblatt.data.read_options import Options
-from rosenblatt.data.table import Data, DataError
+from rosenblatt.data.readers import Options
+from rosenblatt.data.table import Data, DataError, codes_of
 
 FILES = {
     "csv": (b"a,b,label\n" + b"1,u,x\n" * 5 + b"\n" + b'2,"two\nlines",y\n' + b"3,v,x\n", [2, 3, 4, 5, 6, 8, 10]),

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import pytest
 
-from rosenblatt.data.read_options import Options
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.layout import looks_like_labels
 from rosenblatt.data.readers.read import chunks, digest, format_of, open_source, read
 from rosenblatt.data.readers.sources import Source

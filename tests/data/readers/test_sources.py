@@ -20,8 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading_files import source_of
 
-from rosenblatt.data.read_options import Options
-from rosenblatt.data.readers import window
+from rosenblatt.data.readers import Options, window
 from rosenblatt.data.readers.delimited import delimited_chunks
 from rosenblatt.data.readers.sources import Source, extension_of
 from rosenblatt.data.readers.window import blocks
@@ -243,7 +242,7 @@ def test_a_line_without_end_is_refused_in_bounded_memory(kind: str, monkeypatch:
     tracemalloc.start()
     with (
         Source("endless", stream=stream) as source,
-        pytest.raises(DataError, match="endless, line 3: the line is longer than 10 MB"),
+        pytest.raises(DataError, match="endless, line 3: the line is longer than 10 MiB"),
     ):
         READ[kind](source)
     peak = tracemalloc.get_traced_memory()[1]
@@ -257,7 +256,7 @@ def test_what_unpacks_to_very_much_is_refused_in_bounded_memory(extension: str, 
     monkeypatch.setattr(window, "MAX_LINE_BYTES", 9 << 20)
     packed = COMPRESS[extension](b"1" * (40 << 20))
     tracemalloc.start()
-    with source_of(packed) as source, pytest.raises(DataError, match="line 1: the line is longer than 9 MB"):
+    with source_of(packed) as source, pytest.raises(DataError, match="line 1: the line is longer than 9 MiB"):
         list(blocks(source))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -269,6 +268,6 @@ def test_a_quote_that_is_not_closed_for_long(monkeypatch: pytest.MonkeyPatch) ->
     content = b"a,b\n" * 5 + b'a,"b\n' + b"a,b\n" * (1 << 20)
     with (
         source_of(content) as source,
-        pytest.raises(DataError, match=r"line 6: a quote is not closed within 3 MB"),
+        pytest.raises(DataError, match=r"line 6: a quote is not closed within 3 MiB"),
     ):
         list(delimited_chunks(source, Options(label="0"), 1 << 20))

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from effort import examples
-from rosenblatt.kernels.text.hashing import BINS, HashRules, NameBuffers, RowBuffers, hash_grams, hash_tokens, normalize_rows
+from rosenblatt.kernels.compile import kernel
+from rosenblatt.kernels.text.hashing import (
+    BINS,
+    HashRules,
+    NameBuffers,
+    RowBuffers,
+    hash_grams,
+    hash_tokens,
+    murmur3,
+    normalize_rows,
+)
 
 COLUMNS = st.sampled_from([1, 2, 7, 64, 1000, 2**20])
 TOKENS = st.lists(st.binary(max_size=12), max_size=8)
@@ -22,6 +32,17 @@ def joined(tokens: list[bytes]) -> tuple[Any, Any]:
     """The tokens one after the other, with four bytes more that kernels may read, and their bounds."""
     stops = np.cumsum([0, *map(len, tokens)]).astype(np.uintp)
     return np.frombuffer(b"".join(tokens) + b"\xff\xff\xff\xff", np.uint8), stops
+
+
+@kernel
+def hashed(text: Any, seed: Any) -> Any:
+    return murmur3(text, np.uintp(0), np.uintp(text.shape[0]), np.uint32(seed))
+
+
+@given(st.binary(max_size=40), st.integers(0, 2**32 - 1))
+def test_one_text_has_the_hash_of_scikit_learn(raw: bytes, seed: int) -> None:
+    text = np.frombuffer(raw + b"\0", np.uint8)[: len(raw)]
+    assert hashed(text, np.uint32(seed)) == murmurhash3_32(raw, seed=seed, positive=True)
 
 
 @settings(max_examples=examples(100))

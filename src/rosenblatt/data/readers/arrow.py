@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...array_types import Array
-from ..read_options import Options
 from ..table import Data, DataError, Table
+from . import Options
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
 from .sources import Source
 

@@ -15,8 +15,9 @@ from typing import Any, cast
 import numpy as np
 
 from ...array_types import FloatArray
-from ..read_options import Options
+from ...reporting.text import count, short
 from ..table import Data, DataError, Table
+from . import Options
 from .layout import find_column
 
 BUNDLED = ("iris", "wine", "breast-cancer", "digits")
@@ -79,10 +80,10 @@ def _parameters(name: str, kind: str, given: str) -> dict[str, float]:
             value = float("nan")
         if not least <= value <= most or (isinstance(default, int) and value != int(value)):
             what = "an integer" if isinstance(default, int) else "a number"
-            raise DataError(name, f"{parameter} must be {what} from {least:,g} to {most:,g}, got {text[:40]!r}")
+            raise DataError(name, f"{parameter} must be {what} from {short(least, 6)} to {short(most, 6)}, got {text[:40]!r}")
         values[parameter] = int(value) if isinstance(default, int) else value
     if values["rows"] * values.get("columns", 2) > MAX_CELLS:
-        raise DataError(name, f"rows times columns must be at most {MAX_CELLS:,}")
+        raise DataError(name, f"rows times columns must be at most {count(MAX_CELLS)}")
     return values
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...array_types import Array
-from ..read_options import Options
+from ...array_types import FloatArray
+from ...reporting.text import count, plural
 from ..table import Data, DataError
+from . import Options
 from .sources import COMPRESSED, Source
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -40,16 +41,16 @@ def idx_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     if not rows or not columns:
         raise DataError(source.name, "the file has no rows")
     if columns > MAX_COLUMNS:
-        raise DataError(source.name, f"each row has {columns:,} values; the limit is {MAX_COLUMNS:,}")
+        raise DataError(source.name, f"each row has {count(columns)} values; the limit is {count(MAX_COLUMNS)}")
     labels, note = _labels(source, rows)
     step = max(1, size // (columns * kind.itemsize))
     for start in range(0, rows, step):
-        count = min(step, rows - start)
-        X = _values(source, kind, count * columns).reshape(count, columns)
+        taken = min(step, rows - start)
+        X = _values(source, kind, taken * columns).reshape(taken, columns)
         _check(source.name, X, start, options)
-        yield Data(source.name, X, None if labels is None else labels[start : start + count], None, note, first_row=start)
+        yield Data(source.name, X, None if labels is None else labels[start : start + taken], None, note, first_row=start)
     if source.read(1):
-        raise DataError(source.name, f"the file is longer than its {rows:,} rows")
+        raise DataError(source.name, f"the file is longer than its {plural(rows, 'row')}")
 
 
 def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, ...]]:
@@ -60,12 +61,12 @@ def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, ...]]:
     lengths = _exactly(source, 4 * head[3])
     shape = tuple(int.from_bytes(lengths[at : at + 4]) for at in range(0, len(lengths), 4))
     if math.prod(shape) * kind.itemsize > MAX_BYTES:
-        raise DataError(source.name, f"the header announces {math.prod(shape):,} values, which is too many")
+        raise DataError(source.name, f"the header announces {count(math.prod(shape))} values, which is too many")
     return kind, shape
 
 
-def _values(source: Source, kind: np.dtype[Any], count: int) -> Any:
-    return np.frombuffer(_exactly(source, count * kind.itemsize), kind).astype(np.float64)
+def _values(source: Source, kind: np.dtype[Any], n: int) -> FloatArray:
+    return np.frombuffer(_exactly(source, n * kind.itemsize), kind).astype(np.float64)
 
 
 def _exactly(source: Source, n: int) -> bytes:
@@ -80,7 +81,7 @@ def _exactly(source: Source, n: int) -> bytes:
     return b"".join(parts)
 
 
-def _labels(source: Source, rows: int) -> tuple[Any | None, str | None]:
+def _labels(source: Source, rows: int) -> tuple[FloatArray | None, str | None]:
     path = Path(source.path)
     stem = path.with_suffix("").name if path.suffix.lower() in COMPRESSED else path.name
     wanted = stem.replace("images", "labels").replace("idx3", "idx1")
@@ -91,14 +92,14 @@ def _labels(source: Source, rows: int) -> tuple[Any | None, str | None]:
     with Source(found) as other:
         kind, shape = _header(other)
         if shape != (rows,):
-            raise DataError(other.name, f"the labels have shape {shape}, but there are {rows:,} rows")
+            raise DataError(other.name, f"the labels have shape {shape}, but there are {count(rows)} rows")
         labels = _values(other, kind, rows)
         if not np.isfinite(labels).all():
             raise DataError(other.name, "the label is not finite", row=int((~np.isfinite(labels)).argmax()) + 1)
         return labels, f"Labels read from {found.name}."
 
 
-def _check(source: str, X: Array, start: int, options: Options) -> None:
+def _check(source: str, X: FloatArray, start: int, options: Options) -> None:
     valid = np.isfinite(X) | (np.isnan(X) if options.missing == "mean" else False)
     if not valid.all():
         row, column = (int(at[0]) for at in np.nonzero(~valid))

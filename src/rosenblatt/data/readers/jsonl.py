@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...array_types import Array
-from ...reporting.text import quoted_list
-from ..read_options import Options
+from ...reporting.text import count, quoted_list
 from ..table import Data, DataError, Table
+from . import Options
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
 from .sources import Source
 from .window import blocks
@@ -70,7 +70,7 @@ class _Columns:
         self.source, self.options = source, options
         names = list(dict.fromkeys(key for _, _, row in first for key in row))
         if len(names) > MAX_COLUMNS:
-            raise DataError(source, f"the first rows have {len(names):,} distinct keys; the limit is {MAX_COLUMNS:,}")
+            raise DataError(source, f"the first rows have {count(len(names))} distinct keys; the limit is {count(MAX_COLUMNS)}")
         self.known = frozenset(names)
         self.kinds = {name: next((type(row[name]) for _, _, row in first if row.get(name) is not None), None) for name in names}
         self.layout: TypedLayout = lay_out_typed(source, names, options, lambda c: self._sample(names[c], first))

@@ -26,9 +26,9 @@ from typing import cast
 import numpy as np
 
 from ...array_types import Array
-from ...reporting.text import comma_list, quoted_list
-from ..read_options import Options
+from ...reporting.text import comma_list, count, plural, quoted_list
 from ..table import Data, DataError, Table
+from . import Options
 from .cells import MISSING, NON_FINITE, parse_number
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
@@ -307,7 +307,9 @@ def _required_columns(
         renamed = dict(zip(rest, required, strict=True))
         return tuple(renamed.get(c, name) for c, name in enumerate(names)), rest
     if not header:
-        raise DataError(source, f"the model requires {len(required):,} columns; the file has {len(names):,} and no header")
+        raise DataError(
+            source, f"the model requires {plural(len(required), 'column')}; the file has {count(len(names))} and no header"
+        )
     raise _missing_columns(source, absent, names)
 
 

@@ -20,10 +20,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from ...array_types import Array, FloatArray
-from ...reporting.text import comma_list
+from ...reporting.text import byte_size, comma_list, count, plural
 from ..csr import CSRMatrix, row_pointers
-from ..read_options import Options
 from ..table import Data, DataError
+from . import Options
 from .sources import Source
 
 MAX_BYTES = 1 << 34  # size of all arrays together
@@ -71,12 +71,12 @@ def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
         yield Data(data.source, rows, labels, first_row=start)
 
 
-def _arrays(source: Source) -> dict[str, Any]:
+def _arrays(source: Source) -> dict[str, Array]:
     """The arrays by name, without the prefix X_."""
     with _archive(source) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > MAX_BYTES:
-            raise DataError(source.name, f"the arrays would take more than {MAX_BYTES >> 30} GB")
+            raise DataError(source.name, f"the arrays would take more than {byte_size(MAX_BYTES)}")
         arrays = {}
         for member in members:
             name = member.filename.removesuffix(".npy").removeprefix("X_")
@@ -99,7 +99,9 @@ def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
             zipfile.ZipFile(raw) as archive,
         ):
             if len(archive.namelist()) > MAX_MEMBERS:
-                raise DataError(source.name, f"the archive has {len(archive.namelist()):,} members; the limit is {MAX_MEMBERS}")
+                raise DataError(
+                    source.name, f"the archive has {count(len(archive.namelist()))} members; the limit is {count(MAX_MEMBERS)}"
+                )
             yield archive
     except DataError:
         raise
@@ -133,13 +135,13 @@ class _Stream(NamedTuple):
             _check_labels(source, labels, rows)
             step = max(1, size // (columns * dtype.itemsize))
             for start in range(0, rows, step):
-                count = min(step, rows - start)
-                values = raw.read(count * columns * dtype.itemsize)
-                if len(values) != count * columns * dtype.itemsize:
+                taken = min(step, rows - start)
+                values = raw.read(taken * columns * dtype.itemsize)
+                if len(values) != taken * columns * dtype.itemsize:
                     raise ValueError("X.npy has fewer values than its header announces")
-                X = np.ascontiguousarray(np.frombuffer(values, dtype).reshape(count, columns), dtype=np.float64)
+                X = np.ascontiguousarray(np.frombuffer(values, dtype).reshape(taken, columns), dtype=np.float64)
                 _check_values(source, X, options, start)
-                yield Data(source, X, None if labels is None else labels[start : start + count], first_row=start)
+                yield Data(source, X, None if labels is None else labels[start : start + taken], first_row=start)
             if raw.read(1):
                 raise ValueError("X.npy has more values than its header announces")
 
@@ -147,7 +149,7 @@ class _Stream(NamedTuple):
 def _bounded(source: Source) -> bytes:
     raw = b"".join(_pieces(source))
     if len(raw) > MAX_BYTES:
-        raise DataError(source.name, f"the archive takes more than {MAX_BYTES >> 30} GB")
+        raise DataError(source.name, f"the archive takes more than {byte_size(MAX_BYTES)}")
     return raw
 
 
@@ -158,7 +160,7 @@ def _pieces(source: Source) -> Iterator[bytes]:
         yield piece
 
 
-def _header(raw: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, Any]:
+def _header(raw: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether in Fortran order, and dtype of a .npy member, checked against the size of the member."""
     version = np.lib.format.read_magic(raw)
     if version not in ((1, 0), (2, 0)):
@@ -169,24 +171,24 @@ def _header(raw: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], b
         raise ValueError(f"{member.filename} holds {dtype}, not numbers or text")
     if not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError(f"{member.filename} has an invalid shape")
-    count: int = math.prod(shape)
-    if count * max(1, dtype.itemsize) > member.file_size:
+    size: int = math.prod(shape)
+    if size * max(1, dtype.itemsize) > member.file_size:
         raise ValueError(f"{member.filename} announces more values than it has")
     return shape, fortran, dtype
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
     with archive.open(member) as raw:
         shape, fortran, dtype = _header(raw, member)
-        count = int(np.prod(shape, dtype=np.int64))  # cannot overflow: the header was checked
-        values = raw.read(count * dtype.itemsize)
-        if len(values) != count * dtype.itemsize or raw.read(1):  # reading to the end verifies the checksum
+        size = int(np.prod(shape, dtype=np.int64))  # cannot overflow: the header was checked
+        values = raw.read(size * dtype.itemsize)
+        if len(values) != size * dtype.itemsize or raw.read(1):  # reading to the end verifies the checksum
             raise ValueError(f"{member.filename} does not have as many values as its header announces")
     array = np.frombuffer(values, dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
-def _labels(source: str, y: Array) -> Any | None:
+def _labels(source: str, y: Array | None) -> Array | None:
     if y is None:
         return None
     if y.ndim == 2 and y.shape[1] == 1:
@@ -213,7 +215,7 @@ def _labels(source: str, y: Array) -> Any | None:
     return labels
 
 
-def _features(source: str, arrays: dict[str, Any]) -> Any:
+def _features(source: str, arrays: dict[str, Array]) -> FloatArray | CSRMatrix:
     if "X" in arrays:
         X = arrays["X"]
         if X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -229,7 +231,7 @@ def _features(source: str, arrays: dict[str, Any]) -> Any:
         raise fault if isinstance(fault, DataError) else _inconsistent(source) from None
 
 
-def _sparse(source: str, arrays: dict[str, Any]) -> CSRMatrix:
+def _sparse(source: str, arrays: dict[str, Array]) -> CSRMatrix:
     kind = bytes(arrays.get("format", np.array(b"csr")).astype("S").tolist()).decode()
     if kind not in ("csr", "csc"):
         raise DataError(source, f"the sparse matrix has format {kind[:20]!r}; only csr and csc are supported")
@@ -244,7 +246,7 @@ def _sparse(source: str, arrays: dict[str, Any]) -> CSRMatrix:
     if not fits or (np.diff(indptr) < 0).any() or not 0 <= indices.min(initial=0) <= indices.max(initial=0) < max(1, inner):
         raise _inconsistent(source)
     if columns > MAX_COLUMNS:
-        raise DataError(source, f"the matrix has {columns:,} columns; the limit is 2^31 - 1")
+        raise DataError(source, f"the matrix has {count(columns)} columns; the limit is 2^31 - 1")
     places = np.repeat(np.arange(outer), np.diff(indptr))
     at_row, at_column = (places, indices) if kind == "csr" else (indices, places)
     order = np.lexsort((at_column, at_row))
@@ -261,7 +263,7 @@ def _inconsistent(source: str) -> DataError:
 
 def _check_labels(source: str, labels: Array | None, rows: int) -> None:
     if labels is not None and len(labels) != rows:
-        raise DataError(source, f"X has {rows:,} rows, but y has {len(labels):,} labels")
+        raise DataError(source, f"X has {plural(rows, 'row')}, but y has {plural(len(labels), 'label')}")
 
 
 def _check_values(source: str, features: FloatArray | CSRMatrix, options: Options, start: int = 0) -> None:

@@ -22,8 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from ..read_options import FORMATS, Options
 from ..table import Data, DataError, Table
+from . import FORMATS, Options
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
 

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...array_types import IntArray
+from ...reporting.text import count, plural
 from ..csr import CSRMatrix
-from ..read_options import Options
 from ..table import Data, DataError
+from . import Options
 from .cells import NON_FINITE, parse_number, quote_token
 from .sources import Source
 from .window import BLOCK_BYTES, LineNumbers, Window, expected_growth, grow_array, grown_size
@@ -55,7 +56,9 @@ def parse_line(line: bytes, base: int, largest: int) -> tuple[float, list[int], 
         if index < base:
             raise _TokenError(at, "the index is 0, but indices count from 1", ZERO_BASED_OPTION)
         if index > largest:
-            limit = "2^31 - 1" if largest == MAX_INDEX else f"{largest:,}, the last of {largest + 1 - base:,} columns"
+            limit = (
+                "2^31 - 1" if largest == MAX_INDEX else f"{count(largest)}, the last of {plural(largest + 1 - base, 'column')}"
+            )
             raise _TokenError(at, f"the index {quote_token(name)[1:-1]} is larger than {limit}")
         if columns and index - base <= columns[-1]:
             order = "is repeated" if index - base == columns[-1] else f"comes after {columns[-1] + base}"

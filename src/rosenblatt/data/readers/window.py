@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...array_types import Array
+from ...reporting.text import byte_size
 from ..table import DataError
 from .sources import Source
 
@@ -76,7 +77,7 @@ class Window:
     def _widen(self, quoted: bool = False) -> None:
         """Double the buffer, up to the longest line allowed; `quoted`: for a record whose quote is still open."""
         if self._filled > MAX_LINE_BYTES:
-            longest = f"{MAX_LINE_BYTES >> 20} MB"
+            longest = byte_size(MAX_LINE_BYTES)
             if self.buffer.find(b"\0", self.stop, self._filled) >= 0:
                 raise DataError(self.source.name, "the line contains a NUL byte: not a text file", self.line_at(self.stop))
             if quoted:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compile import kernel
 from .rows import axpy, dot, prefetch_row
-from .shuffle import shuffle
+from .sweeps import shuffle
 
 
 class Dual(NamedTuple):

@@ -1,4 +1,4 @@
-"""Scores, sums and products of selected rows, for the batch solvers."""
+"""Scores, sums and products of rows, for the batch solvers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..compile import kernel
 from .rows import axpy, dot, prefetch_row, span, sqnorm
 
-ROWS_AHEAD = 8  # rows between a prefetch and its use; as PREFETCH_ROWS in online/schedules.py
+ROWS_AHEAD = 8  # rows between a prefetch and its use; as PREFETCH_ROWS in online/run.py
 
 
 @kernel
@@ -68,3 +68,23 @@ def add_pairs(rows: Any, wanted: Any, coefs: Any, x0: float, H: Any) -> None:
                 row[np.uintp(rows.indices[other])] += x * rows.values[other]
         axpy(rows, i, a * x0, H[d, :d])
         H[d, d] += a * x0 * x0
+
+
+@kernel
+def add_scaled_pairs(rows: Any, weights: Any, units: Any, gram: Any) -> None:
+    """gram += sum_i c_i x_i x_i', upper triangle only; columns are sorted within each CSR row, and divided by `units`."""
+    values, indices, indptr = rows.values, rows.indices, rows.indptr
+    for i in range(indptr.shape[0] - 1):
+        c = weights[i] if weights.shape[0] > 0 else 1.0
+        start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
+        for a in range(start, stop):
+            column = np.uintp(indices[a])
+            scaled, line = c * np.float64(values[a]), gram[column]
+            if units.shape[0] == 0:
+                for b in range(a, stop):
+                    line[np.uintp(indices[b])] += scaled * values[b]
+            else:
+                scaled /= units[column]
+                for b in range(a, stop):
+                    other = np.uintp(indices[b])
+                    line[other] += scaled * (values[b] / units[other])

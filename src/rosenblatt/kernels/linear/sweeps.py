@@ -1,15 +1,24 @@
-"""Passes over the rows: `online` updates the weights, `collect_moves` only collects moves; the others replay moves."""
+"""Passes over the rows, and the random orders of a pass.
+
+`online` updates the weights, `collect_moves` only collects moves, `loss_and_gradient` sums a loss. `apply_moves`,
+`record_planes` and `apply_steps` replay moves. `fill_windows` and `shuffle` make the orders.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..compile import kernel
-from .rows import prefetch_row
+from .rows import axpy, dot, prefetch_row
+from .rules import loss, step
 from .schemes import head_of, length, move, propose_moves
 
 # Why a sweep returned.
 DONE, FULL, LIMIT, NORM, OVERFLOW = range(5)
+# The shifts of the random numbers.
+A, B, C, HALF, ONE = (np.uint64(number) for number in (13, 7, 17, 32, 1))
 
 
 class Pace(NamedTuple):
@@ -78,6 +87,36 @@ def collect_moves(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tap
 
 
 @kernel
+def loss_and_gradient(
+    rows: Any, labels: Any, rule: Any, w: Any, bias: Any, x0: float, downhill: Any, lift: Any, margins: Any
+) -> float:
+    """The sum of c_i loss(m_i), m_i = y_i (<w, x_i> + x_0 bias[0]); margins[i] = m_i.
+
+    Its gradient is subtracted from `downhill` (for w) and from lift[0] (for the bias).
+
+    For `Binary` labels. A margin that is not finite ends the pass with a loss of NaN.
+    """
+    total = 0.0
+    for i in range(margins.shape[0]):
+        c = labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
+        margin = labels.signs[i] * (dot(rows, i, w) + x0 * bias[0])
+        margins[i] = margin
+        if not abs(margin) < float("inf"):
+            return float("nan")
+        if c == 0.0:
+            continue
+        total += c * loss(rule, margin)
+        tau = step(rule, margin, 1.0, c)
+        if tau > 0.0:
+            axpy(rows, i, labels.signs[i] * tau, downhill)
+            lift[0] += labels.signs[i] * tau * x0
+    return total
+
+
+# --- replaying moves -------------------------------------------------------------------------------------------------------
+
+
+@kernel
 def apply_moves(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any) -> None:
     """Apply the moves of the rows `moved`, in order: to replay a log, to sum a batch step, or to sum an average."""
     for s in range(moved.shape[0]):
@@ -123,3 +162,42 @@ def apply_steps(
             for j in range(weights.shape[0]):
                 planes[n, j] = weights[j]
             shifts[n] = state.x0 * state.bias[0]
+
+
+# --- random orders ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, order: Any) -> Any:
+    """Write the rows of the blocks at `starts` (up to n) into `order`, shuffled within windows of blocks; return their number.
+
+    Inside-out Fisher-Yates: each row takes a random place among the previous ones, whose row moves to the end. The draws are
+    the upper halves of Marsaglia's xorshift64 (Journal of Statistical Software 8, 2003); seeds are any uint64 but 0.
+    """
+    drawn, filled, first = seeds[0], np.uint64(0), np.uint64(0)
+    for b in range(starts.shape[0]):
+        if b % per_window == 0:
+            drawn, first = seeds[b // per_window], filled
+        for row in range(starts[b], min(starts[b] + block, n)):
+            drawn ^= drawn << A
+            drawn ^= drawn >> B
+            drawn ^= drawn << C
+            place = first + (((drawn >> HALF) * (filled - first + ONE)) >> HALF)
+            order[filled] = order[place]
+            order[place] = row
+            filled += ONE
+    return filled
+
+
+@kernel
+def shuffle(order: Any, m: int, seed: Any) -> int:
+    """Shuffle the first m entries and update `seed`, one uint64 other than 0; return m."""
+    drawn = seed[0]
+    for p in range(1, m):
+        drawn ^= drawn << A
+        drawn ^= drawn >> B
+        drawn ^= drawn << C
+        place = ((drawn >> HALF) * np.uint64(p + 1)) >> HALF
+        order[p], order[place] = order[place], order[p]
+    seed[0] = drawn
+    return m

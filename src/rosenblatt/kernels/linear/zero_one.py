@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..compile import kernel
-from .shuffle import HALF, A, B, C
+from .sweeps import HALF, A, B, C
 
 MIN_SPEED = 1e-12  # relative to the fastest row: slower rows do not move
 MIN_INTERVAL = 1e-10  # relative to its ends: shorter intervals are rounding errors

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compile import inlined, kernel
-from ..text.murmur import murmur3
+from ..text.hashing import murmur3
 
 FIELDS, HEADERS, BODY, GRAM_BYTES = np.uintp(9), np.uintp(5), np.uintp(6), np.uintp(5)
 WORDS, LINES, NAMES, PAIR = np.uint32(16), np.uint32(32), np.uint32(33), np.uint32(0x9E3779B1)

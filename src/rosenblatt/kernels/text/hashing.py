@@ -1,7 +1,9 @@
 """Texts to sparse rows: the hash of each gram gives its column and sign; the columns of a row are sorted and counted.
 
 The keys of a row, column << 1 | sign, are sorted by column with a radix sort. Its time does not depend on the words, so no
-choice of words can make it slow.
+choice of words can make it slow. The hash is MurmurHash3 with 32 bits, as in scikit-learn and Vowpal Wabbit.
+
+Reference  A. Appleby, MurmurHash3_x86_32 (public domain).
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import numpy as np
 
 from ..compile import inlined, kernel
 from .grams import CHARS, ONE, GramBuffers, GramRules, find_grams, split_units
-from .murmur import C1, C2, C3, FIVE, M1, M2
 
 MAX_INSERTION_SORT = np.uintp(24)  # keys of a row that are sorted by insertion
 MAX_SHORT_DIGITS = np.uintp(512)  # keys of a row that are sorted by digits of at most 7 bits; longer rows, of at most 11
 BINS = 2048  # of the radix sort
+# The constants of the hash.
+C1, C2, C3, M1, M2 = (np.uint32(c) for c in (0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
+FIVE = np.uint32(5)
 U1, U13, U15, U16 = (np.uint32(bits) for bits in (1, 13, 15, 16))
 U17, U19, U31 = (np.uint32(bits) for bits in (17, 19, 31))
 
@@ -75,6 +79,24 @@ def _finished(h: Any, length: Any) -> Any:
     h = np.uint32(np.uint32(h ^ np.uint32(h >> U16)) * M1)
     h = np.uint32(np.uint32(h ^ np.uint32(h >> U13)) * M2)
     return np.uint32(h ^ np.uint32(h >> U16))
+
+
+@inlined
+def murmur3(text: Any, start: Any, stop: Any, seed: Any) -> Any:
+    """The hash of text[start:stop] as uint32; start, stop: np.uintp, seed: np.uint32. No byte after `stop` is read."""
+    h, i, length = np.uint32(seed), np.uintp(start), np.uintp(stop - start)
+    whole = np.uintp(start + (length & ~np.uintp(3)))
+    while i < whole:
+        h = _with_block(h, _four_bytes(text, i))
+        i += np.uintp(4)
+    k, left = np.uint32(0), np.uintp(length & np.uintp(3))
+    if left == np.uintp(3):
+        k = np.uint32(np.uint32(text[i + np.uintp(2)]) << U16)
+    if left >= np.uintp(2):
+        k = np.uint32(k | np.uint32(np.uint32(text[i + ONE]) << np.uint32(8)))
+    if left >= ONE:
+        h = np.uint32(h ^ _mixed(np.uint32(k | np.uint32(text[i]))))
+    return _finished(h, np.uint32(length))
 
 
 @inlined

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import IO, Any, NamedTuple, TypeAlias, cast
+from typing import IO, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -228,8 +228,8 @@ class ValueRules(NamedTuple):
 
 def stack_rows(blocks: Iterable[tuple[Array, Array, Array]], columns: int) -> csr_array | csr_matrix:
     """One SciPy matrix from blocks of (indices, values, indptr), of the class configured in scikit-learn."""
-    indices: Any = np.empty(0, np.int32)
-    values: Any = None
+    indices: IntArray = np.empty(0, np.int32)
+    values: Array | None = None
     ends, size = [np.zeros(1, np.int64)], 0
     for block_indices, block_values, indptr in blocks:
         values = np.empty(0, block_values.dtype) if values is None else values

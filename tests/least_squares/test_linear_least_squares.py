@@ -28,7 +28,7 @@ def test_few_rows_with_columns_of_very_different_sizes_are_fitted_right(shape: t
 
 @pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
 def test_wide_rows_without_room_for_a_copy_are_solved_from_columns(pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.least_squares.minimum_norm.MAX_COPIED_VALUES", 0)
+    monkeypatch.setattr("rosenblatt.least_squares.linear.MAX_COPIED_VALUES", 0)
     rng = np.random.default_rng(1)
     X = np.repeat(rng.normal(size=(6, 40)), 2, axis=0)  # every row twice: the products are singular
     y = np.arange(12) // 2 % 2
