@@ -99,15 +99,15 @@ def _as_run_weights(coef: Array | None, dense: bool, k: int) -> Array:
 def encode_gaussian(estimator: AROW, arrays: Arrays) -> Meta:
     """Encode bias, variances and update counts; the mean of the weights is the model's `coef`."""
     parts = {name: array for name, array in vars(estimator._gaussian).items() if name != "weights"}
-    arrays.update({f"belief.{name}": array for name, array in parts.items()})
-    return {"belief": {"fixed": bool(estimator._classes_fixed)}}
+    arrays.update({f"gaussian.{name}": array for name, array in parts.items()})
+    return {"gaussian": {"fixed": bool(estimator._classes_fixed)}}
 
 
 def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set mean and variance of the weights of an AROW estimator."""
     from ..online.second_order import GaussianWeights
 
-    coef, parts = estimator.coef_, _with_prefix(arrays, "belief.")
+    coef, parts = estimator.coef_, _with_prefix(arrays, "gaussian.")
     bias, variances, bias_variances, counts = (parts[name] for name in ("bias", "variances", "bias_variances", "counts"))
     typed = all(each.dtype == np.float64 for each in (coef, bias, variances, bias_variances))
     require(typed, "AROW: weights and variances must be float64")
@@ -118,7 +118,7 @@ def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) 
     counted = counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),)
     require(counted and (counts >= 0).all(), "AROW: the update counts are invalid")
     estimator._gaussian = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)
-    estimator.variances_, estimator._classes_fixed = variances.copy(), meta["belief"]["fixed"] is True
+    estimator.variances_, estimator._classes_fixed = variances.copy(), meta["gaussian"]["fixed"] is True
 
 
 def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
