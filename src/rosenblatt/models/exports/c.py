@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..model import Model
-from .formula import ExportError, Formula, formula_of
+from .export import ExportError, Formula, formula_of
 
 MAX_WEIGHTS = 1 << 20
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..model import Model
-from .formula import ExportError, Formula, Label, formula_of
+from .export import ExportError, Formula, Label, formula_of
 
 MAX_COLUMNS = 1600  # limit of PostgreSQL; SQLite allows 2000
 MAX_WEIGHTS = 20_000

@@ -20,18 +20,25 @@ from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
 from ...reporting.text import plural
 from ...validation import flag, number
-from ..certify import certify
-from ..inputs import LabeledRows, validated_rows
+from ..certify import LabeledRows, certify, validated_rows
+from ..minimum_errors.clashes import LowerBoundProof
 from ..minimum_errors.exact_signs import plane_with_errors
-from ..minimum_errors.hitting_set import LowerBoundProof
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
-from .advice import advice
 from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
-from .findings import Diagnosis, Finding, update_count
+from .findings import (
+    ColumnNames,
+    Diagnosis,
+    Finding,
+    advice,
+    class_imbalance,
+    column_scales,
+    duplicate_rows,
+    long_rows,
+    update_count,
+)
 from .polynomial_rows import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
-from .symptoms import ColumnNames, class_imbalance, column_scales, duplicate_rows, long_rows
 
 DEGREES = (2, 3)
 MIN_BOUND_TO_SCALE = 1_000  # scaling is not examined if the bound on updates is smaller

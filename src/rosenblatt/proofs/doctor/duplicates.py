@@ -32,7 +32,7 @@ import numpy as np
 
 from ...array_types import Array, BoolArray, FloatArray, IntArray, Matrix
 from ...certificates.statements import Certificate, Inseparable, Plane, Separable
-from ..inputs import LabeledRows
+from ..certify import LabeledRows
 
 VALUES_PER_BLOCK = 1 << 18
 MAX_TIE_CHOICES = 16  # ways to break ties that are tried
