@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
 
+from .reporting.text import short
+
 
 def one_of(name: str, value: object, options: Iterable[str], also: str = "") -> str:
     """Check that `value` is one of the options; `also` names other values that the caller accepts, for the message."""
@@ -25,13 +27,12 @@ def number(
     try:
         real = float(value)
     except OverflowError:  # from an int
-        raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, got a larger number") from None
+        raise ValueError(f"{name} must be at most {short(sys.float_info.max)}, got a larger number") from None
     inside = real >= over if or_equal else real > over
     if not (inside and real <= maximum):
-        high = (
-            " and finite" if maximum == sys.float_info.max else "" if maximum == float("inf") else f" and at most {maximum:g}"
-        )
-        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {over:g}{high}, got {value!r}")
+        high = "" if maximum == float("inf") else f" and at most {short(maximum, 6)}"
+        high = " and finite" if maximum == sys.float_info.max else high
+        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {short(over, 6)}{high}, got {value!r}")
     return real
 
 

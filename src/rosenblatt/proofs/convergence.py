@@ -25,13 +25,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..array_types import Array, FloatArray, IntArray
-from ..certificates.statements import Certificate, Interval, Separable, Undecided
+from ..certificates.exact_numbers import Interval
+from ..certificates.statements import Certificate, Separable, Undecided
 from ..data.problem import Problem, as_heads, copy_state, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, State
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from .hypothesis import Hypothesis, row_lengths
 from .run_proofs import certificate_for
 
@@ -124,13 +125,13 @@ class Convergence:
     def __str__(self) -> str:
         mistakes = f"The run made {plural(self.mistakes, 'mistake')}"
         if self.mistake_bound is not None:
-            mistakes += f"; at most {self.mistake_bound.upper:.6g} are possible"
-        norm = f"|w|^2 reached {float(self.norms_squared[-1]):.6g} (upper bound {float(self.norm_bound[-1]):.6g})"
+            mistakes += f"; at most {short(self.mistake_bound.upper, 6)} are possible"
+        norm = f"|w|^2 reached {short(self.norms_squared[-1], 6)} (upper bound {short(self.norm_bound[-1], 6)})"
         if self.alignments is None or self.alignment_bound is None:
             known = "No separating u is known" if isinstance(self.certificate, Undecided) else "No u separates the rows"
             failed = "" if self.holds else " The inequality is VIOLATED."
             return f"{mistakes}. {norm}. {known}, so the number of mistakes is not bounded.{failed}"
-        alignment = f"<w, u> reached {float(self.alignments[-1]):.6g} (lower bound {float(self.alignment_bound[-1]):.6g})"
+        alignment = f"<w, u> reached {short(self.alignments[-1], 6)} (lower bound {short(self.alignment_bound[-1], 6)})"
         holds = "Both inequalities hold at every update." if self.holds else "An inequality is VIOLATED."
         return f"{mistakes}. {norm}, and {alignment}. {holds}"
 
@@ -376,14 +377,14 @@ def plot_convergence(report: Convergence, ax: TwoAxes | None = None) -> TwoAxes:
     textbook = np.allclose(report.norm_bound, every * report.radius**2)  # from zero, with steps of 1 and no update margin
     limit = "at most $t R^2$" if textbook else "at most"
     _plot_inequality(left, t, report.norms_squared, report.norm_bound, "$|w_t|^2$", limit)
-    left.set_title(f"length: R = {report.radius:.4g}", loc="left")
-    if report.alignments is None or report.alignment_bound is None:
+    left.set_title(f"length: R = {short(report.radius, 4)}", loc="left")
+    if report.alignments is None or report.alignment_bound is None or report.gamma is None:
         right.set_axis_off()
         right.text(0.5, 0.5, "no plane separates the rows,\nso there is no $u$", ha="center", va="center", color=RUN_COLOR)
     else:
         limit = r"at least $t \gamma$" if textbook else "at least"
         _plot_inequality(right, t, report.alignments, report.alignment_bound, r"$\langle w_t, u \rangle$", limit)
-        right.set_title(rf"direction: $\gamma$ = {report.gamma:.4g}", loc="left")
+        right.set_title(rf"direction: $\gamma$ = {short(report.gamma, 4)}", loc="left")
     return ax
 
 

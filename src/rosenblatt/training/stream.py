@@ -31,7 +31,7 @@ from ..data.table import Data, as_text, typed_labels
 from ..estimators.base import LinearClassifier, weights_of_classes
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
-from ..reporting.text import plural
+from ..reporting.text import percent, plural
 from ..scores import linear_scores, winners
 from .metrics import Confusion
 from .preparation import (
@@ -246,7 +246,7 @@ def _parts(request: Request, source: Source, watch: ProgressCallback | None, sta
         yield chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)
         rows += chunk.n_rows
         if watch is not None:
-            done = f", {source.position / source.size:.0%}" if source.size else ""
+            done = f", {percent(source.position / source.size, 0)}" if source.size else ""
             watch(Progress(0, text=f"{stage}: {plural(rows, 'row')}{done}"))
 
 

@@ -18,7 +18,7 @@ from ...certificates.statements import About, Certificate, Inseparable, Pair, Se
 from ...certificates.verify import verify
 from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
-from ...reporting.text import plural
+from ...reporting.text import count, plural
 from ...validation import flag, number
 from ..certify import LabeledRows, certify, validated_rows
 from ..minimum_errors.clashes import LowerBoundProof
@@ -219,7 +219,7 @@ class _Examination:
         small = self.given.X.size <= MAX_VALUES
         after = self.certify(standardized(self.given.X, columns, centered), self.given.y, "scaling") if small else None
         if not isinstance(after, Separable):
-            why = "there was no time for the proof" if small else f"X has more than {MAX_VALUES:,} values"
+            why = "there was no time for the proof" if small else f"X has more than {count(MAX_VALUES)} values"
             yield Finding("scaling", f"The effect of scaling each column {target} was not determined: {why}.", evidence)
             return
         bound = after.mistake_bound.upper
@@ -242,7 +242,7 @@ class _Examination:
             return
         left = self.time_left("errors")
         if given.X.shape[1] > MAX_COLUMNS or given.X.size > MAX_VALUES:
-            reason = f"X has more than {MAX_COLUMNS:,} columns or {MAX_VALUES:,} values"
+            reason = f"X has more than {count(MAX_COLUMNS)} columns or {count(MAX_VALUES)} values"
             yield Finding("errors", f"The fewest errors of any plane were not computed: {reason}.", {"errors": None})
             return
         if given.n_classes > 2:
@@ -293,5 +293,5 @@ def _limit(seconds: float) -> float | None:
 
 def _not_tried(X: Matrix, k: int, width: int) -> Finding:
     what, size, most = ("columns", width, MAX_COLUMNS) if width > MAX_COLUMNS else ("values", n_values(X, k), MAX_VALUES)
-    sentence = f"Features of degree {k} were not tried: they have {size:,} {what}, and the limit is {most:,}."
+    sentence = f"Features of degree {k} were not tried: they have {count(size)} {what}, and the limit is {count(most)}."
     return Finding("degree", sentence, {"degree": k, "columns": width, "verdict": None, what: size, "most": most})

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...certificates.files import certificate_to_dict
 from ...certificates.statements import Certificate, Inseparable, Separable, Undecided
-from ...reporting.text import join_and, plural, short
+from ...reporting.text import count, join_and, plural, short
 from ..certify import LabeledRows
 from .column_statistics import Columns, lengths
 from .duplicates import Duplicates
@@ -200,12 +200,12 @@ def duplicate_rows(duplicates: Duplicates, given: LabeledRows) -> Iterator[Findi
     forced = len(outvoted)
     examples = [f"rows {join_and([row + 1 for row in group], limit=4)}" for group in duplicates.groups[:3]]
     if len(duplicates.groups) > 3:
-        examples.append(f"{len(duplicates.groups) - 3:,} more")
-    groups = "in one group" if len(duplicates.groups) == 1 else f"in {len(duplicates.groups):,} groups"
+        examples.append(f"{count(len(duplicates.groups) - 3)} more")
+    groups = "in one group" if len(duplicates.groups) == 1 else f"in {count(len(duplicates.groups))} groups"
     sentence = (
         f"{plural(n_rows, 'row')} have the same features as another row with a different label, {groups}: "
         f"{'; '.join(examples)}. No function of these columns separates them: every classifier misclassifies at least "
-        f"{forced:,} of them."
+        f"{count(forced)} of them."
     )
     labels = [given.classes[given.codes[group]].tolist() for group in duplicates.groups]
     evidence = {"groups": duplicates.groups, "labels": labels, "rows": n_rows, "least_errors": forced, "outvoted": outvoted}
@@ -235,7 +235,8 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
     if intercept and len(far):
         ratios = middles[far] / ranges[far]
         worst = int(far[ratios.argmax()])
-        others = {1: "", 2: ", and another column is similar"}.get(len(far), f", and {len(far) - 1:,} more columns are similar")
+        more = f", and {count(len(far) - 1)} more columns are similar"
+        others = {1: "", 2: ", and another column is similar"}.get(len(far), more)
         sentence = (
             f"{name(worst, 'Column')} ranges {_range(columns, worst)}: its distance from zero is "
             f"{short(float(ratios.max()))} times its range{others}. This lengthens every row without adding information: "
@@ -268,7 +269,8 @@ def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]
     rest = float(np.delete(sizes, long).max())
     longest, others, middle = (float(np.ldexp(size, exponent)) for size in (sizes[order[0]], rest, median))
     rows = f"Row {order[0] + 1} is" if len(long) == 1 else f"Rows {join_and((order + 1).tolist(), limit=3)} are"
-    sentence = f"{rows} over {MIN_LENGTH_RATIO:.0f} times as long as the median row: {short(longest)} against {short(middle)}"
+    times = f"over {count(MIN_LENGTH_RATIO)} times as long as the median row"
+    sentence = f"{rows} {times}: {short(longest)} against {short(middle)}"
     evidence = {"rows": order.tolist(), "longest": longest, "median": middle, "longest_of_the_others": others}
     if isinstance(certificate, Separable):
         before = certificate.mistake_bound.upper
@@ -292,9 +294,9 @@ def class_imbalance(given: LabeledRows, separable: bool) -> Iterator[Finding]:
         return
     labels = given.classes.tolist()
     rest = n - int(counts[most])
-    sentence = f"Class {labels[least]!r} has only {plural(few, 'row')} of {n:,}"
+    sentence = f"Class {labels[least]!r} has only {plural(few, 'row')} of {count(n)}"
     if rest <= 2 * SMALL_CLASS_SHARE * n:
-        sentence += f"; always predicting {labels[most]!r} misclassifies only {rest:,}, so accuracy is not informative"
+        sentence += f"; always predicting {labels[most]!r} misclassifies only {count(rest)}, so accuracy is not informative"
     if few == 1:
         sentence += ". Everything learned about that class depends on a single row."
     elif separable:

@@ -44,7 +44,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 
 from ...array_types import BoolArray, FloatArray, IntArray
 from ...data.problem import Problem, rows_as_matrix, take_rows
-from ...reporting.text import join_and, plural
+from ...reporting.text import count, fixed, join_and, plural
 from ...svm.exact_separation import WorkBudget
 from ...svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ...svm.nearest_points import approach, nearest_points
@@ -267,7 +267,7 @@ class HittingSet:
         self._add(clashes)
         if len(clashes) > self.lower:
             self.lower, self.rests_on, self.proof = len(clashes), clashes, LowerBoundProof.DISJOINT_CLASHES
-            several = f"{len(clashes):,} sets of rows have no row in common, and every plane misclassifies a row of each"
+            several = f"{count(len(clashes))} sets of rows have no row in common, and every plane misclassifies a row of each"
             self.how = several if len(clashes) > 1 else "no plane classifies all rows correctly"
 
     def _add(self, clashes: list[Clash]) -> int:
@@ -334,8 +334,8 @@ class HittingSet:
             self.lower, self.proof = lower, LowerBoundProof.WEIGHTED_CLASHES
             self.rests_on = [clash for clash, weight in zip(clashes, weights, strict=True) if weight]
             self.how = (
-                f"weights on {len(self.rests_on):,} sets of rows add up to {total / most:.2f} in all and to at most 1 in each "
-                "row, and every plane misclassifies a row of each set (checked in integers)"
+                f"weights on {plural(len(self.rests_on), 'set')} of rows add up to {fixed(total / most, 2)} in all and to at "
+                "most 1 in each row, and every plane misclassifies a row of each set (checked in integers)"
             )
 
     def _solve_integer(self) -> list[FloatPlane]:
@@ -350,8 +350,8 @@ class HittingSet:
             self.lower, self.rests_on = math.ceil(bound - HIGHS_TOL), list(self.clashes)
             self.proof = LowerBoundProof.INTEGER_PROGRAM
             self.how = (
-                f"no {self.lower - 1:,} rows include one of each of {len(self.rests_on):,} sets of rows (bound of HiGHS, "
-                "computed in floats), and every plane misclassifies a row of each"
+                f"no {count(self.lower - 1)} rows include one of each of {plural(len(self.rests_on), 'set')} of rows (bound of "
+                "HiGHS, computed in floats), and every plane misclassifies a row of each"
             )
         if found.x is None or self._out_of_time():
             self.node_limit = min(2 * self.node_limit, MAX_NODE_LIMIT)
