@@ -15,7 +15,6 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..array_types import Array, IntArray, MatrixLike
+from ..array_types import Array, IntArray, Matrix, MatrixLike
 from ..certificates.data import Data, as_array, check_exact, label_text
 from ..certificates.files import CertificateTooLargeError
 from ..certificates.statements import Certificate
@@ -105,7 +104,7 @@ def unchecked_certificate(given: LabeledRows, intercept: bool, deadline: float, 
 class LabeledRows:
     """Rows as a C-ordered float array or a CSR matrix, and the position of each row's label among the sorted classes."""
 
-    X: Any
+    X: Matrix
     y: Array
     classes: Array
     codes: IntArray

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..array_types import Array, FloatArray, IntArray
+from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..certificates.exact_numbers import Interval
 from ..certificates.statements import Certificate, Separable, Undecided
 from ..data.problem import Problem, as_heads, copy_state, rows_as_matrix, take_rows
@@ -116,9 +116,9 @@ class Convergence:
         """Whether both inequalities hold at every t, up to rounding."""
         tolerance = RELATIVE_TOL + self.rounding * np.arange(len(self.norms_squared))
         holds = not (self.norms_squared > self.norm_bound * (1.0 + tolerance)).any()  # NaN after an overflow refutes nothing
-        if self.alignments is None:
+        if self.alignments is None or self.alignment_bound is None:
             return holds
-        least: Any = self.alignment_bound
+        least = self.alignment_bound
         size = np.maximum(np.sqrt(np.maximum(self.norms_squared, 0.0)), abs(least))
         return holds and not (self.alignments < least - tolerance * size).any()
 
@@ -310,7 +310,7 @@ def _fill_norms_by_blocks(log: UpdateLog, state: State, norms: FloatArray) -> No
         heads = (heads if columns is None else heads[:, columns]).astype(np.float64, copy=False)
         scores = rows @ heads.T + state.x0 * state.bias
         products = rows @ rows.T
-        products = (products.toarray() if sp.issparse(products) else products) + state.x0**2
+        products = (products if isinstance(products, np.ndarray) else products.toarray()) + state.x0**2
         gram = (signs @ signs.T) * products  # <v_s, v_r>
         taus = np.asarray(log.steps[here])
         margins = (scores * signs).sum(axis=1) + np.tril(gram, -1) @ taus
@@ -333,7 +333,7 @@ def _alignments(log: UpdateLog, direction: Direction) -> FloatArray:
     return np.asarray(first + np.concatenate([[0.0], np.cumsum(gains)])[record.edges])
 
 
-def _rows(log: UpdateLog, entries: slice) -> Any:
+def _rows(log: UpdateLog, entries: slice) -> tuple[Matrix, IntArray | None]:
     """The rows of some entries in float64; of sparse rows only the columns with stored values, and which these are."""
     taken = take_rows(log.record.problem.rows, log.record.local_rows[entries])
     if isinstance(taken, Dense):

@@ -36,7 +36,6 @@ from collections import defaultdict
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -300,7 +299,7 @@ class HittingSet:
     def _time_left(self) -> float:
         return max(0.05, self.deadline - time.perf_counter())
 
-    def _matrix(self) -> Any:
+    def _matrix(self) -> sp.csr_array:
         """The constraints: clashes x rows."""
         lengths = [len(clash) for clash in self.clashes]
         columns = [i for clash in self.clashes for i in clash]
