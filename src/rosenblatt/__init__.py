@@ -10,11 +10,13 @@ from .catalog import ESTIMATORS
 if TYPE_CHECKING:  # `X as X` exports a name
     from . import losses as losses
     from . import mail as mail
+    from .certificates.exact_numbers import Interval as Interval
     from .certificates.files import load_certificate as load_certificate
     from .certificates.files import save_certificate as save_certificate
     from .certificates.statements import Inseparable as Inseparable
     from .certificates.statements import Separable as Separable
     from .certificates.statements import Undecided as Undecided
+    from .certificates.verify import Check as Check
     from .certificates.verify import verify as verify
     from .estimators.arow import AROW as AROW
     from .estimators.linear_mse import LinearMSE as LinearMSE
@@ -34,6 +36,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .progress import Progress as Progress
     from .progress import progress_callback as progress_callback
     from .proofs.certify import certify as certify
+    from .proofs.convergence import Convergence as Convergence
     from .proofs.doctor.doctor import doctor as doctor
     from .proofs.doctor.findings import Diagnosis as Diagnosis
     from .proofs.doctor.findings import Finding as Finding
@@ -50,9 +53,12 @@ __version__ = "0.1.0"
 # The modules of the public names that are not estimators. Each name is imported on first access: importing scikit-learn and
 # Numba takes a second, which `rosenblatt --help` must not.
 _MODULES = {
+    "Check": "certificates.verify",
+    "Convergence": "proofs.convergence",
     "Diagnosis": "proofs.doctor.findings",
     "Finding": "proofs.doctor.findings",
     "Inseparable": "certificates.statements",
+    "Interval": "certificates.exact_numbers",
     "MinimumErrors": "proofs.minimum_errors.minimum_errors",
     "Model": "models.model",
     "ModelError": "models.container",

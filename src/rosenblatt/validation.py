@@ -30,13 +30,8 @@ def number(
         raise ValueError(f"{name} must be at most {short(sys.float_info.max)}, got a larger number") from None
     inside = real >= over if or_equal else real > over
     if not (inside and real <= maximum):
-        high = (
-            " and finite"
-            if maximum == sys.float_info.max
-            else ""
-            if maximum == float("inf")
-            else f" and at most {short(maximum, 6)}"
-        )
+        high = "" if maximum == float("inf") else f" and at most {short(maximum, 6)}"
+        high = " and finite" if maximum == sys.float_info.max else high
         raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {short(over, 6)}{high}, got {value!r}")
     return real
 

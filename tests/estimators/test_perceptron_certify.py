@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
 from rosenblatt.proofs import run_proofs
+from rosenblatt.reporting.text import short
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
@@ -131,7 +132,7 @@ def test_the_proof_is_made_once_and_separable_rows_run_on(monkeypatch: pytest.Mo
     assert len(made) == 1
     bound = model.certificate_[0].mistake_bound.upper
     assert model.n_updates_ <= bound
-    assert f"the rows were proved separable after pass 100: at most {bound:.6g} updates\n" in capsys.readouterr().err
+    assert f"the rows were proved separable after pass 100: at most {short(bound, 6)} updates\n" in capsys.readouterr().err
 
 
 def test_what_rounding_keeps_from_being_separated_ends_at_the_bound() -> None:

@@ -1,6 +1,7 @@
 """Writes tests/models/files/VERSION-KIND.safetensors, and beside it what the model must predict.
 
 Run it once for each version that is released, and for no older one: these files show that what was written then still loads.
+The files 0.1.0-format-3-* were written just before format 4: `arow` as below, `vote` with one pass over the first 20 rows.
 
     PYTHONPATH=src python tests/models/make_files.py
 """

@@ -136,16 +136,16 @@ def bend(meta, arrays, **changes):
         ("linear-mse", {"recipe.x": np.zeros(1)}, "arrays of a recipe, but the recipe is missing"),
         ("linear-mse", {"strange": np.zeros(1)}, "unknown array strange"),
         ("vote", {"vote.0.moved": np.full(3, 99)}, "different lengths|refers to a missing vector"),
-        ("vote", {"vote.0.ballots": np.zeros(0)}, "numbers of hypotheses and vote counts differ"),
+        ("vote", {"vote.0.counts": np.zeros(0)}, "numbers of hypotheses and vote counts differ"),
         ("vote", {"vote.0.start": np.zeros((1, 4))}, "vectors and start have different widths"),
         ("average", {"run.counts": np.array([-1])}, "update counts are invalid"),
         ("average", {"run.w": np.zeros(3)}, "weights have the wrong type or shape"),
-        ("arow", {"belief.variances": np.zeros((1, 4))}, "variances and weights have different shapes"),
-        ("arow", {"belief.variances": -np.ones((1, 5))}, "a variance is negative"),
-        ("arow", {"belief.variances": np.ones((1, 5), np.float32)}, "weights and variances must be float64"),
-        ("arow", {"belief.bias": np.zeros(2)}, "bias has the wrong shape"),
-        ("arow", {"belief.counts": np.array([1, 2])}, "update counts are invalid"),
-        ("arow", {"belief.counts": np.array([-1])}, "update counts are invalid"),
+        ("arow", {"gaussian.variances": np.zeros((1, 4))}, "variances and weights have different shapes"),
+        ("arow", {"gaussian.variances": -np.ones((1, 5))}, "a variance is negative"),
+        ("arow", {"gaussian.variances": np.ones((1, 5), np.float32)}, "weights and variances must be float64"),
+        ("arow", {"gaussian.bias": np.zeros(2)}, "bias has the wrong shape"),
+        ("arow", {"gaussian.counts": np.array([1, 2])}, "update counts are invalid"),
+        ("arow", {"gaussian.counts": np.array([-1])}, "update counts are invalid"),
     ],
 )  # fmt: skip
 def test_inconsistent_content_is_refused_although_the_digest_is_right(name, changes, words, files, monkeypatch):
@@ -167,8 +167,8 @@ def test_indices_of_votes_out_of_range_are_refused(files, monkeypatch):
 
 
 def test_a_newer_format_is_refused(files, monkeypatch):
-    raw = files["average"].replace(rb"{\"format\":3,", rb"{\"format\":4,")
-    with pytest.raises(rb.ModelError, match=r"written by a newer Rosenblatt, in format 4 \(this version reads up to 3\)"):
+    raw = files["average"].replace(rb"{\"format\":4,", rb"{\"format\":5,")
+    with pytest.raises(rb.ModelError, match=r"written by a newer Rosenblatt, in format 5 \(this version reads up to 4\)"):
         loaded(resealed(raw), monkeypatch)
 
 

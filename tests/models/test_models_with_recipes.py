@@ -12,7 +12,7 @@ import pytest
 import rosenblatt as rb
 from rosenblatt.data.table import Table
 from rosenblatt.models.exports.c import to_c
-from rosenblatt.models.exports.formula import ExportError
+from rosenblatt.models.exports.export import ExportError
 from rosenblatt.models.exports.json import to_json
 from rosenblatt.models.exports.onnx import to_onnx
 from rosenblatt.models.exports.sql import to_sql

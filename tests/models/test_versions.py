@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from make_files import training_rows
 
 import rosenblatt as rb
@@ -56,6 +57,22 @@ def test_a_single_certificate_of_format_2_becomes_a_list():
     assert b'{\\"format\\":2,' in path.read_bytes()
     (certificate,) = rb.load(path).certificate_
     assert rb.verify(certificate, *training_rows(2))
+
+
+def test_renamed_arrays_of_format_3_are_read():
+    """AROW continues from its variances and a vote has its counts, which format 3 stored as `belief` and `ballots`."""
+    paths = {path.stem.removeprefix("0.1.0-format-3-"): path for path in FILES if "format-3" in path.stem}
+    for kind, name in (("arow", b'"belief.variances"'), ("vote", b'"vote.0.ballots"')):
+        assert b'{\\"format\\":3,' in paths[kind].read_bytes()
+        assert name in paths[kind].read_bytes()
+    X, y = training_rows(3)
+    fitted, loaded = rb.AROW(r=0.5, random_state=1).fit(sp.csr_array(X), y), rb.load(paths["arow"])
+    for model in (fitted, loaded):
+        model.partial_fit(X[:5], y[:5])
+    np.testing.assert_allclose(loaded.variances_, fitted.variances_, rtol=1e-12)
+    (vote,) = load_model(paths["vote"]).votes
+    assert vote.arrays["counts"].sum() == 20  # one pass over 20 rows
+    assert load_model(paths["vote"]).stop.sentence == "stopped after 1 pass (the limit); the last one made 6 updates"
 
 
 def test_the_solvers_of_an_earlier_file_become_a_list():

@@ -15,8 +15,7 @@ from rows_apart import apart
 from sklearn.datasets import load_iris
 
 import rosenblatt as rb
-from rosenblatt.proofs.convergence import convergence
-from rosenblatt.proofs.trajectory import trajectory
+from rosenblatt.proofs.convergence import convergence, trajectory
 
 mpl.use("Agg")
 RUNS: dict[str, dict[str, Any]] = {
@@ -142,8 +141,8 @@ def test_blocks_do_not_show(container: Any, narrow: int, monkeypatch: pytest.Mon
     X, y = apart(60, 3, 3, 0.1, 4)
     model = run(container(X), y, {})
     (whole,) = model.convergence_
-    monkeypatch.setattr("rosenblatt.proofs.trajectory.UPDATES_PER_BLOCK", 3)
-    monkeypatch.setattr("rosenblatt.proofs.trajectory.MAX_DENSE_COLUMNS", narrow)
+    monkeypatch.setattr("rosenblatt.proofs.convergence.UPDATES_PER_BLOCK", 3)
+    monkeypatch.setattr("rosenblatt.proofs.convergence.MAX_DENSE_COLUMNS", narrow)
     again = trajectory(model.log_, (np.ones((3, 3)), np.ones(3)))
     np.testing.assert_allclose(again.norms_squared / 2, whole.norms_squared, rtol=1e-12)
     assert abs(again.alignments).max() < 1e-12  # what goes to one class is taken from another

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.reporting.figures.learning import learning_curve
-from rosenblatt.reporting.figures.passes import find_pocket
+from rosenblatt.reporting.figures.curves import find_pocket, learning_curve
 from rosenblatt.reporting.page import FIGURES, draw, write_report
 from rosenblatt.reporting.story import Facts, Story
 

@@ -13,10 +13,9 @@ import pytest
 from story_of import rows, story
 
 import rosenblatt as rb
-from rosenblatt.reporting.page import FIGURES, draw, save_chart, standalone, write_report
-from rosenblatt.reporting.proof_section import bound_sentence, run_bound
+from rosenblatt.reporting.charts import CLASSES, DARK, LIGHT
+from rosenblatt.reporting.page import FIGURES, bound_sentence, draw, run_bound, save_chart, standalone, write_report
 from rosenblatt.reporting.story import Story
-from rosenblatt.reporting.style import CLASSES, DARK, LIGHT
 from rosenblatt.reporting.svg import MAX_CELL_OPACITY, NARROW_PX, WIDE_PX, svg
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a & b < c", "null\x00byte\x1b[31m", "$x^2$ \ud800", "'"]

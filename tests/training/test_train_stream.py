@@ -110,7 +110,7 @@ def test_progress_is_reported_while_reading_and_fitting(tmp_path: Path) -> None:
     scanned = [text for text in texts if text.startswith("scanning: ")]
     written = [text for text in texts if text.startswith("writing: ")]
     assert len(scanned) == len(written) > 2
-    assert scanned[-1] == "scanning: 200 rows, 100%"
+    assert scanned[-1] == "scanning: 200 rows, 100 %"
     passes = [progress for progress in seen if not progress.text and progress.ended_pass]
     assert len(passes) == len(streamed.history) > 0
 

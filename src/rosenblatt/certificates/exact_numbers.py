@@ -1,4 +1,7 @@
-"""Fractions of any size as floats and as text: nearest floats, square roots rounded up or down, decimal digits."""
+"""Exact numbers as floats and as text: nearest floats, square roots rounded up or down, intervals, decimal digits.
+
+The sentences of certificates format all their numbers here.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,33 @@ import math
 import sys
 from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """Two floats, rounded outwards; the number lies between them, by proof.
+
+    Parameters
+    ----------
+    lower : float
+        At most the number.
+    upper : float
+        At least the number.
+
+    See Also
+    --------
+    rosenblatt.mistake_bound : Returns such an interval.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> bound = rb.mistake_bound([[0, 0], [1, 0], [3, 4], [4, 4]], [0, 0, 1, 1])
+    >>> bound.lower <= 41.25 <= bound.upper
+    True
+    """
+
+    lower: float
+    upper: float
 
 
 def as_float(number: Fraction) -> float:
@@ -42,6 +72,15 @@ def _approximate_root(square: Fraction) -> float:
         return math.ldexp(math.sqrt(float(scaled)), shift // 2)
     except OverflowError:
         return math.inf
+
+
+def count_text(number: int) -> str:
+    """A whole number with thousands separators.
+
+    >>> count_text(1234567)
+    '1,234,567'
+    """
+    return f"{number:,}"
 
 
 def decimal_text(number: Fraction, digits: int, root: bool = False) -> str:

@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple
 
-from .exact_numbers import as_float, decimal_text, root_above, root_below
+from .exact_numbers import Interval, as_float, count_text, decimal_text, root_above, root_below
 
 MAX_ROWS_LISTED = 12
 
@@ -28,13 +28,6 @@ class Pair(NamedTuple):
     row: int
     rival: int  # the position of a class in `classes`
     weight: Fraction
-
-
-class Interval(NamedTuple):
-    """Two floats, rounded outwards; the number lies between them, by proof."""
-
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True)
@@ -99,7 +92,7 @@ class Margin(Ceiling):
         if self.gap > 1e-6:
             lower, upper = (decimal_text(square, 6, root=True) for square in (self.lower_squared, self.upper_squared))
             return f"between {lower} and {upper}"
-        accuracy = f"relative error at most {self.gap:.0e}" if self.gap else "exact"
+        accuracy = f"relative error at most {decimal_text(Fraction(self.gap), 1)}" if self.gap else "exact"
         return f"{decimal_text(self.lower_squared, 12, root=True)} ({accuracy})"
 
 
@@ -183,14 +176,14 @@ class Separable(_BriefRepr):
 
     def __str__(self) -> str:
         planes = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
-        lines = [f"separable: {planes} all {self.about.n_rows:,} rows (checked row by row)."]
+        lines = [f"separable: {planes} all {count_text(self.about.n_rows)} rows (checked row by row)."]
         if self.about.intercept:
             lines.append(f"  widest margin, intercept not counted (SVM):     {self.geometric}")
             lines.append(f"  widest margin of rows (1, x) (perceptron):      {self.augmented}")
         else:
             lines.append(f"  widest margin of planes through the origin: {self.augmented}")
         most = self.radius_squared / self.augmented.lower_squared
-        bound = f"{math.floor(most):,}" if 1000 <= most < 10**15 else decimal_text(most, 6)
+        bound = count_text(math.floor(most)) if 1000 <= most < 10**15 else decimal_text(most, 6)
         radius = decimal_text(self.radius_squared, 6, root=True)
         lines.append(f"  longest row R = {radius}; a perceptron from zero makes at most R^2/gamma^2 = {bound} updates")
         return "\n".join(lines)
@@ -350,8 +343,10 @@ Certificate = Separable | Inseparable | Undecided
 
 def describe_ceilings(certificate: Undecided) -> str:
     """The bounds of an undecided certificate, as a clause."""
-    what, geometric = "plane has" if certificate.about.n_planes == 1 else "planes have", certificate.geometric.upper
-    return f"no {what} a geometric margin above {geometric:.3g} or an augmented margin above {certificate.augmented.upper:.3g}"
+    spaces = (certificate.geometric, certificate.augmented)
+    geometric, augmented = (decimal_text(space.upper_squared, 3, root=True) for space in spaces)
+    what = "plane has" if certificate.about.n_planes == 1 else "planes have"
+    return f"no {what} a geometric margin above {geometric} or an augmented margin above {augmented}"
 
 
 def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = ()) -> str:
@@ -396,5 +391,5 @@ def describe_rows(
 
 
 def _listed(rows: Sequence[int]) -> str:
-    rest = f" and {len(rows) - MAX_ROWS_LISTED:,} more" if len(rows) > MAX_ROWS_LISTED else ""
+    rest = f" and {count_text(len(rows) - MAX_ROWS_LISTED)} more" if len(rows) > MAX_ROWS_LISTED else ""
     return ", ".join(map(str, rows[:MAX_ROWS_LISTED])) + rest

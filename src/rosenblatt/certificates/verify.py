@@ -63,6 +63,18 @@ class Check:
         The result in words, with the reason if the certificate was rejected.
     code : CheckCode
         The result for programs.
+
+    See Also
+    --------
+    rosenblatt.verify : Check a certificate.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> X, y = [[0, 0], [3, 4]], [0, 1]
+    >>> check = rb.verify(rb.certify(X, y), X, [1, 0])
+    >>> check.holds, check.code.value
+    (False, 'other-data')
     """
 
     holds: bool

@@ -1,7 +1,7 @@
 """The container of a model file: arrays and JSON metadata in safetensors, with a SHA-256 over all of it.
 
 The file has the format of the safetensors library: 8 bytes of header length, a JSON header, the arrays. The header's
-`__metadata__` has one key, `rosenblatt`, whose text is JSON again and starts with `{"format":2,"sha256":"...`. The digest is
+`__metadata__` has one key, `rosenblatt`, whose text is JSON again and starts with `{"format":4,"sha256":"...`. The digest is
 the SHA-256 of the whole file with these 64 digits as zeros, so that a change of any byte is detected; safetensors itself
 checks nothing. Size, header and digest are checked before any content is used. docs/model-files.md describes the format.
 """
@@ -27,7 +27,7 @@ from .earlier_formats import upgrade
 if TYPE_CHECKING:
     from safetensors import TensorSpec
 
-FORMAT = 3
+FORMAT = 4
 MAX_FILE_BYTES = 4 << 30
 MAX_HEADER_BYTES = 64 << 20
 MAX_ARRAYS = 100_000
@@ -212,7 +212,7 @@ def unpack(raw: bytearray | memoryview) -> Parts:
         arrays[name] = arrays[name].T
     del meta["format"], meta["sha256"]
     if version < FORMAT:
-        upgrade(meta, arrays)
+        upgrade(version, meta, arrays)
     return meta, arrays
 
 

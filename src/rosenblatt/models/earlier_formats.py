@@ -2,12 +2,14 @@
 
 Format 1 had other names for some parameters, and stored the attributes of a single binary problem without a list around them.
 Format 2 stored a single certificate without a list around it. Both joined the solvers of several binary problems in one text.
-The sentences of stops are rebuilt from their codes, because both formats counted rows from 0 and used other words.
+The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words.
+Format 3 and those before it named the mean and variance of AROW's weights `belief`, and the counts of a vote `ballots`.
 No other module uses these names.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ _INTERCEPT = {
     "penalized": {"fit_intercept": True, "penalize_intercept": True},
     "none": {"fit_intercept": False, "penalize_intercept": False},
 }
+_GAUSSIAN, _VOTE_COUNTS = re.compile(r"^belief\."), re.compile(r"^(vote\.\d+\.)ballots$")
 _SVM_KINDS = ("MaxMargin", "SoftMargin")
 _LIST_ATTRIBUTES = {
     "MaxMargin": ("support_", "multipliers_", "proof_"),
@@ -44,8 +47,18 @@ _STOP_SENTENCES = {
 }
 
 
-def upgrade(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+def upgrade(version: int, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Change metadata and arrays of an earlier format in place. Unexpected values are left for the reader to reject."""
+    if version < 3:
+        _upgrade_to_3(meta, arrays)
+    more = meta.get("more")
+    if isinstance(more, dict) and "belief" in more:
+        more["gaussian"] = more.pop("belief")
+    for name in list(arrays):
+        arrays[_VOTE_COUNTS.sub(r"\1counts", _GAUSSIAN.sub("gaussian.", name))] = arrays.pop(name)
+
+
+def _upgrade_to_3(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
     kind, parameters, more = meta.get("kind"), meta.get("parameters"), meta.get("more")
     if isinstance(parameters, dict):
         meta["parameters"] = _upgrade_parameters(kind, parameters)

@@ -34,7 +34,7 @@ _KEYS = {
     "provenance", "more",
 }  # fmt: skip
 # Groups of arrays, by the first part of their names; the state groups belong to the estimator.
-_STATE_GROUPS = ("belief", "fitted", "run", "stream", "moments", "solutions")
+_STATE_GROUPS = ("gaussian", "fitted", "run", "stream", "moments", "solutions")
 _GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_STATE_GROUPS)
 # Multipliers of tiny rows may be infinite, as may the margin of w = 0; no prediction uses them.
 _MAY_BE_INFINITE = ("fitted.multipliers_", "fitted.margin_")

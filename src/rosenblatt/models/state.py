@@ -1,6 +1,9 @@
-"""Estimators as models and back: `model_of` and `estimator_of`.
+"""Estimators as models and back, with the state from which `partial_fit` and `warm_start` continue bit for bit.
 
-A file holds none of the attributes that describe every training row: the log, `canonical_`, `slack_`, `support_vectors_`.
+Perceptrons and their relatives keep a run: weights, update counts, the number of rows seen and the sums of the average.
+AROW keeps the mean and the variance of its weights. `SoftMargin(warm_start=True)` keeps its solutions: the cost of each row,
+beside the support and the multipliers that every file has. `LinearMSE` keeps the moments of its rows. A file holds none of the
+attributes that describe every training row: the log, `canonical_`, `slack_`, `support_vectors_`.
 """
 
 from __future__ import annotations
@@ -13,17 +16,23 @@ import numpy as np
 
 from ..array_types import Array, MatrixLike
 from ..catalog import ESTIMATORS, is_estimator
-from .batch_state import encode_moments, encode_solutions, restore_moments, restore_solutions
-from .container import Arrays, Meta, require
+from .container import Arrays, Meta, all_finite, require
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
-from .online_state import encode_gaussian, encode_run, restore_gaussian, restore_run
 from .values import decode, encode
 from .votes import store_vote
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..estimators.arow import AROW
     from ..estimators.base import LinearClassifier
+    from ..estimators.linear_mse import LinearMSE
+    from ..estimators.soft_margin import SoftMargin
+    from ..online.history import History
+    from .model import Model
+
+# Moments of `LinearMSE.fit` are stored up to this size; those of `partial_fit` always.
+MAX_MOMENT_BYTES = 16 << 20
 
 
 # --- estimator -> model ----------------------------------------------------------------------------------------------------
@@ -163,7 +172,204 @@ def _restore_state(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> 
         _STATES[kind.state].restore(estimator, model, meta, arrays)
 
 
-# --- the state that `partial_fit` and `warm_start` continue from -----------------------------------------------------------
+# --- runs ------------------------------------------------------------------------------------------------------------------
+
+
+def encode_run(estimator: Any, arrays: Arrays) -> Meta:
+    """Encode the run of an `OnlineClassifier`. Weights that equal the model's are not stored twice."""
+    run, coef = estimator._run, vars(estimator).get("coef_")
+    state, sums = run.state, run.sums
+    if estimator.keep == "average" and sums is None and len(run.classes) > 1:
+        sums = run._sums()
+    same = coef is not None and coef.dtype == state.w.dtype and np.array_equal(coef, run.heads)
+    meta = {
+        "x0": float(state.x0),
+        "dense": bool(run.dense),
+        "seen": int(run.seen),
+        "logged": bool(run.logged and not run.logs),  # no update so far
+        "own_weights": not same,
+    }
+    parts = {"bias": state.bias, "counts": state.counts, "sqnorms": state.sqnorms, "durations": run.durations}
+    if not same:
+        parts["w"] = state.w
+    if sums is not None:
+        parts.update({"sums.w": sums.w, "sums.bias": sums.bias})
+    arrays.update({f"run.{name}": array for name, array in parts.items()})
+    return {"fixed": bool(estimator._classes_fixed), "run": meta}
+
+
+def restore_run(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
+    """Set the run of an `OnlineClassifier`, without its log."""
+    estimator._run = _run(model, meta["run"], _with_prefix(arrays, "run."))
+    estimator._classes_fixed, estimator.log_ = meta["fixed"] is True, None
+    if model.votes is not None:
+        estimator._votes = [vote.restore() for vote in model.votes]
+
+
+def _run(model: Model, meta: Meta, parts: Arrays) -> History:
+    """Decode a run after checking that its arrays fit the model's classes and features."""
+    from ..kernels.linear.schemes import State
+    from ..online.history import History
+
+    dense, k, width = meta["dense"] is True, len(model.classes), model.n_features
+    w = parts["w"] if meta["own_weights"] else _as_run_weights(model.coef, dense, k)
+    heads = 1 if k == 2 else k
+    shape = (width,) if k == 2 else (heads, width) if dense else (width, heads)
+    require(w.dtype in (np.float64, np.float32) and w.shape == shape, "run: the weights have the wrong type or shape")
+    _check_counts(meta, parts, heads)
+    finite = [w, parts["bias"], parts["sqnorms"], *(parts[name] for name in ("sums.w", "sums.bias") if name in parts)]
+    require(all(map(all_finite, finite)) and np.isfinite(float(meta["x0"])), "run: an array contains NaN or infinity")
+    state = State(np.ascontiguousarray(w), parts["bias"], parts["counts"], parts["sqnorms"], np.zeros(heads), float(meta["x0"]))
+    sums = None
+    if "sums.w" in parts:
+        total, total_bias = parts["sums.w"], parts["sums.bias"]
+        fits = total.shape == w.shape and total_bias.shape == (heads,)
+        require(fits and total.dtype == total_bias.dtype == np.float64, "run: the sums have the wrong type or shape")
+        sums = State(np.ascontiguousarray(total), total_bias, *state[2:])
+    return History(model.classes, state, dense, meta["seen"], parts["durations"], sums, (), meta["logged"] is True)
+
+
+def _check_counts(meta: Meta, parts: Arrays, heads: int) -> None:
+    bias, counts, durations, sqnorms = (parts[name] for name in ("bias", "counts", "durations", "sqnorms"))
+    require(bias.dtype == np.float64 and bias.shape == (heads,), "run: the bias has the wrong type or shape")
+    typed = counts.dtype == durations.dtype == np.int64 and sqnorms.dtype == np.float64
+    fits = counts.shape == durations.shape == sqnorms.shape and counts.ndim == 1 and len(counts) in (1, heads)
+    require(typed and fits and (counts >= 0).all(), "run: the update counts are invalid")
+    seen = type(meta["seen"]) is int and meta["seen"] >= 0
+    require(seen and (durations >= 0).all(), "run: the number of rows seen is negative")
+
+
+def _as_run_weights(coef: Array | None, dense: bool, k: int) -> Array:
+    """The model's weights in the memory layout of a run."""
+    require(coef is not None, "run: the weights are missing")
+    assert coef is not None
+    return np.array(coef[0] if k == 2 else coef if dense else coef.T, order="C")
+
+
+# --- AROW ------------------------------------------------------------------------------------------------------------------
+
+
+def encode_gaussian(estimator: AROW, arrays: Arrays) -> Meta:
+    """Encode bias, variances and update counts; the mean of the weights is the model's `coef`."""
+    parts = {name: array for name, array in vars(estimator._gaussian).items() if name != "weights"}
+    arrays.update({f"gaussian.{name}": array for name, array in parts.items()})
+    return {"gaussian": {"fixed": bool(estimator._classes_fixed)}}
+
+
+def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) -> None:
+    """Set mean and variance of the weights of an AROW estimator."""
+    from ..online.second_order import GaussianWeights
+
+    coef, parts = estimator.coef_, _with_prefix(arrays, "gaussian.")
+    bias, variances, bias_variances, counts = (parts[name] for name in ("bias", "variances", "bias_variances", "counts"))
+    typed = all(each.dtype == np.float64 for each in (coef, bias, variances, bias_variances))
+    require(typed, "AROW: weights and variances must be float64")
+    require(variances.shape == coef.shape, "AROW: variances and weights have different shapes")
+    require(bias.shape == bias_variances.shape == (len(coef),), "AROW: the bias has the wrong shape")
+    require((variances >= 0).all() and (bias_variances >= 0).all(), "AROW: a variance is negative")
+    joint = len(coef) > 1 and estimator.multiclass == "joint"
+    counted = counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),)
+    require(counted and (counts >= 0).all(), "AROW: the update counts are invalid")
+    estimator._gaussian = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)
+    estimator.variances_, estimator._classes_fixed = variances.copy(), meta["gaussian"]["fixed"] is True
+
+
+def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
+    """Return the arrays whose names begin with a prefix, under the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+# --- support vector machines -----------------------------------------------------------------------------------------------
+
+
+def encode_solutions(estimator: Any, arrays: Arrays) -> Meta:
+    """Encode SVM solutions, if `warm_start` uses them. Costs that are equal for all rows are stored as one number."""
+    if not (estimator.warm_start and "_solutions" in vars(estimator)):
+        return {}
+    meta = []
+    for h, solution in enumerate(estimator._solutions):
+        costs = getattr(solution, "costs", None)
+        if costs is not None:
+            arrays[f"solutions.{h}"] = costs[:1] if costs.strides == (0,) else costs
+        meta.append({"rows": len(solution.multipliers), "primal": float(solution.primal), "dual": float(solution.dual)})
+    return {"solutions": {"each": meta}}
+
+
+def restore_solutions(estimator: SoftMargin, model: Model, meta: Meta, arrays: Arrays) -> None:
+    """Set the solutions of a `SoftMargin`, one per binary problem, if the file has them."""
+    if "solutions" in meta:
+        each = enumerate(meta["solutions"]["each"])
+        estimator._solutions = [_solution(estimator, h, one, arrays) for h, one in each]
+
+
+def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Any:
+    from ..svm.crammer_singer import CrammerSinger
+    from ..svm.problem import Solution
+
+    n, primal, dual = meta["rows"], float(meta["primal"]), float(meta["dual"])
+    support, found = estimator.support_[h], estimator.multipliers_[h]
+    require(type(n) is int and 0 < n < 1 << 31, "SVM solution: the number of rows is invalid")
+    require(len(support) == len(found), "SVM solution: support and multipliers have different lengths")
+    inside = support.dtype.kind == "i" and support.ndim == 1 and (support >= 0).all() and (support < n).all()
+    require(inside, "SVM solution: a support index is out of range")
+    require(found.dtype == np.float64 and all_finite(found), "SVM solution: the multipliers are not finite float64")
+    multipliers = np.zeros((n, *found.shape[1:]))
+    multipliers[support] = found
+    unknown = np.zeros(0)  # slack, which is not stored
+    if multipliers.ndim == 2:
+        require(multipliers.shape[1] == len(estimator.classes_), "SVM solution: the number of classes is wrong")
+        return CrammerSinger(estimator.coef_, estimator.intercept_, multipliers, unknown, primal, dual, 0, False)
+    costs = arrays[f"solutions.{h}"]
+    fits = costs.dtype == np.float64 and costs.shape in ((1,), (n,)) and (costs >= 0).all()
+    require(fits, "SVM solution: the row costs are invalid")
+    costs = np.broadcast_to(costs, n)
+    return Solution(estimator.coef_[h], float(estimator.intercept_[h]), multipliers, primal, dual, unknown, costs)
+
+
+# --- least squares ---------------------------------------------------------------------------------------------------------
+
+
+def encode_moments(estimator: LinearMSE, arrays: Arrays) -> Meta:
+    """Encode the state that `LinearMSE.partial_fit` continues from: `stream` after `partial_fit`, `moments` after `fit`."""
+    stream = estimator._stream
+    if stream is not None:
+        return {"stream": encode((stream.R, stream.rows, stream.fixed), "stream", arrays)}
+    moments = estimator._moments
+    if sum(part.nbytes for part in moments[:3] if part is not None) <= MAX_MOMENT_BYTES:
+        return {"moments": encode(moments, "moments", arrays)}
+    return {}
+
+
+def restore_moments(estimator: LinearMSE, model: Model, meta: Meta, arrays: Arrays) -> None:
+    """Set the moments of a `LinearMSE`."""
+    from ..estimators.linear_mse import _Stream
+
+    d, k = model.n_features, len(model.classes)
+    stream, moments = None, (None, None, None, 0)
+    if "stream" in meta:
+        R, rows, fixed = decode(meta["stream"], arrays)
+        _check_moments(R, 1 + d + k, rows)
+        stream = _Stream(R, rows, model.classes, fixed is True)
+    elif "moments" in meta:
+        moments = decode(meta["moments"], arrays)
+        total, shift, R, rows = moments
+        width = 1 + d + (1 if k == 2 else k)
+        for part in (total, R):
+            if part is not None:
+                _check_moments(part, width, rows)
+        require(shift is None or shift.shape == (d,), "moments: the shift has the wrong shape")
+        require(type(rows) is int and rows >= 0, "moments: the number of rows is invalid")
+    estimator._stream, estimator._moments = stream, moments
+
+
+def _check_moments(R: Array, width: int, rows: object) -> None:
+    fits = R.dtype == np.float64 and R.ndim == 2 and R.shape[1] == width and len(R) <= width
+    require(fits, "moments: an array has the wrong type or shape")
+    require(np.isfinite(R).all(), "moments: an array contains NaN or infinity")
+    require(type(rows) is int and rows >= 0, "moments: the number of rows is invalid")
+
+
+# --- the kinds of state ----------------------------------------------------------------------------------------------------
 
 
 class _State(NamedTuple):

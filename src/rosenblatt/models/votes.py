@@ -1,7 +1,7 @@
 """Voted perceptrons in a model file: the first hypothesis, the updates that lead to the next ones, and their vote counts.
 
-The arrays are the fields of `online.readings.Vote` and `online.walks.Walk`; the vote counts are stored as `ballots`. Kernels do
-not check indices, so every index is checked here.
+The arrays are the fields of `online.readings.Vote` and `online.readings.Walk`. Kernels do not check indices, so every index is
+checked here.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class StoredVote:
         """Raise `InvalidContentError` unless all arrays are present, fit together and have valid indices."""
         a = self.arrays
         sparse = "indptr" in a
-        wanted = {"start", "bias", "ballots", *_MOVES, *(("values", "indices", "indptr") if sparse else ("vectors",))}
+        wanted = {"start", "bias", "counts", *_MOVES, *(("values", "indices", "indptr") if sparse else ("vectors",))}
         require(set(a) == wanted, "vote: arrays are missing or unknown")
         require(np.isfinite(self.x0), "vote: x_0 is not finite")
-        for name, dtype in {**_MOVES, "start": np.float64, "bias": np.float64, "ballots": np.float64}.items():
+        for name, dtype in {**_MOVES, "start": np.float64, "bias": np.float64, "counts": np.float64}.items():
             typed = a[name].dtype == dtype and a[name].ndim == (2 if name == "start" else 1)
             require(typed, f"vote: array {name} has the wrong type or shape")
         n = len(a["moved"])
@@ -51,7 +51,7 @@ class StoredVote:
         require((a["moved"] >= 0).all() and (a["moved"] < vectors).all(), "vote: an update refers to a missing vector")
         require((a["plus"] >= 0).all() and (a["plus"] < self.heads).all(), "vote: an update refers to a missing class")
         require((a["minus"] >= -1).all() and (a["minus"] < self.heads).all(), "vote: an update refers to a missing class")
-        require(int(a["ends"].sum()) == len(a["ballots"]), "vote: the numbers of hypotheses and vote counts differ")
+        require(int(a["ends"].sum()) == len(a["counts"]), "vote: the numbers of hypotheses and vote counts differ")
         finite = all(all_finite(each) for each in a.values() if each.dtype.kind == "f")
         require(finite, "vote: an array contains NaN or infinity")
 
@@ -83,14 +83,14 @@ class StoredVote:
         if vectors is None:
             shape = (len(a["indptr"]) - 1, self.width)
             vectors = sp.csr_array((a["values"], a["indices"], a["indptr"]), shape=shape, copy=False)
-        return Vote(Walk(a["start"], a["bias"], vectors, Moves(*(a[name] for name in _MOVES)), self.x0), a["ballots"])
+        return Vote(Walk(a["start"], a["bias"], vectors, Moves(*(a[name] for name in _MOVES)), self.x0), a["counts"])
 
 
 def store_vote(vote: Vote) -> StoredVote:
     """Return the arrays of a vote."""
     walk = vote.walk
     arrays: dict[str, Any] = dict(zip(_MOVES, walk.moves, strict=True))
-    arrays.update(start=walk.start, bias=walk.start_bias, ballots=vote.counts)
+    arrays.update(start=walk.start, bias=walk.start_bias, counts=vote.counts)
     if isinstance(walk.vectors, np.ndarray):
         arrays["vectors"] = walk.vectors
     else:

@@ -9,8 +9,6 @@ Reference  C. Kesler's construction, in N. J. Nilsson, Learning Machines (1965).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -61,21 +59,21 @@ class KeslerRows(SignedRows):
         others = np.arange(self.k) != self.codes[:, None]
         return np.asarray((own[:, None] - scores)[others], np.float64)
 
-    def _times(self, block: Matrix, exponent: int) -> Any:
+    def _times(self, block: Matrix, exponent: int) -> Matrix:
         """The rows in float64, times a power of two."""
         if isinstance(block, np.ndarray):
             return np.ldexp(block.astype(np.float64), exponent)
         return sp.csr_array((np.ldexp(block.data.astype(np.float64), exponent), block.indices, block.indptr), block.shape)
 
-    def take(self, places: IntArray) -> Any:
+    def take(self, places: IntArray) -> Matrix:
         vectors = self._vectors(places, self.exponent)
-        return vectors if self.dense or self.n_features > MAX_DENSE_COLUMNS else vectors.toarray()
+        return vectors if isinstance(vectors, np.ndarray) or self.n_features > MAX_DENSE_COLUMNS else vectors.toarray()
 
-    def _vectors(self, places: IntArray, exponent: int) -> Any:
+    def _vectors(self, places: IntArray, exponent: int) -> Matrix:
         i, rivals = self.pair(np.asarray(places))
         rows, own = self._times(self.X[i], exponent), self.codes[i]
         x0 = np.ldexp(self.x0, exponent)
-        if self.dense:
+        if isinstance(rows, np.ndarray):
             here, out = np.arange(len(i)), np.zeros((len(i), self.k, self.width))
             out[here, own, self.offset :], out[here, rivals, self.offset :] = rows, -rows
             if self.offset:
@@ -100,9 +98,11 @@ class KeslerRows(SignedRows):
 
     def raw(self, places: IntArray) -> tuple[IntArray, FloatArray]:
         rows = self._vectors(places, 0)  # unscaled: scaling would lose small values beside large ones
-        columns = np.flatnonzero(rows.any(axis=0)) if self.dense else np.unique(rows.indices)
-        values = rows[:, columns] if self.dense else rows[:, columns].toarray()
-        return columns, values
+        if isinstance(rows, np.ndarray):
+            columns = np.flatnonzero(rows.any(axis=0))
+            return columns, rows[:, columns]
+        columns = np.unique(rows.indices)
+        return columns, rows[:, columns].toarray()
 
     def find_equal_rows(self) -> list[int] | None:
         found = same_points([self.X], self.codes, self.x0 == 0)

@@ -1,6 +1,10 @@
 """The perceptron convergence proof, checked along one run.
 
 Problem    did this run satisfy the inequalities of the proof, and how close did it come to them?
+Update     |w_t|^2 and <w_t, u> for t = 0..T follow from the log, without storing every w_t: w_{t+1} = w_t + tau v with v = y p
+           (with k classes, v has p at the row's class and -p at the rival), so that
+               |w_{t+1}|^2 = |w_t|^2 + 2 tau <w_t, v> + tau^2 |v|^2,   <w_{t+1}, u> = <w_t, u> + tau <v, u>.
+           Within a block of updates <w_t, v> follows from the weights before the block and the Gram matrix of its rows.
 Guarantee  with R the longest row, u a unit vector that separates the rows with margin gamma, steps tau_s, update margin b, and
            G the steps that were made at once (one, or those of a batch step):
                |w_t|^2  <=  |w_0|^2 + R^2 sum_G (sum of its tau)^2 + 2 b sum of tau     (t R^2 from zero with steps of 1)
@@ -18,16 +22,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from ..array_types import Array, FloatArray, IntArray
-from ..certificates.statements import Certificate, Interval, Separable, Undecided
-from ..data.problem import Problem
-from ..kernels.linear.schemes import Binary
+from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..certificates.exact_numbers import Interval
+from ..certificates.statements import Certificate, Separable, Undecided
+from ..data.problem import Problem, as_heads, copy_state, rows_as_matrix, take_rows
+from ..kernels.linear.rows import Dense
+from ..kernels.linear.schemes import Binary, State
 from ..online.update_log import UpdateLog
-from ..reporting.text import plural
+from ..parallel import one_blas_thread
+from ..reporting.text import plural, short
 from .hypothesis import Hypothesis, row_lengths
 from .run_proofs import certificate_for
-from .trajectory import Direction, trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +46,9 @@ RUN_COLOR, BOUND_COLOR = "#2E8BC9", "#D55E00"
 MAX_PLOT_POINTS = 2000
 
 TwoAxes: TypeAlias = "npt.NDArray[np.object_]"
+UPDATES_PER_BLOCK = 128  # updates that share one Gram matrix
+MAX_DENSE_COLUMNS = 1024  # up to this width the sparse rows of a block are multiplied as a dense array, which is faster
+Direction = tuple[FloatArray, FloatArray]  # heads x features, and weight 0 of each head
 
 
 @dataclass(frozen=True)
@@ -106,22 +116,22 @@ class Convergence:
         """Whether both inequalities hold at every t, up to rounding."""
         tolerance = RELATIVE_TOL + self.rounding * np.arange(len(self.norms_squared))
         holds = not (self.norms_squared > self.norm_bound * (1.0 + tolerance)).any()  # NaN after an overflow refutes nothing
-        if self.alignments is None:
+        if self.alignments is None or self.alignment_bound is None:
             return holds
-        least: Any = self.alignment_bound
+        least = self.alignment_bound
         size = np.maximum(np.sqrt(np.maximum(self.norms_squared, 0.0)), abs(least))
         return holds and not (self.alignments < least - tolerance * size).any()
 
     def __str__(self) -> str:
         mistakes = f"The run made {plural(self.mistakes, 'mistake')}"
         if self.mistake_bound is not None:
-            mistakes += f"; at most {self.mistake_bound.upper:.6g} are possible"
-        norm = f"|w|^2 reached {float(self.norms_squared[-1]):.6g} (upper bound {float(self.norm_bound[-1]):.6g})"
+            mistakes += f"; at most {short(self.mistake_bound.upper, 6)} are possible"
+        norm = f"|w|^2 reached {short(self.norms_squared[-1], 6)} (upper bound {short(self.norm_bound[-1], 6)})"
         if self.alignments is None or self.alignment_bound is None:
             known = "No separating u is known" if isinstance(self.certificate, Undecided) else "No u separates the rows"
             failed = "" if self.holds else " The inequality is VIOLATED."
             return f"{mistakes}. {norm}. {known}, so the number of mistakes is not bounded.{failed}"
-        alignment = f"<w, u> reached {float(self.alignments[-1]):.6g} (lower bound {float(self.alignment_bound[-1]):.6g})"
+        alignment = f"<w, u> reached {short(self.alignments[-1], 6)} (lower bound {short(self.alignment_bound[-1], 6)})"
         holds = "Both inequalities hold at every update." if self.holds else "An inequality is VIOLATED."
         return f"{mistakes}. {norm}, and {alignment}. {holds}"
 
@@ -255,6 +265,99 @@ def _bound(
     return Interval(0.0, upper * (1.0 + 1e-9))
 
 
+# --- norms and alignments along the run ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """|w_t|^2 and, if there is a direction u, <w_t, u>, for t = 0..T."""
+
+    norms_squared: FloatArray
+    alignments: FloatArray | None
+
+
+def trajectory(log: UpdateLog, direction: Direction | None) -> Trajectory:
+    """The trajectory of a binary or joint run."""
+    state = copy_state(log.record.start)
+    norms = np.empty(log.n_updates + 1)
+    with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        norms[0] = _squared_norm(state)
+        if log.record.grouped:
+            _fill_norms_by_steps(log, state, norms)
+        else:
+            _fill_norms_by_blocks(log, state, norms)
+        return Trajectory(norms, None if direction is None else _alignments(log, direction))
+
+
+def _squared_norm(state: State) -> float:
+    w = state.w.astype(np.float64, copy=False).ravel()
+    return float(w @ w + state.bias @ state.bias)
+
+
+def _fill_norms_by_steps(log: UpdateLog, state: State, norms: FloatArray) -> None:
+    """Replay every batch step: it has many rows, so that the Gram matrix would save nothing."""
+    edges = log.record.edges
+    for t in range(1, len(norms)):
+        log.record.advance(state, edges[t - 1 : t + 1])
+        norms[t] = _squared_norm(state)
+
+
+def _fill_norms_by_blocks(log: UpdateLog, state: State, norms: FloatArray) -> None:
+    for start in range(0, len(log), UPDATES_PER_BLOCK):
+        here = slice(start, min(start + UPDATES_PER_BLOCK, len(log)))
+        rows, columns = _rows(log, here)
+        heads, signs = as_heads(state.w, log.record.problem.rows), _signs(log, here)
+        heads = (heads if columns is None else heads[:, columns]).astype(np.float64, copy=False)
+        scores = rows @ heads.T + state.x0 * state.bias
+        products = rows @ rows.T
+        products = (products if isinstance(products, np.ndarray) else products.toarray()) + state.x0**2
+        gram = (signs @ signs.T) * products  # <v_s, v_r>
+        taus = np.asarray(log.steps[here])
+        margins = (scores * signs).sum(axis=1) + np.tril(gram, -1) @ taus
+        gains = 2.0 * taus * margins + taus**2 * np.diagonal(gram)
+        norms[here.start + 1 : here.stop + 1] = norms[here.start] + np.cumsum(gains)
+        log.record.apply(state, here)
+
+
+def _alignments(log: UpdateLog, direction: Direction) -> FloatArray:
+    record = log.record
+    planes, weights_0 = direction
+    start, step = record.start, 16 * UPDATES_PER_BLOCK
+    first = float((as_heads(start.w, record.problem.rows) * planes).sum() + start.bias @ weights_0)
+    gains = np.empty(len(log))
+    for begin in range(0, len(log), step):
+        here = slice(begin, min(begin + step, len(log)))
+        rows, columns = _rows(log, here)
+        scores = rows @ (planes if columns is None else planes[:, columns]).T + start.x0 * weights_0
+        gains[here] = log.steps[here] * (scores * _signs(log, here)).sum(axis=1)
+    return np.asarray(first + np.concatenate([[0.0], np.cumsum(gains)])[record.edges])
+
+
+def _rows(log: UpdateLog, entries: slice) -> tuple[Matrix, IntArray | None]:
+    """The rows of some entries in float64; of sparse rows only the columns with stored values, and which these are."""
+    taken = take_rows(log.record.problem.rows, log.record.local_rows[entries])
+    if isinstance(taken, Dense):
+        return taken.values.astype(np.float64, copy=False), None
+    matrix = rows_as_matrix(taken, 0, len(taken.indptr) - 1)
+    columns, places = np.unique(matrix.indices, return_inverse=True)
+    values = matrix.data.astype(np.float64, copy=False)
+    rows = sp.csr_array((values, places, matrix.indptr), shape=(matrix.shape[0], len(columns)))
+    return (rows.toarray() if len(columns) <= MAX_DENSE_COLUMNS else rows), columns
+
+
+def _signs(log: UpdateLog, entries: slice) -> FloatArray:
+    """Entries x heads: +1 for the row's own head, -1 for its rival; with one head, y."""
+    record = log.record
+    labels, rows = record.problem.labels, record.local_rows[entries]
+    if isinstance(labels, Binary):
+        found: FloatArray = labels.signs[rows].astype(np.float64)[:, None]
+        return found
+    out, each = np.zeros((len(rows), record.n_heads)), np.arange(len(rows))
+    out[each, labels.codes[rows]] = 1.0
+    out[each, record.others[entries]] = -1.0
+    return out
+
+
 # --- plot ------------------------------------------------------------------------------------------------------------------
 
 
@@ -274,14 +377,14 @@ def plot_convergence(report: Convergence, ax: TwoAxes | None = None) -> TwoAxes:
     textbook = np.allclose(report.norm_bound, every * report.radius**2)  # from zero, with steps of 1 and no update margin
     limit = "at most $t R^2$" if textbook else "at most"
     _plot_inequality(left, t, report.norms_squared, report.norm_bound, "$|w_t|^2$", limit)
-    left.set_title(f"length: R = {report.radius:.4g}", loc="left")
-    if report.alignments is None or report.alignment_bound is None:
+    left.set_title(f"length: R = {short(report.radius, 4)}", loc="left")
+    if report.alignments is None or report.alignment_bound is None or report.gamma is None:
         right.set_axis_off()
         right.text(0.5, 0.5, "no plane separates the rows,\nso there is no $u$", ha="center", va="center", color=RUN_COLOR)
     else:
         limit = r"at least $t \gamma$" if textbook else "at least"
         _plot_inequality(right, t, report.alignments, report.alignment_bound, r"$\langle w_t, u \rangle$", limit)
-        right.set_title(rf"direction: $\gamma$ = {report.gamma:.4g}", loc="left")
+        right.set_title(rf"direction: $\gamma$ = {short(report.gamma, 4)}", loc="left")
     return ax
 
 

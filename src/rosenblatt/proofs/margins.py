@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import FloatArray, MatrixLike
-from ..certificates.exact_numbers import as_float
-from ..certificates.statements import Inseparable, Interval, Separable
+from ..certificates.exact_numbers import Interval, as_float
+from ..certificates.statements import Inseparable, Separable
 from ..validation import flag, number, one_of
 from .certify import certify
 from .exact_margins import longest_row

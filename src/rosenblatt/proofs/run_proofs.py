@@ -22,6 +22,7 @@ from ..data.problem import Problem, one_against_rest
 from ..kernels.linear.schemes import Binary, Rest
 from ..online.stopping import Stop
 from ..progress import report_progress
+from ..reporting.text import plural, short
 from .certify import certify
 
 SCANS_BEFORE_PROOF = 100
@@ -79,13 +80,13 @@ class Proofs:
         bound = math.inf if self.share is None else self._update_bound(h, certificate, self.share)
         if passes == self.when:
             which = f"class {self.classes[h]} against the rest was" if self.rest else "the rows were"
-            limit = f": at most {bound:.6g} updates" if bound < math.inf else ""
+            limit = f": at most {short(bound, 6)} updates" if bound < math.inf else ""
             text = f"{which} proved separable after pass {passes}{limit}"
             report_progress(passes, text=text, verbose=self.verbose)
         if updates <= bound:
             return None
-        sentence = f"{updates} updates were made, but at most {bound:.6g} are possible: rounding errors are too large"
-        return Stop("rounding", sentence, certificate=certificate)
+        made = f"{plural(updates, 'update')} were made, but at most {short(bound, 6)} are possible"
+        return Stop("rounding", f"{made}: rounding errors are too large", certificate=certificate)
 
     def _update_bound(self, h: int, certificate: Separable, share: float) -> float:
         if h not in self._bounds:

@@ -1,7 +1,9 @@
 """Charts, independent of how they are drawn: two axes and marks on them, in the units of the data.
 
 Tones are names, not colors, so that a page can have two themes: "ink", "quiet", "good", "bad", "training", "test", and
-"class0", "class1", ... `svg.py` and `png.py` draw charts.
+"class0", "class1", ... `svg.py` and `png.py` draw charts. The colors of both themes follow the hues of Okabe and Ito, which
+color-blind readers can distinguish. They are darker on light ground and lighter on dark ground, so that text has a contrast of
+at least 4.5 (WCAG 2.2, AA).
 """
 
 from __future__ import annotations
@@ -13,6 +15,18 @@ from dataclasses import dataclass
 from .text import MINUS, short
 
 Numbers = Sequence[float]
+
+LIGHT = {
+    "page": "#f6f5f1", "card": "#ffffff", "ink": "#1d1e22", "quiet": "#5f6168", "line": "#e3e1da", "rule": "#b9b7b0",
+    "t0": "#0068a8", "t1": "#b4450a", "t2": "#00735a", "t3": "#8b3a87", "t4": "#7a5d00", "t5": "#006c7d", "t6": "#a4284e",
+    "t7": "#565a62",
+}  # fmt: skip
+DARK = {
+    "page": "#121417", "card": "#1a1d22", "ink": "#ecebe6", "quiet": "#a4a7ae", "line": "#2d3138", "rule": "#50555e",
+    "t0": "#6cb6f2", "t1": "#ff9c62", "t2": "#54cfa3", "t3": "#de9fdb", "t4": "#e0bb4e", "t5": "#62ccd8", "t6": "#ff8fab",
+    "t7": "#b6bac3",
+}  # fmt: skip
+CLASSES = 8  # number of colors for classes
 
 
 @dataclass(frozen=True)

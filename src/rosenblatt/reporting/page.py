@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from .charts import Chart, Grid, HorizontalBars, Line
-from .figures.confusion import confusion, per_class
+from ..certificates.exact_numbers import as_float
+from ..certificates.statements import Separable
+from ..kernels.linear.schemes import Rest
+from .charts import CLASSES, DARK, LIGHT, Chart, Grid, HorizontalBars, Line
+from .figures.curves import learning, passes
 from .figures.features import features
-from .figures.learning import learning
-from .figures.margins import margins
-from .figures.passes import passes
 from .figures.plane import plane
-from .proof_section import proof_section
+from .figures.predictions import confusion, margins, per_class
 from .story import Facts, Story
-from .style import LIGHT, charts_css, page_css, script, variables
-from .svg import NARROW_PX, WIDE_PX, svg
-from .svg_elements import escape_text
+from .svg import NARROW_PX, WIDE_PX, escape_text, svg
 from .text import TIMES, count, cut, percent, plural, short
 
 EXTENSIONS = (".png", ".svg", ".pdf")
@@ -29,6 +28,14 @@ TILE_CHARS = 22
 MAX_TABLE_ROWS = 24
 # Classes up to which their table is shown unfolded.
 MAX_UNFOLDED_CLASSES = 6
+BOUND = "R\N{SUPERSCRIPT TWO}/\N{GREEK SMALL LETTER GAMMA}\N{SUPERSCRIPT TWO}"
+# Bounds up to this one are printed to the last digit.
+MAX_EXACT_BOUND = 1e9
+BADGES = {
+    "separable": ("t2", "Proved: separable"),
+    "inseparable": ("t1", "Proved: not separable"),
+    "undecided": ("t7", "Undecided"),
+}
 
 # --- Single figures
 
@@ -228,3 +235,87 @@ def _folded(
     table = f"<table><thead><tr>{cells('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
     opening = "<details>" if folded else "<details open>"
     return f'{opening}<summary>{escape_text(name)}</summary><div class="scroll">{table}</div></details>'
+
+
+# --- The certificate
+
+
+def proof_section(story: Story) -> Iterator[str]:
+    """Yield the HTML of the section; nothing without a certificate."""
+    certificate = story.certificate
+    if certificate is None:
+        return
+    tone, badge = BADGES[certificate.verdict]
+    yield f'<section class="card" id="certificate"><h2>Proof</h2><p class="badge {tone}">{badge}</p>'
+    for line in str(certificate).splitlines():
+        text = " ".join(line.split()).replace("R^2/gamma^2", BOUND)
+        yield f"<p>{escape_text(text[:1].upper() + text[1:])}</p>"
+    bound = run_bound(story)
+    if bound is not None:
+        made = story.estimator.n_updates_
+        share = made / bound
+        yield f'<div class="meter" aria-hidden="true"><i style="width:{min(100.0, 100.0 * share):.2f}%"></i></div>'
+        yield f"<p>{escape_text(bound_sentence(made, bound))}</p>"
+    yield "</section>"
+
+
+def bound_sentence(made: int, bound: float) -> str:
+    """Compare the updates of a run with the bound.
+
+    >>> bound_sentence(51, 1024.0)
+    'At most 1,024 updates are possible; this run made 51 (5.0 %).'
+    """
+    possible = count(np.floor(bound)) if bound < MAX_EXACT_BOUND else short(bound)
+    return f"At most {possible} updates are possible; this run made {count(made)} ({percent(made / bound)})."
+
+
+def run_bound(story: Story) -> float | None:
+    """Return (R^2 + 2b/rho)/gamma^2 if it applies to this run: an online perceptron from zero, constant steps, no row weights.
+
+    With more than two classes the term is b/rho instead of 2b/rho; see `proofs/margins.py`. None if it does not apply.
+    """
+    certificate, model = story.certificate, story.estimator
+    bounded, log = model._bounded_run(), model._update_log
+    if not isinstance(certificate, Separable) or bounded is None:
+        return None
+    if model.intercept_scaling != 1.0 or bool(model.fit_intercept) != certificate.about.intercept:
+        return None
+    labels = None if log is None else log.record.problem.labels
+    if labels is not None and (labels.weights.size or isinstance(labels, Rest) or log.record.start.w.any()):
+        return None
+    margin, step = bounded
+    share = Fraction(margin) / Fraction(step) * (2 if len(model.classes_) == 2 else 1)
+    bound = as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared)
+    return bound if bound < np.inf else None
+
+
+# --- Styles and the script
+
+
+def variables(theme: dict[str, str]) -> str:
+    """Return a theme as CSS variables."""
+    return "".join(f"--{name}:{color};" for name, color in theme.items())
+
+
+def charts_css() -> str:
+    """Return the styles of charts, in pages and in SVG files."""
+    return "".join(f".t{n}{{--t:var(--t{n})}}" for n in range(CLASSES)) + _file("charts.css")
+
+
+def page_css() -> str:
+    """Return the themes and the styles of a page."""
+    light, dark = (f"color-scheme:{name};{variables(theme)}" for name, theme in (("light", LIGHT), ("dark", DARK)))
+    themes = (
+        f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{{dark}}}}}\n"
+    )
+    return themes + _file("page.css")
+
+
+def script() -> str:
+    """Return the script of a page."""
+    return _file("page.js")
+
+
+def _file(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

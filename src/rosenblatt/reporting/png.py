@@ -6,8 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .charts import Band, Bars, Chart, Grid, HorizontalBars, Line, Mark, Marker, Points, Rule, spread_apart
-from .style import CLASSES, LIGHT
+from .charts import CLASSES, LIGHT, Band, Bars, Chart, Grid, HorizontalBars, Line, Mark, Marker, Points, Rule, spread_apart
 from .svg import MAX_CELL_OPACITY, MAX_CLASSES_WITH_COUNTS
 from .text import count, cut
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.readers import Options
+from ..reporting.text import short
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
@@ -77,7 +78,8 @@ class Request:
         if len(tests) > 1:
             raise ValueError(f"--{tests[0]} and --{tests[1]} exclude each other: give one of them")
         if self.holdout is not None and not 0.0 <= self.holdout < 1.0:
-            raise ValueError(f"--holdout must be at least 0 and less than 1, got {self.holdout:g} (0: no row is held out)")
+            share = short(self.holdout, 6)
+            raise ValueError(f"--holdout must be at least 0 and less than 1, got {share} (0: no row is held out)")
         if self.data == "-" and self.test == "-":
             raise ValueError("DATA and --test cannot both be standard input")
         if self.algorithm not in ALGORITHMS:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray
 from ..data.table import as_text
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 
 # Constants of splitmix64: the increment and the two multipliers.
 SPLITMIX64 = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -39,7 +39,7 @@ class Holdout:
 
     def __init__(self, share: float, seed: int = 0) -> None:
         if not 0.0 < share < 1.0:
-            raise ValueError(f"share must be greater than 0 and less than 1, got {share:g}")
+            raise ValueError(f"share must be greater than 0 and less than 1, got {short(share, 6)}")
         self.share, self.seed = share, seed
         self._seen: dict[Any, int] = {}  # rows of each label in the chunks so far
 

@@ -1,35 +1,38 @@
 """Train on files larger than memory: `rosenblatt train --stream`.
 
 The file is read twice, in chunks: once to fit the recipe and find the classes, once to write the rows, as features, to a cache
-on disk (see `data/cache.py`). Each pass of the estimator then goes through the cache (see `out_of_core.py`), of which a small
-part is in memory at a time. The rows held out are the same as in memory, and so are, in cyclic order, the bits of the model.
+on disk (see `data/cache.py`). Each pass of the estimator then goes through the cache, of which a small part is in memory at a
+time. The rows held out are the same as in memory.
+
+The estimator runs the same kernels on the same numbers as in memory. In cyclic order its weights are the same to the last bit;
+in other orders, too, if the fit in memory keeps no log (``log=False``). No log is kept here, since it grows with the updates:
+parameters that need one are refused.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..array_types import Array, BoolArray, Matrix
+from ..array_types import Array, BoolArray, IntArray, Matrix
 from ..data.cache import Cache, cache_key, open_if_current
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
 from ..data.table import Data, as_text, codes_of, typed_labels
-from ..estimators.base import LinearClassifier
+from ..estimators.base import LinearClassifier, weights_of_classes
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
-from ..reporting.text import plural
+from ..reporting.text import percent, plural
 from ..scores import linear_scores, winners
 from .metrics import Confusion
-from .out_of_core import confusion_from_cache, fit_from_cache, refusal
 from .preparation import (
     check_classes,
     check_weight_count,
@@ -242,7 +245,7 @@ def _parts(request: Request, source: Source, watch: ProgressCallback | None, sta
         yield chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)
         rows += chunk.n_rows
         if watch is not None:
-            done = f", {source.position / source.size:.0%}" if source.size else ""
+            done = f", {percent(source.position / source.size, 0)}" if source.size else ""
             watch(Progress(0, text=f"{stage}: {plural(rows, 'row')}{done}"))
 
 
@@ -275,3 +278,113 @@ def sample_rows(cache: Cache) -> tuple[Matrix, Array]:
     else:
         rows = np.concatenate([rows for rows, _ in parts])
     return rows, cache.classes[codes]
+
+
+# --- fits from a cache -----------------------------------------------------------------------------------------------------
+
+
+Estimator = TypeVar("Estimator", bound=LinearClassifier)
+
+
+def refusal(estimator: LinearClassifier) -> str | None:
+    """Return why an estimator, with its parameters, cannot be fitted from a cache, in one sentence; None if it can."""
+    obstacle = estimator._streaming_obstacle()
+    if obstacle is None:
+        return None
+    name = obstacle.parameter
+    if name is None:
+        return f"{type(estimator).__name__} {obstacle.reason}: leave out --stream"
+    instead = " or ".join(map(repr, obstacle.instead))
+    return f"{name}={obstacle.value!r} {obstacle.reason}: use {name}={instead}, or leave out --stream"
+
+
+def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
+    """Fit an estimator on the rows of a cache, in memory that does not grow with the rows.
+
+    The weights equal, bit for bit, those of ``estimator.fit`` on the same rows in memory (see the module). No log is kept.
+
+    Parameters
+    ----------
+    estimator : LinearClassifier
+        Its `order` decides how rows are visited: "cyclic" reads the cache from first to last; "permuted" and "random" jump
+        about in it, which is slow if the cache does not fit in the free memory.
+    cache : Cache
+
+    Returns
+    -------
+    LinearClassifier
+        The estimator, fitted.
+
+    Raises
+    ------
+    ValueError
+        If the estimator, with its parameters, needs the rows in memory.
+    """
+    reason = refusal(estimator)
+    if reason is not None:
+        raise ValueError(reason)
+    learner: Any = estimator
+    with learner._unchanged_on_error():
+        learner._check_parameters()
+        learner._check_two_classes(cache.classes)
+        learner._check_streaming_shape(*cache.shape)
+        problem = cache.problem(
+            multiclass=learner.multiclass,
+            x0=learner._x0,
+            order=learner.order,
+            class_weights=_class_weights(learner, cache),
+        )
+        learner.__dict__.pop("feature_names_in_", None)
+        learner.n_features_in_ = cache.shape[1]
+        learner._learn(problem, cache.classes, _accept_values)
+    return estimator
+
+
+def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:
+    if learner.class_weight is None:
+        return None
+    weights: Array = weights_of_classes(learner.class_weight, cache.classes, cache.counts)
+    if not weights.all():
+        label = cache.classes[weights == 0.0].tolist()[0]
+        raise ValueError(f"class_weight gives class {label!r} no weight: leave its rows out of the file instead")
+    return weights
+
+
+def _accept_values() -> None:
+    """Check nothing: all values were checked when the cache was written."""
+
+
+def confusion_from_cache(
+    predict: Callable[[Matrix], Array], cache: Cache, labels: Array | list[Any] | None = None
+) -> tuple[Array, IntArray]:
+    """Count how `predict` labels the rows of a cache, chunk by chunk.
+
+    Parameters
+    ----------
+    predict : callable
+        Returns a label for each row of a matrix.
+    cache : Cache
+    labels : array, optional
+        Labels that `predict` may return; those of the cache are added.
+
+    Returns
+    -------
+    labels : array of shape (n_labels,)
+        All labels, sorted.
+    counts : array of shape (n_labels, n_labels)
+        Rows by true label (down) and predicted label (across).
+    """
+    known = cache.classes if labels is None else np.union1d(np.asarray(labels), cache.classes)
+    own, k = np.searchsorted(known, cache.classes), len(known)
+    counts = np.zeros(k * k, np.int64)
+    for start, stop in cache.row_ranges(fraction=4):  # a quarter, since scores and copies in `predict` take memory, too
+        given = np.asarray(predict(cache.chunk(start, stop)))
+        places = np.minimum(np.searchsorted(known, given), k - 1)
+        unknown = given[known[places] != given].tolist()
+        if unknown:
+            raise ValueError(
+                f"labels must contain all predicted labels, got {known.tolist()}, and {unknown[0]!r} was predicted"
+            )
+        counts += np.bincount(own[cache.codes[start:stop]] * k + places, minlength=k * k)
+        cache.drop(start, stop)
+    return known, counts.reshape(k, k)

@@ -21,8 +21,7 @@ import rosenblatt as rb
 from rosenblatt.data.csr import CSRMatrix
 from rosenblatt.models.exports.c import _quoted as quoted_in_c
 from rosenblatt.models.exports.c import to_c
-from rosenblatt.models.exports.export import LANGUAGES, export
-from rosenblatt.models.exports.formula import ExportError
+from rosenblatt.models.exports.export import LANGUAGES, ExportError, export
 from rosenblatt.models.exports.json import to_json
 from rosenblatt.models.exports.onnx import to_onnx
 from rosenblatt.models.exports.sql import identifier, literal, to_sql

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from checked_diagnoses import XOR, checked, only
 
 import rosenblatt as rb
+from rosenblatt.proofs.certify import validated_rows
 from rosenblatt.proofs.doctor import duplicates as module
 from rosenblatt.proofs.doctor.duplicates import Deduplication, find_duplicates
 from rosenblatt.proofs.doctor.polynomial_rows import MAX_COLUMNS
-from rosenblatt.proofs.inputs import validated_rows
 
 
 def groups_by_dictionary(X: Any, y: Any) -> tuple[list[list[int]], int]:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from effort import in_time
 from rosenblatt.data.problem import make_problem
+from rosenblatt.proofs.minimum_errors.clashes import HittingSet, LowerBoundProof
 from rosenblatt.proofs.minimum_errors.exact_signs import plane_with_errors, sides_of
-from rosenblatt.proofs.minimum_errors.hitting_set import HittingSet, LowerBoundProof
 
 containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 

@@ -11,12 +11,10 @@ from story_of import rows, story
 
 import rosenblatt as rb
 from rosenblatt.reporting.charts import Bars, Grid, HorizontalBars, Line, Marker, Points, Rule, log_axis, nice_axis
-from rosenblatt.reporting.figures.confusion import confusion_counts
+from rosenblatt.reporting.figures.curves import errors_per_pass, find_pocket, learning_curve
 from rosenblatt.reporting.figures.features import heaviest, spreads
-from rosenblatt.reporting.figures.learning import learning_curve
-from rosenblatt.reporting.figures.margins import margins_of
-from rosenblatt.reporting.figures.passes import errors_per_pass, find_pocket
 from rosenblatt.reporting.figures.plane import principal, project, regions, stratified
+from rosenblatt.reporting.figures.predictions import confusion_counts, margins_of
 from rosenblatt.reporting.page import FIGURES, draw
 from rosenblatt.reporting.replay import choose_rows, count_errors
 from rosenblatt.reporting.story import Facts, Story
@@ -106,9 +104,9 @@ def test_the_pocket_is_marked_where_it_was_found():
 
 
 def test_if_the_pocket_is_expensive_to_find_its_errors_are_marked(monkeypatch):
-    import rosenblatt.reporting.figures.passes as passes
+    from rosenblatt.reporting.figures import curves
 
-    monkeypatch.setattr(passes, "MAX_POCKET_WORK", 0.0)
+    monkeypatch.setattr(curves, "MAX_POCKET_WORK", 0.0)
     report = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=6))
     chart, (kept,) = draw(report, "passes"), report.estimator.pocket_errors_
     assert [mark.y for mark in chart.marks if isinstance(mark, Rule)] == [kept]

@@ -216,7 +216,7 @@ def _print(evaluation: Evaluation) -> None:
 
 def _draw(evaluation: Evaluation, path: str) -> None:
     from ...mail.evaluation import curve
-    from ...reporting.figures.mail_curve import mail_curve
+    from ...reporting.figures.curves import mail_curve
     from ...reporting.page import save_chart
 
     save_chart(mail_curve(curve(evaluation.scores, evaluation.spam)), path)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ...reporting.text import count
 from ..model import Model
-from .formula import ExportError, Formula, formula_of
+from .export import ExportError, Formula, formula_of
 
 MAX_WEIGHTS = 1 << 20
 
@@ -22,7 +23,7 @@ def to_c(model: Model) -> str:
     """Return the text of the C file."""
     formula = formula_of(model, "C")
     if formula.weights.size > MAX_WEIGHTS:
-        raise ExportError(f"C export supports up to {MAX_WEIGHTS:,} weights, the model has {formula.weights.size:,}")
+        raise ExportError(f"C export supports up to {count(MAX_WEIGHTS)} weights, the model has {count(formula.weights.size)}")
     k = len(formula.classes)
     scores = 1 if k == 2 else k
     longest = max(len(term) for term in formula.terms) if formula.factors is not None else 1

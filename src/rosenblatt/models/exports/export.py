@@ -1,16 +1,32 @@
-"""Export of a model to a file in another language."""
+"""Export of a linear model to other languages, each of which writes it as a formula of its input columns.
+
+    score_h = sum_t weights[h, t] * (product of the columns factors[t]) + sum_c (weight of column c's category) + intercept[h]
+
+The scaling of a recipe is folded into the weights: sum_j w_j (f_j - s_j)/d_j + b has the weights w_j/d_j and the intercept
+b - sum_j w_j s_j/d_j. Scores then equal the model's up to rounding; without scaling they are the same numbers. A score that
+overflows is infinite here, whereas the model still gives its sign.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, cast
 
+import numpy as np
+
+from ...array_types import FloatArray
 from ...validation import one_of
 from ..model import Model
+
+if TYPE_CHECKING:
+    from ...preprocessing.recipe import Recipe
 
 Language = Literal["c", "json", "onnx", "sql"]
 # Languages and the extensions of their files.
 LANGUAGES: dict[Language, str] = {"c": ".c", "json": ".json", "onnx": ".onnx", "sql": ".sql"}
+Label = str | int | float | bool
 
 
 def export(model: Model, language: Language, *, table: str = "rows", columns: Sequence[str] | None = None) -> bytes:
@@ -76,3 +92,117 @@ def export(model: Model, language: Language, *, table: str = "rows", columns: Se
     from .json import to_json
 
     return to_json(model).encode("ascii")
+
+
+# --- the formula -----------------------------------------------------------------------------------------------------------
+
+
+class ExportError(ValueError):
+    """A model cannot be exported to a format; the message gives the reason and the format to use instead."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """A categorical column and the weight of each of its values; other values add nothing."""
+
+    column: str
+    values: tuple[str, ...]
+    weights: FloatArray  # heads x values
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Weights, terms and classes of a linear model."""
+
+    inputs: tuple[str, ...]  # numeric columns
+    fill: FloatArray | None  # replacement of missing numbers, per column; None: a missing number is an error
+    factors: tuple[tuple[int, ...], ...] | None  # columns whose product is each term; None: each column is a term
+    weights: FloatArray  # heads x terms, float64
+    intercept: FloatArray  # float64
+    categories: tuple[Category, ...]
+    classes: list[Label]
+    pairs: bool  # whether each head separates a pair of classes
+
+    @property
+    def heads(self) -> int:
+        return len(self.intercept)
+
+    @property
+    def terms(self) -> tuple[tuple[int, ...], ...]:
+        return tuple((j,) for j in range(len(self.inputs))) if self.factors is None else self.factors
+
+    def class_pairs(self) -> list[tuple[int, int]]:
+        """The two classes of each head of a one-vs-one model."""
+        return list(combinations(range(len(self.classes)), 2))
+
+
+def weights_of(model: Model, language: str) -> tuple[FloatArray, FloatArray]:
+    """Return weights and intercepts in float64, or raise `ExportError` if the model is not a formula."""
+    if model.coef is None or model.intercept is None:
+        raise ExportError(
+            f"{language} export does not support voted perceptrons, which have no single plane; train with keep='average'"
+        )
+    if len(model.classes) < 2:
+        raise ExportError(f"the model has only one class, {model.classes.tolist()[0]!r}: there is nothing to score")
+    return np.asarray(model.coef, np.float64), np.asarray(model.intercept, np.float64)
+
+
+def recipe_of(model: Model, language: str) -> Recipe | None:
+    """Return the recipe of a model that reads columns, or raise `ExportError` if it reads mails."""
+    if model.recipe is not None and model.recipe.kind == "mail":
+        raise ExportError(f"{language} export does not support mail filters; use `rosenblatt mail classify`")
+    return cast("Recipe | None", model.recipe)
+
+
+def formula_of(model: Model, language: str, *, categories: bool = False) -> Formula:
+    """Return the formula of a model; `categories` is whether the language supports categorical columns."""
+    coef, intercept = weights_of(model, language)
+    classes, recipe = labels_of(model), recipe_of(model, language)
+    if recipe is None:
+        return Formula(names_of(model), None, None, coef, intercept, (), classes, model.pairs)
+    numbers, at = recipe.numbers, recipe.numbers.width
+    found = []
+    for block in recipe.strings:
+        if not hasattr(block, "values"):
+            raise ExportError(f"{language} export does not support text columns ({block.name!r}); export to JSON")
+        if not categories:
+            raise ExportError(f"{language} export does not support categorical columns ({block.name!r}); export to SQL or JSON")
+        found.append(Category(block.name, tuple(block.values), coef[:, at : at + block.width]))
+        at += block.width
+    weights = coef[:, : numbers.width]
+    weights, intercept = _fold_scaling(weights, intercept, numbers.shift, numbers.divide)
+    factors = None
+    if numbers.degree > 1:
+        factors = tuple(tuple(numbers.polynomial.factors(feature)) for feature in range(numbers.width))
+    return Formula(inputs_of(recipe), numbers.means, factors, weights, intercept, tuple(found), classes, model.pairs)
+
+
+def _fold_scaling(
+    weights: FloatArray, intercept: FloatArray, shift: FloatArray | None, divide: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if divide is not None:
+            weights = weights / divide
+        if shift is not None:
+            intercept = intercept - weights @ shift
+    if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
+        raise ExportError("the scaling of the features cannot be folded into the weights: they would exceed 1.8e308")
+    return weights, intercept
+
+
+def labels_of(model: Model) -> list[Label]:
+    """The classes as Python numbers, booleans or text."""
+    return [label.decode("latin-1") if isinstance(label, bytes) else label for label in model.classes.tolist()]
+
+
+def names_of(model: Model) -> tuple[str, ...]:
+    """The names of the columns, or x0, x1, ... if they have no names."""
+    names = model.feature_names
+    return tuple(f"x{j}" for j in range(model.n_features)) if names is None else tuple(names)
+
+
+def inputs_of(recipe: Recipe) -> tuple[str, ...]:
+    """The names of the numeric columns that a recipe reads."""
+    if recipe.kind == "table":
+        return tuple(recipe.number_names)
+    return tuple(f"x{j + recipe.first}" for j in range(recipe.numbers.columns))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...array_types import FloatArray
 from ..model import Model
-from .formula import inputs_of, labels_of, names_of, recipe_of, weights_of
+from .export import inputs_of, labels_of, names_of, recipe_of, weights_of
 
 if TYPE_CHECKING:
     from ...preprocessing.categorical import Categories, Words

@@ -14,7 +14,7 @@ import numpy as np
 from ... import __version__
 from ...array_types import Array
 from ..model import Model
-from .formula import ExportError, Formula, formula_of
+from .export import ExportError, Formula, formula_of
 
 OPSET_VERSION, IR_VERSION = 17, 8
 

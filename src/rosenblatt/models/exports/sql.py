@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ...reporting.text import count
 from ..model import Model
-from .formula import ExportError, Formula, Label, formula_of
+from .export import ExportError, Formula, Label, formula_of
 
 MAX_COLUMNS = 1600  # limit of PostgreSQL; SQLite allows 2000
 MAX_WEIGHTS = 20_000
@@ -71,13 +72,13 @@ def _leads(score: str, scores: list[str]) -> str:
 
 
 def _check_size(formula: Formula) -> None:
-    for count, most, what in (
+    for size, most, what in (
         (len(formula.inputs) + len(formula.categories), MAX_COLUMNS, "columns"),
         (formula.weights.size + sum(c.weights.size for c in formula.categories), MAX_WEIGHTS, "weights"),
         (len(formula.classes), MAX_CLASSES, "classes"),
     ):
-        if count > most:
-            raise ExportError(f"SQL export supports up to {most:,} {what}, the model has {count:,}")
+        if size > most:
+            raise ExportError(f"SQL export supports up to {count(most)} {what}, the model has {count(size)}")
 
 
 def _columns(formula: Formula, columns: Sequence[str] | None) -> tuple[list[str], list[str]]:

@@ -6,8 +6,8 @@ overflow.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,7 +52,7 @@ def columns_of(X: Matrix) -> Columns:
     if isinstance(X, np.ndarray):
         squares = sum((np.square(part - means).sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1]))
     else:
-        squares = sum((part.power(2).sum(axis=0) for part in _scaled(X, exponents)), np.zeros(X.shape[1])) - n * means**2
+        squares = sum((_squares(part, 0) for part in _scaled(X, exponents)), np.zeros(X.shape[1])) - n * means**2
     deviations = np.where(minimum == maximum, 0.0, np.sqrt(np.maximum(squares, 0.0) / n))
     return Columns(minimum, maximum, exponents, means, deviations)
 
@@ -69,20 +69,20 @@ def extremes(X: Matrix) -> tuple[FloatArray, FloatArray]:
     return minimum, maximum
 
 
-def _scaled(X: Matrix, exponents: IntArray) -> Any:
+def _scaled(X: Matrix, exponents: IntArray) -> Iterator[Matrix]:
     """Blocks of rows in float64, each column times 2^-exponent."""
     for rows in blocks(X):
         yield scale_down(rows, exponents)
 
 
-def blocks(X: Matrix) -> Any:
+def blocks(X: Matrix) -> Iterator[Matrix]:
     """Consecutive blocks of rows."""
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK // 8
     for start in range(0, X.shape[0], step):
         yield X[start : start + step]
 
 
-def scale_down(rows: Matrix, exponents: IntArray) -> Any:
+def scale_down(rows: Matrix, exponents: IntArray) -> Matrix:
     """The rows in float64, each column times 2^-exponent."""
     if isinstance(rows, np.ndarray):
         return np.ldexp(rows.astype(np.float64), -exponents)
@@ -116,10 +116,11 @@ def lengths(X: Matrix, intercept: bool) -> tuple[FloatArray, int]:
     values = X if isinstance(X, np.ndarray) else X.data
     size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)), float(intercept), 5e-324)
     exponent = int(np.frexp(size)[1])
-    squares = [_squares(part) for part in _scaled(X, np.full(X.shape[1], exponent))]
+    squares = [_squares(part, 1) for part in _scaled(X, np.full(X.shape[1], exponent))]
     return np.sqrt(np.concatenate(squares) + np.ldexp(float(intercept), -exponent) ** 2), exponent
 
 
-def _squares(part: Matrix) -> FloatArray:
-    found: FloatArray = np.square(part).sum(axis=1) if isinstance(part, np.ndarray) else part.power(2).sum(axis=1)
+def _squares(part: Matrix, axis: int) -> FloatArray:
+    """The sums of squares of the columns (axis 0) or the rows (axis 1)."""
+    found: FloatArray = np.square(part).sum(axis=axis) if isinstance(part, np.ndarray) else part.power(2).sum(axis=axis)
     return found

@@ -18,20 +18,27 @@ from ...certificates.statements import About, Certificate, Inseparable, Pair, Se
 from ...certificates.verify import verify
 from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
-from ...reporting.text import plural
+from ...reporting.text import count, plural
 from ...validation import flag, number
-from ..certify import certify
-from ..inputs import LabeledRows, validated_rows
+from ..certify import LabeledRows, certify, validated_rows
+from ..minimum_errors.clashes import LowerBoundProof
 from ..minimum_errors.exact_signs import plane_with_errors
-from ..minimum_errors.hitting_set import LowerBoundProof
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
-from .advice import advice
 from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
-from .findings import Diagnosis, Finding, update_count
+from .findings import (
+    ColumnNames,
+    Diagnosis,
+    Finding,
+    advice,
+    class_imbalance,
+    column_scales,
+    duplicate_rows,
+    long_rows,
+    update_count,
+)
 from .polynomial_rows import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
-from .symptoms import ColumnNames, class_imbalance, column_scales, duplicate_rows, long_rows
 
 DEGREES = (2, 3)
 MIN_BOUND_TO_SCALE = 1_000  # scaling is not examined if the bound on updates is smaller
@@ -212,7 +219,7 @@ class _Examination:
         small = self.given.X.size <= MAX_VALUES
         after = self.certify(standardized(self.given.X, columns, centered), self.given.y, "scaling") if small else None
         if not isinstance(after, Separable):
-            why = "there was no time for the proof" if small else f"X has more than {MAX_VALUES:,} values"
+            why = "there was no time for the proof" if small else f"X has more than {count(MAX_VALUES)} values"
             yield Finding("scaling", f"The effect of scaling each column {target} was not determined: {why}.", evidence)
             return
         bound = after.mistake_bound.upper
@@ -235,7 +242,7 @@ class _Examination:
             return
         left = self.time_left("errors")
         if given.X.shape[1] > MAX_COLUMNS or given.X.size > MAX_VALUES:
-            reason = f"X has more than {MAX_COLUMNS:,} columns or {MAX_VALUES:,} values"
+            reason = f"X has more than {count(MAX_COLUMNS)} columns or {count(MAX_VALUES)} values"
             yield Finding("errors", f"The fewest errors of any plane were not computed: {reason}.", {"errors": None})
             return
         if given.n_classes > 2:
@@ -286,5 +293,5 @@ def _limit(seconds: float) -> float | None:
 
 def _not_tried(X: Matrix, k: int, width: int) -> Finding:
     what, size, most = ("columns", width, MAX_COLUMNS) if width > MAX_COLUMNS else ("values", n_values(X, k), MAX_VALUES)
-    sentence = f"Features of degree {k} were not tried: they have {size:,} {what}, and the limit is {most:,}."
+    sentence = f"Features of degree {k} were not tried: they have {count(size)} {what}, and the limit is {count(most)}."
     return Finding("degree", sentence, {"degree": k, "columns": width, "verdict": None, what: size, "most": most})

@@ -32,13 +32,13 @@ import numpy as np
 
 from ...array_types import Array, BoolArray, FloatArray, IntArray, Matrix
 from ...certificates.statements import Certificate, Inseparable, Plane, Separable
-from ..inputs import LabeledRows
+from ..certify import LabeledRows
 
 VALUES_PER_BLOCK = 1 << 18
 MAX_TIE_CHOICES = 16  # ways to break ties that are tried
 MAX_EXACT_VALUES = 100_000  # values of tied points up to which they are multiplied as fractions
 
-Certifier = Callable[[Any, Any], Certificate | None]
+Certifier = Callable[[Matrix, Array], Certificate | None]
 Tie = dict[int, list[int]]  # the rows of each of the most frequent labels of a point
 Whose = Literal["any", "majority", "this"]
 

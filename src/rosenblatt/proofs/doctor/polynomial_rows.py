@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +34,7 @@ MAX_SCALING_EXPONENT = 60  # products are scaled up by at most 2 to this, so tha
 class PolynomialRows:
     """Products of the columns (x - shift) 2^-exponent, times 2^-product_exponent; `exact`: none was rounded."""
 
-    X: Any
+    X: Matrix
     exact: bool
     shifts: FloatArray
     exponents: IntArray
@@ -63,18 +62,18 @@ def expand(X: Matrix, columns: Columns, degree: int, intercept: bool) -> Polynom
     for part in blocks(X):
         shifted = part.astype(np.float64) - shifts if dense and shifts.any() else part
         scaled = scale_down(shifted, exponents)
-        values = scaled if dense else scaled.data
+        values = scaled if isinstance(scaled, np.ndarray) else scaled.data
         exact = exact and _has_exact_products(values, degree) and _scaled_exactly(shifted, scaled, exponents)
         parts.append(scaled)
     columns_scaled = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
     polynomial = Polynomial(X.shape[1], degree, max_features=None)
-    out: Any
+    out: Matrix
     if dense:
         out = polynomial.expand(columns_scaled, from_right=True)
     else:
         out = polynomial.expand_sparse(CSRMatrix.from_scipy(columns_scaled)).to_scipy()
     product_exponents = np.maximum(_exponents(np.maximum(*map(abs, extremes(out)))), -MAX_SCALING_EXPONENT)
-    if dense:
+    if isinstance(out, np.ndarray):
         out *= np.ldexp(1.0, -product_exponents)
     else:
         out.data *= np.ldexp(1.0, -product_exponents)[out.indices]

@@ -9,7 +9,7 @@ import numpy as np
 from ...array_types import IntArray
 from ...certificates.statements import Certificate, Inseparable, Separable, describe_ceilings, describe_clash
 from ...data.polynomials import count_monomials
-from ...reporting.text import join_and, plural, short
+from ...reporting.text import count, join_and, plural, short
 from ..minimum_errors.minimum_errors import MinimumErrors
 from .duplicates import Deduplicated
 from .findings import Finding, update_count
@@ -112,7 +112,7 @@ def degree(
     width = count_monomials(d, k)
     evidence: dict[str, Any] = {"degree": k, "columns": width, "instead_of": d, "certificate": certificate}
     evidence["verdict"] = None if certificate is None else certificate.verdict
-    features = f"Features of degree {k} ({width:,} instead of {plural(d, 'column')})"
+    features = f"Features of degree {k} ({count(width)} instead of {plural(d, 'column')})"
     proved = "proved" if exact else "proved for products rounded to floats"
     if expanded is None or not isinstance(certificate, Separable | Inseparable):
         return Finding("degree", f"{features} may separate {rows} or not: there was no time to decide.", evidence)
@@ -141,13 +141,13 @@ def errors(
         proof = "proved by the duplicates"
     else:
         proof = "proved" if result.exact else "bound of HiGHS, computed in floats"
-    start = f"{between} misclassifies {fewest:,} of {plural(n, 'row')}"
+    start = f"{between} misclassifies {count(fewest)} of {plural(n, 'row')}"
     if fewest == 0:
         sentence = f"A plane{between} classifies all {plural(n, 'row')} correctly; there was no time to certify its margin."
     elif fewest <= lower:
         sentence = f"The best plane{start}; no plane misclassifies fewer ({proof})."
     elif lower:
-        sentence = f"The best plane found{start}; every plane misclassifies at least {lower:,} ({proof})."
+        sentence = f"The best plane found{start}; every plane misclassifies at least {count(lower)} ({proof})."
     else:
         sentence = f"The best plane found{start}; no lower bound is known."
     if 0 < fewest <= MAX_ERRORS_LISTED:

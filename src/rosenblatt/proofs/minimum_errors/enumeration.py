@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,7 @@ class Flat:
         k = self.width - 1 if bias else self._largest(j)
         others = np.arange(self.width) != k
         zj, zk = self.values[j], self.values[:, k]
-        off: Any = None
+        off: FloatArray | None = None
         if bias:
             values = self.values[:, others] - zj[others]  # the bias is 1, and a difference has the exact sign
             if self.off is not None:
@@ -270,7 +269,7 @@ class Enumerated:
 @dataclass
 class _Best:
     right: int
-    sides: Any  # side of each distinct point: +1, -1, or 0 if no plane classifies it correctly
+    sides: IntArray  # side of each distinct point: +1, -1, or 0 if no plane classifies it correctly
 
 
 def enumerate_planes(values: FloatArray, positive: BoolArray, free: bool, deadline: float) -> Enumerated | None:
@@ -299,7 +298,7 @@ class _Enumeration:
     def __init__(self, points: IntegerPoints, pos: IntArray, neg: IntArray, deadline: float) -> None:
         self.points, self.deadline = points, deadline
         self.pos, self.neg = pos, neg
-        self.best = _Best(-1, None)
+        self.best = _Best(-1, np.zeros(len(pos), np.int8))
 
     def run(self) -> _Best | None:
         """The best sides of all points; None if there is not enough time."""

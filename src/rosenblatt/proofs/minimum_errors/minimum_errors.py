@@ -17,11 +17,10 @@ from ...parallel import one_blas_thread
 from ...progress import report_progress
 from ...reporting.text import count, plural
 from ...validation import flag, number
-from ..inputs import validated_rows
-from .clashes import EXPENSIVE_SIZE, Clash, ClashFinder, describe_forced_errors, plane_for
+from ..certify import validated_rows
+from .clashes import EXPENSIVE_SIZE, Clash, ClashFinder, HittingSet, LowerBoundProof, describe_forced_errors, plane_for
 from .enumeration import MAX_WEIGHTS, enumerate_planes
 from .exact_signs import FloatPlane
-from .hitting_set import HittingSet, LowerBoundProof
 from .search import Search
 
 FIRST_ROUNDS = 10  # rounds of the search before the first round of proof

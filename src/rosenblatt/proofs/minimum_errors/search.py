@@ -14,7 +14,6 @@ Reference  L. Li and H.-T. Lin, Optimizing 0/1 loss for perceptrons by random co
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -54,11 +53,11 @@ class LineSpace:
         self.center, extent = self._center_and_extent(self.free and (rotated or isinstance(problem.rows, Dense)))
         self.exponent = np.where(extent > 0, np.frexp(extent)[1], 0)
         self.varies = extent > 0
-        self.near: Any = self._copy() if small else None
-        self.back: Any = None
-        self.along: Any = None
-        if rotated:
-            self._rotate()
+        self.near: FloatArray | None = self._copy() if small else None
+        self.back: FloatArray | None = None
+        self.along: FloatArray | None = None
+        if rotated and self.near is not None:
+            self._rotate(self.near)
 
     def _center_and_extent(self, centered: bool) -> tuple[FloatArray, FloatArray]:
         problem = self.problem
@@ -73,7 +72,7 @@ class LineSpace:
         center = low / 2 + high / 2 if centered else np.zeros_like(low)
         return center, np.maximum(high - center, center - low)
 
-    def _copy(self) -> Any:
+    def _copy(self) -> FloatArray:
         """The rows z_i as columns x rows, so that a line along a column is contiguous."""
         out = np.ones((self.width, self.problem.n_rows))
         for start in range(0, self.problem.n_rows, self.step):
@@ -82,9 +81,9 @@ class LineSpace:
             out[: len(self.center), start : start + self.step] = np.ldexp(block - self.center, -self.exponent).T
         return out * self.signs
 
-    def _rotate(self) -> None:
+    def _rotate(self, near: FloatArray) -> None:
         """Replace `near` by the right factor of its singular value decomposition: orthogonal coordinates of equal length."""
-        axes, lengths, rows = np.linalg.svd(self.near, full_matrices=False)
+        axes, lengths, rows = np.linalg.svd(near, full_matrices=False)
         if not lengths[0] > 0:
             return
         kept = lengths > MIN_EXTENT * lengths[0]
@@ -114,7 +113,7 @@ class LineSpace:
         out *= self.signs
         return out
 
-    def weights(self, lines: FloatArray) -> Any:
+    def weights(self, lines: FloatArray) -> tuple[FloatArray, FloatArray]:
         """One or more lines as weights and biases for the given rows, up to a common power of two."""
         lines = lines if self.back is None else lines @ self.back.T
         d = len(self.center)
@@ -164,7 +163,7 @@ class Search:
 
     def _start(self) -> FloatArray:
         """The first line: least squares, or for many rows a few passes of a soft-margin solver."""
-        if self.space.back is not None:
+        if self.space.near is not None and self.space.back is not None:
             return np.asarray(self.space.near.mean(axis=1))  # least squares in orthogonal coordinates
         if self.space.near is not None and self.space.width <= max(MAX_LINES, self.problem.n_rows):
             return np.asarray(np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0])
@@ -202,7 +201,8 @@ class Search:
         if self._least is None or errors < self._least[0]:
             self._least, self._idle = (errors, line), 0
             if errors < self.best.errors:
-                self.offer(plane_with_errors(self.problem, *self.space.weights(line)))
+                coef, bias = self.space.weights(line)
+                self.offer(plane_with_errors(self.problem, coef, float(bias)))
         else:
             self._idle += 1
         if self._idle >= IDLE_ROUNDS:

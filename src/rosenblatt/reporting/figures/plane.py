@@ -18,7 +18,7 @@ from ...parallel import one_blas_thread
 from ..charts import Axis, Band, Chart, Mark, Points, Rule, nice_axis
 from ..story import Facts, evenly, vector_norm
 from ..text import count, cut, plural
-from .confusion import confusion_counts
+from .predictions import confusion_counts
 
 MAX_ROWS = 2000  # rows drawn, at most
 MAX_POWER_ITERATIONS = 200

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import rosenblatt as rb
 from rosenblatt.data import cache as caches_module
-from rosenblatt.training.out_of_core import confusion_from_cache, fit_from_cache, refusal
+from rosenblatt.training.stream import confusion_from_cache, fit_from_cache, refusal
 
 KINDS = [("dense", "float64"), ("dense", "float32"), ("csr", "float64"), ("csr", "float32")]
 MODELS = {

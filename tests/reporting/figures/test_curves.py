@@ -11,7 +11,7 @@ import pytest
 
 from rosenblatt.mail.evaluation import Point, curve
 from rosenblatt.reporting.charts import Line, spread_apart
-from rosenblatt.reporting.figures.mail_curve import LOWEST_PERCENT, mail_curve
+from rosenblatt.reporting.figures.curves import LOWEST_PERCENT, mail_curve
 from rosenblatt.reporting.page import save_chart
 
 
