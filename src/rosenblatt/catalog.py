@@ -351,7 +351,7 @@ ALGORITHMS = {
 # What packages below use of the applications `mail` and `studio`. Nothing below imports an application, so a loaded filter's
 # recipe and `model.show` are named here, as "module:name", and imported on first use. The import contract has no exemption.
 APPLICATION_HOOKS = {
-    "mail recipe": "rosenblatt.mail.recipe:MailRecipe",
+    "mail recipe": "rosenblatt.mail.features:MailRecipe",
     "show": "rosenblatt.studio.notebook:show",
 }
 

@@ -16,8 +16,18 @@ import click
 from .. import __version__
 from ..catalog import ALGORITHMS
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
-from .options import AlgorithmName, about_data, as_json, data_argument, holdout, options_of, seed, test_file
-from .parameters import parameters, pop_parameters
+from .options import (
+    AlgorithmName,
+    about_data,
+    as_json,
+    data_argument,
+    holdout,
+    options_of,
+    parameters,
+    pop_parameters,
+    seed,
+    test_file,
+)
 
 if TYPE_CHECKING:
     from ..models.model import Model
