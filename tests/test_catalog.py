@@ -27,7 +27,7 @@ from rosenblatt.catalog import (
 from rosenblatt.data.problem import make_problem
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.online import OnlineClassifier
-from rosenblatt.studio.knobs import knobs_of, parameter_type
+from rosenblatt.studio.menu import knobs_of, parameter_type
 from rosenblatt.training.out_of_core import refusal
 
 X, Y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])

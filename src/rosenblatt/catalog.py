@@ -28,7 +28,7 @@ class Option:
 
 
 class KnobChanges(TypedDict, total=False):
-    """Fields of a knob of the page that differ from `studio.knobs.KNOBS`, or from what the class and an `Option` give."""
+    """Fields of a knob of the page that differ from `studio.menu.KNOBS`, or from what the class and an `Option` give."""
 
     title: str
     help: str

@@ -61,13 +61,13 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
         return
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise Failure("the studio needs starlette and uvicorn: pip install 'rosenblatt[serve]' (not needed for --export)")
-    from ..studio.server.server import listening, url_of
+    from ..studio.server import listening, url_of
 
     with listening(given["host"], given["port"]) as sockets:  # first, since the port may be in use
         with _notice_if_slow("loading compiled code; this takes longer the first time ..."):
             from ..studio.html_export import page_files
             from ..studio.page_data import open_page
-            from ..studio.server.server import Server, serve
+            from ..studio.server import Server, serve
 
             server = Server(page_files(), open_page("server", _table(data, options), state), sockets, warn=note)
         address = url_of(sockets)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +19,11 @@ from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
 from ..online.update_log import UpdateLog
 from ..svm.not_separable import NotSeparable
-from .code import code_of
+from .answers import answer_message
 from .curves import Data, margins_of
-from .fitting import MAX_LOG_ENTRIES, Fit, fit_quietly, parameters_of
+from .fitting import MAX_LOG_ENTRIES, Fit, code_of, fit_quietly, parameters_of
 from .html_export import bundle, page_files
-from .knobs import MAX_UPDATES, is_batch
-from .menu import algorithm_of, knobs_set
+from .menu import MAX_UPDATES, algorithm_of, is_batch, knobs_set
 from .page_data import open_page, page_data, requests_of
 from .projection import PlaneData, to_plane
 from .proof import proof_of
@@ -31,8 +31,11 @@ from .recording import record
 from .run_request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
 
-if TYPE_CHECKING:
-    from anywidget import AnyWidget
+try:
+    import anywidget
+    import traitlets
+except ImportError:
+    raise ImportError("the studio in a notebook needs anywidget: pip install 'rosenblatt[notebook]'") from None
 
 # Relative tolerances for equal weights, and for equal margins, which may have been computed from float32 rows.
 WEIGHTS_RTOL, MARGINS_RTOL = 1e-6, 1e-4
@@ -46,6 +49,29 @@ NOT_REPRODUCED = (
     "The model may have been fitted with sample weights, in chunks, or on other rows."
 )
 RANDOM = "Only the result is shown: with random_state=None, every fit is different."
+
+
+# --- The widget
+
+
+class Studio(anywidget.AnyWidget):
+    """The page in a sandboxed frame that can reach only Python's answers; its first run is inside.
+
+    Parameters
+    ----------
+    page : str
+        The page as one HTML file.
+    """
+
+    _esm = Path(__file__).with_name("notebook.js").read_text(encoding="utf-8")
+    page = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, page: str) -> None:
+        super().__init__(page=page)
+        self.on_msg(self._answer)
+
+    def _answer(self, _: Any, message: Any, buffers: Any) -> None:
+        self.send(answer_message(message, buffers))
 
 
 # --- Fitting a model again from its rows
@@ -165,7 +191,7 @@ def data_widget(
     degree: int = 1,
     seed: int = 0,
     **knobs: Any,
-) -> AnyWidget:
+) -> Studio:
     """Return the widget of `rb.studio`, which documents the parameters."""
     plane = to_plane(X, y, columns)
     plain = {name: _plain(value) for name, value in knobs.items()}
@@ -185,7 +211,7 @@ def show(
     y: ArrayLike | None = None,
     *,
     columns: Sequence[str | int] | None = None,
-) -> AnyWidget:
+) -> Studio:
     """Return the widget of `model.show`: the run as it was, or a new one on the points that can be drawn."""
     check_is_fitted(model, "classes_")
     if X is None and y is None:
@@ -214,9 +240,7 @@ def show(
     return _widget({**page, "recordings": [recording]}, _note(model, log, rebuilt, parsed))
 
 
-def _widget(page: dict[str, Any], note: str | None) -> AnyWidget:
-    from .widget import Studio
-
+def _widget(page: dict[str, Any], note: str | None) -> Studio:
     return Studio(bundle(page_files(), {**page, "note": note}))
 
 

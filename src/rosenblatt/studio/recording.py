@@ -17,7 +17,6 @@ from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
 from ..reporting.story import evenly
 from .arrays import Packed, finite, pack
-from .code import code_of
 from .curves import (
     Curves,
     Data,
@@ -31,7 +30,7 @@ from .curves import (
     start_of,
     weights_per_update,
 )
-from .fitting import fit_request
+from .fitting import code_of, fit_request
 from .menu import algorithm_of
 from .run_request import Features, RequestError, parse_request
 from .solver_paths import Frames, describe_margin, one_frame, path_of

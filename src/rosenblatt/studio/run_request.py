@@ -15,7 +15,7 @@ from ..array_types import Array, FloatArray, IntArray
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.polynomials import Polynomial
 from ..preprocessing.numeric import standard_scaling
-from .knobs import Knob, declared_knobs, knobs_of
+from .menu import Knob, declared_knobs, knobs_of
 
 MAX_POINTS = 5000
 MAX_CLASSES = 6
