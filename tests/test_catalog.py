@@ -27,6 +27,7 @@ from rosenblatt.catalog import (
 from rosenblatt.data.problem import make_problem
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.online import OnlineClassifier
+from rosenblatt.losses import Objective
 from rosenblatt.studio.menu import knobs_of, parameter_type
 from rosenblatt.training.out_of_core import refusal
 
@@ -112,6 +113,17 @@ def test_the_loss_of_a_new_algorithm_follows_the_margin_of_its_entry(
     objective = objective_of(ALGORITHMS["bold"].make().fit(X, Y))
     expected = [0.0, 0.0, 0.0] if margin is None else [margin + 1.0, margin, 0.0]
     assert (objective.title, objective.loss(np.array([-1.0, 0.0, 2.0])).tolist()) == (title, expected)
+
+
+@pytest.mark.usefixtures("toy")
+def test_the_loss_of_a_new_algorithm_is_the_objective_that_its_class_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rosenblatt.studio.curves import objective_of
+
+    model = ALGORITHMS["bold"].make().fit(X, Y)
+    monkeypatch.setattr(type(model), "_minimized", lambda self: Objective(rb.losses.LINEAR_MSE, penalty=0.25))
+    objective = objective_of(model)
+    assert (objective.title, objective.penalty) == ("squared error, Σ (1 − m)² + 0.25|w|²", 0.25)  # noqa: RUF001
+    assert objective.loss(np.array([-1.0, 0.0, 2.0])).tolist() == [4.0, 1.0, 1.0]
 
 
 @pytest.mark.usefixtures("toy")

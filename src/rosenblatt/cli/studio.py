@@ -84,6 +84,7 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
 def _export(path: str, data: str | None, options: Options, state: dict[str, Any] | None) -> None:
     check_writable(path, data, ending=".html")
     from ..models.atomic_file import check_folder, write_atomically
+    from ..reporting.text import byte_size
 
     check_folder(path)
     from ..studio.html_export import export
@@ -91,7 +92,7 @@ def _export(path: str, data: str | None, options: Options, state: dict[str, Any]
     with _notice_if_slow("recording the runs ..."):
         page = export(_table(data, options), state).encode()
     write_atomically(path, page)
-    note(f"{path}: {len(page):,} bytes")
+    note(f"{path}: {byte_size(len(page))}")
 
 
 def check_exists(data: str) -> None:

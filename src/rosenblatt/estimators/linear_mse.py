@@ -16,6 +16,7 @@ from ..kernels.linear.schemes import Rest
 from ..least_squares.linear import SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..least_squares.moments import triangle, triangle_of
 from ..least_squares.solution import LeastSquaresSolution
+from ..losses import LINEAR_MSE, Objective
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..reporting.text import count, plural
@@ -122,6 +123,9 @@ class LinearMSE(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.tol = tol
         self.class_weight = class_weight
+
+    def _minimized(self) -> Objective:
+        return Objective(LINEAR_MSE, penalty=float(self.alpha))
 
     def _streaming_obstacle(self) -> None:
         return None

@@ -255,7 +255,7 @@ def _why_cut(reached: dict[str, int], online: bool) -> str | None:
         return None
     name, limit = next(iter(reached.items()))
     if name == "max_iter" and not online:
-        return f"The solver was stopped after {limit:,} iterations, before it reached its tolerance."
+        return f"The solver was stopped after {plural(limit, 'iteration')}, before it reached its tolerance."
     length = plural(limit, "update") if name == "max_updates" else plural(limit, "pass", "passes")
     return f"The page plays only the first {length}: with this many points, more would take too long."
 

@@ -18,6 +18,7 @@ from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
 from ..online.update_log import UpdateLog
+from ..reporting.text import count, plural
 from ..svm.not_separable import NotSeparable
 from .answers import answer_message
 from .curves import Data, margins_of
@@ -253,7 +254,8 @@ def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
         missing.append("the sample weights")
     note = NEW_RUN if not missing else f"{NEW_RUN[:-1]}, without {', '.join(missing)}."
     if run["stop"]["reason"] == "updates" and log is not None and log.n_updates > run["updates"]:
-        note += f" It stops after {run['updates']:,} updates; the model made {log.n_updates:,}, so its result may be better."
+        made = f"It stops after {plural(run['updates'], 'update')}; the model made {count(log.n_updates)}"
+        note += f" {made}, so its result may be better."
     return note
 
 

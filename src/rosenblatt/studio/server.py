@@ -25,6 +25,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..reporting.text import short
 from ..serving.http import Bodies, Web, is_local
 from ..serving.sockets import ServeError, is_loopback, listen, run_until_signal
 from .answers import HANDLERS, TABLE_PATH, answer, answer_table, encode_json, error_json, internal_error
@@ -203,7 +204,7 @@ class WorkerPool:
                 running.add_done_callback(self._release)
                 return await asyncio.shield(running)
         except TimeoutError:
-            raise HTTPException(503, f"the run took longer than {self._timeout_s:g} seconds") from None
+            raise HTTPException(503, f"the run took longer than {short(self._timeout_s)} seconds") from None
         finally:
             self.n_pending -= 1
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from ...reporting.text import fixed
 from ..console import Failure, failure
 from ..options import as_json
 from .common import home, opened
@@ -111,7 +112,7 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
             if as_json:
                 click.echo(json.dumps({"mail": source, **found._asdict()}, ensure_ascii=False))
             else:
-                click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {source}")
+                click.echo(f"{label:6}  {fixed(found.probability, 4)}  {fixed(found.score, 3, signed=True):>8}  {source}")
     report_skipped(reading)
     if reading.skipped or not reading.seen:
         if not reading.skipped:

@@ -11,7 +11,7 @@ import click
 
 from ...mail.boxes import Mail, mails, printable
 from ...progress import Progress
-from ...reporting.text import join_and, plural
+from ...reporting.text import count, join_and, plural
 from ..console import Failure, note
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def report_skipped(*readings: Reading) -> None:
     for source, reason in skipped[:MAX_SKIPPED_LINES]:
         note(f"skipped {source}: {reason}")
     if len(skipped) > MAX_SKIPPED_LINES:
-        note(f"skipped {len(skipped) - MAX_SKIPPED_LINES:,} more")
+        note(f"skipped {count(len(skipped) - MAX_SKIPPED_LINES)} more")
     if len(skipped) > 1:
         note(f"skipped {plural(len(skipped), 'file')} in total")
 

@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from ...reporting.text import fixed, plural
 from ...serving.http import Bodies, is_local
 from ..store.connection import FoldedError
 from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
@@ -166,9 +167,9 @@ class Api:
 
     def _done(self, kind: str, request: Request, response: Response, seconds: float) -> None:
         self._metrics.done(f"http {kind}", str(response.status_code), seconds)
-        size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""
+        size = f", {plural(request.state.size, 'byte')}" if hasattr(request.state, "size") else ""
         error = f", {request.state.error}" if hasattr(request.state, "error") else ""
-        self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}{error}")
+        self._journal.request(f"http {kind} {response.status_code} {fixed(1e3 * seconds, 1)} ms{size}{error}")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -8,6 +8,7 @@ import re
 from functools import partial
 from time import perf_counter
 
+from ...reporting.text import fixed, plural
 from ..identity import stamped
 from ..message.headers import LINE_END, STAMP, header_span, without_headers
 from ..store.connection import FoldedError
@@ -179,9 +180,9 @@ class _Session:
     async def _end(self) -> None:
         spamd, seconds = self._spamd, perf_counter() - self._start
         spamd._metrics.done(self._kind, self._outcome, seconds)
-        size = "" if self._size is None else f", {self._size:,} bytes"
+        size = "" if self._size is None else f", {plural(self._size, 'byte')}"
         detail = f", {self._detail}" if self._detail else ""
-        spamd._journal.request(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{detail}")
+        spamd._journal.request(f"spamd {self._kind} {self._outcome} {fixed(1e3 * seconds, 1)} ms{size}{detail}")
         if self._rest:
             await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER_S)
             self._rest.cancel()
@@ -225,11 +226,11 @@ def report(judgment: Judgment) -> bytes:
     verdict = judgment.verdict
     lines = [
         f"Rosenblatt: {verdict.label}, {judgment.points} points",
-        f"(score {verdict.score:.4f}, probability of spam {verdict.probability:.4f}).",
+        f"(score {fixed(verdict.score)}, probability of spam {fixed(verdict.probability)}).",
         "",
         " weight  for spam (+) or ham (-)",
         "-------  -----------------------",
-        *(f"{reason.weight:+7.3f}  {_one_line(reason.name)}" for reason in judgment.reasons),
+        *(f"{fixed(reason.weight, 3, signed=True):>7}  {_one_line(reason.name)}" for reason in judgment.reasons),
         "",
     ]
     return "\n".join(lines).encode("utf-8", "replace")

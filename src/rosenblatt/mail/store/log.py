@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...reporting.text import count
 from ..message.message import Message
 from .connection import LOCK_TIMEOUT_S, LOG_NAME, REPAIR_HINT, Connection, FilterError
 from .filter_state import Settings
@@ -206,13 +207,13 @@ class Log(Connection):
     def _label(self, seq: int, digest: bytes, spam: int, seal: int) -> bool:
         if spam not in (0, 1) or seal != _seal(digest, spam):
             raise FilterError(
-                self.home, f"{LOG_NAME} is damaged: the label or the digest of message {seq:,} has changed{REPAIR_HINT}"
+                self.home, f"{LOG_NAME} is damaged: the label or the digest of message {count(seq)} has changed{REPAIR_HINT}"
             )
         return bool(spam)
 
     def _unpacked(self, seq: int, packed: bytes) -> Message:
         if not isinstance(packed, bytes):
-            raise FilterError(self.home, f"{LOG_NAME} is damaged: message {seq:,} has no text{REPAIR_HINT}")
+            raise FilterError(self.home, f"{LOG_NAME} is damaged: message {count(seq)} has no text{REPAIR_HINT}")
         return Message.unpack(packed)
 
     def foldable(self, keep: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from ...array_types import IntArray
 from ...models.atomic_file import sync_folder
+from ...reporting.text import plural
 from .. import features
 from ..explanation import extremes, names_in
 from . import snapshot
@@ -238,7 +239,7 @@ class Store:
         if settings.features > FEATURES:
             raise FilterError(self.home, f"was used by a newer version of Rosenblatt: {versions}")
         if settings.features < FEATURES:
-            dropped = f"the texts of {self.log.folded():,} messages were dropped"
+            dropped = f"the texts of {plural(self.log.folded(), 'message')} were dropped"
             raise FilterError(self.home, f"{versions}; {dropped}, so that a new filter must be trained")
 
     def _change(self, values: dict[str, float]) -> None:
@@ -252,10 +253,10 @@ class Store:
             base = self.log.base()
             if replayed and base is not None:
                 different = next(name for name, value in wanted.replayed().items() if kept.replayed()[name] != value)
-                folded = self.log.folded()
+                folded = f"the texts of {plural(self.log.folded(), 'message')}"
                 raise FilterError(
                     self.home,
-                    f"{different} cannot be changed: the texts of {folded:,} messages were dropped and cannot be replayed",
+                    f"{different} cannot be changed: {folded} were dropped and cannot be replayed",
                 )
             self.log.change(wanted, replayed)
 
