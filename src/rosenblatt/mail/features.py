@@ -21,7 +21,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -257,7 +257,11 @@ class ColumnNames(Sequence[str]):
     def __len__(self) -> int:
         return self.width
 
-    def __getitem__(self, j: int | slice) -> Any:
+    @overload
+    def __getitem__(self, j: int) -> str: ...
+    @overload
+    def __getitem__(self, j: slice) -> list[str]: ...
+    def __getitem__(self, j: int | slice) -> str | list[str]:
         if isinstance(j, slice):
             return [self[k] for k in range(*j.indices(self.width))]
         if not -self.width <= j < self.width:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
+from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..estimators.base import LinearClassifier, row_weights
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
@@ -71,7 +71,7 @@ class Studio(anywidget.AnyWidget):
         super().__init__(page=page)
         self.on_msg(self._answer)
 
-    def _answer(self, _: Any, message: Any, buffers: Any) -> None:
+    def _answer(self, _: object, message: object, buffers: Sequence[Any]) -> None:
         self.send(answer_message(message, buffers))
 
 
@@ -184,26 +184,17 @@ def _matches_margins(model: LinearClassifier, X: Matrix, codes: IntArray) -> boo
 
 
 def data_widget(
-    X: MatrixLike,
-    y: ArrayLike,
-    *,
-    algorithm: str = "perceptron",
-    columns: Sequence[str | int] | None = None,
-    degree: int = 1,
-    seed: int = 0,
-    **knobs: Any,
+    X: MatrixLike, y: ArrayLike, columns: Sequence[str | int] | None, algorithm: str, knobs: Mapping[str, Any], **state: int
 ) -> Studio:
     """Return the widget of `rb.studio`, which documents the parameters."""
     plane = to_plane(X, y, columns)
-    plain = {name: _plain(value) for name, value in knobs.items()}
-    runs = [{"algorithm": algorithm, "knobs": plain}]
-    state = {"data": plane.data, "degree": _plain(degree), "seed": _plain(seed), "runs": runs}
-    return _widget(open_page("notebook", state=state), plane.note)
+    runs = [{"algorithm": algorithm, "knobs": _plain_values(knobs)}]
+    return _widget(open_page("notebook", state={"data": plane.data, "runs": runs} | _plain_values(state)), plane.note)
 
 
-def _plain(value: object) -> Any:
+def _plain_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Convert NumPy numbers and arrays to Python's."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    return {name: value.tolist() if isinstance(value, np.generic | np.ndarray) else value for name, value in given.items()}
 
 
 def show(
@@ -310,7 +301,7 @@ def _check(model: LinearClassifier, log: UpdateLog | None, X: MatrixLike, y: Arr
     check_rows(model, log, rows, codes)
 
 
-def _rows_of(model: LinearClassifier) -> tuple[Any, Any]:
+def _rows_of(model: LinearClassifier) -> tuple[Matrix, Array]:
     """Return the training rows and labels from the log of a model."""
     log = model._update_log
     if log is None or log.is_compact:

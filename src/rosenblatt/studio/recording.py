@@ -41,7 +41,7 @@ MAX_AVERAGE_VALUES = 1 << 17  # values of averaged weights that are sent
 OVERFLOW_MESSAGE = "numbers became too large for floating point; standardize the columns or scale the points to about 1"
 
 
-def run(request: Any) -> dict[str, Any]:
+def run(request: object) -> dict[str, Any]:
     """Answer a request of the page for a run; raise `RequestError` if it is not valid or cannot be carried out."""
     started = time.perf_counter()
     parsed = parse_request(request)

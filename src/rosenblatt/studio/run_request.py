@@ -141,7 +141,7 @@ class RunRequest:
         return (*data, self.algorithm, knobs, self.degree, self.scaled, self.seed)
 
 
-def parse_request(request: Any) -> RunRequest:
+def parse_request(request: object) -> RunRequest:
     """Check a request and fill in the defaults."""
     if not isinstance(request, Mapping):
         raise RequestError(f"a request must be an object with {', '.join(FIELDS)}, got {_shown(request)}")
@@ -222,7 +222,7 @@ def check_knobs(algorithm: str, given: Mapping[str, Any]) -> None:
             _check_value(known[name], value)
 
 
-def _parse_knobs(algorithm: str, given: Any) -> dict[str, Any]:
+def _parse_knobs(algorithm: str, given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise RequestError(f"knobs must be an object of names and values, got {_shown(given)}")
     own = knobs_of(ALGORITHMS[algorithm])

@@ -185,7 +185,7 @@ def _arow(fit: Fit, request: RunRequest) -> Frames:
     return _frames([*_shortened_runs(fit, request, counts, "pass"), Step(fit.model, f"pass {passes}")], "start")
 
 
-def _arow_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[Any, Any, str]]:
+def _arow_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[FloatArray, FloatArray, str]]:
     """Return (coef, intercept, title) after each chunk of rows; streaming the rows of all passes makes the same run."""
     model, classes = request.choice.make(**fit.parameters), np.unique(request.labels)
     n, steps = len(request.labels), []

@@ -53,10 +53,8 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
             return f"every point is on the right side{_required_margin(model)}"
         case "passes" | "steps":
             unit = ("pass", "passes") if model._iterations_are_passes else ("iteration",)
-            count = vars(model).get("n_iter_")
-            return (
-                "stopped at the limit of iterations" if count is None else f"stopped after {plural(count, *unit)} (the limit)"
-            )
+            made = vars(model).get("n_iter_")
+            return "stopped at the limit of iterations" if made is None else f"stopped after {plural(made, *unit)} (the limit)"
         case "updates":
             return f"stopped after {plural(limits['max_updates'], 'update')} (the limit)"
         case "norm":

@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -22,6 +22,7 @@ from .common import home, opened
 
 CODES = {"spam": 0, "ham": 1, "unsure": 2}
 ERROR = 3
+Error = TypeVar("Error", bound=Exception)
 
 
 class Classifying(click.Command):
@@ -50,7 +51,7 @@ class Classifying(click.Command):
             raise with_code(failure(error)) from None
 
 
-def with_code(error: BaseException) -> Any:
+def with_code(error: Error) -> Error:
     """The error with the exit code 3."""
     if isinstance(error, click.ClickException):
         error.exit_code = ERROR  # type: ignore[misc]

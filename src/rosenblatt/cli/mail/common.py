@@ -13,6 +13,7 @@ from ...mail.boxes import Mail, mails, printable
 from ...progress import Progress
 from ...reporting.text import count, join_and, plural
 from ..console import Failure, note
+from ..options import Command
 
 if TYPE_CHECKING:
     from ...mail.filter import Filter
@@ -124,7 +125,7 @@ class Sides(click.Command):
         return ctx.args
 
 
-def sides(command: Any) -> Any:
+def sides(command: Command) -> Command:
     """The options --spam and --ham."""
     command = click.option("--ham", multiple=True, metavar="PATH...", help="Wanted mail.")(command)
     return click.option("--spam", multiple=True, metavar="PATH...", help="Unwanted mail.")(command)

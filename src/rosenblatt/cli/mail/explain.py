@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,8 @@ from ..options import as_json
 from .common import Reading, home, no_mail, opened
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ...mail.filter import Filter
     from ...mail.verdict import Calibration
 
@@ -129,7 +131,7 @@ def _probability(probability: float) -> str:
     return percent(min(max(probability, 0.0001), 0.9999))
 
 
-def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Any:
+def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Table:
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text

@@ -24,7 +24,7 @@ import re
 import sys
 from collections import Counter
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -221,7 +221,8 @@ def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addr
     elif name in CELLS:
         text += b" "
     while html[at : at + 1] not in END_OF_TAG:
-        found: Any = ATTRIBUTE.match(html, at)
+        found = ATTRIBUTE.match(html, at)
+        assert found is not None  # the pattern also matches nothing
         at = found.end()
         kind = found.lastindex
         if kind is not None and kind > 1 and not closing and (value := found[kind]):

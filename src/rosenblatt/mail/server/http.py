@@ -15,7 +15,7 @@ import contextlib
 import hmac
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,6 +34,7 @@ TYPES = ("message/rfc822", "application/octet-stream")
 MAX_REASONS = 100
 STATS_TIMEOUT_S = 5.0  # time to get the numbers of the filter; Prometheus waits for ten seconds
 Handler = Callable[[Request], Awaitable[Response]]
+T = TypeVar("T")
 
 
 class Api:
@@ -178,7 +179,7 @@ class Api:
             self._journal.warn(error.detail)
         return await self._bodies.refuse(request, error, self._limits.message_bytes)
 
-    async def _in_time(self, work: Awaitable[Any]) -> Any:
+    async def _in_time(self, work: Awaitable[T]) -> T:
         try:
             async with asyncio.timeout(self._limits.handle_seconds):
                 return await work

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ NAME_SEARCH_S = 0.2  # time to search for them
 MIN_TEXTS = 1000  # texts that are kept regardless of their size
 FEATURES = features.VERSION
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def load_numba_for(messages: int) -> None:
@@ -50,14 +51,14 @@ def load_numba_for(messages: int) -> None:
         import numba  # noqa: F401
 
 
-def _retry_if_base_replaced(method: Callable[..., T]) -> Callable[..., T]:
+def _retry_if_base_replaced(method: Callable[Concatenate[Store, P], T]) -> Callable[Concatenate[Store, P], T]:
     """Repeat a method if another process has replaced the base in the meantime."""
 
     @wraps(method)
-    def again(store: Store, *given: Any) -> T:
+    def again(store: Store, /, *given: P.args, **named: P.kwargs) -> T:
         while True:
             try:
-                return method(store, *given)
+                return method(store, *given, **named)
             except BaseGoneError as error:
                 with store.log.reading():
                     base = store.log.base()
@@ -254,10 +255,7 @@ class Store:
             if replayed and base is not None:
                 different = next(name for name, value in wanted.replayed().items() if kept.replayed()[name] != value)
                 folded = f"the texts of {plural(self.log.folded(), 'message')}"
-                raise FilterError(
-                    self.home,
-                    f"{different} cannot be changed: {folded} were dropped and cannot be replayed",
-                )
+                raise FilterError(self.home, f"{different} cannot be changed: {folded} were dropped and cannot be replayed")
             self.log.change(wanted, replayed)
 
     def change(self, values: dict[str, float]) -> None:
