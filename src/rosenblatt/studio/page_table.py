@@ -21,7 +21,7 @@ from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source
 from ..data.table import Data, DataError, Table, typed_labels
-from ..reporting.text import count, percent, plural, short
+from ..reporting.text import byte_size, count, percent, plural, short
 from ..training.preparation import check_classes, require_labels
 from .arrays import pack
 from .projection import principal_components, sample
@@ -124,7 +124,7 @@ def _unpack_source(source: Source) -> Source:
         parts.append(part)
         left -= len(part)
     if left <= 0:
-        sentence = f"has more than {MAX_UNPACKED_BYTES >> 20} MB when unpacked: open it with rosenblatt studio"
+        sentence = f"has more than {byte_size(MAX_UNPACKED_BYTES)} when unpacked: open it with rosenblatt studio"
         raise DataError(source.name, sentence)
     name = Path(source.name)
     name = name.with_suffix("") if name.suffix.lower() in COMPRESSED else name
