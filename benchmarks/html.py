@@ -17,8 +17,7 @@ from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
-from rosenblatt.mail.message.compiled_html import compiled
-from rosenblatt.mail.message.html import plain
+from rosenblatt.mail.message.html import compiled, plain
 
 from .measure import interleave
 from .workloads import DATA

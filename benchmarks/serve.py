@@ -213,7 +213,7 @@ def _prepared(home: Path) -> list[Case]:
 def _passed_on(mail: bytes, label: str) -> Callable[[bytes], bool]:
     """Whether an output is the mail with its verdict in the headers, and otherwise unchanged."""
     from rosenblatt.mail.message.headers import STAMP, without_headers
-    from rosenblatt.mail.server.annotations import SPAM_HEADERS
+    from rosenblatt.mail.server.spamd import SPAM_HEADERS
 
     bare, stamp = without_headers(mail, (*SPAM_HEADERS, STAMP)), f"X-Rosenblatt: {label};".encode()
     return lambda out: stamp in out and without_headers(out, (*SPAM_HEADERS, STAMP)) == bare

@@ -27,7 +27,8 @@ from rosenblatt.catalog import (
 from rosenblatt.data.problem import make_problem
 from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.online import OnlineClassifier
-from rosenblatt.studio.knobs import knobs_of, parameter_type
+from rosenblatt.losses import Objective
+from rosenblatt.studio.menu import knobs_of, parameter_type
 from rosenblatt.training.stream import refusal
 
 X, Y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
@@ -115,6 +116,17 @@ def test_the_loss_of_a_new_algorithm_follows_the_margin_of_its_entry(
 
 
 @pytest.mark.usefixtures("toy")
+def test_the_loss_of_a_new_algorithm_is_the_objective_that_its_class_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rosenblatt.studio.curves import objective_of
+
+    model = ALGORITHMS["bold"].make().fit(X, Y)
+    monkeypatch.setattr(type(model), "_minimized", lambda self: Objective(rb.losses.LINEAR_MSE, penalty=0.25))
+    objective = objective_of(model)
+    assert (objective.title, objective.penalty) == ("squared error, Σ (1 − m)² + 0.25|w|²", 0.25)  # noqa: RUF001
+    assert objective.loss(np.array([-1.0, 0.0, 2.0])).tolist() == [4.0, 1.0, 1.0]
+
+
+@pytest.mark.usefixtures("toy")
 def test_a_new_algorithm_is_among_the_benchmarks() -> None:
     algorithms = pytest.importorskip("benchmarks.algorithms", reason="benchmarks are in the checkout only")
     assert "bold" in [row["algorithm"] for row in algorithms.measure(rows=60, columns=3, repeats=1)]
@@ -193,4 +205,4 @@ def test_modules_are_imported_by_name_in_a_few_places_only() -> None:
     """The import contract does not see such imports, so they must not be used to go round it."""
     home = Path(rb.__file__).parent
     found = {path.relative_to(home).as_posix() for path in home.rglob("*.py") if "import_module(" in path.read_text()}
-    assert found == {"__init__.py", "catalog.py", "cli/lazy_group.py", "mail/__init__.py"}
+    assert found == {"__init__.py", "catalog.py", "cli/__init__.py", "mail/__init__.py"}

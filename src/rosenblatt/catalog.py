@@ -28,7 +28,7 @@ class Option:
 
 
 class KnobChanges(TypedDict, total=False):
-    """Fields of a knob of the page that differ from `studio.knobs.KNOBS`, or from what the class and an `Option` give."""
+    """Fields of a knob of the page that differ from `studio.menu.KNOBS`, or from what the class and an `Option` give."""
 
     title: str
     help: str
@@ -351,7 +351,7 @@ ALGORITHMS = {
 # What packages below use of the applications `mail` and `studio`. Nothing below imports an application, so a loaded filter's
 # recipe and `model.show` are named here, as "module:name", and imported on first use. The import contract has no exemption.
 APPLICATION_HOOKS = {
-    "mail recipe": "rosenblatt.mail.recipe:MailRecipe",
+    "mail recipe": "rosenblatt.mail.features:MailRecipe",
     "show": "rosenblatt.studio.notebook:show",
 }
 

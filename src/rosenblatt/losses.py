@@ -84,6 +84,15 @@ class Loss:
     kinks: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True)
+class Objective:
+    """The function factor * (sum of the losses of the margins) + penalty * |w|^2, where w does not include the intercept."""
+
+    loss: Loss
+    factor: float = 1.0
+    penalty: float = 0.0
+
+
 def __dir__() -> list[str]:
     return __all__
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from effort import amount
 from rosenblatt.catalog import ALGORITHMS
-from rosenblatt.studio.knobs import knobs_of
+from rosenblatt.studio.menu import knobs_of
 
 pytestmark = pytest.mark.once
 N, D = 32, 4  # a power of two: means of small integers are exact

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS
-from rosenblatt.studio.knobs import knobs_of
+from rosenblatt.studio.menu import knobs_of
 
 ONLINE = {name: algorithm for name, algorithm in ALGORITHMS.items() if algorithm.logged}
 

@@ -15,7 +15,7 @@ from small_filters import BITS, assert_equal, fresh, is_spam, mail, mails
 
 import rosenblatt as rb
 from commands import rosenblatt
-from rosenblatt.mail import features, recipe
+from rosenblatt.mail import features
 from rosenblatt.mail.filter import Filter, FilterError, FoldedError, Learned, Relearned, Settings, Unlearned
 from rosenblatt.mail.store import filter_state, snapshot, store
 from rosenblatt.mail.verdict import Calibration
@@ -391,9 +391,10 @@ def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytes
     with fresh(tmp_path / "a", mails(range(40))) as found:
         found.save()
     path = tmp_path / "a" / "filter.safetensors"
-    assert rb.load(path).recipe.features == features.VERSION
-    for other in (features.VERSION + 98, features.VERSION - 1):
-        monkeypatch.setattr(recipe, "VERSION", other)
-        sentence = f"cannot be used: its features have version {features.VERSION}, and this version of Rosenblatt has {other}"
+    written = features.VERSION
+    assert rb.load(path).recipe.features == written
+    for other in (written + 98, written - 1):
+        monkeypatch.setattr(features, "VERSION", other)
+        sentence = f"cannot be used: its features have version {written}, and this version of Rosenblatt has {other}"
         with pytest.raises(rb.ModelError, match=f"^{path}: {sentence}"):
             rb.load(path)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from notebooks import X, Y
-from small_page import FILES, needs_node, run_by_node
+from small_page import needs_node, run_by_node
 
 import rosenblatt as rb
 import rosenblatt.studio
@@ -66,8 +67,7 @@ def test_without_anywidget_the_error_names_what_to_install(monkeypatch: pytest.M
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setattr("rosenblatt.studio.notebook.page_files", lambda: FILES)
-    monkeypatch.delitem(__import__("sys").modules, "rosenblatt.studio.widget", raising=False)
+    monkeypatch.delitem(sys.modules, "rosenblatt.studio.notebook", raising=False)
     for call in (lambda: rb.studio(X, Y), lambda: rb.Perceptron().fit(X, Y).show()):
         with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[notebook\]'"):
             call()

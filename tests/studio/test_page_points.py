@@ -189,7 +189,7 @@ def test_support_vectors_and_the_margin_are_drawn(
     assert rings(drawn) == len(svm["support"]) >= 2
     assert drawn.count('stroke-dasharray="2 4"') == 2  # the margin's two sides
     tab.page.get_by_role("button", name="Close").click()
-    tab.click("#show-street")
+    tab.click("#show-band")
     assert rings(svg_of(tab)) == 0
 
 

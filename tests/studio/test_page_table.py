@@ -197,7 +197,7 @@ def npz() -> bytes:
         ("a", b"PK\x03\x04", "the page does not read"),
         ("../../etc/a.csv", b"1,2\n3", "a.csv, line 2"),
         ("", b"", "file: the file has no rows"),
-        ("a.csv.gz", gzip.compress(b"1,2,a\n" * (12 << 20)), "more than 64 MB when unpacked"),
+        ("a.csv.gz", gzip.compress(b"1,2,a\n" * (12 << 20)), "more than 64 MiB when unpacked"),
     ],
 )
 def test_what_is_no_table_is_refused_in_a_sentence(name: str, data: bytes, sentence: str) -> None:

@@ -42,7 +42,7 @@ def test_components_are_those_of_the_covariance() -> None:
     for axis in (0, 1):
         along = Z @ vectors[:, -1 - axis]
         assert abs(found.points[:, axis]) == pytest.approx(abs(along))
-    assert f"{values[-2:].sum() / values.sum():.0%}" in (found.note or "")
+    assert f"{100.0 * values[-2:].sum() / values.sum():.0f} % of their variance" in (found.note or "")
     assert to_plane(sp.csr_array(wide), np.arange(50) % 2).points == pytest.approx(found.points)
 
 

@@ -20,7 +20,7 @@ from effort import examples
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio import fitting
 from rosenblatt.studio.fitting import _cache, fit_request
-from rosenblatt.studio.knobs import knobs_of
+from rosenblatt.studio.menu import knobs_of
 from rosenblatt.studio.proof import prove
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.run_request import RequestError, parse_request

@@ -12,7 +12,7 @@ from played import numbers, phi, played, wrong
 
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fit_request
-from rosenblatt.studio.knobs import knobs_of
+from rosenblatt.studio.menu import knobs_of
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
 from rosenblatt.studio.run_request import parse_request

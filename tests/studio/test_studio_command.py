@@ -93,7 +93,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: None, arguments: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("rosenblatt.studio.server.server.serve", lambda *_: 1 / 0)  # it must not come to that
+    monkeypatch.setattr("rosenblatt.studio.server.serve", lambda *_: 1 / 0)  # it must not come to that
     code, out, err = studio("--no-browser", *arguments)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert sentence in err

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 
 STEPS = {step["title"]: step for step in tour.TOUR}
 FIELDS = {"data", "degree", "scaled", "seed", "runs", "t", "speed", "show", "slice"}
-SHOWN = {"regions", "normal", "street", "pocket", "average", "vote", "clash", "widest"}
+SHOWN = {"regions", "normal", "band", "pocket", "average", "vote", "clash", "widest"}
 
 
 @pytest.mark.parametrize("title", STEPS)

@@ -102,6 +102,7 @@ class _Conversion:
 
     def write(self, file: BinaryIO) -> None:
         from ..data.table import Table
+        from ..reporting.text import plural
         from .console import note
 
         numeric = self.target in NUMERIC_FORMATS
@@ -115,7 +116,7 @@ class _Conversion:
         else:
             self.columns = first.features.shape[1]
         if not numeric and self.columns > MAX_TABLE_COLUMNS:
-            raise Failure(f"{self.columns:,} columns are too many for {self.target}: use svmlight or npz")
+            raise Failure(f"{plural(self.columns, 'column')} are too many for {self.target}: use svmlight or npz")
         if self.target == "svmlight":
             self._write_svmlight(file, recipe)
         elif self.target == "npz":

@@ -54,14 +54,14 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
 
 
 def _print_measures(confusion: Confusion, area: float) -> None:
-    from ..reporting.text import count, percent, percent_range
+    from ..reporting.text import count, fixed, percent, percent_range
     from .console import print_fields
 
     interval = percent_range(*confusion.interval)
     error = f"{percent(confusion.error, decimals=2)} ({count(confusion.errors)} wrong), 95 % interval {interval}"
     fields = [("rows", count(confusion.rows)), ("error", error)]
     if not math.isnan(area):
-        fields.append(("AUC", f"{area:.4f}"))
+        fields.append(("AUC", fixed(area)))
     print_fields(fields)
 
 
@@ -71,6 +71,7 @@ def _print_classes(confusion: Confusion, names: list[str]) -> None:
     from rich.text import Text
 
     from ..reporting.terminal import confusion_lines
+    from ..reporting.text import count, fixed
     from .console import out
 
     matrix = len(names) <= MAX_MATRIX_CLASSES
@@ -79,9 +80,9 @@ def _print_classes(confusion: Confusion, names: list[str]) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for k, name in enumerate(names):
-        cells = [Text(f"{count:,}", style="bold" if j == k else "") for j, count in enumerate(confusion.counts[k]) if matrix]
+        cells = [Text(count(rows), style="bold" if j == k else "") for j, rows in enumerate(confusion.counts[k]) if matrix]
         shares = (confusion.precision[k], confusion.recall[k], confusion.f1[k])
-        table.add_row(Text(name), *cells, *(f"{share:.4f}" for share in shares))
+        table.add_row(Text(name), *cells, *(fixed(share) for share in shares))
     out().print(table)
     if not matrix:
         click.echo("\n" + "\n".join(confusion_lines(names, confusion.counts.tolist())))

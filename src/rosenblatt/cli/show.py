@@ -130,13 +130,15 @@ def _weights_table(heavy: list[dict[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from ..reporting.text import short
+
     table = Table("class", "feature", "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.columns[2].justify = "right"
     largest = max(abs(each["weight"]) for each in heavy)
     for each in heavy:
         size, positive = round(BAR_COLUMNS * abs(each["weight"]) / largest), each["weight"] > 0
         table.add_row(
-            Text(str(each["class"])), Text(each["feature"]), f"{each['weight']:+.4g}",
+            Text(str(each["class"])), Text(each["feature"]), f"{'+' if each['weight'] >= 0 else ''}{short(each['weight'], 4)}",
             Text(("+" if positive else "-") * max(1, size), style="green" if positive else "red"),
         )  # fmt: skip
     return table

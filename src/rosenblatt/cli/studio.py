@@ -61,13 +61,13 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
         return
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise Failure("the studio needs starlette and uvicorn: pip install 'rosenblatt[serve]' (not needed for --export)")
-    from ..studio.server.server import listening, url_of
+    from ..studio.server import listening, url_of
 
     with listening(given["host"], given["port"]) as sockets:  # first, since the port may be in use
         with _notice_if_slow("loading compiled code; this takes longer the first time ..."):
             from ..studio.html_export import page_files
             from ..studio.page_data import open_page
-            from ..studio.server.server import Server, serve
+            from ..studio.server import Server, serve
 
             server = Server(page_files(), open_page("server", _table(data, options), state), sockets, warn=note)
         address = url_of(sockets)
@@ -84,6 +84,7 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
 def _export(path: str, data: str | None, options: Options, state: dict[str, Any] | None) -> None:
     check_writable(path, data, ending=".html")
     from ..models.atomic_file import check_folder, write_atomically
+    from ..reporting.text import byte_size
 
     check_folder(path)
     from ..studio.html_export import export
@@ -91,7 +92,7 @@ def _export(path: str, data: str | None, options: Options, state: dict[str, Any]
     with _notice_if_slow("recording the runs ..."):
         page = export(_table(data, options), state).encode()
     write_atomically(path, page)
-    note(f"{path}: {len(page):,} bytes")
+    note(f"{path}: {byte_size(len(page))}")
 
 
 def check_exists(data: str) -> None:

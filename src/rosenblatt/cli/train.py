@@ -16,8 +16,18 @@ import click
 from .. import __version__
 from ..catalog import ALGORITHMS
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
-from .options import AlgorithmName, about_data, as_json, data_argument, holdout, options_of, seed, test_file
-from .parameters import parameters, pop_parameters
+from .options import (
+    AlgorithmName,
+    about_data,
+    as_json,
+    data_argument,
+    holdout,
+    options_of,
+    parameters,
+    pop_parameters,
+    seed,
+    test_file,
+)
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -227,6 +237,7 @@ def _draw(outcome: Outcome, name: str) -> Chart:
 def _story(outcome: Outcome, command: str = "") -> Story:
     """The input of a report."""
     from ..reporting.story import Story
+    from ..reporting.text import count
     from ..training.summary import list_facts
 
     prepared = outcome.prepared
@@ -238,7 +249,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
             rows |= {"X_test": prepared.X_test, "y_test": prepared.classes[prepared.codes_test]}
     elif outcome.sample is not None:
         rows = {"X": outcome.sample[0], "y": outcome.sample[1]}
-        notes.append(f"The figures show {len(outcome.sample[1]):,} of the {outcome.rows:,} streamed rows.")
+        notes.append(f"The figures show {count(len(outcome.sample[1]))} of the {count(outcome.rows)} streamed rows.")
     return Story(
         title=Path(outcome.request.data.removeprefix("example:")).name,
         estimator=outcome.estimator,

@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 
 from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
+from ..losses import SQUARED_HINGE, Objective
 from ..online.rules.arow import arow_rule
 from ..online.run import OutOfRangeError, RunConfig
 from ..online.second_order import GaussianWeights, SecondOrderResult, fit_second_order, initial_gaussian
@@ -138,6 +139,9 @@ class AROW(LinearClassifier):
     @property
     def _iterations_are_passes(self) -> bool:
         return True
+
+    def _minimized(self) -> Objective:
+        return Objective(SQUARED_HINGE)
 
     def _streaming_obstacle(self) -> None:
         return None

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, assert_all_finite, ch
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..catalog import application_hook
 from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
+from ..losses import Objective
 from ..reporting.text import short
 from ..scores import linear_scores
 from ..validation import one_of
@@ -99,6 +100,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _required_margin(self) -> float:
         """The margin, set by a parameter, that all rows must exceed to be separated."""
         return 0.0
+
+    def _minimized(self) -> Objective | None:
+        """Return what a fit minimizes; None: the loss of the margin in its catalog entry."""
+        return None
 
     def _streaming_obstacle(self) -> StreamingObstacle | None:
         """Return why the estimator, with its parameters, cannot be fitted from a cache on disk; None if it can."""

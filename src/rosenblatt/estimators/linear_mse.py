@@ -15,6 +15,7 @@ from ..data.problem import Problem
 from ..kernels.linear.schemes import Rest
 from ..least_squares.linear import LeastSquaresSolution, SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..least_squares.moments import triangle, triangle_of
+from ..losses import LINEAR_MSE, Objective
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..reporting.text import byte_size, count, plural
@@ -122,6 +123,9 @@ class LinearMSE(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.tol = tol
         self.class_weight = class_weight
+
+    def _minimized(self) -> Objective:
+        return Objective(LINEAR_MSE, penalty=float(self.alpha))
 
     def _streaming_obstacle(self) -> None:
         return None

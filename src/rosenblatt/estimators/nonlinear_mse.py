@@ -15,6 +15,7 @@ from ..array_types import Array, IntArray
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
+from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
 from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
 from ..validation import count, number, one_of
@@ -190,6 +191,9 @@ class NonlinearMSE(OnlineClassifier):
     @property
     def _iterations_are_passes(self) -> bool:
         return self.solver != "minimum"
+
+    def _minimized(self) -> Objective:
+        return Objective(LOGISTIC_MSE if self.activation == "logistic" else NONLINEAR_MSE, 0.5)
 
     def _streaming_obstacle(self) -> StreamingObstacle | None:
         if self.solver == "minimum":

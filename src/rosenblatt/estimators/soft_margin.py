@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import Rows, make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
+from ..losses import HINGE, SQUARED_HINGE, Objective
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import current_callback
@@ -152,6 +153,9 @@ class SoftMargin(MarginClassifier):
     @property
     def _objective(self) -> float:
         return float(self.objective_.sum())
+
+    def _minimized(self) -> Objective:
+        return Objective(SQUARED_HINGE if self.loss == "squared_hinge" else HINGE, float(self.C), 0.5)
 
     @property
     def slack_(self) -> FloatArray:

@@ -9,9 +9,9 @@ the contributions of all words add up to the score.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,9 +92,9 @@ class _TraceBuilder:
             self._add(np.repeat(lines.hashes[number], len(own)), own, 1.0 / len(own))
             at += held
 
-    def _owners(self, kind: Kind, tokens: Sequence[Any], places: Iterable[int] | None = None) -> IntArray:
+    def _owners(self, kind: Kind, tokens: Sequence[Hashable], places: Iterable[int] | None = None) -> IntArray:
         """Positions in `names` of tokens; equal tokens share one."""
-        known: dict[Any, int] = {}
+        known: dict[Hashable, int] = {}
         for at, token in zip(range(len(tokens)) if places is None else places, tokens, strict=True):
             if token not in known:
                 known[token] = len(self.names)

@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..array_types import IntArray
 from ..validation import one_of
 from .explanation import CANDIDATES_PER_REASON, NAME_SEARCH_S, distinct, extremes, listed, reasons_of, words_of
 from .features import columns_of
 from .identity import digest
 from .message.message import Message
 from .message.parse import parse
-from .store.filter_state import Settings
+from .store.filter_state import Settings, State
 from .store.log import Log
 from .store.store import NUMBA_FROM_MESSAGES, Store, load_numba_for
 from .verdict import Calibration, Reason, Verdict
@@ -59,8 +60,7 @@ class FilterView:
         Verdict
             Label, score and probability of spam.
         """
-        state = self.store.state  # once: another thread may replace it by one with other columns
-        columns = columns_of(parse(raw), state.settings.bits)
+        state, _, columns = self._parsed(raw)
         with self.store.lock:
             score, calibration = state.learner.score(columns), state.calibration()
         return Verdict(calibration.label(score), score, calibration.probability(score))
@@ -101,12 +101,15 @@ class FilterView:
             Names and contributions.
         """
         one_of("by", by, ("features", "words"))
-        state = self.store.state
-        message, bits = parse(raw), state.settings.bits
-        columns = columns_of(message, bits)
+        state, message, columns = self._parsed(raw)
         with self.store.lock:
             weights = state.learner.weights[columns]
-        return (words_of if by == "words" else reasons_of)(message, columns, weights, bits, n)
+        return (words_of if by == "words" else reasons_of)(message, columns, weights, state.settings.bits, n)
+
+    def _parsed(self, raw: bytes) -> tuple[State, Message, IntArray]:
+        """A parsed mail and its columns, with the state that they are columns of: another thread may replace it meanwhile."""
+        state, message = self.store.state, parse(raw)
+        return state, message, columns_of(message, state.settings.bits)
 
     # --- contents ------------------------------------------------------------------------------------------------------------
 
@@ -135,10 +138,16 @@ class FilterView:
         tuple of (Message, bool)
             A message, and whether it is spam.
         """
-        with contextlib.closing(Log(self.store.home)) as log, log.reading():
+        with self._log() as log:
             base = log.base()
             for _, _, spam, message in log.replay(0 if base is None else base.seq):
                 yield message, spam
+
+    @contextlib.contextmanager
+    def _log(self) -> Iterator[Log]:
+        """The log on a connection of its own, so that no thread waits for a long read."""
+        with contextlib.closing(Log(self.store.home)) as log, log.reading():
+            yield log
 
     def top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
         """The heaviest features, with names from the texts in the log.
@@ -161,7 +170,7 @@ class FilterView:
             learned = self.store.state.learner.weights
             spammy, hammy = extremes(learned, n)
             weights = {column: float(learned[column]) for column in (*spammy.tolist(), *hammy.tolist())}
-        with contextlib.closing(Log(self.store.home)) as log, log.reading():
+        with self._log() as log:
             names = self.store.names_of(np.concatenate([spammy, hammy]), log, NAME_SEARCH_S)
         return listed(spammy, weights, names), listed(hammy, weights, names)
 

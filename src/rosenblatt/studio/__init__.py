@@ -69,7 +69,7 @@ def studio(
     """
     from .notebook import data_widget
 
-    return data_widget(X, y, algorithm=algorithm, columns=columns, degree=degree, seed=seed, **knobs)
+    return data_widget(X, y, columns, algorithm, knobs, degree=degree, seed=seed)
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 from urllib.parse import parse_qs
 
+from ..reporting.text import plural
 from .page_table import table_of_bytes
 from .proof import prove
 from .recording import run
@@ -89,7 +90,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _parse_int(text: str) -> int:
     if len(text) > MAX_INTEGER_DIGITS:
-        raise ValueError(f"a number of {len(text):,} digits is too large")
+        raise ValueError(f"a number of {plural(len(text), 'digit')} is too large")
     return int(text)
 
 

@@ -8,30 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from .. import losses
 from ..array_types import BoolArray, FloatArray, IntArray
 from ..catalog import ESTIMATORS
 from ..data.problem import as_heads
-from ..estimators.arow import AROW
 from ..estimators.base import LinearClassifier
-from ..estimators.linear_mse import LinearMSE
-from ..estimators.nonlinear_mse import NonlinearMSE
-from ..estimators.soft_margin import SoftMargin
 from ..kernels.linear.schemes import Binary, Joint, Rest
-from ..losses import HINGE, LINEAR_MSE, LOGISTIC_MSE, NONLINEAR_MSE, SQUARED_HINGE
+from ..losses import HINGE
 from ..online.pocket import errors_of_every_hypothesis
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
+from ..reporting.text import short
 from ..scores import votes_of_pairs, winners
 
 # Scores that are evaluated for a curve, with one head or with several: about 0.2 s.
 MAX_SCORES_ONE_HEAD, MAX_SCORES_SEVERAL_HEADS = 3e7, 1.2e7
 MIN_CURVE_POINTS = 100
+COST_OF_SMOOTH_LOSS = 8  # time of an exponential, relative to the hinge
 # Scores computed at a time, so that they stay in the cache of a core.
 SCORES_PER_BLOCK = 1 << 16
 
@@ -50,20 +49,21 @@ class Objective:
 
 
 def objective_of(model: LinearClassifier) -> Objective:
-    """Return the objective of a fitted estimator; by default the loss of the margin in its catalog entry."""
-    for estimator, objective in _OBJECTIVES.items():
-        if isinstance(model, estimator):
-            return objective(model)
+    """Return the objective that a fitted estimator declares; by default the loss of the margin in its catalog entry."""
+    declared = model._minimized()
+    if declared is not None:
+        loss, cost = declared.loss, 1 if declared.loss.kinks else COST_OF_SMOOTH_LOSS
+        return Objective(_title(declared), loss.value, declared.factor, declared.penalty, cost)
     margin = ESTIMATORS[type(model).__name__].margin
     if margin is None:  # every row moves the weights
         return Objective(None, np.zeros_like)
     if margin == 1.0:
-        return Objective("hinge loss, Σ max(0, 1 − m)", HINGE.value)
+        return Objective(_title(losses.Objective(HINGE)), HINGE.value)
     return _perceptron(margin or model._required_margin)
 
 
 def _perceptron(b: float) -> Objective:
-    title = "perceptron loss, Σ max(0, −m)" if b == 0.0 else f"perceptron loss, Σ max(0, {b:g} − m)"
+    title = "perceptron loss, Σ max(0, −m)" if b == 0.0 else f"perceptron loss, Σ max(0, {short(b, 6)} − m)"
 
     def loss(margins: FloatArray) -> FloatArray:
         np.maximum(b - margins, 0.0, out=margins)
@@ -72,31 +72,19 @@ def _perceptron(b: float) -> Objective:
     return Objective(title, loss)
 
 
-def _soft_margin(model: SoftMargin) -> Objective:
-    squared = model.loss == "squared_hinge"
-    cost = float(model.C)
-    name = "Σ max(0, 1 − m)²" if squared else "Σ max(0, 1 − m)"
-    return Objective(f"½|w|² + {cost:g} {name}", (SQUARED_HINGE if squared else HINGE).value, cost, 0.5, 2)
+def _title(objective: losses.Objective) -> str:
+    """Return the name and the formula of an objective; of a penalized margin loss, its formula alone."""
+    loss = objective.loss
+    formula = loss.formula.replace("1/(1 + exp(-m))", "σ(m)").replace("-", "−").replace("^2", "²")
+    total = f"{_coefficient(objective.factor)}Σ {formula}"
+    penalty = f"{_coefficient(objective.penalty).strip()}|w|²" if objective.penalty else ""
+    if loss.name.endswith("MSE"):
+        return f"squared error, {total} + {penalty}" if penalty else f"squared error, {total}"
+    return f"{penalty} + {total}" if penalty else f"{loss.name} loss, {total}"
 
 
-def _linear_mse(model: LinearMSE) -> Objective:
-    ridge = f" + {model.alpha:g}|w|²" if model.alpha else ""
-    return Objective(f"squared error, Σ (1 − m)²{ridge}", LINEAR_MSE.value, 1.0, float(model.alpha))
-
-
-def _nonlinear_mse(model: NonlinearMSE) -> Objective:
-    logistic = model.activation == "logistic"
-    title = "½ Σ (1 − σ(m))²" if logistic else "½ Σ (1 − tanh m)²"
-    return Objective(f"squared error, {title}", (LOGISTIC_MSE if logistic else NONLINEAR_MSE).value, 0.5, 0.0, 8)
-
-
-# Estimators that minimize something else than the loss of a margin.
-_OBJECTIVES: dict[type, Callable[[Any], Objective]] = {
-    AROW: lambda _: Objective("squared hinge loss, Σ max(0, 1 − m)²", SQUARED_HINGE.value, cost=2),
-    LinearMSE: _linear_mse,
-    NonlinearMSE: _nonlinear_mse,
-    SoftMargin: _soft_margin,
-}
+def _coefficient(value: float) -> str:
+    return "" if value == 1.0 else "½ " if value == 0.5 else f"{short(value, 6)} "
 
 
 # --- Weights along a run
@@ -175,7 +163,7 @@ def _moves(log: UpdateLog, steps: FloatArray) -> FloatArray:
 class Data(NamedTuple):
     """Training rows, positions of their classes, and the scheme that turns scores into classes."""
 
-    X: Any
+    X: FloatArray
     codes: IntArray
     n_classes: int
     scheme: str  # binary, joint, rest or pairs
@@ -186,7 +174,7 @@ class Pocket(NamedTuple):
     """The updates after which there were fewer errors than ever before, and how many."""
 
     updates: IntArray
-    errors: Any
+    errors: IntArray | FloatArray
 
 
 class Curves(NamedTuple):
@@ -197,7 +185,7 @@ class Curves(NamedTuple):
     loss: FloatArray
     pocket: Pocket | None = None
     pockets: list[Pocket] | None = None  # the pocket of each one-vs-rest head
-    pocket_weights: Any = None  # the weights in the pocket at the end, heads x (1 + features)
+    pocket_weights: FloatArray | None = None  # the weights in the pocket at the end, heads x (1 + features)
 
 
 def curves_of_log(log: UpdateLog, weights: FloatArray, data: Data, objective: Objective) -> Curves:

@@ -1,4 +1,7 @@
-"""From a request to a fitted estimator: knobs become parameters, and the run is limited to what the page can play."""
+"""From a request to a fitted estimator, and to Python code that repeats its run.
+
+Knobs become parameters, and the run is limited to what the page can play.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import warnings
 from collections import OrderedDict
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -20,8 +23,8 @@ from ..kernels.linear.schemes import Rest
 from ..online.update_log import UpdateLog
 from ..reporting.text import plural
 from ..svm.not_separable import NotSeparable
-from .knobs import MAX_UPDATES, accepts_none, is_batch
-from .run_request import RequestError, RunRequest
+from .menu import MAX_UPDATES, accepts_none, is_batch
+from .run_request import Features, RequestError, RunRequest
 
 # Entries of a log that are sent to the page: a batch step has one for each row that triggers it.
 MAX_LOG_ENTRIES = 80_000
@@ -38,6 +41,7 @@ SOFT_FALLBACK_MAX_ROWS = 400
 # Fitted models kept in memory, so that a proof after a run does not fit again.
 CACHED_FITS = 6
 
+RANDOM_ORDER_COMMENT = "# random_state is None: every run visits the rows in another order; set a number to repeat one"
 SCHEDULES = {"1/k": "lambda k: {rho!r} / k", "1/sqrt(k)": "lambda k: {rho!r} / k**0.5"}
 
 
@@ -251,6 +255,63 @@ def _why_cut(reached: dict[str, int], online: bool) -> str | None:
         return None
     name, limit = next(iter(reached.items()))
     if name == "max_iter" and not online:
-        return f"The solver was stopped after {limit:,} iterations, before it reached its tolerance."
+        return f"The solver was stopped after {plural(limit, 'iteration')}, before it reached its tolerance."
     length = plural(limit, "update") if name == "max_updates" else plural(limit, "pass", "passes")
     return f"The page plays only the first {length}: with this many points, more would take too long."
+
+
+# --- Python code that repeats a run
+
+
+def code_of(request: RunRequest, fit: Fit, weights: FloatArray | None = None, unseeded: bool = False) -> str:
+    """Return a script with the points, their features and the fit.
+
+    Parameters
+    ----------
+    request : RunRequest
+        Points, features and algorithm.
+    fit : Fit
+        The estimator's parameters.
+    weights : ndarray, default=None
+        Sample weights.
+    unseeded : bool, default=False
+        Whether the rows are visited in a random order without a seed; the script then has a comment about it.
+    """
+    lines = ["import numpy as np", "import rosenblatt as rb", "", *_point_lines(request), *_feature_lines(request.features)]
+    arguments = ", ".join(f"{name}={text}" for name, text in _arguments(request, fit))
+    lines += [RANDOM_ORDER_COMMENT] if unseeded else []
+    weighted = "" if weights is None else f", sample_weight={weights.tolist()!r}"
+    lines.append(f"model = rb.{request.choice.name}({arguments}).fit(X, y{weighted})")
+    lines += ["print(model.stop_)", 'print("training errors:", int((model.predict(X) != y).sum()))']
+    return "\n".join(lines) + "\n"
+
+
+def _point_lines(request: RunRequest) -> list[str]:
+    points = ", ".join(f"[{x!r}, {y!r}]" for x, y in request.points.tolist())
+    labels = ", ".join(map(str, request.labels.tolist()))
+    return [f"X = np.array([{points}])", f"y = np.array([{labels}])"]
+
+
+def _feature_lines(features: Features) -> list[str]:
+    lines = []
+    if features.scaled:
+        lines.append(f"X = (X - {features.center!r}) / {features.scale!r}")
+    if features.degree > 1:
+        names = [" * ".join(f"x{column + 1}" for column in features.polynomial.factors(j)) for j in range(features.width)]
+        lines += ["x1, x2 = X.T", f"X = np.column_stack([{', '.join(names)}])"]
+    return lines
+
+
+def _arguments(request: RunRequest, fit: Fit) -> list[tuple[str, str]]:
+    """Return the parameters that differ from the estimator's defaults, in its order."""
+    defaults = replace(request.choice, parameters={}).options
+    given = {name: fit.parameters[name] for name in defaults if name in fit.parameters}
+    return [
+        (name, fit.sources.get(name) or _literal(value))
+        for name, value in given.items()
+        if name in fit.sources or value != defaults[name] or type(value) is not type(defaults[name])
+    ]
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)

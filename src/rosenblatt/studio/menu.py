@@ -1,15 +1,211 @@
-"""The menu of algorithms, made from the catalog, and the entry that belongs to a fitted model."""
+"""The menu of algorithms, made from the catalog: their knobs with range, default and help text, and the entry of a model."""
 
 from __future__ import annotations
 
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
 
 import numpy as np
 
-from ..catalog import ALGORITHMS, Algorithm
-from ..estimators.base import LinearClassifier
-from .knobs import EXTRA_KNOBS, MAX_UPDATES, knobs_of
+from ..catalog import ALGORITHMS, Algorithm, EstimatorEntry, Option
+
+if TYPE_CHECKING:
+    from ..estimators.base import LinearClassifier
+
+# The longest run that the page plays.
+MAX_UPDATES = 10_000
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A parameter with its range and texts.
+
+    In `KNOBS`, a default of None stands for the estimator's own; a number may be left empty if that is None or "auto". Choices
+    are those of the estimator's annotation, a `Literal`. `where` decides from all parameters of an algorithm whether the knob
+    is shown.
+    """
+
+    name: str
+    title: str
+    help: str
+    kind: Literal["number", "choice", "flag", "weights"] = "number"
+    default: Any = None
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    whole: bool = False
+    optional: bool = False
+    choices: tuple[tuple[Any, str], ...] = ()
+    where: Callable[[Options], bool] = lambda _: True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the knob for the page."""
+        return {
+            "name": self.name, "title": self.title, "help": self.help, "kind": self.kind, "default": self.default,
+            "low": self.low, "high": self.high, "log": self.log, "whole": self.whole, "optional": self.optional,
+            "choices": [{"value": value, "title": title} for value, title in self.choices],
+        }  # fmt: skip
+
+
+def is_batch(options: Options) -> bool:
+    """Return whether an algorithm updates with all rows at once."""
+    return "batch" in (str(options.get("update", ""))[:5], str(options.get("solver", ""))[:5])
+
+
+def _is_online(options: Options) -> bool:
+    return not is_batch(options) and options.get("solver") != "minimum"
+
+
+def _has_updates(options: Options) -> bool:
+    return options.get("solver") != "minimum"
+
+
+KNOBS = {
+    knob.name: knob
+    for knob in (
+        Knob("margin", "margin b", "A point triggers an update if y · score ≤ b.", low=0.0, high=10.0),
+        Knob(
+            "step", "step ρ", "How far one update moves the weights.",
+            low=0.001, high=1000.0, log=True, where=_has_updates,
+        ),
+        Knob(
+            "schedule", "schedule of ρ", "Constant steps, or steps that shrink with the number k of the update.",
+            kind="choice", default="constant", where=_has_updates,
+            choices=(("constant", "constant"), ("1/k", "ρ/k"), ("1/sqrt(k)", "ρ/√k")),
+        ),
+        Knob(
+            "init", "first weights", "The weights before the first update.", kind="choice",
+            choices=(("zeros", "zeros"), ("sum", "sum of all y·x"), ("given", "given below")),
+        ),
+        Knob("start", "w₀, w₁, …", "The first weights, w₀ first.", kind="weights", optional=True),
+        Knob(
+            "order", "order of points",
+            "Which point comes next: in turn; shuffled in each pass; drawn at random; drawn from the misclassified points.",
+            kind="choice", default="cyclic", where=_is_online,
+            choices=(("cyclic", "cyclic"), ("permuted", "permuted"), ("random", "random"), ("mistakes", "mistakes only")),
+        ),
+        Knob(
+            "max_updates", "stop after … updates", "The run stops after this many updates at the latest.",
+            default=1000, low=1, high=MAX_UPDATES, log=True, whole=True, where=_has_updates,
+        ),
+        Knob(
+            "max_iter", "stop after … passes", "The run stops after this many passes over the points; empty: no limit.",
+            low=1, high=10_000, log=True, whole=True,
+        ),
+        Knob(
+            "w_max", "stop when |w| exceeds", "The run stops when the weight vector is longer than this; empty: no limit.",
+            low=0.01, high=1e6, log=True,
+        ),
+        Knob(
+            "tol", "tolerance", "The run stops after a step shorter than this; empty: no limit.",
+            low=1e-9, high=10.0, log=True,
+            where=lambda options: "order" not in options or not _is_online(options),
+        ),
+        Knob("C", "C", "The cost of a point inside the margin.", low=0.001, high=1000.0, log=True,
+             where=lambda options: options.get("variant") != "PA"),
+        Knob("r", "r", "Larger values make smaller steps.", low=0.001, high=1000.0, log=True),
+        Knob(
+            "variant", "variant", "The rule for the length of a step.", kind="choice",
+            choices=(("PA", "PA"), ("PA-I", "PA-I"), ("PA-II", "PA-II")),
+        ),
+        Knob(
+            "loss", "loss", "The cost of a point inside the margin.", kind="choice",
+            choices=(("hinge", "hinge"), ("squared_hinge", "squared hinge")),
+        ),
+        Knob("alpha", "alpha", "The cost of the squared length of the weights.", low=0.0, high=100.0),
+        Knob(
+            "multiclass", "several classes",
+            "How more than two classes are learned: all in one run; each against the rest; each pair, by votes.",
+            kind="choice",
+            choices=(
+                ("joint", "together"), ("ovr", "against the rest"), ("ovo", "in pairs"), ("crammer_singer", "Crammer-Singer"),
+            ),
+        ),
+        Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag"),
+        Knob("penalize_intercept", "penalize intercept", "Whether the intercept counts in |w|.", kind="flag"),
+        Knob(
+            "vote_count", "weight of a vote", "The points that a line survived; with or without the point that created it.",
+            kind="choice", choices=(("lifetime", "lifetime"), ("survivals", "survivals")),
+            where=lambda options: options.get("keep") == "vote",
+        ),
+    )
+}  # fmt: skip
+EXTRA_KNOBS = {"schedule": "step", "start": "init"}  # knobs that are not parameters, with the parameter they belong to
+
+
+def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:
+    """Return the knobs of an algorithm, without parameters that the catalog fixes to a string, since they define it."""
+    options, found = algorithm.options, {}
+    for name, knob in declared_knobs(algorithm.entry).items():
+        fixed = isinstance(algorithm.parameters.get(name), str)
+        if EXTRA_KNOBS.get(name, name) in options and knob.where(options) and not fixed:
+            found[name] = _knob_of_algorithm(knob, algorithm)
+    return found
+
+
+def declared_knobs(entry: EstimatorEntry) -> dict[str, Knob]:
+    """Return the knobs that an estimator may have, as far as they are known without its class, which takes long to import."""
+    own = {name: option for name, option in entry.options.items() if name not in KNOBS}
+    found = {name: _knob_of_option(name, option) for name, option in own.items()} | KNOBS
+    for name, changes in entry.knobs.items():
+        if changes is None:
+            del found[name]
+        else:
+            found[name] = replace(found[name], **cast(dict[str, Any], changes))
+    return found
+
+
+def _knob_of_option(name: str, option: Option) -> Knob:
+    """Return a knob for a parameter that only the catalog knows, with a range that its entry may change."""
+    title = name.replace("_", " ")
+    if option.kind == "choice":
+        return Knob(name, title, option.help, kind="choice", choices=tuple((word, word) for word in option.words))
+    if option.kind == "flag":
+        return Knob(name, title, option.help, kind="flag")
+    whole = option.kind == "int"
+    return Knob(name, title, option.help, low=1 if whole else 0.001, high=1000.0, log=True, whole=whole)
+
+
+def _knob_of_algorithm(knob: Knob, algorithm: Algorithm) -> Knob:
+    """Return a knob with the default and the choices that the class of an algorithm gives."""
+    if knob.name in EXTRA_KNOBS:
+        return knob
+    value, annotation = algorithm.options[knob.name], parameter_type(algorithm.estimator, knob.name)
+    if knob.kind == "number" and not isinstance(value, int | float):
+        value = None  # None or "auto"
+    if knob.default is None or knob.name in algorithm.parameters:
+        knob = replace(knob, default=value, optional=value is None)
+    if knob.kind == "choice" and get_origin(annotation) is Literal:
+        titles = dict(knob.choices)
+        knob = replace(knob, choices=tuple((word, titles.get(word, word)) for word in get_args(annotation)))
+    return knob
+
+
+def parameter_type(estimator: type, name: str) -> Any:
+    """Return the type of a parameter; Any if it is written with a name that only type checkers import."""
+    annotation = inspect.signature(estimator).parameters[name].annotation
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, vars(sys.modules[estimator.__module__]))
+    except NameError:
+        return Any
+
+
+def accepts_none(estimator: type, name: str) -> bool:
+    """Return whether a parameter may be None."""
+    annotation = parameter_type(estimator, name)
+    return annotation is Any or NoneType in get_args(annotation)
+
+
+# --- The menu
 
 
 def menu() -> list[dict[str, Any]]:
@@ -29,6 +225,9 @@ def _entry(name: str, algorithm: Algorithm) -> dict[str, Any]:
         "keep": algorithm.options.get("keep") if algorithm.logged else None,
         "knobs": [knob.to_json() for knob in knobs_of(algorithm).values()],
     }
+
+
+# --- The entry and the knobs of a fitted model
 
 
 def algorithm_of(model: LinearClassifier) -> str:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
+from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..estimators.base import LinearClassifier, row_weights
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
 from ..online.update_log import UpdateLog
+from ..reporting.text import count, plural
 from ..svm.not_separable import NotSeparable
-from .code import code_of
+from .answers import answer_message
 from .curves import Data, margins_of
-from .fitting import MAX_LOG_ENTRIES, Fit, fit_quietly, parameters_of
+from .fitting import MAX_LOG_ENTRIES, Fit, code_of, fit_quietly, parameters_of
 from .html_export import bundle, page_files
-from .knobs import MAX_UPDATES, is_batch
-from .menu import algorithm_of, knobs_set
+from .menu import MAX_UPDATES, algorithm_of, is_batch, knobs_set
 from .page_data import open_page, page_data, requests_of
 from .projection import PlaneData, to_plane
 from .proof import proof_of
@@ -31,8 +32,11 @@ from .recording import record
 from .run_request import RequestError, RunRequest, parse_request
 from .solver_paths import path_of
 
-if TYPE_CHECKING:
-    from anywidget import AnyWidget
+try:
+    import anywidget
+    import traitlets
+except ImportError:
+    raise ImportError("the studio in a notebook needs anywidget: pip install 'rosenblatt[notebook]'") from None
 
 # Relative tolerances for equal weights, and for equal margins, which may have been computed from float32 rows.
 WEIGHTS_RTOL, MARGINS_RTOL = 1e-6, 1e-4
@@ -46,6 +50,29 @@ NOT_REPRODUCED = (
     "The model may have been fitted with sample weights, in chunks, or on other rows."
 )
 RANDOM = "Only the result is shown: with random_state=None, every fit is different."
+
+
+# --- The widget
+
+
+class Studio(anywidget.AnyWidget):
+    """The page in a sandboxed frame that can reach only Python's answers; its first run is inside.
+
+    Parameters
+    ----------
+    page : str
+        The page as one HTML file.
+    """
+
+    _esm = Path(__file__).with_name("notebook.js").read_text(encoding="utf-8")
+    page = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, page: str) -> None:
+        super().__init__(page=page)
+        self.on_msg(self._answer)
+
+    def _answer(self, _: object, message: object, buffers: Sequence[Any]) -> None:
+        self.send(answer_message(message, buffers))
 
 
 # --- Fitting a model again from its rows
@@ -157,26 +184,17 @@ def _matches_margins(model: LinearClassifier, X: Matrix, codes: IntArray) -> boo
 
 
 def data_widget(
-    X: MatrixLike,
-    y: ArrayLike,
-    *,
-    algorithm: str = "perceptron",
-    columns: Sequence[str | int] | None = None,
-    degree: int = 1,
-    seed: int = 0,
-    **knobs: Any,
-) -> AnyWidget:
+    X: MatrixLike, y: ArrayLike, columns: Sequence[str | int] | None, algorithm: str, knobs: Mapping[str, Any], **state: int
+) -> Studio:
     """Return the widget of `rb.studio`, which documents the parameters."""
     plane = to_plane(X, y, columns)
-    plain = {name: _plain(value) for name, value in knobs.items()}
-    runs = [{"algorithm": algorithm, "knobs": plain}]
-    state = {"data": plane.data, "degree": _plain(degree), "seed": _plain(seed), "runs": runs}
-    return _widget(open_page("notebook", state=state), plane.note)
+    runs = [{"algorithm": algorithm, "knobs": _plain_values(knobs)}]
+    return _widget(open_page("notebook", state={"data": plane.data, "runs": runs} | _plain_values(state)), plane.note)
 
 
-def _plain(value: object) -> Any:
+def _plain_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Convert NumPy numbers and arrays to Python's."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    return {name: value.tolist() if isinstance(value, np.generic | np.ndarray) else value for name, value in given.items()}
 
 
 def show(
@@ -185,7 +203,7 @@ def show(
     y: ArrayLike | None = None,
     *,
     columns: Sequence[str | int] | None = None,
-) -> AnyWidget:
+) -> Studio:
     """Return the widget of `model.show`: the run as it was, or a new one on the points that can be drawn."""
     check_is_fitted(model, "classes_")
     if X is None and y is None:
@@ -214,9 +232,7 @@ def show(
     return _widget({**page, "recordings": [recording]}, _note(model, log, rebuilt, parsed))
 
 
-def _widget(page: dict[str, Any], note: str | None) -> AnyWidget:
-    from .widget import Studio
-
+def _widget(page: dict[str, Any], note: str | None) -> Studio:
     return Studio(bundle(page_files(), {**page, "note": note}))
 
 
@@ -229,7 +245,8 @@ def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
         missing.append("the sample weights")
     note = NEW_RUN if not missing else f"{NEW_RUN[:-1]}, without {', '.join(missing)}."
     if run["stop"]["reason"] == "updates" and log is not None and log.n_updates > run["updates"]:
-        note += f" It stops after {run['updates']:,} updates; the model made {log.n_updates:,}, so its result may be better."
+        made = f"It stops after {plural(run['updates'], 'update')}; the model made {count(log.n_updates)}"
+        note += f" {made}, so its result may be better."
     return note
 
 
@@ -284,7 +301,7 @@ def _check(model: LinearClassifier, log: UpdateLog | None, X: MatrixLike, y: Arr
     check_rows(model, log, rows, codes)
 
 
-def _rows_of(model: LinearClassifier) -> tuple[Any, Any]:
+def _rows_of(model: LinearClassifier) -> tuple[Matrix, Array]:
     """Return the training rows and labels from the log of a model."""
     log = model._update_log
     if log is None or log.is_compact:

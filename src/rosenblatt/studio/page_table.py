@@ -21,7 +21,7 @@ from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source
 from ..data.table import Data, DataError, Table, typed_labels
-from ..reporting.text import plural
+from ..reporting.text import byte_size, count, percent, plural, short
 from ..training.preparation import check_classes, require_labels
 from .arrays import pack
 from .projection import principal_components, sample
@@ -113,7 +113,8 @@ def _check_width(source: Source) -> None:
     line = source.peek(MAX_HEADER_LINE_BYTES).partition(b"\n")[0] + b"\n"
     cells = max(line.count(delimiter) for delimiter in (b",", b";", b"\t", b"|")) + 1
     if cells > MAX_FILE_COLUMNS:
-        raise DataError(source.name, f"the first line has {cells:,} cells or more; the maximum is {MAX_FILE_COLUMNS:,} columns")
+        limit = plural(MAX_FILE_COLUMNS, "column")
+        raise DataError(source.name, f"the first line has {plural(cells, 'cell')} or more; the maximum is {limit}")
 
 
 def _unpack_source(source: Source) -> Source:
@@ -123,7 +124,7 @@ def _unpack_source(source: Source) -> Source:
         parts.append(part)
         left -= len(part)
     if left <= 0:
-        sentence = f"has more than {MAX_UNPACKED_BYTES >> 20} MB when unpacked: open it with rosenblatt studio"
+        sentence = f"has more than {byte_size(MAX_UNPACKED_BYTES)} when unpacked: open it with rosenblatt studio"
         raise DataError(source.name, sentence)
     name = Path(source.name)
     name = name.with_suffix("") if name.suffix.lower() in COMPRESSED else name
@@ -147,7 +148,7 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
     names, codes, notes = _classes(data, labels)
     rows = sample(codes)
     if len(rows) < len(codes):
-        notes.append(f"{len(rows):,} of {len(codes):,} rows are shown, in proportion to the classes")
+        notes.append(f"{count(len(rows))} of {count(len(codes))} rows are shown, in proportion to the classes")
     columns, column_notes = _columns(data, rows)
     notes += column_notes
     if not columns:
@@ -155,13 +156,14 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
     used = columns[:MAX_PCA_COLUMNS]
     scores, shares = principal_components(np.column_stack([column.values for column in used]))
     components = [
-        Column(f"principal component {n} ({100.0 * share:.0f} %)", values)
+        Column(f"principal component {n} ({percent(share, 0)})", values)
         for n, (values, share) in enumerate(zip(scores.T, shares, strict=True), 1)
     ]
     total = data.features.shape[1] if isinstance(data.features, CSRMatrix) else len(columns)
     if total > MAX_COLUMNS:
-        of = "all" if len(used) == total else f"{len(used):,}"
-        notes.append(f"{min(MAX_COLUMNS, len(columns))} of {total:,} columns are listed; the components are made from {of}")
+        of = "all" if len(used) == total else count(len(used))
+        listed = f"{min(MAX_COLUMNS, len(columns))} of {plural(total, 'column')}"
+        notes.append(f"{listed} are listed; the components are made from {of}")
     note = "; ".join(notes)
     return {
         "name": name,
@@ -188,14 +190,15 @@ def _classes(data: Data, labels: Array) -> tuple[list[str], IntArray, list[str]]
     classes, codes = np.unique(labels, return_inverse=True)
     check_classes(data, classes)
     if classes.dtype.kind in "iu" and len(classes) > min(MAX_INTEGER_CLASSES, max(MAX_CLASSES, data.n_rows // 4)):
-        raise DataError(data.source, f"the labels have {len(classes):,} distinct values: these are quantities, not classes")
+        values = plural(len(classes), "distinct value")
+        raise DataError(data.source, f"the labels have {values}: these are quantities, not classes")
     names = [_shortened(str(label)) for label in classes.tolist()]
     if len(classes) <= MAX_CLASSES:
         return names, codes, []
     frequent = np.sort(np.argsort(-np.bincount(codes), kind="stable")[: MAX_CLASSES - 1])
     new_codes = np.full(len(classes), MAX_CLASSES - 1)
     new_codes[frequent] = np.arange(MAX_CLASSES - 1)
-    note = f"of {len(classes):,} classes the {MAX_CLASSES - 1} most frequent are shown, the others as “{OTHER_CLASS}”"
+    note = f"of {count(len(classes))} classes the {MAX_CLASSES - 1} most frequent are shown, the others as “{OTHER_CLASS}”"
     return [*(names[at] for at in frequent), OTHER_CLASS], new_codes[codes], [note]
 
 
@@ -211,11 +214,12 @@ def _columns(data: Data, rows: IntArray) -> tuple[list[Column], list[str]]:
         if len(known) and (abs(known) <= MAX_COORDINATE).all():
             kept.append(Column(_shortened(name), np.where(np.isnan(values), known.mean(), values)))
     if len(kept) < len(found):
-        count = plural(len(found) - len(kept), "column")
-        notes.append(f"left out: {count} without numbers or with numbers beyond {MAX_COORDINATE:g}")
+        left_out = plural(len(found) - len(kept), "column")
+        notes.append(f"left out: {left_out} without numbers or with numbers beyond {short(MAX_COORDINATE)}")
     strings = data.features.shape[1] - len(found) if isinstance(data.features, Table) else 0
     if strings:
-        notes.append(f"{strings:,} of {data.features.shape[1]:,} columns are not numeric and left out{_decimal_comma(data)}")
+        of_all = f"{count(strings)} of {plural(data.features.shape[1], 'column')}"
+        notes.append(f"{of_all} are not numeric and left out{_decimal_comma(data)}")
     return kept, notes
 
 

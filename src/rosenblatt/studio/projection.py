@@ -18,7 +18,7 @@ from sklearn.utils import check_X_y
 from ..array_types import FloatArray, IntArray, Matrix, MatrixLike
 from ..parallel import one_blas_thread
 from ..reporting.story import evenly
-from ..reporting.text import comma_list, join_and
+from ..reporting.text import comma_list, count, join_and, percent, plural
 from .run_request import MAX_CLASSES, MAX_POINTS, RequestError
 
 MAX_SAMPLED_ROWS = 2000
@@ -74,7 +74,7 @@ def to_plane(X: MatrixLike, y: ArrayLike, columns: Sequence[str | int] | None = 
     notes = []
     if len(codes) > MAX_POINTS:
         some = sample(codes)
-        notes.append(f"{len(some):,} of {len(codes):,} rows, in proportion to the classes")
+        notes.append(f"{count(len(some))} of {plural(len(codes), 'row')}, in proportion to the classes")
         rows, codes = rows[some], codes[some]
     points, axes, note = _coordinates(rows, columns, names)
     notes += [note] if note else []
@@ -97,8 +97,8 @@ def _coordinates(
     if width == 2:
         return _dense(rows), names or None, None
     points, shares = principal_components(_dense(rows))
-    axes = [f"principal component {n} ({share:.0%})" for n, share in enumerate(shares, 1)]
-    note = f"the first two principal components of {width} columns (standardized), {sum(shares):.0%} of their variance"
+    axes = [f"principal component {n} ({percent(share, 0)})" for n, share in enumerate(shares, 1)]
+    note = f"the first two principal components of {width} columns (standardized), {percent(sum(shares), 0)} of their variance"
     return points, axes, note
 
 

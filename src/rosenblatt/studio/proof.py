@@ -25,7 +25,7 @@ _EMPTY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def prove(request: Any) -> dict[str, Any]:
+def prove(request: object) -> dict[str, Any]:
     """Answer a request of the page for a proof; raise `RequestError` if the request is not valid."""
     return proof_of(parse_request(request))
 

@@ -16,8 +16,8 @@ from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
 from ..reporting.story import evenly
+from ..reporting.text import plural
 from .arrays import Packed, finite, pack
-from .code import code_of
 from .curves import (
     Curves,
     Data,
@@ -31,7 +31,7 @@ from .curves import (
     start_of,
     weights_per_update,
 )
-from .fitting import fit_request
+from .fitting import code_of, fit_request
 from .menu import algorithm_of
 from .run_request import Features, RequestError, parse_request
 from .solver_paths import Frames, describe_margin, one_frame, path_of
@@ -41,7 +41,7 @@ MAX_AVERAGE_VALUES = 1 << 17  # values of averaged weights that are sent
 OVERFLOW_MESSAGE = "numbers became too large for floating point; standardize the columns or scale the points to about 1"
 
 
-def run(request: Any) -> dict[str, Any]:
+def run(request: object) -> dict[str, Any]:
     """Answer a request of the page for a run; raise `RequestError` if it is not valid or cannot be carried out."""
     started = time.perf_counter()
     parsed = parse_request(request)
@@ -103,7 +103,8 @@ def record(
     if log is None and "coef_" not in vars(model):
         raise RequestError("a voted perceptron is shown with its log, and this model has none; fit it with log=True")
     if log is not None and log.record.problem.n_rows != len(points):
-        raise RequestError(f"the model was fitted on {log.record.problem.n_rows:,} rows, but there are {len(points):,} points")
+        fitted = plural(log.record.problem.n_rows, "row")
+        raise RequestError(f"the model was fitted on {fitted}, but there are {plural(len(points), 'point')}")
     k = len(model.classes_)
     scheme = _scheme(model, log, k)
     x0 = float(model.fit_intercept) if log is None else log.record.problem.x0  # a solver adds the intercept with x_0 = 1
@@ -215,10 +216,10 @@ def _pocket_json(pocket: Pocket) -> dict[str, Any]:
 def _readings(model: LinearClassifier, curves: Curves, data: Data) -> dict[str, int]:
     """Return the training errors of the predictions of each reading; the pocket's are known from the curves."""
     found = {keep: _errors(model.reading(keep), data) for keep in ("last", "average", "vote")}
-    pocket = (
-        _errors(model, data) if model.keep == "pocket" else int((classes_of(curves.pocket_weights, data) != data.codes).sum())
-    )
-    return found | {"pocket": pocket}
+    if model.keep == "pocket":
+        return found | {"pocket": _errors(model, data)}
+    assert curves.pocket_weights is not None  # the curves are those of a log
+    return found | {"pocket": int((classes_of(curves.pocket_weights, data) != data.codes).sum())}
 
 
 def _errors(model: LinearClassifier, data: Data) -> int:

@@ -15,7 +15,8 @@ from ..array_types import Array, FloatArray, IntArray
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.polynomials import Polynomial
 from ..preprocessing.numeric import standard_scaling
-from .knobs import Knob, declared_knobs, knobs_of
+from ..reporting.text import count, plural, short
+from .menu import Knob, declared_knobs, knobs_of
 
 MAX_POINTS = 5000
 MAX_CLASSES = 6
@@ -140,7 +141,7 @@ class RunRequest:
         return (*data, self.algorithm, knobs, self.degree, self.scaled, self.seed)
 
 
-def parse_request(request: Any) -> RunRequest:
+def parse_request(request: object) -> RunRequest:
     """Check a request and fill in the defaults."""
     if not isinstance(request, Mapping):
         raise RequestError(f"a request must be an object with {', '.join(FIELDS)}, got {_shown(request)}")
@@ -149,7 +150,7 @@ def parse_request(request: Any) -> RunRequest:
             raise RequestError(f"unknown field {name!r} in the request{nearest(name, FIELDS)}")
     points, labels = _parse_points(request.get("points")), _parse_labels(request.get("labels"))
     if len(points) != len(labels):
-        raise RequestError(f"got {len(points):,} points and {len(labels):,} labels; each point needs one label")
+        raise RequestError(f"got {plural(len(points), 'point')} and {plural(len(labels), 'label')}; each point needs one label")
     if labels.min() == labels.max():
         raise RequestError("all points are of one class; add a point of another class")
     name = request.get("algorithm", "perceptron")
@@ -181,7 +182,7 @@ def _parse_points(given: Any) -> FloatArray:
             raise RequestError("there are no points; add points of two classes")
         raise RequestError(f"points must be a list of pairs of numbers [x, y], got {_shown(given)}")
     if len(points) > MAX_POINTS:
-        raise RequestError(f"{len(points):,} points are too many; the maximum is {MAX_POINTS:,}")
+        raise RequestError(f"{count(len(points))} points are too many; the maximum is {count(MAX_POINTS)}")
     points = np.ascontiguousarray(points, np.float64)
     fine = abs(points) <= MAX_COORDINATE
     if not fine.all():
@@ -221,7 +222,7 @@ def check_knobs(algorithm: str, given: Mapping[str, Any]) -> None:
             _check_value(known[name], value)
 
 
-def _parse_knobs(algorithm: str, given: Any) -> dict[str, Any]:
+def _parse_knobs(algorithm: str, given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise RequestError(f"knobs must be an object of names and values, got {_shown(given)}")
     own = knobs_of(ALGORITHMS[algorithm])
@@ -251,7 +252,7 @@ def _check_value(knob: Knob, value: object) -> Any:
     if knob.whole:
         return _check_integer(knob.name, value, int(knob.low), int(knob.high))
     if isinstance(value, bool) or not isinstance(value, int | float) or not knob.low <= value <= knob.high:
-        raise RequestError(f"{knob.name} must be a number from {knob.low:g} to {knob.high:g}, got {_shown(value)}")
+        raise RequestError(f"{knob.name} must be a number from {short(knob.low)} to {short(knob.high)}, got {_shown(value)}")
     return float(value)
 
 
@@ -263,7 +264,7 @@ def _check_integer(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise RequestError(f"{name} must be an integer from {low:,} to {high:,}, got {_shown(value)}")
+        raise RequestError(f"{name} must be an integer from {count(low)} to {count(high)}, got {_shown(value)}")
     return int(value)
 
 
@@ -276,7 +277,7 @@ def _check_flag(name: str, value: object) -> bool:
 def _shown(value: object) -> str:
     """Return the repr of a value, shortened."""
     if isinstance(value, list | tuple | Mapping) and len(value) > 3:
-        return f"{'an object' if isinstance(value, Mapping) else 'a list'} of {len(value):,}"
+        return f"{'an object' if isinstance(value, Mapping) else 'a list'} of {count(len(value))}"
     try:
         text = repr(value)
     except ValueError:  # an integer with thousands of digits

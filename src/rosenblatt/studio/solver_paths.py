@@ -26,6 +26,7 @@ from ..estimators.nonlinear_mse import NonlinearMSE
 from ..estimators.soft_margin import SoftMargin
 from ..estimators.svm_base import MarginClassifier
 from ..reporting.story import evenly
+from ..reporting.text import short
 from .arrays import finite
 from .fitting import Fit, fit_quietly
 from .run_request import RequestError, RunRequest
@@ -90,7 +91,7 @@ def one_frame(model: LinearClassifier) -> Frames:
 
 
 def path_of(fit: Fit, request: RunRequest) -> Frames:
-    """Return the path to the solution of a batch solver; one frame if there is no path or it cannot be computed."""
+    """Return the path to the solution of a batch solver; the solution alone if `_PATHS` has none or it cannot be computed."""
     for estimator, make in _PATHS.items():
         if isinstance(fit.model, estimator):
             try:
@@ -133,14 +134,14 @@ def _soft_margin_steps(request: RunRequest, costs: list[float], **parameters: An
         model = fit_quietly(make(**parameters | {"C": C, "max_iter": PATH_MAX_PASSES}), request.rows, request.labels)
         if not steps and model.stop_.reason != "tolerance":
             raise RequestError("the path is too expensive")  # every step would take as long
-        steps.append(Step(model, f"C = {C:.3g}"))
+        steps.append(Step(model, f"C = {short(C)}"))
     return steps
 
 
 def _soft_margin(fit: Fit, request: RunRequest) -> Frames:
     C = float(fit.model.C)
     before = _soft_margin_steps(request, _geometric_values(min(1e-3, C / 100.0), C, request)[:-1], **fit.parameters)
-    return _frames([*before, Step(fit.model, f"C = {C:g}")])
+    return _frames([*before, Step(fit.model, f"C = {short(C, 6)}")])
 
 
 def _max_margin(fit: Fit, request: RunRequest) -> Frames:
@@ -162,8 +163,8 @@ def _linear_mse(fit: Fit, request: RunRequest) -> Frames:
     alphas = _geometric_values(max(chosen, 1e-5 * total), 10.0 * total, request)[:0:-1]
     make = request.choice.make
     models = [fit_quietly(make(**fit.parameters | {"alpha": alpha}), request.rows, request.labels) for alpha in alphas]
-    steps = [Step(model, f"alpha = {alpha:.3g}") for model, alpha in zip(models, alphas, strict=True)]
-    return _frames([*steps, Step(fit.model, f"alpha = {chosen:g}")])
+    steps = [Step(model, f"alpha = {short(alpha)}") for model, alpha in zip(models, alphas, strict=True)]
+    return _frames([*steps, Step(fit.model, f"alpha = {short(chosen, 6)}")])
 
 
 def _nonlinear_mse(fit: Fit, request: RunRequest) -> Frames:
@@ -184,7 +185,7 @@ def _arow(fit: Fit, request: RunRequest) -> Frames:
     return _frames([*_shortened_runs(fit, request, counts, "pass"), Step(fit.model, f"pass {passes}")], "start")
 
 
-def _arow_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[Any, Any, str]]:
+def _arow_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[FloatArray, FloatArray, str]]:
     """Return (coef, intercept, title) after each chunk of rows; streaming the rows of all passes makes the same run."""
     model, classes = request.choice.make(**fit.parameters), np.unique(request.labels)
     n, steps = len(request.labels), []
@@ -204,6 +205,7 @@ def _shortened_runs(fit: Fit, request: RunRequest, counts: Iterable[int], unit: 
     return [Step(model, f"{unit} {p}") for model, p in zip(models, counts, strict=True)]
 
 
+# Each path is a computation of its own. An estimator without one, or a new one, is shown by its solution.
 _PATHS: dict[type, Callable[[Fit, RunRequest], Frames]] = {
     AROW: _arow,
     LinearMSE: _linear_mse,

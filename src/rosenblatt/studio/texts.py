@@ -15,7 +15,7 @@ from ..estimators.base import LinearClassifier
 from ..estimators.svm_base import MarginClassifier
 from ..online.stopping import StopReason
 from ..proofs.convergence import Convergence
-from ..reporting.text import comma_list, plural, short
+from ..reporting.text import comma_list, count, plural, short
 from .run_request import Features
 
 MAX_LISTED_POINTS = 12
@@ -53,10 +53,8 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
             return f"every point is on the right side{_required_margin(model)}"
         case "passes" | "steps":
             unit = ("pass", "passes") if model._iterations_are_passes else ("iteration",)
-            count = vars(model).get("n_iter_")
-            return (
-                "stopped at the limit of iterations" if count is None else f"stopped after {plural(count, *unit)} (the limit)"
-            )
+            made = vars(model).get("n_iter_")
+            return "stopped at the limit of iterations" if made is None else f"stopped after {plural(made, *unit)} (the limit)"
         case "updates":
             return f"stopped after {plural(limits['max_updates'], 'update')} (the limit)"
         case "norm":
@@ -65,7 +63,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
             return f"solved: {SOLVED_CLAUSE}"
         case "tolerance":
             tol = limits.get("tol")
-            return f"stopped because the last step was {'zero' if tol is None else f'shorter than the tolerance {tol:g}'}"
+            return f"stopped because the last step was {'zero' if tol is None else f'shorter than the tolerance {short(tol)}'}"
         case "solved":
             return f"solved: {SOLVED_CLAUSE}"
         case "inseparable":
@@ -92,11 +90,11 @@ def _required_margin(model: LinearClassifier) -> str:
 def separability_sentence(certificate: Certificate, features: Features) -> str:
     """Describe what a certificate proves about the points, for boundaries of the features' degree."""
     if isinstance(certificate, Separable):
-        return f"Separable: the widest margin is {certificate.geometric.lower:.3g}."
+        return f"Separable: the widest margin is {short(certificate.geometric.lower)}."
     if isinstance(certificate, Inseparable):
         return clash_sentence(certificate, features)
     what = boundary_name(features.degree, certificate.about.intercept)
-    return f"Undecided within the time limit: no {what} with a margin above {certificate.geometric.upper:.3g} exists."
+    return f"Undecided within the time limit: no {what} with a margin above {short(certificate.geometric.upper)} exists."
 
 
 def clash_sentence(proof: Inseparable, features: Features) -> str:
@@ -163,12 +161,12 @@ def convergence_sentence(convergence: Convergence, certificate: Certificate) -> 
     parts = [f"The run made {plural(convergence.mistakes, 'update')}"]
     bound = convergence.mistake_bound
     if bound is not None and math.isfinite(bound.upper):
-        parts[0] += f"; at most {math.floor(bound.upper):,} are possible"
-    parts.append(f"|w|^2 is {float(convergence.norms_squared[-1]):.6g}, at most {float(convergence.norm_bound[-1]):.6g}")
+        parts[0] += f"; at most {count(math.floor(bound.upper))} are possible"
+    parts.append(f"|w|^2 is {short(convergence.norms_squared[-1], 6)}, at most {short(convergence.norm_bound[-1], 6)}")
     if convergence.alignments is None or convergence.alignment_bound is None:
         proved = isinstance(certificate, Inseparable)
         parts.append(f"No separating w* {'exists' if proved else 'is known'}, so the number of updates has no bound")
     else:
-        parts.append(f"w.w* is {float(convergence.alignments[-1]):.6g}, at least {float(convergence.alignment_bound[-1]):.6g}")
+        parts.append(f"w.w* is {short(convergence.alignments[-1], 6)}, at least {short(convergence.alignment_bound[-1], 6)}")
     parts.append("The inequalities hold at every update" if convergence.holds else "AN INEQUALITY DOES NOT HOLD")
     return f"{'. '.join(parts)}."

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rosenblatt.kernels.mail.html import html_text
-from rosenblatt.mail.message.compiled_html import markup
+from rosenblatt.mail.message.html import markup
 
 VISIBLE = {name: value for name, value in html5.items() if value.isprintable() and not value.isspace()}
 

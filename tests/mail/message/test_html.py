@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from datasets import data_folder
 from effort import in_time
-from rosenblatt.mail.message.compiled_html import compiled
-from rosenblatt.mail.message.html import MAX_ADDRESS_BYTES, decoded, names, plain, strip
+from rosenblatt.mail.message.html import MAX_ADDRESS_BYTES, compiled, decoded, names, plain, strip
 
 SCRAPS = [
     *b"""< <a <b> </b> </ </> <p> </p> <br/> <td> <script> </script> </scriptx </SCRIPT <style> </style <!-- --> <!--> --!>

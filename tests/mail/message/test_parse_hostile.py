@@ -12,8 +12,7 @@ import pytest
 from hostile import SHAPES
 
 import effort
-from rosenblatt.mail.message.compiled_html import compiled
-from rosenblatt.mail.message.html import IMPORT_FROM
+from rosenblatt.mail.message.html import IMPORT_FROM, compiled
 from rosenblatt.mail.message.message import LIMITS, Message
 from rosenblatt.mail.message.parse import parse
 

@@ -46,6 +46,13 @@ test("links that are not ours, cut or unfold without end give nothing", async ()
   assert.equal(await fromLink(`#s=${bomb}`), undefined);
 });
 
+test("a link with the earlier name of the margin band restores the same state", async () => {
+  const link = "s=TcsxDoMwEETRu0ztKqVvs8ITg-KwaHcDkZDvHlE4onzS_yeKhCCf2IzOQMZXDT2hsBqJ_EjwWY8rMdZFV0cO-zBhVXtLG_IwXv9TmjNh0-l1o-w0qfx71-A4pyY-DxxLoY-v9x8";
+  const state = merged({ data: { preset: "xor" }, degree: 2, show: { band: false, vote: true } });
+  assert.deepEqual(await fromLink(link), state);
+  assert.deepEqual(await fromLink(await toLink(state)), state);
+});
+
 test("for any link, the state is one that the page can show", () => {
   const draw = random(3);
   const junk = () => [null, -1, 1e99, NaN, "x", [], {}, [[1]], true, 2.5, { points: [[1, 2]], labels: [9] }, { points: [[1, "2"]], labels: [0] },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..lazy_group import LazyGroup
+from .. import LazyGroup
 
 COMMANDS = {
     "learn": "Learn from mail whether it is spam.",

@@ -11,16 +11,18 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+from ...reporting.text import fixed
 from ..console import Failure, failure
 from ..options import as_json
 from .common import home, opened
 
 CODES = {"spam": 0, "ham": 1, "unsure": 2}
 ERROR = 3
+Error = TypeVar("Error", bound=Exception)
 
 
 class Classifying(click.Command):
@@ -49,7 +51,7 @@ class Classifying(click.Command):
             raise with_code(failure(error)) from None
 
 
-def with_code(error: BaseException) -> Any:
+def with_code(error: Error) -> Error:
     """The error with the exit code 3."""
     if isinstance(error, click.ClickException):
         error.exit_code = ERROR  # type: ignore[misc]
@@ -111,7 +113,7 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
             if as_json:
                 click.echo(json.dumps({"mail": source, **found._asdict()}, ensure_ascii=False))
             else:
-                click.echo(f"{label:6}  {found.probability:.4f}  {found.score:+8.3f}  {source}")
+                click.echo(f"{label:6}  {fixed(found.probability, 4)}  {fixed(found.score, 3, signed=True):>8}  {source}")
     report_skipped(reading)
     if reading.skipped or not reading.seen:
         if not reading.skipped:

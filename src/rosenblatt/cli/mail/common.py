@@ -11,8 +11,9 @@ import click
 
 from ...mail.boxes import Mail, mails, printable
 from ...progress import Progress
-from ...reporting.text import join_and, plural
+from ...reporting.text import count, join_and, plural
 from ..console import Failure, note
+from ..options import Command
 
 if TYPE_CHECKING:
     from ...mail.filter import Filter
@@ -76,7 +77,7 @@ def report_skipped(*readings: Reading) -> None:
     for source, reason in skipped[:MAX_SKIPPED_LINES]:
         note(f"skipped {source}: {reason}")
     if len(skipped) > MAX_SKIPPED_LINES:
-        note(f"skipped {len(skipped) - MAX_SKIPPED_LINES:,} more")
+        note(f"skipped {count(len(skipped) - MAX_SKIPPED_LINES)} more")
     if len(skipped) > 1:
         note(f"skipped {plural(len(skipped), 'file')} in total")
 
@@ -124,7 +125,7 @@ class Sides(click.Command):
         return ctx.args
 
 
-def sides(command: Any) -> Any:
+def sides(command: Command) -> Command:
     """The options --spam and --ham."""
     command = click.option("--ham", multiple=True, metavar="PATH...", help="Wanted mail.")(command)
     return click.option("--spam", multiple=True, metavar="PATH...", help="Unwanted mail.")(command)

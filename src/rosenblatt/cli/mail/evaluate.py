@@ -11,7 +11,7 @@ import click
 
 from ...mail.message.message import FIELDS, Message
 from ...mail.store.filter_state import Settings
-from ...reporting.text import percent, plural
+from ...reporting.text import count, fixed, percent, plural
 from ..console import Failure, bar, check_picture, check_writable, note, out, print_json
 from ..options import as_json, seed
 from .common import Reading, Sides, Watch, home, opened, report_skipped, sides
@@ -192,7 +192,7 @@ def _print(evaluation: Evaluation) -> None:
     from ...mail.evaluation import LABELS
 
     figures, verdicts = evaluation.figures, evaluation.table()
-    click.echo(f"{figures.spam:,} spam and {figures.ham:,} ham, each classified before it was learned\n")
+    click.echo(f"{count(figures.spam)} spam and {count(figures.ham)} ham, each classified before it was learned\n")
     shares = Table("with the threshold 0", "%", "95 % interval", box=None, header_style="bold", padding=(0, 2, 0, 0))
     rows = (
         ("ham called spam (hm)", figures.hm),
@@ -203,14 +203,14 @@ def _print(evaluation: Evaluation) -> None:
     for column in shares.columns[1:]:
         column.justify = "right"
     for name, share in rows:
-        shares.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
+        shares.add_row(name, fixed(share.value, 3), f"{fixed(share.low, 3)} to {fixed(share.high, 3)}")
     out().print(shares)
     click.echo()
     counts = Table("with the thresholds of the filter", *LABELS, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in counts.columns[1:]:
         column.justify = "right"
     for side, row in verdicts.items():
-        counts.add_row(side, *(f"{row[label]:,} ({percent(row[label] / max(1, sum(row.values())))})" for label in LABELS))
+        counts.add_row(side, *(f"{count(row[label])} ({percent(row[label] / max(1, sum(row.values())))})" for label in LABELS))
     out().print(counts)
 
 

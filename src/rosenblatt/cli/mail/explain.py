@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ...reporting.text import percent
+from ...reporting.text import byte_size, count, fixed, percent, short
 from ..console import note, out, print_fields, print_json
 from ..options import as_json
 from .common import Reading, home, no_mail, opened
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ...mail.filter import Filter
     from ...mail.verdict import Calibration
 
@@ -45,7 +47,7 @@ MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 3, 30
 OTHER_COLUMNS = 13  # width of a line without its name and its bar
 
 
-def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: bool) -> None:
+def explain(spam_filter: Filter, path: str, n_reasons: int, single: bool, as_json: bool) -> None:
     reading = Reading([path])
     mails = iter(reading)
     mail = next(mails, None)
@@ -54,7 +56,7 @@ def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: b
     if next(mails, None) is not None:
         note(f"there are several mails; only the first one is explained ({mail.source})")
     found = spam_filter.classify(mail.raw)
-    reasons = spam_filter.explain(mail.raw, count, by="features" if single else "words")
+    reasons = spam_filter.explain(mail.raw, n_reasons, by="features" if single else "words")
     rest = found.score - sum(reason.weight for reason in reasons)
     if as_json:
         weights = [{"feature": reason.name, "weight": reason.weight} for reason in reasons]
@@ -64,7 +66,7 @@ def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: b
     lines = [
         ("mail", mail.source),
         ("verdict", f"{found.label} (probability of spam {_probability(found.probability)})"),
-        ("score", f"{found.score:+.3f} (spam from {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f})"),
+        ("score", f"{fixed(found.score, 3, signed=True)} ({_thresholds(calibration)})"),
     ]
     print_fields(lines)
     rows = [(reason.name, reason.weight) for reason in reasons]
@@ -73,10 +75,10 @@ def explain(spam_filter: Filter, path: str, count: int, single: bool, as_json: b
         out().print(_bars("for spam (+) or ham (-)", rows, [("all others", rest)]))
 
 
-def show(spam_filter: Filter, count: int, as_json: bool) -> None:
+def show(spam_filter: Filter, n_features: int, as_json: bool) -> None:
     """Print numbers about a filter and its heaviest features."""
     stats, calibration = spam_filter.stats(), spam_filter.calibration
-    spammy, hammy = spam_filter.distinct_top(count) if count else ([], [])
+    spammy, hammy = spam_filter.distinct_top(n_features) if n_features else ([], [])
     if as_json:
         features = {
             side: [{"feature": r.name, "weight": r.weight} for r in rows]
@@ -84,14 +86,14 @@ def show(spam_filter: Filter, count: int, as_json: bool) -> None:
         }
         print_json({**stats, "settings": asdict(stats["settings"]), "calibration": calibration._asdict(), **features})
         return
-    folded = f" (the texts of {stats['folded']:,} were dropped)" if stats["folded"] else ""
+    folded = f" (the texts of {count(stats['folded'])} were dropped)" if stats["folded"] else ""
     print_fields([
         ("filter", stats["home"]),
-        ("learned", f"{stats['spam']:,} spam and {stats['ham']:,} ham{folded}"),
-        ("thresholds", f"spam from {calibration.spam_from:+.3f}, ham to {calibration.ham_to:+.3f}, unsure between"),
+        ("learned", f"{count(stats['spam'])} spam and {count(stats['ham'])} ham{folded}"),
+        ("thresholds", f"{_thresholds(calibration)}, unsure between"),
         ("ham loss", ham_loss_text(stats["settings"].ham_loss, calibration, stats["messages"])),
-        ("ham weight", f"{stats['settings'].ham_weight:g}"),
-        ("on disk", f"{stats['bytes'] / 1e6:,.1f} MB"),
+        ("ham weight", short(stats["settings"].ham_weight)),
+        ("on disk", byte_size(stats["bytes"])),
     ])  # fmt: skip
     for title, rows in (("features of spam", spammy), ("features of ham", hammy)):
         if rows:
@@ -104,20 +106,24 @@ def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> s
     from ...mail.store.filter_state import WINDOW
     from ...mail.verdict import hams_needed
 
-    share, needed = f"{100.0 * ham_loss:g} %", hams_needed(ham_loss)
+    share, needed = f"{short(100.0 * ham_loss, 6)} %", hams_needed(ham_loss)
     if calibration.from_errors:
         return f"at most {share} wanted (not guaranteed: the filter learned only its errors)"
     if needed == inf:
         return "none wanted (cannot be guaranteed)"
-    window = f"the last {WINDOW:,} mails"
+    window = f"the last {count(WINDOW)} mails"
     if needed > WINDOW:
-        return f"at most {share} wanted (cannot be guaranteed: {needed:,} ham needed, and only {window} count)"
+        return f"at most {share} wanted (cannot be guaranteed: {count(needed)} ham needed, and only {window} count)"
     if calibration.hams >= needed:
-        return f"at most {share} (guaranteed: {calibration.hams:,} ham counted, {needed:,} needed)"
+        return f"at most {share} (guaranteed: {count(calibration.hams)} ham counted, {count(needed)} needed)"
     if messages < WINDOW:
-        return f"at most {share} wanted (not yet guaranteed: {calibration.hams:,} ham counted, {needed:,} needed)"
-    counted = f"{calibration.hams:,} ham counted among {window}"
-    return f"at most {share} wanted (not guaranteed: {counted}, {needed:,} needed)"
+        return f"at most {share} wanted (not yet guaranteed: {count(calibration.hams)} ham counted, {count(needed)} needed)"
+    counted = f"{count(calibration.hams)} ham counted among {window}"
+    return f"at most {share} wanted (not guaranteed: {counted}, {count(needed)} needed)"
+
+
+def _thresholds(calibration: Calibration) -> str:
+    return f"spam from {fixed(calibration.spam_from, 3, signed=True)}, ham to {fixed(calibration.ham_to, 3, signed=True)}"
 
 
 def _probability(probability: float) -> str:
@@ -125,7 +131,7 @@ def _probability(probability: float) -> str:
     return percent(min(max(probability, 0.0001), 0.9999))
 
 
-def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Any:
+def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Table:
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -137,7 +143,8 @@ def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float
     for name, weight in rows:
         size = max(int(weight != 0.0), round(min(max(room, MIN_BAR_COLUMNS), MAX_BAR_COLUMNS) * abs(weight) / largest))
         sign = weight > 0
-        table.add_row(Text(name), f"{weight:+.4f}", Text(("+" if sign else "-") * size, style="red" if sign else "green"))
+        bar = Text(("+" if sign else "-") * size, style="red" if sign else "green")
+        table.add_row(Text(name), fixed(weight, 4, signed=True), bar)
     for name, weight in rest:
-        table.add_row(Text(name, style="dim"), f"{round(weight, 4) + 0.0:+.4f}", "")
+        table.add_row(Text(name, style="dim"), fixed(round(weight, 4) + 0.0, 4, signed=True), "")
     return table

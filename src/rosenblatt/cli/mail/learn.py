@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...reporting.text import join_and, plural
+from ...reporting.text import count, join_and, plural
 from ..console import bar, note, print_json
 from ..options import as_json
 from .common import Reading, Sides, home, no_mail, opened, report_skipped, sides
@@ -97,12 +97,12 @@ def learn(home: str, settings: dict[str, float], spam: tuple[str, ...], ham: tup
         note(f"{plural(done.both, 'mail was', 'mails were')} given as both spam and ham; they count as ham")
     parts = [f"learned {plural(done.new, 'mail')}"] if spam or ham else [f"set {join_and(_options(settings))}"]
     if done.moved:
-        parts.append(f"changed the label of {done.moved:,}")
+        parts.append(f"changed the label of {count(done.moved)}")
     if done.known:
-        parts.append(f"skipped {done.known:,} known")
+        parts.append(f"skipped {count(done.known)} known")
     if done.kept:
-        parts.append(f"kept the old label of {done.kept:,} (text dropped)")
-    click.echo(f"{', '.join(parts)}; the filter has {stats['spam']:,} spam and {stats['ham']:,} ham")
+        parts.append(f"kept the old label of {count(done.kept)} (text dropped)")
+    click.echo(f"{', '.join(parts)}; the filter has {count(stats['spam'])} spam and {count(stats['ham'])} ham")
     return int(done.kept)
 
 
@@ -158,5 +158,5 @@ def _end(reading: Reading, results: list[dict[str, Any]], key: str, done: str, m
     if not results and not reading.skipped:
         note("no mail found")
     elif len(results) > 1:
-        note(f"{sum(result[key] for result in results):,} of {plural(len(results), 'mail')} {done}")
+        note(f"{count(sum(result[key] for result in results))} of {plural(len(results), 'mail')} {done}")
     return len(reading.skipped) + missed + (not results)

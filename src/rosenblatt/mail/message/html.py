@@ -10,7 +10,8 @@ Characters  references are replaced; control and zero-width characters are remov
 Kept        the title, and alternative texts of pictures (alt)
 Hidden      text that styles hide (display:none, size 0, white on white) is kept: styles are not interpreted
 
-Bytes that are not UTF-8 are replaced by U+FFFD first. `plain` is the definition; `kernels/mail/html.py` gives the same result.
+Bytes that are not UTF-8 are replaced by U+FFFD first. `plain` is the definition; `compiled`, by `kernels/mail/html.py`, gives
+the same result.
 Addresses in plain text are found by `links_of`.
 
 Reference   WHATWG, HTML Living Standard, 13.2.5 (tokenization), without the states inside scripts, and 13.2.6.4 (which
@@ -21,10 +22,17 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .encodings import visible
+import numpy as np
+
+from .encodings import INVISIBLE, visible
+
+if TYPE_CHECKING:
+    from ...kernels.mail.html import Markup
+    from ...kernels.mail.references import References
 
 # --- character references, such as `&amp;`, `&#65` and `&#x1F600;` ------------------------------------------------------------
 #
@@ -166,7 +174,7 @@ def strip(html: bytes) -> tuple[bytes, list[bytes]]:
     (b'Viagra & more\\nOnly here', [b'http://a.example/?b&c'])
     """
     if len(html) >= (COMPILED_FROM if "numba" in sys.modules else IMPORT_FROM):
-        from .compiled_html import COMPILED, compiled
+        from ...kernels.compile import COMPILED
 
         if COMPILED:
             return compiled(html)
@@ -213,7 +221,8 @@ def _tag(html: bytes, name: bytes, at: int, closing: bool, text: bytearray, addr
     elif name in CELLS:
         text += b" "
     while html[at : at + 1] not in END_OF_TAG:
-        found: Any = ATTRIBUTE.match(html, at)
+        found = ATTRIBUTE.match(html, at)
+        assert found is not None  # the pattern also matches nothing
         at = found.end()
         kind = found.lastindex
         if kind is not None and kind > 1 and not closing and (value := found[kind]):
@@ -265,6 +274,72 @@ def _once(text: bytes, white: bytes) -> bytes:
     while 2 * white in text:
         text = text.replace(2 * white, white)
     return text
+
+
+# --- the same, compiled -----------------------------------------------------------------------------------------------------
+
+
+def compiled(html: bytes) -> tuple[bytes, list[bytes]]:
+    """The result of `plain` for the same bytes."""
+    from ...kernels.mail.html import html_text
+    from ...kernels.text.utf8 import is_utf8
+
+    raw = np.frombuffer(html, np.uint8)
+    if not (html.isascii() or is_utf8(raw, raw[: len(raw) // 8 * 8].view(np.uint64))):
+        html = repaired(html)
+    room = len(html) * 5 // 4 + 16
+    text, links, done = np.empty(room, np.uint8), np.empty(room, np.uint8), np.zeros(2, np.int64)
+    html_text(np.frombuffer(html, np.uint8), text, links, done, markup())
+    addresses = links[: done[1]].tobytes().split(b"\n")[:-1]
+    return text[: done[0]].tobytes(), [a if len(a) <= MAX_ADDRESS_BYTES else shortened(a) for a in addresses]
+
+
+@cache
+def markup() -> Markup:
+    """The tables of the kernel: kinds of bytes and tags, and character references."""
+    from ...kernels.mail import html as kinds
+
+    of_bytes = np.full(256, kinds.PLAIN, np.uint8)
+    of_bytes[list(CONTROLS)] = kinds.CONTROL
+    of_bytes[list(b" \t\n\v\f\r")] = kinds.WHITE
+    of_bytes[[character[0] for character in INVISIBLE]] = kinds.WIDE
+    of_bytes[ord("<")], of_bytes[ord("&")] = kinds.ANGLE, kinds.REFERENCE
+    tags: Counter[bytes] = Counter({b"meta": int(kinds.META), ENDLESS: int(kinds.ENDLESS)})
+    for tag_names, kind_ in (
+        (BLOCKS, kinds.BLOCK), (CELLS, kinds.CELL), (HIDDEN, kinds.HIDDEN), (TITLES, kinds.TITLE), (VERBATIM, kinds.VERBATIM),
+    ):  # fmt: skip
+        tags.update(dict.fromkeys(tag_names, int(kind_)))
+    keys, of_tags = np.zeros(int(kinds.SLOTS) + 1, np.uint64), np.zeros(int(kinds.SLOTS) + 1, np.uint8)
+    for name, kind in sorted(tags.items()):
+        key = kinds.key_of(name)
+        slot = (key * int(kinds.SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(kinds.TOP)
+        while keys[slot]:
+            slot = (slot + 1) & int(kinds.SLOTS)
+        keys[slot], of_tags[slot] = key, kind
+    return kinds.Markup(of_bytes, keys, of_tags, _references())
+
+
+def _references() -> References:
+    """The table of named character references, and the characters of the numbers from 128 to 159."""
+    from ...kernels.mail.references import MASK, PRIME, START, References
+
+    table = sorted(names().items())
+    slots = np.full(int(MASK) + 1, -1, np.int32)
+    for k, (name, _) in enumerate(table):
+        h = int(START)
+        for c in name:
+            h = (h ^ c) * int(PRIME) & 0xFFFFFFFF
+        slot = h & int(MASK)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & int(MASK)
+        slots[slot] = k
+    starts = np.concatenate(([0], np.cumsum([len(name) for name, _ in table]))).astype(np.int32)
+    values = [value.decode() for _, value in table]
+    first = np.array([ord(value[0]) for value in values], np.uint32)
+    second = np.array([ord(value[1]) if len(value) > 1 else 0 for value in values], np.uint32)
+    pages = np.array([code_pages().get(number, number) for number in range(0x80, 0xA0)], np.uint32)
+    letters = np.frombuffer(b"".join(name for name, _ in table), np.uint8)
+    return References(slots, starts, letters, first, second, pages)
 
 
 # --- addresses in plain text: http://..., https://..., ftp://... and www.... --------------------------------------------------

@@ -15,7 +15,7 @@ import contextlib
 import hmac
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from ...reporting.text import fixed, plural
 from ...serving.http import Bodies, is_local
 from ..store.connection import FoldedError
 from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
@@ -33,6 +34,7 @@ TYPES = ("message/rfc822", "application/octet-stream")
 MAX_REASONS = 100
 STATS_TIMEOUT_S = 5.0  # time to get the numbers of the filter; Prometheus waits for ten seconds
 Handler = Callable[[Request], Awaitable[Response]]
+T = TypeVar("T")
 
 
 class Api:
@@ -166,9 +168,9 @@ class Api:
 
     def _done(self, kind: str, request: Request, response: Response, seconds: float) -> None:
         self._metrics.done(f"http {kind}", str(response.status_code), seconds)
-        size = f", {request.state.size:,} bytes" if hasattr(request.state, "size") else ""
+        size = f", {plural(request.state.size, 'byte')}" if hasattr(request.state, "size") else ""
         error = f", {request.state.error}" if hasattr(request.state, "error") else ""
-        self._journal.request(f"http {kind} {response.status_code} {1e3 * seconds:.1f} ms{size}{error}")
+        self._journal.request(f"http {kind} {response.status_code} {fixed(1e3 * seconds, 1)} ms{size}{error}")
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -177,7 +179,7 @@ class Api:
             self._journal.warn(error.detail)
         return await self._bodies.refuse(request, error, self._limits.message_bytes)
 
-    async def _in_time(self, work: Awaitable[Any]) -> Any:
+    async def _in_time(self, work: Awaitable[T]) -> T:
         try:
             async with asyncio.timeout(self._limits.handle_seconds):
                 return await work

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ...reporting.text import plural
 from .limits import BudgetError, Limits, Share
 
 VERSION = "SPAMD/1.5"
@@ -117,7 +118,7 @@ def _tell(values: dict[bytes, bytes]) -> Tell:
 
 
 def too_large(max_bytes: int) -> RequestError:
-    return RequestError("EX_DATAERR", f"the mail is larger than {max_bytes:,} bytes")
+    return RequestError("EX_DATAERR", f"the mail is larger than {plural(max_bytes, 'byte')}")
 
 
 def too_many() -> RequestError:

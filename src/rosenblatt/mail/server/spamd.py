@@ -1,21 +1,27 @@
-"""The spamd side of the server: one request per connection."""
+"""The spamd side of the server: one request per connection, and the headers and reports that its answers contain."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from functools import partial
 from time import perf_counter
 
+from ...reporting.text import fixed, plural
+from ..identity import stamped
+from ..message.headers import LINE_END, STAMP, header_span, without_headers
 from ..store.connection import FoldedError
-from ..verdict import supporting, symbols
+from ..verdict import header_value, supporting, symbols
 from . import protocol
-from .annotations import head_only, marked, report
-from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
+from .engine import DEFAULT_REASONS, THRESHOLD, TIMEOUT_MESSAGE, Engine, Judgment, failure
 from .limits import EXTRA_CONNECTIONS, Budget, Limits, Share
 from .monitoring import Journal, Metrics
 from .protocol import Head, Inbox, RequestError, inflated
 
+# Headers of these names that a sender has written are removed.
+SPAM_HEADERS = (b"X-Spam-Flag", b"X-Spam-Status", b"X-Spam-Level")
+_LINE = re.compile(rb"[^\r\n]*+(%s?)" % LINE_END)
 LINGER_S = 2.0  # time for a client to close its side
 
 
@@ -174,9 +180,9 @@ class _Session:
     async def _end(self) -> None:
         spamd, seconds = self._spamd, perf_counter() - self._start
         spamd._metrics.done(self._kind, self._outcome, seconds)
-        size = "" if self._size is None else f", {self._size:,} bytes"
+        size = "" if self._size is None else f", {plural(self._size, 'byte')}"
         detail = f", {self._detail}" if self._detail else ""
-        spamd._journal.request(f"spamd {self._kind} {self._outcome} {1e3 * seconds:.1f} ms{size}{detail}")
+        spamd._journal.request(f"spamd {self._kind} {self._outcome} {fixed(1e3 * seconds, 1)} ms{size}{detail}")
         if self._rest:
             await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER_S)
             self._rest.cancel()
@@ -186,6 +192,9 @@ class _Session:
         with contextlib.suppress(OSError):
             async with asyncio.timeout(LINGER_S):
                 await self._writer.wait_closed()
+
+
+# --- the bodies of answers -------------------------------------------------------------------------------------------------
 
 
 def _body(command: str, raw: bytes, judgment: Judgment) -> bytes | None:
@@ -210,3 +219,53 @@ def _head(raw: bytes, judgment: Judgment) -> bytes:
     if b"\0" in done[len(head) :]:
         raise RequestError("EX_DATAERR", "the mail has a NUL byte, where spamc --headers would cut it off; use PROCESS")
     return head
+
+
+def report(judgment: Judgment) -> bytes:
+    """The report of the commands REPORT and REPORT_IFSPAM."""
+    verdict = judgment.verdict
+    lines = [
+        f"Rosenblatt: {verdict.label}, {judgment.points} points",
+        f"(score {fixed(verdict.score)}, probability of spam {fixed(verdict.probability)}).",
+        "",
+        " weight  for spam (+) or ham (-)",
+        "-------  -----------------------",
+        *(f"{fixed(reason.weight, 3, signed=True):>7}  {_one_line(reason.name)}" for reason in judgment.reasons),
+        "",
+    ]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def _one_line(name: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in name)[:80]
+
+
+def marked(raw: bytes, judgment: Judgment) -> bytes:
+    """The mail with the header X-Rosenblatt, and at its top headers in the format of SpamAssassin.
+
+    Other headers of these names are removed; every other byte stays.
+    """
+    names = symbols(supporting(judgment.verdict.label, judgment.reasons))
+    done = stamped(without_headers(raw, (*SPAM_HEADERS, STAMP)), header_value(judgment.verdict, judgment.reasons))
+    start, _ = header_span(done)
+    newline = _line_end(done, start)
+    block = [
+        *(["X-Spam-Flag: YES"] if judgment.points.spam else []),
+        f"X-Spam-Level: {'*' * int(min(max(judgment.points.score, 0), 50))}",
+        f"X-Spam-Status: {'Yes' if judgment.points.spam else 'No'}, score={judgment.points.score:.1f} required={THRESHOLD:.1f}"
+        f"{newline}\ttests={names or 'none'}",
+    ]
+    marks = "".join(line + newline for line in block).encode()
+    return b"".join((done[:start], marks, done[start:]))
+
+
+def _line_end(raw: bytes, start: int) -> str:
+    """The line end of the first header line of a mail."""
+    line = _LINE.match(raw, start)
+    return (line[1].decode() if line else "") or "\n"
+
+
+def head_only(raw: bytes, done: bytes) -> bytes:
+    """The headers of a marked mail up to the empty line where spamc splits it; spamc appends the rest of its own copy."""
+    ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := raw.find(mark)) >= 0]
+    return done[: len(done) - (len(raw) - min(ends))] if ends else done

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ...reporting.text import plural
+
 LOG_NAME = "log.sqlite"
 LOCK_TIMEOUT_S = 30.0  # time to wait for another process that writes
 REPAIR_HINT = "; restore a copy of it, or move the directory of the filter away and learn again"
@@ -227,7 +229,7 @@ def _reason(error: sqlite3.Error, failure: str) -> str:
     if name.startswith("SQLITE_FULL"):
         return f"{failure}: the disk is full; what was learned before is kept"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"{failure}: another process has locked it for {LOCK_TIMEOUT_S:.0f} seconds"
+        return f"{failure}: another process has locked it for {plural(LOCK_TIMEOUT_S, 'second')}"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return f"is damaged ({message}){REPAIR_HINT}"
     if _is_forbidden(error):

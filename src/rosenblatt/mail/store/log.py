@@ -19,12 +19,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...reporting.text import count
 from ..message.message import Message
 from .connection import LOCK_TIMEOUT_S, LOG_NAME, REPAIR_HINT, Connection, FilterError
 from .filter_state import Settings
 
 APPLICATION = 0x526F736D  # "Rosm"
-VERSION = 1
+VERSION = 2
 NO_FILTER = "no filter yet; create one: rosenblatt mail learn --spam JUNK --ham INBOX"
 
 _SCHEMA = """
@@ -32,13 +33,16 @@ CREATE TABLE messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     digest BLOB NOT NULL UNIQUE,
     spam INTEGER NOT NULL,
-    heap INTEGER NOT NULL,              -- whether it came in a bulk command, whose order has no meaning
+    batch INTEGER NOT NULL,             -- whether it came in a bulk command, whose order has no meaning
     seal INTEGER NOT NULL,              -- checksum of digest and label
     fields BLOB                         -- Message.pack(), NULL: folded into the base
 );
 CREATE TABLE changes (generation INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
 CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
+# By version of a log, the statement that turns it into the next version. The first change of a log executes them; a log that
+# is only read stays as it is, since readers use no column that was renamed.
+_UPGRADES = {1: "ALTER TABLE messages RENAME COLUMN heap TO batch"}
 
 
 class Base(NamedTuple):
@@ -92,7 +96,7 @@ class Log(Connection):
             application, version = self._pragma("application_id"), self._pragma("user_version")
         if application != APPLICATION:
             raise FilterError(self.home, f"{LOG_NAME} is not the log of a mail filter, or damaged{REPAIR_HINT}")
-        if version != VERSION:
+        if version != VERSION and version not in _UPGRADES:
             raise FilterError(
                 self.home, f"{LOG_NAME} has format version {version}, and this version of Rosenblatt reads {VERSION}"
             )
@@ -115,6 +119,14 @@ class Log(Connection):
                 self.created = True
                 self.db.execute(f"PRAGMA application_id={APPLICATION}")
                 self.db.execute(f"PRAGMA user_version={VERSION}")
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        with super().writing():
+            while (version := self._pragma("user_version")) in _UPGRADES:
+                self.db.execute(_UPGRADES[version])
+                self.db.execute(f"PRAGMA user_version={version + 1}")
+            yield
 
     def _write_ahead(self) -> None:
         """Switch to WAL. The method waits itself, because SQLite does not if two processes create the same log."""
@@ -195,13 +207,13 @@ class Log(Connection):
     def _label(self, seq: int, digest: bytes, spam: int, seal: int) -> bool:
         if spam not in (0, 1) or seal != _seal(digest, spam):
             raise FilterError(
-                self.home, f"{LOG_NAME} is damaged: the label or the digest of message {seq:,} has changed{REPAIR_HINT}"
+                self.home, f"{LOG_NAME} is damaged: the label or the digest of message {count(seq)} has changed{REPAIR_HINT}"
             )
         return bool(spam)
 
     def _unpacked(self, seq: int, packed: bytes) -> Message:
         if not isinstance(packed, bytes):
-            raise FilterError(self.home, f"{LOG_NAME} is damaged: message {seq:,} has no text{REPAIR_HINT}")
+            raise FilterError(self.home, f"{LOG_NAME} is damaged: message {count(seq)} has no text{REPAIR_HINT}")
         return Message.unpack(packed)
 
     def foldable(self, keep: int) -> tuple[int, int]:
@@ -229,7 +241,7 @@ class Log(Connection):
 
     def add(self, digest: bytes, spam: bool, packed: bytes, bulk: bool = False) -> int:
         row = (digest, int(spam), int(bulk), _seal(digest, spam), packed)
-        columns = "digest, spam, heap, seal, fields"
+        columns = "digest, spam, batch, seal, fields"
         return int(self.db.execute(f"INSERT INTO messages({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid or 0)
 
     def remove(self, seq: int) -> None:
@@ -242,8 +254,8 @@ class Log(Connection):
         So the order of the others does not depend on any message. Messages without texts stay at the beginning of the replay.
         Returns whether the order changed.
         """
-        texts = "FROM messages WHERE fields IS NOT NULL ORDER BY seq"
-        there = [(bool(bulk), bytes(digest), seq) for bulk, digest, seq in self.db.execute(f"SELECT heap, digest, seq {texts}")]
+        rows = self.db.execute("SELECT batch, digest, seq FROM messages WHERE fields IS NOT NULL ORDER BY seq")
+        there = [(bool(bulk), bytes(digest), seq) for bulk, digest, seq in rows]
         wanted = sorted(there, key=lambda row: (not row[0], row[1] if row[0] else b"", row[2]))
         first = next((k for k, (one, other) in enumerate(zip(there, wanted, strict=True)) if one != other), None)
         if first is None:
@@ -266,10 +278,10 @@ class Log(Connection):
         Their rows are rewritten: rows that only lost their texts would stay one or two on a page.
         """
         folded = "FROM messages WHERE seq <= ? AND fields IS NOT NULL"
-        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, heap, seal)")
-        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, heap, seal {folded}", (base.seq,))
+        self.db.execute("CREATE TEMP TABLE kept (seq INTEGER PRIMARY KEY, digest, spam, batch, seal)")
+        self.db.execute(f"INSERT INTO temp.kept SELECT seq, digest, spam, batch, seal {folded}", (base.seq,))
         self.db.execute(f"DELETE {folded}", (base.seq,))
-        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, heap, seal, NULL FROM temp.kept ORDER BY seq")
+        self.db.execute("INSERT INTO messages SELECT seq, digest, spam, batch, seal, NULL FROM temp.kept ORDER BY seq")
         self.db.execute("DROP TABLE temp.kept")
         self._write_value("base", base._asdict())
 

@@ -18,8 +18,8 @@ from ...models.atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomica
 from ...models.container import ModelError, pack, read, require
 from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now
+from ..features import MailRecipe
 from ..learner import Learner, Rehearsal
-from ..recipe import MailRecipe
 from .filter_state import SCORES_KEPT, Settings, State
 
 SNAPSHOT_NAME = "filter.safetensors"

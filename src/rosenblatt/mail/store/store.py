@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from ...array_types import IntArray
 from ...models.atomic_file import sync_folder
+from ...reporting.text import plural
 from .. import features
 from ..explanation import extremes, names_in
 from . import snapshot
@@ -41,6 +42,7 @@ NAME_SEARCH_S = 0.2  # time to search for them
 MIN_TEXTS = 1000  # texts that are kept regardless of their size
 FEATURES = features.VERSION
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def load_numba_for(messages: int) -> None:
@@ -49,14 +51,14 @@ def load_numba_for(messages: int) -> None:
         import numba  # noqa: F401
 
 
-def _retry_if_base_replaced(method: Callable[..., T]) -> Callable[..., T]:
+def _retry_if_base_replaced(method: Callable[Concatenate[Store, P], T]) -> Callable[Concatenate[Store, P], T]:
     """Repeat a method if another process has replaced the base in the meantime."""
 
     @wraps(method)
-    def again(store: Store, *given: Any) -> T:
+    def again(store: Store, /, *given: P.args, **named: P.kwargs) -> T:
         while True:
             try:
-                return method(store, *given)
+                return method(store, *given, **named)
             except BaseGoneError as error:
                 with store.log.reading():
                     base = store.log.base()
@@ -238,7 +240,7 @@ class Store:
         if settings.features > FEATURES:
             raise FilterError(self.home, f"was used by a newer version of Rosenblatt: {versions}")
         if settings.features < FEATURES:
-            dropped = f"the texts of {self.log.folded():,} messages were dropped"
+            dropped = f"the texts of {plural(self.log.folded(), 'message')} were dropped"
             raise FilterError(self.home, f"{versions}; {dropped}, so that a new filter must be trained")
 
     def _change(self, values: dict[str, float]) -> None:
@@ -252,11 +254,8 @@ class Store:
             base = self.log.base()
             if replayed and base is not None:
                 different = next(name for name, value in wanted.replayed().items() if kept.replayed()[name] != value)
-                folded = self.log.folded()
-                raise FilterError(
-                    self.home,
-                    f"{different} cannot be changed: the texts of {folded:,} messages were dropped and cannot be replayed",
-                )
+                folded = f"the texts of {plural(self.log.folded(), 'message')}"
+                raise FilterError(self.home, f"{different} cannot be changed: {folded} were dropped and cannot be replayed")
             self.log.change(wanted, replayed)
 
     def change(self, values: dict[str, float]) -> None:

@@ -6,8 +6,8 @@
  *   classes; axes: names of the coordinates, if known
  * @typedef {{preset: string} | Points} Data
  * @typedef {{algorithm: string, knobs: Record<string, unknown>}} Chosen
- * @typedef {{regions: boolean, normal: boolean, street: boolean, pocket: boolean, average: boolean, vote: boolean,
- *   clash: boolean, widest: boolean}} Shown street: the margin band, under the name that links have
+ * @typedef {{regions: boolean, normal: boolean, band: boolean, pocket: boolean, average: boolean, vote: boolean,
+ *   clash: boolean, widest: boolean}} Shown band: the margin band
  * @typedef {{x: number, y: number, head: number}} Slice
  * @typedef {{data: Data, degree: number, scaled: boolean, seed: number, runs: Chosen[], focus: number, t: number | "end",
  *   speed: number, show: Shown, slice: Slice}} State
@@ -20,6 +20,8 @@ export const MAX_DEGREE = 5;
 /** Updates per second. */
 export const SPEEDS = [1, 2, 4, 10, 30, 100, 300, 1000];
 const MAX_LINK_CHARACTERS = 400_000;
+/** Names in the `show` of earlier links, and their present names. */
+const EARLIER_SHOW_NAMES = { street: "band" };
 
 /** @returns {State} */
 export function initial() {
@@ -33,7 +35,7 @@ export function initial() {
     t: "end",
     speed: 4,
     show: {
-      regions: true, normal: true, street: true, pocket: false, average: false, vote: false, clash: true, widest: false,
+      regions: true, normal: true, band: true, pocket: false, average: false, vote: false, clash: true, widest: false,
     },
     slice: { x: 1, y: 2, head: 0 },
   };
@@ -47,7 +49,7 @@ export function initial() {
  */
 export function merged(given, base = initial()) {
   const some = fields(given);
-  const show = fields(some.show);
+  const show = renamed(fields(some.show), EARLIER_SHOW_NAMES);
   const slice = fields(some.slice);
   return {
     data: checkedData(some.data) ?? base.data,
@@ -74,6 +76,11 @@ export function merged(given, base = initial()) {
 /** @param {unknown} value @returns {Record<string, unknown>} */
 function fields(value) {
   return typeof value === "object" && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
+}
+
+/** @param {Record<string, unknown>} given @param {Record<string, string>} names present names by earlier name */
+function renamed(given, names) {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [names[name] ?? name, value]));
 }
 
 /** @param {unknown} value @param {number} low @param {number} high @returns {number | undefined} */

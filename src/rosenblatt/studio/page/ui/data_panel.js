@@ -8,6 +8,7 @@
 import { Refusal } from "../source.js";
 import { unpacked } from "../model/recording.js";
 import { boxAround, cleared, MAX_CLASSES, MAX_DEGREE } from "../model/state.js";
+import { grouped, plural } from "../view/paper.js";
 import { SvgPen } from "../view/pen.js";
 import { button, get, input, make, place } from "./dom.js";
 import { tool } from "./editing.js";
@@ -62,7 +63,7 @@ export function dataPanel(app) {
     button("clear").disabled = app.data.points.length === 0;
     const about = "preset" in data ? app.page.presets.find(({ name }) => name === data.preset)?.about ?? "" : "";
     const count = app.data.points.length;
-    place("about-data").textContent = `${count.toLocaleString("en")} point${count === 1 ? "" : "s"}. ${about}`;
+    place("about-data").textContent = `${plural(count, "point")}. ${about}`;
     place("columns").hidden = "preset" in data || !place("columns").hasChildNodes();
     nameClasses(app);
   };
@@ -201,7 +202,7 @@ function columns(app, table, more = []) {
       app.edit(pointsOf(table, Number(menus[0].value), Number(menus[1].value)), { t: "end" });
     });
   }
-  const summary = `${table.name}: ${table.shown.toLocaleString("en")} of ${table.rows.toLocaleString("en")} rows. ${table.note ?? ""}`;
+  const summary = `${table.name}: ${grouped(table.shown)} of ${plural(table.rows, "row")}. ${table.note ?? ""}`;
   place("columns").replaceChildren(make("p", { class: "quiet", text: summary }), ...menus, ...more);
   place("columns").hidden = false;
 }

@@ -7,6 +7,7 @@
  * @typedef {import("../model/state.js").Point} Point
  */
 import { MAX_POINTS, rounded, withMoved, withPoints, without } from "../model/state.js";
+import { grouped } from "../view/paper.js";
 
 const LONG_PRESS_MS = 550;
 const DRAG_THRESHOLD_PX = 5; // smaller moves are a click
@@ -101,7 +102,7 @@ export function editing(app, view, holder) {
 
   /** @param {Points} base @param {Point[]} points */
   function add(base, points) {
-    if (base.points.length >= MAX_POINTS) app.notify(`The maximum of ${MAX_POINTS.toLocaleString("en")} points is reached.`);
+    if (base.points.length >= MAX_POINTS) app.notify(`The maximum of ${grouped(MAX_POINTS)} points is reached.`);
     else app.edit(withPoints(base, points, tool.label));
   }
 

@@ -6,7 +6,7 @@
  */
 import { ChartView, alignmentChart, described, errorsChart, lossChart, normsChart } from "../view/charts.js";
 import { validSlice } from "../model/half_planes.js";
-import { brief } from "../view/paper.js";
+import { brief, grouped, plural } from "../view/paper.js";
 import { WeightView } from "../view/weight_view.js";
 import { get, make, place } from "./dom.js";
 
@@ -68,7 +68,7 @@ function updates(app) {
   const most = proof?.convergence?.mistake_bound ?? null;
   // An update of a batch run adds several points, which the bound counts one by one.
   const unit = recording.edges[recording.length] === recording.length ? "update" : "point update";
-  const number = `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
+  const number = plural(count, unit);
   if (most === null) {
     // If every point moves the weights, there is no limit in any case.
     const { margin } = app.algorithm(app.state.runs[app.focus].algorithm);
@@ -78,10 +78,10 @@ function updates(app) {
     detail("formula", "");
     return;
   }
-  const limit = most < 1e15 ? Math.floor(most).toLocaleString("en") : brief(most);
+  const limit = most < 1e15 ? grouped(Math.floor(most)) : brief(most);
   const ended = t === recording.length && recording.run.stop.reason === "separated";
   line.textContent = ended
-    ? `At most ${limit} ${unit}s are possible; ${count.toLocaleString("en")} ${count === 1 ? "was" : "were"} needed.`
+    ? `At most ${limit} ${unit}s are possible; ${grouped(count)} ${count === 1 ? "was" : "were"} needed.`
     : `${number} so far; at most ${limit} are possible.`;
   detail("formula", formula(most, proof, recording.features.x0 !== 0));
   meter.hidden = false;

@@ -12,7 +12,7 @@ import { editing } from "./editing.js";
 
 /** @type {[keyof Shown, string, string][]} */
 const CHECKS = [
-  ["regions", "regions", ""], ["normal", "normal vector", ""], ["street", "margin", ""], ["pocket", "pocket", "pocket"],
+  ["regions", "regions", ""], ["normal", "normal vector", ""], ["band", "margin", ""], ["pocket", "pocket", "pocket"],
   ["average", "average", "average"], ["vote", "vote", "vote"], ["widest", "perfect w*", "widest"],
   ["clash", "points that prove it impossible", "alarm"],
 ];

@@ -4,7 +4,7 @@
  * @typedef {import("../app.js").App} App
  */
 import { SPEEDS } from "../model/state.js";
-import { brief } from "../view/paper.js";
+import { brief, grouped, plural } from "../view/paper.js";
 import { Timeline, momentAt } from "../view/timeline.js";
 import { typing } from "./data_panel.js";
 import { button, get, input, place } from "./dom.js";
@@ -97,13 +97,13 @@ function description(app) {
   const { recording } = played;
   const t = app.time(app.focus);
   const errors = recording.errorsAt(t);
-  const wrong = `${errors.toLocaleString("en")} of ${recording.count.toLocaleString("en")} points on the wrong side${marginText(recording, t)}`;
+  const wrong = `${grouped(errors)} of ${plural(recording.count, "point")} on the wrong side${marginText(recording, t)}`;
   if (recording.run.frames) return `${recording.run.frames.titles[t] ?? ""} (${t + 1} of ${recording.length + 1}): ${wrong}.`;
-  if (t === 0) return `Before the first of ${recording.length.toLocaleString("en")} updates: ${wrong}.`;
+  if (t === 0) return `Before the first of ${plural(recording.length, "update")}: ${wrong}.`;
   const causes = recording.causes(t);
   const count = recording.edges[t] - recording.edges[t - 1];
-  const cause = count === 1 ? `Point ${causes[0] + 1} (${app.nameOf(app.data.labels[causes[0]])}) moved the line` : `${count} points moved the line`;
-  return `Update ${t} of ${recording.length}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${cause}. Now ${wrong}.`;
+  const cause = count === 1 ? `Point ${causes[0] + 1} (${app.nameOf(app.data.labels[causes[0]])}) moved the line` : `${grouped(count)} points moved the line`;
+  return `Update ${grouped(t)} of ${grouped(recording.length)}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${cause}. Now ${wrong}.`;
 }
 
 /** The margin: of an SVM, or the distance of the nearest point if none is wrong. */

@@ -56,3 +56,13 @@ export function brief(value) {
   const text = size >= 1e5 || size < 1e-3 ? value.toExponential(1).replace("e+", "e") : String(Number(value.toPrecision(3)));
   return text.replaceAll("-", "−");
 }
+
+/** A whole number with thousands separators. @param {number} value */
+export function grouped(value) {
+  return value.toLocaleString("en");
+}
+
+/** A number and its noun, in the plural unless the number is 1. @param {number} value @param {string} noun */
+export function plural(value, noun) {
+  return `${grouped(value)} ${noun}${value === 1 ? "" : "s"}`;
+}

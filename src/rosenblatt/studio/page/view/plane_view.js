@@ -227,7 +227,7 @@ function drawOver(pen, frame, scene, surface, voteCount, wrong) {
 /** The margin: a band along the line, and the support vectors. */
 /** @param {Pen} pen @param {Frame} frame @param {Scene} scene @param {Surface} surface */
 function drawMargin(pen, frame, { recording, show, t, palette, data, margin }, surface) {
-  if (!recording || !show.street || !(margin > 0)) return;
+  if (!recording || !show.band || !(margin > 0)) return;
   const w = recording.at(t);
   if (recording.run.scheme === "binary") {
     pen.polygons(surface.strip(w, margin).map((part) => frame.all(part)), { fill: palette.ink, alpha: 0.06 });

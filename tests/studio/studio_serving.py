@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from small_page import FILES
 
-from rosenblatt.studio.server.app import Limits
-from rosenblatt.studio.server.server import Server, listening
+from rosenblatt.studio.server import Limits, Server, listening
 
 PAGE = {"mode": "server", "table": {"names": ["</script>"]}}
 REQUEST = {"points": [[0, 0], [1, 0], [0, 1], [1, 1]], "labels": [0, 1, 1, 1], "algorithm": "perceptron", "knobs": {}}

@@ -1,4 +1,4 @@
-"""What is written about a mail, in it and in SpamAssassin's points."""
+"""The bodies of answers: headers and reports, and points on the scale of SpamAssassin."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from datasets import data_folder
 from effort import in_time
 from rosenblatt.mail.identity import digest
 from rosenblatt.mail.message.headers import STAMP, without_headers
-from rosenblatt.mail.server.annotations import SPAM_HEADERS, head_only, marked
 from rosenblatt.mail.server.engine import Judgment, points
+from rosenblatt.mail.server.spamd import SPAM_HEADERS, head_only, marked
 from rosenblatt.mail.verdict import Calibration, Reason, Verdict, symbols
 
 

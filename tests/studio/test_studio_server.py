@@ -18,8 +18,7 @@ from effort import soon
 from rosenblatt.serving.http import _LimitedProtocol
 from rosenblatt.serving.sockets import ServeError
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.server.app import HEADERS
-from rosenblatt.studio.server.server import PORT, listening, url_of
+from rosenblatt.studio.server import HEADERS, PORT, listening, url_of
 
 # --- what it answers ---------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The studio over HTTP: an ASGI application on starlette.
+"""The server of the studio: an ASGI application on starlette that computes runs in a few threads.
 
 GET  /, /style.css, /main.js, ...    the page; its data is in /, and in /api/page
 POST /api/run, /api/proof            JSON -> JSON: a recorded run; a proof about its points
@@ -10,8 +10,12 @@ table also have the column names if they are known: {"headers": [...]}.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import socket
+import threading
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from posixpath import splitext
 from typing import Any, NamedTuple
 
@@ -21,12 +25,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ...serving.http import Bodies, is_local
-from ..answers import HANDLERS, TABLE_PATH, answer, answer_table, encode_json, error_json, internal_error
-from ..html_export import INDEX, TYPES, with_data
-from ..run_request import RequestError
-from .pool import WorkerPool
+from ..reporting.text import short
+from ..serving.http import Bodies, Web, is_local
+from ..serving.sockets import ServeError, is_loopback, listen, run_until_signal
+from .answers import HANDLERS, TABLE_PATH, answer, answer_table, encode_json, error_json, internal_error
+from .html_export import INDEX, TYPES, with_data
+from .run_request import RequestError
 
+HOST, PORT = "127.0.0.1", 8531
+N_PORTS_TRIED = 20  # ports tried from PORT on, before any free port is used
 JSON = "application/json"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -53,6 +60,9 @@ class Limits(NamedTuple):
     read_seconds: float = 30.0  # time to receive a request
     handle_seconds: float = 60.0  # time to compute the answer
     stop_seconds: float = 2.0  # time to finish running requests at shutdown
+
+
+# --- The application
 
 
 class App:
@@ -154,3 +164,146 @@ def _with_preload_hints(files: Mapping[str, bytes]) -> str:
     """Return index.html with preload hints for all modules, which a browser would otherwise find one import at a time."""
     hints = "".join(f'<link rel="modulepreload" href="{name}">\n' for name in sorted(files) if name.endswith(".js"))
     return files[INDEX].decode().replace("</head>", f"{hints}</head>", 1)
+
+
+# --- Threads that compute runs
+
+
+class WorkerPool:
+    """Computes answers in threads. To be used in one event loop only.
+
+    Parameters
+    ----------
+    workers : int
+        Threads that compute at a time.
+    queue : int
+        Requests that may wait for a thread.
+    timeout_s : float
+        Seconds until a request is answered with status 503.
+    """
+
+    def __init__(self, workers: int, queue: int, timeout_s: float) -> None:
+        self._free, self._capacity, self._timeout_s = asyncio.Semaphore(workers), workers + queue, timeout_s
+        self.n_pending = 0  # requests that wait or are computed
+
+    async def run(self, request: Request, work: Callable[..., bytes], *arguments: Any) -> bytes:
+        """Return or raise the outcome of `work`; raise status 503 if the queue is full or the time is up.
+
+        Requests whose client has disconnected while waiting are dropped: the page sends a new one whenever a point moves.
+        """
+        if self.n_pending >= self._capacity:
+            raise HTTPException(503, "too many runs are waiting; try again", {"Retry-After": "1"})
+        self.n_pending += 1
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._free.acquire()
+                if await request.is_disconnected():
+                    self._free.release()
+                    raise ClientDisconnect
+                running = _run_in_thread(lambda: work(*arguments))
+                running.add_done_callback(self._release)
+                return await asyncio.shield(running)
+        except TimeoutError:
+            raise HTTPException(503, f"the run took longer than {short(self._timeout_s)} seconds") from None
+        finally:
+            self.n_pending -= 1
+
+    def _release(self, running: asyncio.Future[bytes]) -> None:
+        """Free the worker when its thread ends; a thread cannot be stopped, even if no client waits for it any more."""
+        self._free.release()
+        if not running.cancelled():
+            running.exception()
+
+
+def _run_in_thread(work: Callable[[], bytes]) -> asyncio.Future[bytes]:
+    """Run work in a daemon thread, so that Python can exit before it ends; threads of an executor would be joined."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[bytes] = loop.create_future()
+
+    def settle(setter: Callable[[Any], None], value: Any) -> None:
+        if not outcome.done():
+            setter(value)
+
+    def run() -> None:
+        try:
+            ending: tuple[Callable[[Any], None], Any] = (outcome.set_result, work())
+        except Exception as error:
+            ending = (outcome.set_exception, error)
+        with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(settle, *ending)
+
+    threading.Thread(target=run, name="studio", daemon=True).start()
+    return outcome
+
+
+# --- Sockets
+
+
+@contextlib.contextmanager
+def listening(host: str = HOST, port: int | None = None) -> Iterator[list[socket.socket]]:
+    """Open sockets of this machine; without a port, PORT or the next free one."""
+    if not is_loopback(host):
+        raise ServeError(f"other machines can reach host {host!r}; the studio only listens on this one: use {HOST}")
+    sockets = _first_free(host) if port is None else listen(host, port)
+    try:
+        yield sockets
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _first_free(host: str) -> list[socket.socket]:
+    for port in range(PORT, PORT + N_PORTS_TRIED):
+        with contextlib.suppress(ServeError):
+            return listen(host, port)
+    return listen(host, 0)
+
+
+def url_of(sockets: list[socket.socket]) -> str:
+    """Return the address of the page."""
+    host, port = sockets[0].getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+# --- Serving
+
+
+class Server:
+    """Serves the page on listening sockets: `run` until `stop` is called, from any thread."""
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        page: Mapping[str, Any],
+        sockets: list[socket.socket],
+        *,
+        limits: Limits | None = None,
+        warn: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        self._sockets, limits = sockets, limits or Limits()
+        self.app = App(files, page, sockets[0].getsockname()[1], limits, warn)
+        self._web = Web(
+            self.app.application(),
+            idle_seconds=limits.idle_seconds,
+            stop_seconds=limits.stop_seconds,
+            header_bytes=limits.header_bytes,
+            connections=limits.connections,
+        )
+
+    async def run(self, ready: Callable[[], object] | None = None) -> None:
+        """Serve until `stop` is called; call `ready` when the server accepts requests."""
+        serving = asyncio.create_task(self._web.serve(self._sockets))
+        while not self._web.started and not serving.done():
+            await asyncio.sleep(0.005)
+        if ready is not None:
+            ready()
+        await serving
+
+    def stop(self) -> None:
+        """Shut down, after finishing the running requests if they do not take long."""
+        self._web.stop()
+
+
+def serve(server: Server, ready: Callable[[], object] | None = None) -> None:
+    """Serve until Ctrl-C, and return."""
+    run_until_signal(lambda: server.run(ready), server.stop)

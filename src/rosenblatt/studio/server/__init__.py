@@ -1,1 +1,0 @@
-"""The web server of the studio."""
