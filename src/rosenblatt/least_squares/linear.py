@@ -146,7 +146,7 @@ def _from_squares(problem: Problem, ridge: float) -> LeastSquaresSolution | None
     W[used] = solved * scale[:, None]
     errors = squares - 2.0 * (W * products).sum(axis=0) + (W * (total[: d + 1, : d + 1] @ W)).sum(axis=0)
     mse = max(0.0, float(errors.sum())) / total[0, 0] / products.shape[1]
-    sentence = f"solved from the normal equations (condition below {1 / MIN_GRAM_RCOND:.0e})"
+    sentence = f"solved from the normal equations (condition below {short(1 / MIN_GRAM_RCOND, 1)})"
     return LeastSquaresSolution(
         W[1:].T.copy(), W[0] - shift @ W[1:], mse, len(used), "normal", Stop("solved", sentence), total=total, shift=shift
     )

@@ -296,7 +296,7 @@ class _Run:
             if rows.extent == 0.0:
                 raise ValueError("all rows of X are the same point, so no plane is better than another")
             raise ValueError(
-                f"values of about {rows.extent:.0e} in X give weights out of the range of floats: scale the features"
+                f"values of about {short(rows.extent, 1)} in X give weights out of the range of floats: scale the features"
             )
         self.products[self.places] -= corral.price * corral.a
         canonical = self.products * scale
