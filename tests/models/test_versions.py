@@ -75,6 +75,12 @@ def test_renamed_arrays_of_format_3_are_read():
     assert load_model(paths["vote"]).stop.sentence == "stopped after 1 pass (the limit); the last one made 6 updates"
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_iterations_of_an_earlier_file_are_a_number(path):
+    loaded = rb.load(path)
+    assert isinstance(loaded.n_iter if isinstance(loaded, rb.Model) else loaded.n_iter_, int)
+
+
 def test_the_solvers_of_an_earlier_file_become_a_list():
     solvers = {path.stem: rb.load(path).solver_ for path in FILES if "-margin" in path.stem}
     assert solvers == {"0.1.0-max-margin": ["active-set"], "0.1.0-soft-margin-of-pairs": ["interior-point"] * 3}

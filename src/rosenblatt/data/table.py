@@ -157,9 +157,8 @@ def codes_of(data: Data, classes: Array) -> IntArray:
     distinct, places = np.unique(as_text(data.labels), return_inverse=True)
     codes = [_class_code(label, classes) for label in distinct.tolist()]
     if None in codes and distinct.dtype.kind == "U" and all(label.endswith(".") for label in distinct.tolist()):
-        codes = [
-            _class_code(label[:-1], classes) for label in distinct.tolist()
-        ]  # UCI's adult.test has a period after each label
+        # UCI's adult.test has a period after each label.
+        codes = [_class_code(label[:-1], classes) for label in distinct.tolist()]
     if None in codes:
         unknown = distinct.tolist()[codes.index(None)]
         row = int(np.argmax(places == codes.index(None)))

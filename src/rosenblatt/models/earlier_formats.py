@@ -2,7 +2,8 @@
 
 Format 1 had other names for some parameters, and stored the attributes of a single binary problem without a list around them.
 Format 2 stored a single certificate without a list around it. Both joined the solvers of several binary problems in one text.
-The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words.
+The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words. They did not
+store the single step of direct least squares.
 Format 3 and those before it named the mean and variance of AROW's weights `belief`, and the counts of a vote `ballots`.
 No other module uses these names.
 """
@@ -64,10 +65,18 @@ def _upgrade_to_3(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
         meta["parameters"] = _upgrade_parameters(kind, parameters)
     if kind in _SVM_KINDS and isinstance(meta.get("n_iter"), list):
         meta["n_iter"] = max(meta["n_iter"], default=0)
+    if kind == "LinearMSE" and meta.get("n_iter") is None and not _is_iterative(more):
+        meta["n_iter"] = 1
     if isinstance(meta.get("stop"), dict):
         _upgrade_stop(meta["stop"])
     if isinstance(more, dict) and isinstance(more.get("fitted"), dict):
         _upgrade_fitted(kind, more["fitted"], arrays)
+
+
+def _is_iterative(more: object) -> bool:
+    """Whether least squares were solved by LSMR, whose number of iterations was not stored."""
+    fitted = more.get("fitted") if isinstance(more, dict) else None
+    return isinstance(fitted, dict) and fitted.get("solver_") == "lsmr"
 
 
 def _upgrade_parameters(kind: object, old: dict[str, Any]) -> dict[str, Any]:

@@ -70,9 +70,8 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
     most = rows_per_call(problem, config.order)
     rng = np.random.default_rng(config.seed)
     tape = _tape(TAPE_ENTRIES + len(run.state.counts))
-    fixed = (
-        list(ORDERS["cyclic"](problem.n_visited, size, rng)) if config.order == "cyclic" and problem.n_visited <= size else None
-    )
+    one_call = config.order == "cyclic" and problem.n_visited <= size
+    fixed = list(ORDERS["cyclic"](problem.n_visited, size, rng)) if one_call else None
     run.retire_at_limits()
     for passes in itertools.count(1):
         before, seen = run.state.counts.copy(), run.clock
@@ -237,11 +236,10 @@ def _all_violations(run: RunState) -> Tape:
 
 def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
     """Scan all rows in blocks; yield the rows scanned so far and the moves of the block's violations. n_jobs changes no bit."""
-    size, n_jobs = (
-        max(64, int(SCAN_WORK_PER_TASK / (problem.density * state.bias.size + 1))),
-        n_jobs if problem.pages is None else 1,
-    )
-    size, n = min(size, rows_per_call(problem, "cyclic")), problem.n_visited
+    work_per_row, n = problem.density * state.bias.size + 1, problem.n_visited
+    size = min(max(64, int(SCAN_WORK_PER_TASK / work_per_row)), rows_per_call(problem, "cyclic"))
+    if problem.pages is not None or n <= size:
+        n_jobs = 1
 
     def scan(start: int) -> tuple[IntArray, Tape]:
         stop = min(start + size, n)
@@ -254,7 +252,7 @@ def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> 
         return order, Tape(*(column[:used].copy() for column in tape))
 
     scanned = 0
-    for order, found in in_order(scan, range(0, n, size), n_jobs if n > size else 1):
+    for order, found in in_order(scan, range(0, n, size), n_jobs):
         scanned += len(order)
         yield scanned, found
         give_back(problem, "cyclic", order)

@@ -9,10 +9,8 @@ import numpy as np
 from ..compile import inlined, kernel
 
 ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
-TEXT, ATTRIBUTE = (
-    np.uint8(0),
-    np.uint8(1),
-)  # the context of a reference; not bools, for each of which Numba would compile a version
+# The context of a reference; not bools, for each of which Numba would compile a version.
+TEXT, ATTRIBUTE = np.uint8(0), np.uint8(1)
 AMPERSAND, SEMICOLON, HASH, EQUALS = (np.uint8(ord(c)) for c in "&;#=")
 CASE, DIGIT, LETTER, LETTER_X = np.uint8(32), np.uint8(ord("0")), np.uint8(ord("a")), np.uint8(ord("x"))
 TEN, SIX, LETTERS = np.uint8(10), np.uint8(6), np.uint8(26)

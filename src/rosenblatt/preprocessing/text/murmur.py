@@ -1,4 +1,4 @@
-"""MurmurHash3 of many byte strings at once with NumPy: the hash of `kernels/text/murmur.py`, without compilation.
+"""MurmurHash3 of many byte strings at once with NumPy: the hash of `kernels/text/hashing.py`, without compilation.
 
 Reference  A. Appleby, MurmurHash3_x86_32 (public domain).
 """
