@@ -5,9 +5,9 @@
 Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
 worker. Tests in the browser are one group: it keeps more than a core busy. Groups that take long start first.
 
-These run without coverage: tests marked `slow` or `thorough`; tests in the browser and contracts, which repeat what tests of
-single modules cover; and those that `--covered-later` names, which run again with their kernels as plain Python. So does
-Numba's compiler, which would take half as long again.
+Coverage makes Python half as fast, so it measures less than what runs. These run without it: all but the first cases of a
+parametrized test; tests marked `slow` or `thorough`; tests in the browser and contracts, which repeat what tests of single
+modules cover; those that `--covered-later` names, which run again with their kernels as plain Python; and Numba's compiler.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ import effort
 from browsing import chromium
 
 HERE = Path(__file__).parent
+MEASURED_CASES = 2  # cases of a parametrized test that run with coverage
 collect_ignore_glob = ["*conftest.py"]  # for doctests: they have none, and all have the same module name
 # Files and folders that take longest, in the order in which they start, after the tests in the browser.
 FIRST = ("contracts", "studio/test_runs.py", "svm", "real", "online", "estimators", "kernels", "studio", "proofs", "mail/store")
@@ -68,9 +70,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     later = [config.rootpath / path for path in config.getoption("--covered-later")]
+    cases: Counter[str] = Counter()
     for item in items:
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
         repeats = uses_browser(item) or item.path.is_relative_to(HERE / "contracts")  # what tests of single modules cover
-        uncovered = repeats or item.get_closest_marker("slow") or item.get_closest_marker("thorough")
+        uncovered = (
+            repeats or cases[test] > MEASURED_CASES or item.get_closest_marker("slow") or item.get_closest_marker("thorough")
+        )
         if uncovered or (any(map(item.path.is_relative_to, later)) and not item.get_closest_marker("once")):
             item.add_marker(pytest.mark.no_cover)
     if not effort.THOROUGH:
