@@ -57,7 +57,7 @@ LONG_FIT = textwrap.dedent(
         pytest.param("Perceptron", {}, 4, marks=pytest.mark.thorough),
         pytest.param("Perceptron", {"multiclass": "ovr"}, 4, marks=pytest.mark.thorough),
         ("Perceptron", {"multiclass": "ovr", "n_jobs": 2}, 4),
-        ("Perceptron", {"update": "batch", "n_jobs": 2}, 2),
+        pytest.param("Perceptron", {"update": "batch", "n_jobs": 2}, 2, marks=pytest.mark.thorough),
         pytest.param("Perceptron", {"update": "batch", "multiclass": "ovr"}, 3, marks=pytest.mark.thorough),
         pytest.param("Perceptron", {"order": "mistakes"}, 2, marks=pytest.mark.thorough),
         ("Perceptron", {"keep": "pocket", "max_updates": 500_000}, 2),

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_wine
 
 import rosenblatt as rb
 from datasets import libsvm, mnist, uci
-from effort import in_time
+from effort import amount, in_time
 
 # name: (verdict, rows of the clash at most, or the geometric and augmented margins)
 SMALL: dict[str, tuple[Any, ...]] = {
@@ -108,9 +108,10 @@ def test_many_rows_of_ones_and_zeros(name: str) -> None:
 def test_pairs_of_newsgroups() -> None:
     X, y = libsvm("news20.bz2")
     verdicts = {}
-    for i, j in ((1, 2), (3, 4), (16, 19)):
+    for i, j in amount(((1, 2), (16, 19)), ((1, 2), (3, 4), (16, 19))):
         chosen = np.flatnonzero((y == i) | (y == j))
         certificate = rb.certify(X[chosen], y[chosen])
         assert rb.verify(certificate, X[chosen], y[chosen])
         verdicts[i, j] = certificate.verdict
-    assert verdicts == {(1, 2): "inseparable", (3, 4): "inseparable", (16, 19): "separable"}
+    assert verdicts.pop((3, 4), "inseparable") == "inseparable"
+    assert verdicts == {(1, 2): "inseparable", (16, 19): "separable"}

@@ -52,7 +52,7 @@ def objective(X: Any, codes: Any, C: float, W: Any, b: Any, beta: Any) -> float:
 
 
 @pytest.mark.parametrize(("load", "C"), [(iris, 0.1), (iris, 1.0), (dna, 0.05), (letter, 0.1), (news, 0.01)])
-@pytest.mark.parametrize("x0", [1.0, 3.0])
+@pytest.mark.parametrize("x0", [1.0, pytest.param(3.0, marks=pytest.mark.thorough)])
 def test_the_objective_is_scikit_learns_within_the_gap(load: Any, C: float, x0: float) -> None:
     X, y = load()
     codes = np.unique(y, return_inverse=True)[1]
@@ -69,7 +69,9 @@ def test_the_objective_is_scikit_learns_within_the_gap(load: Any, C: float, x0: 
     assert ours <= theirs * (1.0 + 1e-5)
 
 
-@pytest.mark.parametrize(("load", "C"), [(iris, 1.0), (dna, 0.05), (letter, 0.1), (news, 0.01)])
+@pytest.mark.parametrize(
+    ("load", "C"), [(iris, 1.0), (dna, 0.05), (letter, 0.1), pytest.param(news, 0.01, marks=pytest.mark.thorough)]
+)
 def test_a_free_bias_gains_at_least_its_penalty(load: Any, C: float) -> None:
     X, y = load()
     codes = np.unique(y, return_inverse=True)[1]

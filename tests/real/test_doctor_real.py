@@ -71,7 +71,7 @@ def test_spambase_has_three_mails_with_both_labels() -> None:
     assert all((X[i] == X[j]).all() and y[i] != y[j] for i, j in only(found, "duplicates").evidence["groups"])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough  # `test_minimum_errors_real.py` has the same texts
 def test_equal_texts_are_the_fewest_errors_of_news20_though_it_is_too_wide_to_look_for_them() -> None:
     X, y = libsvm("news20.bz2")
     some = np.isin(y, [1, 2])

@@ -66,6 +66,7 @@ def test_libsvm_finds_the_same(data: Any) -> None:
         assert model.support_[0].tolist() == sorted(peer.support_.tolist())
 
 
+@pytest.mark.thorough  # libsvm takes long
 def test_libsvm_stops_short_of_sonars_margin_with_the_same_support_vectors() -> None:
     """At tol=1e-8 its plane has rows inside the margin still; scaled until they are outside, it is narrower than ours."""
     X, y = sonar()
@@ -90,7 +91,7 @@ def test_sonar_has_the_margin_that_others_found() -> None:
 @pytest.mark.parametrize(
     "name", ["heart_scale", "breast-cancer_scale", "australian", "german.numer", "a1a", "a9a", "ijcnn1.trn.bz2"]
 )
-@pytest.mark.parametrize("container", ["csr", "dense"])
+@pytest.mark.parametrize("container", ["csr", pytest.param("dense", marks=pytest.mark.thorough)])
 def test_inseparable_data_is_refused_with_a_short_proof_that_verifies(name: str, container: str) -> None:
     X, y = libsvm(name)
     rows = X.toarray() if container == "dense" else X
