@@ -5,7 +5,7 @@
 Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
 worker. Tests in the browser are one group: it keeps more than a core busy. Groups that take long start first.
 
-Coverage makes Python half as fast, so it measures less than what runs. These run without it: all but the first cases of a
+Coverage makes Python half as fast, so it measures less than what runs. These run without it: all but a few cases of a
 parametrized test; tests marked `slow` or `thorough`; tests in the browser and contracts, which repeat what tests of single
 modules cover; those that `--covered-later` names, which run again with their kernels as plain Python; and Numba's compiler.
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ import effort
 from browsing import chromium
 
 HERE = Path(__file__).parent
-MEASURED_CASES = 2  # cases of a parametrized test that run with coverage
+MEASURED_CASES = 4  # cases of a parametrized test that run with coverage
 collect_ignore_glob = ["*conftest.py"]  # for doctests: they have none, and all have the same module name
 # Files and folders that take longest, in the order in which they start, after the tests in the browser.
 FIRST = ("contracts", "studio/test_runs.py", "svm", "real", "online", "estimators", "kernels", "studio", "proofs", "mail/store")
@@ -69,23 +68,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    later = [config.rootpath / path for path in config.getoption("--covered-later")]
-    cases: Counter[str] = Counter()
-    for item in items:
-        test = item.nodeid.partition("[")[0]
-        cases[test] += 1
-        repeats = uses_browser(item) or item.path.is_relative_to(HERE / "contracts")  # what tests of single modules cover
-        uncovered = (
-            repeats or cases[test] > MEASURED_CASES or item.get_closest_marker("slow") or item.get_closest_marker("thorough")
-        )
-        if uncovered or (any(map(item.path.is_relative_to, later)) and not item.get_closest_marker("once")):
-            item.add_marker(pytest.mark.no_cover)
     if not effort.THOROUGH:
         long = [item for item in items if item.get_closest_marker("thorough")]
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=long)
+    later = [config.rootpath / path for path in config.getoption("--covered-later")]
+    measured = set(measured_cases(items))
+    for item in items:
+        repeats = uses_browser(item) or item.path.is_relative_to(HERE / "contracts")  # what tests of single modules cover
+        runs_again = any(map(item.path.is_relative_to, later)) and not item.get_closest_marker("once")
+        long_test = item.get_closest_marker("slow") or item.get_closest_marker("thorough")
+        if item.nodeid not in measured or repeats or runs_again or long_test:
+            item.add_marker(pytest.mark.no_cover)
     if hasattr(config, "workerinput"):  # shared by several workers
         items.sort(key=rank)
+
+
+def measured_cases(items: list[pytest.Item]) -> Iterator[str]:
+    """Yield some cases of each parametrized test, evenly spread, because neighbors are similar; and all other tests."""
+    cases: dict[str, list[str]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
+    for names in cases.values():
+        last = len(names) - 1
+        yield from (names[k * last // (MEASURED_CASES - 1)] for k in range(MEASURED_CASES))
 
 
 @pytest.hookimpl(optionalhook=True)

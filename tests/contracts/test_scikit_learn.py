@@ -47,7 +47,12 @@ def schemes_of(name):
 # One estimator of each class and scheme; algorithms of one class differ in parameters only.
 EVERY = [estimator for name in ALGORITHMS for estimator in schemes_of(name)]
 FIRST = list({(type(each), getattr(each, "multiclass", None)): each for each in reversed(EVERY)}.values())
-BRIEF = [rb.Perceptron(keep="vote", multiclass="ovr", max_iter=50), rb.PassiveAggressive(max_iter=50)]
+MORE = [
+    rb.Perceptron(keep="vote", multiclass="ovr", max_iter=50),
+    rb.PassiveAggressive(max_iter=50),
+    rb.SoftMargin(loss="squared_hinge"),
+    rb.SoftMargin(multiclass="ovo", penalize_intercept=True),
+]
 
 
 @pytest.mark.slow
@@ -57,7 +62,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @pytest.mark.thorough
-@parametrize_with_checks([each for each in EVERY if each not in FIRST] + BRIEF, expected_failed_checks=expected_failures)
+@parametrize_with_checks([each for each in EVERY if each not in FIRST] + MORE, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
 

@@ -12,18 +12,10 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt as rb
 
 containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-
-
-# Many of scikit-learn's checks fit random labels, which no plane separates; the default would refuse them, with proof.
-@pytest.mark.slow
-@parametrize_with_checks([rb.MaxMargin(inseparable="soft"), rb.MaxMargin(inseparable="soft", multiclass="ovo")])
-def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def blobs(k: int = 2, n: int = 60, d: int = 3, dtype: Any = np.float64) -> tuple[Any, Any]:

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rosenblatt as rb
 
@@ -22,30 +21,6 @@ INTERCEPTS = {
     "penalized": {"penalize_intercept": True},
     "none": {"fit_intercept": False},
 }
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        rb.SoftMargin(),
-        rb.SoftMargin(loss="squared_hinge"),
-        rb.SoftMargin(multiclass="ovo", penalize_intercept=True),
-    ]
-)
-def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [rb.SoftMargin(multiclass="crammer_singer")],
-    expected_failed_checks=lambda _: {
-        f"check_sample_weight_equivalence_on_{kind}_data": "solved to tol, by passes in random order"
-        for kind in ("dense", "sparse")
-    },
-)
-def test_scikit_learn_checks_of_all_classes_at_once(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def noisy(n: int = 150, d: int = 4, k: int = 2, seed: int = 0) -> tuple[Any, Any]:
