@@ -54,7 +54,8 @@ class EstimatorEntry:
         What else a model file holds, from which `partial_fit` or `warm_start` continues: the run of an `OnlineClassifier`,
         the mean and variance of the weights, moments of the rows, or solutions of a support vector machine.
     margin : float or None
-        Rows with y * score up to this move the weights. None: every row does. A parameter `margin` takes precedence.
+        Rows with y * score up to this move the weights. None: every row does. A parameter `margin` takes precedence. For a
+        rule whose threshold changes during the run, its least value.
     options : mapping of str to Option
         Parameters that no other estimator has, as options of the command line and, unless `knobs` hides them, of the page.
     knobs : mapping of str to KnobChanges or None
