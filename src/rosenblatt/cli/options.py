@@ -33,10 +33,17 @@ _ABOUT_DATA = (
     click.option("--format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not show it."),
     click.option("--label", metavar="COLUMN", help="Label column: a name, or a position from 0 (-1: the last)."),
     click.option("--header/--no-header", default=None, help="Whether the table has a header line.  [default: detected]"),
-    click.option("--ignore", multiple=True, callback=_split_columns, metavar="COLUMN", help="Columns to exclude, such as ids: names, or positions from 0."),
-    click.option("--text", multiple=True, callback=_split_columns, metavar="COLUMN", help="Text columns (bags of words): names or positions."),
     click.option(
-        "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN", help="Categorical columns that look numeric: names or positions."
+        "--ignore", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Columns to exclude, such as ids: names, or positions from 0.",
+    ),
+    click.option(
+        "--text", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Text columns (bags of words): names, or positions from 0.",
+    ),
+    click.option(
+        "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Categorical columns that look numeric: names, or positions from 0.",
     ),
     click.option(
         "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
