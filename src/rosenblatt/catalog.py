@@ -133,7 +133,7 @@ ESTIMATORS = {
         state="moments",
         margin=None,
         options={"alpha": Option("float", "Least squares: the penalty of |w|^2.")},
-        knobs={"tol": None},  # not used with the few columns of the page
+        knobs={"tol": None, "max_iter": None},  # not used with the few columns of the page
     ),
     "MaxMargin": EstimatorEntry(
         "rosenblatt.estimators.max_margin",

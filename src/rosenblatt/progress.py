@@ -18,9 +18,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from .reporting.text import count, plural, short
 
@@ -38,7 +38,7 @@ class Progress:
     last : int, default=0
         Updates of the last pass, or of the current pass so far.
     heads : tuple of int, default=()
-        Positions of the one-vs-rest problems that are reported, when they do not all run in the same thread.
+        Positions of the binary problems that are reported, when they are not all solved together.
     visited : int, default=0
         Rows visited in the current pass, or mails read; 0 when a pass has just ended.
     rows : int, default=0
@@ -46,7 +46,9 @@ class Progress:
     max_iter : int or None, default=None
         The limit on passes or iterations, if there is one.
     gap : float or None, default=None
-        What a solver reduces to its tolerance: a relative duality gap, or the largest partial derivative.
+        What a solver reduces to its tolerance, if it is known.
+    measure : {"gap", "gradient"}, default="gap"
+        What `gap` is: a relative duality gap, or the largest partial derivative.
     text : str, default=""
         A short description, if the numbers are not enough.
 
@@ -72,6 +74,7 @@ class Progress:
     rows: int = 0
     max_iter: int | None = None
     gap: float | None = None
+    measure: Literal["gap", "gradient"] = "gap"
     text: str = ""
 
     @property
@@ -80,11 +83,15 @@ class Progress:
         return self.visited == 0
 
     def __str__(self) -> str:
+        heads = ""
+        if self.heads:
+            first, last = self.heads[0] + 1, self.heads[-1] + 1
+            heads = f"problem {first}, " if first == last else f"problems {first} to {last}, "
         if self.gap is not None:
-            return f"iteration {self.passes}: gap {short(self.gap)}" + (f", {self.text}" if self.text else "")
+            more = f", {self.text}" if self.text else ""
+            return f"{heads}iteration {self.passes}: {self.measure} {short(self.gap)}{more}"
         if self.text:
-            return self.text
-        heads = f"problems {self.heads[0] + 1} to {self.heads[-1] + 1}, " if self.heads else ""
+            return f"{heads}{self.text}"
         current = self.passes if self.ended_pass else self.passes + 1
         return f"{heads}pass {current}: {plural(self.last, 'update')}, {count(self.updates)} in total"
 
@@ -150,6 +157,13 @@ def current_callback(verbose: bool = False) -> ProgressCallback | None:
             installed(progress)
 
     return write
+
+
+def problem_callback(callback: ProgressCallback | None, head: int, n_heads: int) -> ProgressCallback | None:
+    """A callback for one of several binary problems, which adds its position; `callback` itself if there is only one."""
+    if callback is None or n_heads == 1:
+        return callback
+    return lambda progress: callback(replace(progress, heads=(head,)))
 
 
 def report_progress(iterations: int, gap: float | None = None, text: str = "", verbose: bool = False) -> None:

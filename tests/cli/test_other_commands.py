@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -104,6 +105,9 @@ def test_certificates_go_to_a_file_and_back(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     other = tmp_path / "other.svm"
     other.write_text(data.read_text().replace(" 1:", " 1:9e-9 2:1\n1 1:", 1))
+    assert "is not a valid certificate" in rosenblatt("verify", data, cert).err
+    assert "(were the arguments swapped?)" in rosenblatt("verify", data, cert).err
+    assert "swapped" not in rosenblatt("verify", data, other).err
     rejected = rosenblatt("verify", cert, other, "--json")
     assert rejected.code == 1
     assert rejected.json["holds"] is False
@@ -129,6 +133,20 @@ def test_doctor_and_compare():
     text = rosenblatt("compare", "example:xor?rows=60", "--algorithms", "average,max-margin").out
     assert "best: average, " in text
     assert "max-margin: no plane separates the rows" in text
+
+
+def test_the_advice_of_the_doctor_is_a_command_that_reads_the_same_data(tmp_path):
+    data = tmp_path / "my rows.csv"
+    data.write_text("a,b,c\n" + "".join(f"{i},{i * 7 % 5},{'xy'[i > 9]}\n" for i in range(20)))
+    found = rosenblatt("doctor", data, "--label", "c", "--ignore", "b", "--header", "--json").json["findings"][-1]
+    command = shlex.split(found["sentence"].split("`")[1])
+    assert command[:3] == ["rosenblatt", "train", str(data)]
+    assert command[3:8] == ["--label", "c", "--header", "--ignore", "b"]
+    assert rosenblatt(*command[1:], "-o", tmp_path / "m.safetensors").code == 0
+    words = rosenblatt("doctor", "example:xor?rows=40").out
+    assert "No plane separates" in words
+    assert "no plane separates these" not in words
+    assert "-a pocket` (or -a average or -a soft-margin), which" in " ".join(words.split())
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

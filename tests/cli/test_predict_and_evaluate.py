@@ -51,6 +51,19 @@ def test_output_file_and_standard_input(flowers, tmp_path):
     assert rosenblatt("predict", folder / "m.safetensors", "-", "--format", "csv", input=text).out == direct
 
 
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_swapped_files_are_suspected_only_if_the_other_one_is_a_model(flowers, command):
+    folder, *_ = flowers
+    swapped = rosenblatt(command, folder / "iris.csv", folder / "m.safetensors")
+    assert swapped.code == 2
+    assert "iris.csv: not a Rosenblatt model file" in swapped.err
+    assert "(were the arguments swapped?)" in swapped.err
+    for arguments in ((command, folder / "iris.csv", folder / "iris.csv"), ("show", folder / "iris.csv")):
+        refused = rosenblatt(*arguments)
+        assert "not a Rosenblatt model file" in refused.err
+        assert "swapped" not in refused.err
+
+
 def test_evaluation_against_its_definition(flowers):
     folder, _, y = flowers
     result = rosenblatt("evaluate", folder / "m.safetensors", folder / "iris.csv", "--json").json

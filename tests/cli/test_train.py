@@ -180,6 +180,7 @@ def test_proofs_name_the_rows_of_the_file(tmp_path):
         result = rosenblatt("train", data, "--seed", seed, "-o", tmp_path / "m", "--json").json
         if result["verdict"] == "inseparable" and "the same point" in result["proof"]:
             assert "rows 8 and 91" in result["proof"]  # counted from 1
+            assert result["proof_rows"] == [8, 91]
 
 
 @pytest.mark.parametrize(

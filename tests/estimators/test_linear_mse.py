@@ -182,11 +182,27 @@ def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monke
 def test_an_iteration_that_does_not_converge_warns(monkeypatch):
     monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
     monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
-    monkeypatch.setattr(ways, "MAX_ITERATIONS", 2)
     X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     with pytest.warns(ConvergenceWarning, match="2 iterations"):
-        model = rb.LinearMSE().fit(X, np.arange(60) % 2)
+        model = rb.LinearMSE(max_iter=2).fit(X, np.arange(60) % 2)
     assert model.stop_.reason == "passes"
+    assert model.stop_.limit == model.n_iter_ == 2
+
+
+def test_the_iterative_solver_reports_each_iteration(monkeypatch, capsys):
+    monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
+    monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
+    X, y = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0)), np.arange(60) % 3
+    plain, reports = rb.LinearMSE().fit(X, y), []
+    with rb.progress_callback(reports.append):
+        model = rb.LinearMSE(verbose=1).fit(X, y)
+    assert np.array_equal(model.coef_, plain.coef_)
+    assert {progress.heads for progress in reports} == {(0,), (1,), (2,)}
+    assert max(progress.passes for progress in reports) == model.n_iter_
+    assert {progress.max_iter for progress in reports} == {1000}
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == len(reports)
+    assert lines[:2] == ["problem 1, iteration 1", "problem 1, iteration 2"]
 
 
 def test_pairs_of_nonzeros_and_dense_products_agree():

@@ -118,10 +118,31 @@ def test_a_fit_that_does_not_converge_reports_its_gradient() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 8))
     y = (X[:, 0] > 0).astype(int)
-    with pytest.warns(ConvergenceWarning, match=r"tol=1e-6 was not reached: stopped after 2 steps \(the limit\) with a gap"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"tol=1e-6 was not reached: stopped after 2 iterations \(the limit\) with a gap"
+    ):
         model = rb.MaxMargin(max_iter=2).fit(X, y)
     assert model.stop_.reason == "steps"
     assert model.gap_ > 1e-6
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_progress_names_the_problem_and_counts_iterations(multiclass: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = blobs(3)
+    model = rb.MaxMargin(multiclass=multiclass, verbose=1).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(", ")[0] for line in lines] == sorted(line.split(", ")[0] for line in lines)
+    assert lines[0].startswith("problem 1, iteration ")
+    assert lines[-1].startswith("problem 3, iteration ")
+    assert max(int(line.split("iteration ")[1].split(":")[0]) for line in lines) == model.n_iter_
+
+
+def test_progress_of_one_problem_counts_what_max_iter_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 8))
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 4 iterations \(the limit\)"):
+        model = rb.MaxMargin(max_iter=4, verbose=1).fit(X, (X[:, 0] > 0).astype(int))
+    assert model.n_iter_ == 4
+    assert capsys.readouterr().err.splitlines()[-1].startswith("iteration 4: gap ")
 
 
 def test_a_model_pickles() -> None:

@@ -382,3 +382,13 @@ def test_rows_are_left_alone():
     X.flags.writeable = False
     rb.NonlinearMSE().fit(X, codes)
     assert np.array_equal(X, before)
+
+
+@pytest.mark.parametrize("columns", [2, 500])
+def test_verbose_writes_the_gradient_of_each_iteration(columns, capsys):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, columns)), np.arange(40) % 3
+    model = rb.NonlinearMSE(verbose=1).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("problem 1, iteration 1: gradient ")
+    assert max(int(line.split("iteration ")[1].split(":")[0]) for line in lines) == model.n_iter_

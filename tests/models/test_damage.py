@@ -145,7 +145,7 @@ def test_the_message_names_the_path_and_the_problem(tmp_path):
     for name, words in (
         ("missing", "file not found"),
         ("empty", "the file is empty"),
-        ("text", r"not a Rosenblatt model file \(were the arguments swapped\?\): the header length is invalid"),
+        ("text", r"not a Rosenblatt model file: the header length is invalid"),
         ("junk", "header length is invalid"),
         ("loop", "cannot be read"),
         ("", "cannot be read: is a directory"),

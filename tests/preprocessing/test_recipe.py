@@ -331,7 +331,7 @@ def test_huge_numbers_stay_finite_or_are_refused(scale):
         tiny.rows(sparse([[0], [1e300]]))
     with pytest.raises(DataError, match="row 2: a number is nan"):
         tiny.rows(sparse([[0], [np.nan]]))
-    with pytest.raises(DataError, match="row 1, column 1: the value is infinite"):
+    with pytest.raises(DataError, match="row 1, column 0: the value is infinite"):
         Recipe.learn([X]).rows([[np.inf, 1]])
 
 

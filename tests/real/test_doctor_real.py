@@ -76,7 +76,7 @@ def test_equal_texts_are_the_fewest_errors_of_news20_though_it_is_too_wide_to_lo
     X, y = libsvm("news20.bz2")
     some = np.isin(y, [1, 2])
     found = rb.doctor(X[some], y[some], time_limit=20.0)
-    errors, rest = only(found, "errors").evidence, only(found, "rest").evidence
+    errors, rest = only(found, "errors").evidence, only(found, "without_duplicates").evidence
     assert (errors["errors"], errors["lower"], errors["optimal"]) == (8, 8, True)
     assert errors["wrong"] == rest["left_out"] == only(found, "duplicates").evidence["outvoted"]
     assert "proved by the duplicates" in only(found, "errors").sentence

@@ -40,12 +40,19 @@ def test_limits_are_named_with_their_numbers() -> None:
     assert stop_sentence(rb.SoftMargin().fit(*TWO)) == "Solved: no further improvement is possible."
 
 
+def test_a_proof_names_the_boundary_as_the_page_does() -> None:
+    for intercept, degree, what in ((True, 1, "line"), (False, 1, "line through the origin"), (True, 2, "curve of degree 2")):
+        clause = stop_clause(rb.Perceptron(fit_intercept=intercept).fit(*TWO), "impossible", degree)
+        assert clause == f"stopped because no {what} can separate the points, which is proved"
+
+
 def test_planes_that_were_trained_separately_have_a_clause_for_each_reason() -> None:
     X = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.1, 0.1], [4.1, 0.0], [0.0, 4.1]])
     model = rb.Perceptron(multiclass="ovr", random_state=0).fit(X, [0, 1, 2, 0, 1, 2])
-    assert stop_sentence(model) == "All 3 planes: every point is on the right side."
+    assert stop_sentence(model) == "All 3 lines: every point is on the right side."
     model = rb.Perceptron(multiclass="ovr", max_updates=1, order="cyclic").fit(X, [0, 1, 2, 0, 1, 2])
-    assert "3 planes: stopped after 1 update (the limit)" in stop_sentence(model)
+    assert "3 lines: stopped after 1 update (the limit)" in stop_sentence(model)
+    assert "3 curves of degree 2: stopped after 1 update" in stop_sentence(model, degree=2)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,13 @@ def test_the_estimator_reports_its_solver_and_stop() -> None:
     assert rb.SoftMargin(C=np.inf, tol=1e-4).fit(X, y).margin_ == pytest.approx(model.margin_, rel=1e-3)
 
 
+def test_the_estimator_counts_passes_as_iterations(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = texts()
+    model = rb.MaxMargin(tol=1e-5, verbose=1).fit(X, y)
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"iteration {model.n_iter_}: gap ")
+    assert f"solved after {model.n_iter_} iterations" in model.stop_.sentence
+
+
 def test_opposite_twins_are_named_at_once() -> None:
     X, y = texts()
     X, y = sp.vstack([X, X[[7]]], format="csr"), np.append(y, 1 - y[7])

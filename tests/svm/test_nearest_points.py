@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rosenblatt.data.problem import make_problem
+from rosenblatt.progress import Progress
 from rosenblatt.svm.active_set import Corral
 from rosenblatt.svm.nearest_points import Nearest, nearest_points
 from rosenblatt.svm.not_separable import NotSeparable
@@ -327,7 +328,10 @@ def test_rows_outside_the_problem_do_not_count() -> None:
     assert found.support.tolist() == plain.support.tolist()
 
 
-def test_verbose_writes_a_line_for_each_pass(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_reported_in_each_pass_and_counts_steps() -> None:
     X, y = separated(100, 3, 0.3)
-    found = solve(X, y, verbose=True)
-    assert capsys.readouterr().err.count("\n") == found.passes
+    reports: list[Progress] = []
+    found = solve(X, y, progress=reports.append)
+    assert len(reports) == found.passes
+    assert reports[-1].passes == found.steps
+    assert found.stop.sentence.startswith(f"solved after {found.steps} iterations")

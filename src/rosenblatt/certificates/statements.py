@@ -349,19 +349,22 @@ def describe_ceilings(certificate: Undecided) -> str:
     return f"no {what} a geometric margin above {geometric} or an augmented margin above {augmented}"
 
 
-def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = ()) -> str:
-    """The clash as a clause. Rows are called `noun` and counted from `first`; `class_names` are those of `proof.rivals`."""
+def describe_clash(
+    proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = (), reason: bool = False
+) -> str:
+    """The clash as a clause. Rows are called `noun` and counted from `first`; `class_names` are those of `proof.rivals`.
+    A `reason` follows the statement that no plane separates the classes, and does not repeat it."""
     shape, rows, nouns = proof.shape, [row + first for row in proof.rows], f"{noun}s"
     named = f"classes {', '.join(class_names[:-1])} and {class_names[-1]}" if class_names else ""
     if shape is ClashShape.SEVERAL_CLASSES:
         classes = named or f"{len(proof.rivals)} classes"
-        return f"no planes separate these {len(rows)} {nouns} of {classes}: {_listed(rows)}"
+        return f"{'not even' if reason else 'no planes separate'} these {len(rows)} {nouns} of {classes}: {_listed(rows)}"
     suffix = f" ({named})" if named else ""
     if shape in (ClashShape.ZERO_ROW, ClashShape.ORIGIN, ClashShape.SAME_POINT):
-        return describe_rows(shape, rows, noun=noun) + suffix * (shape is ClashShape.SAME_POINT)
+        return describe_rows(shape, rows, noun=noun, reason=reason) + suffix * (shape is ClashShape.SAME_POINT)
     if shape is ClashShape.HULLS_OVERLAP:
         both = "the two classes" if len(proof.about.classes) == 2 else "two classes"
-        return describe_rows(shape, rows, noun=noun, classes=named or both)
+        return describe_rows(shape, rows, noun=noun, classes=named or both, reason=reason)
     assert proof.sides is not None
     few, many = ([row + first for row in side] for side in proof.sides)
     segments = [f"the segment between {nouns} {side[0]} and {side[-1]}" for side in (few, many)]
@@ -377,17 +380,19 @@ def describe_clash(proof: Inseparable, *, noun: str = "row", first: int = 1, cla
 
 
 def describe_rows(
-    shape: ClashShape, rows: Sequence[int], *, noun: str = "row", classes: str = "the two classes", problem: str = ""
-) -> str:
+    shape: ClashShape, rows: Sequence[int], *, noun: str = "row", classes: str = "the two classes", problem: str = "",
+    reason: bool = False,
+) -> str:  # fmt: skip
     """The clause about a zero row, the origin, a point or two hulls. `problem` names the rows that no plane separates."""
     listed, nouns, these = _listed(rows), f"{noun}s", problem or f"these {len(rows)} {noun}s"
     if shape is ClashShape.ZERO_ROW:
         return f"{noun} {listed} is zero, so it lies on every plane through the origin"
     if shape is ClashShape.ORIGIN:
-        return f"no plane through the origin separates {these}: {listed}"
+        return f"{'not even' if reason else 'no plane through the origin separates'} {these}: {listed}"
     if shape is ClashShape.SAME_POINT:
         return f"{nouns} {rows[0]} and {rows[1]} are the same point with different labels"
-    return f"no plane separates {these}: the convex hulls of {classes} overlap ({nouns} {listed})"
+    hulls = f"the convex hulls of {classes} overlap ({nouns} {listed})"
+    return hulls if reason else f"no plane separates {these}: {hulls}"
 
 
 def _listed(rows: Sequence[int]) -> str:

@@ -101,7 +101,7 @@ def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[
     """The cells of one algorithm; the best value of each column is emphasized."""
     from rich.text import Text
 
-    from ..reporting.text import count, fixed, percent, percent_range, short
+    from ..reporting.text import count, duration, percent, percent_range, short
 
     def cell(text: str, emphasized: bool = False) -> Text:
         return Text(text, style="bold green" if emphasized else "")
@@ -123,6 +123,6 @@ def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[
             margin is not None and 0.0 < margin == marks["margin"],
         ),
         cell(count(entry.updates) if entry.updates else ""),
-        cell(f"{fixed(entry.seconds, 3)} s"),
+        cell(duration(entry.seconds)),
         cell(entry.stop),
     ]

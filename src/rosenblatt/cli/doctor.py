@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -23,18 +24,33 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     """
     import numpy as np
 
-    from ..proofs.doctor.doctor import doctor
+    from ..proofs.doctor.doctor import diagnose
     from ..training.preparation import check_classes
     from .console import bar, out, print_json
     from .options import print_notes, read_labeled_rows
 
+    train = _train_command(data, given)
     rows = read_labeled_rows(data, options_of(given))
     check_classes(rows.data, np.unique(rows.y))
     if not as_json:
         print_notes(rows)
     with bar("examining"):
-        diagnosis = doctor(rows.X, rows.y, time_limit=time_limit, feature_names=list(rows.recipe.feature_names))
+        names = list(rows.recipe.feature_names)
+        diagnosis = diagnose(rows.X, rows.y, time_limit=time_limit, feature_names=names, train=train)
     if as_json:
         print_json(diagnosis.to_dict())
     else:
         out().print(str(diagnosis), markup=False, soft_wrap=True)
+
+
+def _train_command(data: str, given: dict[str, Any]) -> str:
+    """The beginning of a command that trains on the same data, read with the same options."""
+    context, words = click.get_current_context(), ["rosenblatt", "train", data]
+    for option in context.command.params:
+        name = option.name or ""
+        if name in given and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            values = given[name] if isinstance(given[name], tuple) else (given[name],)
+            for value in values:
+                flag = option.secondary_opts[0] if value is False else option.opts[0]
+                words += [flag] if isinstance(value, bool) else [flag, str(value)]
+    return shlex.join(words)

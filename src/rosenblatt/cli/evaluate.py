@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import about_data, as_json, data_argument, model_argument, options_for
+from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..training.metrics import Confusion
@@ -38,7 +38,7 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
     from .console import print_json
     from .predict import codes_and_scores
 
-    loaded = load_model(model)
+    loaded = load_first(load_model, model, data)
     true, predicted, scores = codes_and_scores(loaded, data, options_for(loaded, given))
     confusion = Confusion.of(true, predicted, len(loaded.classes))
     area = mean_auc(scores, true) if scores.shape[1] in (1, len(loaded.classes)) else math.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Loaded = TypeVar("Loaded")
 WORDS = {"none": None}  # values of words; all others stand for themselves
 
 
@@ -31,10 +33,17 @@ _ABOUT_DATA = (
     click.option("--format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not show it."),
     click.option("--label", metavar="COLUMN", help="Label column: a name, or a position from 0 (-1: the last)."),
     click.option("--header/--no-header", default=None, help="Whether the table has a header line.  [default: detected]"),
-    click.option("--ignore", multiple=True, callback=_split_columns, metavar="COLUMN", help="Columns to exclude, such as ids."),
-    click.option("--text", multiple=True, callback=_split_columns, metavar="COLUMN", help="Text columns (bags of words)."),
     click.option(
-        "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN", help="Categorical columns that look numeric."
+        "--ignore", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Columns to exclude, such as ids: names, or positions from 0.",
+    ),
+    click.option(
+        "--text", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Text columns (bags of words): names, or positions from 0.",
+    ),
+    click.option(
+        "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Categorical columns that look numeric: names, or positions from 0.",
     ),
     click.option(
         "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
@@ -152,6 +161,20 @@ class LabeledRows(NamedTuple):
     recipe: Recipe
     X: Matrix
     y: Array
+
+
+def load_first(load: Callable[[str], Loaded], first: str, second: str) -> Loaded:
+    """Load the first of a command's two files. If it fails but the second file loads, the message asks about their order."""
+    try:
+        return load(first)
+    except ValueError as error:
+        from .console import Failure, one_line
+
+        try:
+            load(second if os.path.isfile(second) else "")
+        except (ValueError, OSError):
+            raise error from None
+        raise Failure(f"{one_line(error)} (were the arguments swapped?)") from None
 
 
 def read_labeled_rows(path: str, options: Options, degree: int = 1) -> LabeledRows:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from .console import note
-from .options import about_data, as_json, data_argument, model_argument, options_for
+from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..array_types import FloatArray, IntArray
@@ -46,7 +46,7 @@ def command(model: str, data: str, scores: bool, output: str, as_json: bool, **g
     """
     from ..models.files import load_model
 
-    loaded = load_model(model)
+    loaded = load_first(load_model, model, data)
     prediction = Prediction(loaded, data, options_for(loaded, given), scores, as_json)
     if output == "-":
         prediction.write(sys.stdout.buffer)

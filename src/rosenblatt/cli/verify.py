@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .options import about_data, as_json, data_argument, options_of
+from .options import about_data, as_json, data_argument, load_first, options_of
 
 # Exit code; 0 means that the certificate holds.
 REJECTED = 1
@@ -33,7 +33,7 @@ def command(certificate: str, data: str, degree: int, as_json: bool, **given: An
     from .console import print_json
     from .options import read_labeled_rows
 
-    claim = load_certificate(certificate)
+    claim = load_first(load_certificate, certificate, data)
     rows = read_labeled_rows(data, options_of(given, columns=claim.about.n_columns if degree == 1 else None), degree)
     check = verify(claim, rows.X, rows.y)
     if as_json:

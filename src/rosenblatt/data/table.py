@@ -21,7 +21,7 @@ LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class DataError(ValueError):
-    """A file that cannot be used: one sentence with the file and, if known, the line or row and the column (from 1).
+    """A file that cannot be used: one sentence with the file and, if known, the place in the file.
 
     Parameters
     ----------
@@ -32,7 +32,9 @@ class DataError(ValueError):
     line, row : int, optional
         The line of the file or, in files without lines, the row, counted from 1.
     column : int or str, optional
-        The column, by number from 1 or by name.
+        The column of a table by its name, or if it has none by its position from 0, as options such as --ignore take it.
+    character : int, optional
+        The position in the line, counted from 1, in files whose lines have no columns.
     headers : sequence of str, default=()
         The names of all columns, if the user may have to choose one.
     option : str, optional
@@ -58,18 +60,21 @@ class DataError(ValueError):
         headers: Sequence[str] = (),
         *,
         row: int | None = None,
+        character: int | None = None,
         option: str | None = None,
         advice: str | None = None,
     ) -> None:
         places = [f"line {count(line)}"] if line is not None else [f"row {count(row)}"] if row is not None else []
         if column is not None:
             places.append(f"column {str(column).removeprefix('column ')}")
+        if character is not None:
+            places.append(f"character {count(character)}")
         self.problem = f"{', '.join([source, *places])}: {sentence}"
         if advice is None and option is not None:
             advice = f"use {option}"
         super().__init__(self.problem if advice is None else f"{self.problem}; {advice}")
         self.source, self.sentence, self.line, self.column, self.row = source, sentence, line, column, row
-        self.headers, self.option = tuple(headers), option
+        self.headers, self.option, self.character = tuple(headers), option, character
 
 
 @dataclass(frozen=True)

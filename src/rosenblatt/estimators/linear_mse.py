@@ -18,9 +18,11 @@ from ..least_squares.moments import triangle, triangle_of
 from ..losses import LINEAR_MSE, Objective
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
+from ..progress import current_callback
 from ..reporting.text import byte_size, count, plural
+from ..validation import count as check_count
 from ..validation import flag, number
-from .base import ClassWeight, KnownClasses, LinearClassifier
+from .base import ClassWeight, KnownClasses, LinearClassifier, check_n_jobs_and_verbose
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,10 +65,13 @@ class LinearMSE(LinearClassifier):
         x_0, that constant. It matters only if the minimum is not unique.
     tol : float, default=1e-10
         The tolerance of the iterative solver, which is used for sparse X with many rows and many columns: the
-        residual or its gradient, relative to their size, as LSMR measures it. After 1000 iterations for a class it stops with
-        a ConvergenceWarning. All other solvers are direct.
+        residual or its gradient, relative to their size, as LSMR measures it. All other solvers are direct.
+    max_iter : int, default=1000
+        The number of iterations of the iterative solver, for each class. If it is reached before `tol`, the fit warns.
     class_weight : dict, "balanced" or None, default=None
         Multiplies `sample_weight`.
+    verbose : int, default=0
+        1 writes a line per iteration of the iterative solver to standard error.
 
     Attributes
     ----------
@@ -116,13 +121,17 @@ class LinearMSE(LinearClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         tol: float = 1e-10,
+        max_iter: int = 1000,
         class_weight: ClassWeight = None,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.tol = tol
+        self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _minimized(self) -> Objective:
         return Objective(LINEAR_MSE, penalty=float(self.alpha))
@@ -141,7 +150,8 @@ class LinearMSE(LinearClassifier):
         if problem.visited is not None:
             check_finite()  # 0 times infinity is not 0
         try:
-            found = least_squares(problem, float(self.alpha), float(self.tol))
+            callback = current_callback(bool(self.verbose))
+            found = least_squares(problem, float(self.alpha), float(self.tol), int(self.max_iter), callback)
         except SquaresOutOfRangeError:
             check_finite()
             raise
@@ -229,7 +239,9 @@ class LinearMSE(LinearClassifier):
         number("alpha", self.alpha, or_equal=True)
         number("intercept_scaling", self.intercept_scaling)
         number("tol", self.tol)
+        check_count("max_iter", self.max_iter)
         flag("fit_intercept", self.fit_intercept)
+        check_n_jobs_and_verbose(None, self.verbose)
 
     def _set(self, solution: LeastSquaresSolution, classes: Array) -> None:
         self.coef_, self.intercept_, self.classes_ = solution.heads, solution.bias, classes

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..array_types import Array, MatrixLike
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
+from ..progress import ProgressCallback, current_callback, problem_callback
 from ..reporting.text import short
 from ..svm.hard_margin import widest_margin
 from ..svm.nearest_points import Nearest, nearest_points
@@ -54,11 +55,12 @@ class MaxMargin(MarginClassifier):
         min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2. All rows inside the margin are then support vectors, and
         time grows with the cube of their number: it is meant for a few thousand rows.
     max_iter : int, default=100000
-        The number of steps of the active set; each adds one row.
+        The number of iterations of each binary problem: steps of the active set, each of which adds one row, or passes of
+        dual coordinates.
     n_jobs : int, default=None
         Threads for several binary problems. The result does not depend on it.
     verbose : int, default=0
-        1 writes a line per pass to standard error.
+        1 writes the iterations so far, the gap and the number of support vectors to standard error.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class MaxMargin(MarginClassifier):
     proof_ : list of NotSeparable or None
         With inseparable="soft", the exceptions that would have been raised.
     n_iter_ : int
-        The largest number of steps or passes of a binary problem.
+        The largest number of iterations of a binary problem, as `max_iter` counts them.
     stop_ : Stop
         Why the fit ended.
     solver_ : list of {"active-set", "dual-coordinates"}
@@ -162,7 +164,12 @@ class MaxMargin(MarginClassifier):
         check_every_class_has_weight(weights, codes, classes)
         problems = heads(data.X, codes, len(classes), self.multiclass, weights=weights, x0=float(bool(self.fit_intercept)))
         with one_blas_thread():
-            found = list(in_order(lambda head: self._solve_head(head, classes), problems, effective_n_jobs(self.n_jobs)))
+            callback = current_callback(bool(self.verbose))
+
+            def solve(h: int) -> Solved:
+                return self._solve_head(problems[h], classes, problem_callback(callback, h, len(problems)))
+
+            found = list(in_order(solve, range(len(problems)), effective_n_jobs(self.n_jobs)))
         self.classes_ = classes
         self._set(len(codes), problems, found)
         for stop in {stop.sentence: stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")}.values():
@@ -177,10 +184,10 @@ class MaxMargin(MarginClassifier):
         count("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
 
-    def _solve_head(self, head: Head, classes: Array) -> Solved:
+    def _solve_head(self, head: Head, classes: Array, progress: ProgressCallback | None) -> Solved:
         positive = classes[head.positive]
         about = head.about(classes)
-        options: dict[str, Any] = {"tol": float(self.tol), "max_steps": int(self.max_iter), "verbose": bool(self.verbose)}
+        options: dict[str, Any] = {"tol": float(self.tol), "max_steps": int(self.max_iter), "progress": progress}
         try:
             found, solver = widest_margin(head.problem, positive=positive, about=about, **options)
         except NotSeparable as proof:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..kernels.linear.row_blocks import lengths
 from ..losses import HINGE, SQUARED_HINGE, Objective
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
-from ..progress import current_callback
+from ..progress import current_callback, problem_callback
 from ..reporting.text import plural, short
 from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
@@ -79,8 +80,8 @@ class SoftMargin(MarginClassifier):
     tol : float, default=1e-3
         The relative duality gap to reach, greater than 0.
     max_iter : int or "auto", default="auto"
-        The number of passes (dual coordinates) or steps (Newton). "auto": 1000, or more on small sets, to visit 10 million
-        rows.
+        The number of iterations of each binary problem: passes (dual coordinates, "crammer_singer") or steps (Newton). "auto":
+        1000, with "crammer_singer" 10,000; or, if that is more, as many as visit 10 million rows, but at most 100,000.
     solver : {"auto", "newton", "interior-point", "dual-coordinates"}, default="auto"
         "auto" chooses by the shape of the data. "newton" is for the squared hinge, "interior-point" for the hinge.
     class_weight : dict, "balanced" or None, default=None
@@ -92,7 +93,7 @@ class SoftMargin(MarginClassifier):
     n_jobs : int, default=None
         Threads, for several binary problems or for the sums of one. The result does not depend on it.
     verbose : int, default=0
-        1 writes the gap to standard error as it falls; with "crammer_singer", the number of passes.
+        1 writes the iterations so far and the gap to standard error.
 
     Attributes
     ----------
@@ -125,7 +126,7 @@ class SoftMargin(MarginClassifier):
     margin_ : ndarray of shape (n_problems,)
         1/|w|, half the width of the margin band. For "crammer_singer" 1/(sqrt(2) |W|).
     n_iter_ : int
-        The largest number of passes or steps of a binary problem.
+        The largest number of iterations of a binary problem, as `max_iter` counts them.
     solver_ : list of {"newton", "interior-point", "dual-coordinates", "active-set"}
         The solver of each binary problem; "active-set" only with C=inf, or if another solver stalled.
     stop_ : Stop
@@ -223,9 +224,10 @@ class SoftMargin(MarginClassifier):
         threads = effective_n_jobs(self.n_jobs)
         inner = threads if len(svms) == 1 else 1
         progress = current_callback(bool(self.verbose))
-        effort = SolverLimits(float(self.tol), self._iteration_limit(len(codes)), seed_of(self.random_state), inner, progress)
+        limits = SolverLimits(float(self.tol), self._iteration_limit(len(codes)), seed_of(self.random_state), inner)
 
         def solve(h: int) -> tuple[Solution, int, str]:
+            effort = replace(limits, progress=problem_callback(progress, h, len(svms)))
             if np.inf == self.C:
                 head = problems[h]
                 return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))

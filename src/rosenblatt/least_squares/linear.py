@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from scipy.linalg import lapack
@@ -30,6 +31,7 @@ from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
+from ..progress import Progress, ProgressCallback, problem_callback
 from ..reporting.text import plural, short
 from .moments import (
     BLOCK_VALUES,
@@ -54,7 +56,6 @@ MIN_TRIANGLE_RCOND = 1e-11
 # The largest Gram matrix of sparse rows, and the largest one whose singular values are computed.
 MAX_SPARSE_GRAM = 3000
 MAX_SPARSE_SVD = 1500
-MAX_ITERATIONS = 1000  # iterations of LSMR for each head
 MAX_COPIED_VALUES = 1 << 24  # the largest X that may be copied
 
 
@@ -78,8 +79,14 @@ class SquaresOutOfRangeError(ValueError):
     """The sums of the rows are not finite: X has values that are too large, infinite or NaN."""
 
 
-def least_squares(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
-    """Solve by the method for the shape of the rows, and by a slower one if its conditioning is too bad."""
+def least_squares(
+    problem: Problem, ridge: float, tol: float, max_iter: int, progress: ProgressCallback | None = None
+) -> LeastSquaresSolution:
+    """Solve by the method for the shape of the rows, and by a slower one if its conditioning is too bad.
+
+    max_iter : the limit on the iterations of LSMR, for each head.
+    progress : called in each iteration of LSMR.
+    """
     n, d = problem.n_visited, problem.n_features
     side, sparse = min(n, d), isinstance(problem.rows, CSR)
     with one_blas_thread():
@@ -87,7 +94,7 @@ def least_squares(problem: Problem, ridge: float, tol: float) -> LeastSquaresSol
         if not sparse or side <= MAX_SPARSE_GRAM:
             found = from_products(problem, ridge) if n <= d else _from_squares(problem, ridge)
         if found is None and sparse and side > MAX_SPARSE_SVD:
-            found = by_lsmr(problem, ridge, tol)
+            found = by_lsmr(problem, ridge, tol, max_iter, progress)
         if found is None:
             found = from_columns(problem, ridge) if n <= d else from_triangle(triangle(problem), d, problem.x0, ridge, n)
     return checked(found)
@@ -349,13 +356,20 @@ def _from_rows(A: _Rows) -> LeastSquaresSolution:
     return LeastSquaresSolution(heads, bias, A.mse(heads, bias), rank, "rows-svd", stop)
 
 
-def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
+def by_lsmr(
+    problem: Problem, ridge: float, tol: float, max_iter: int, progress: ProgressCallback | None
+) -> LeastSquaresSolution:
     """Solve by LSMR, each head separately."""
     with np.errstate(all="ignore"):
         A, n, d = _Rows(problem, ridge), problem.n_rows, problem.n_features
         root = A.root[:, 0]
 
+        iterations, callback = count(1), progress
+
         def times(v: FloatArray) -> FloatArray:
+            if callback is not None:  # LSMR itself has none, but it multiplies by the matrix once in each iteration
+                made = next(iterations)
+                callback(Progress(made, max_iter=max_iter, text=f"iteration {made}"))
             return A.center(root * (multiply(problem, v[1:] / A.unit) + A.x0 * v[0]))
 
         def transposed(u: FloatArray) -> FloatArray:
@@ -365,14 +379,15 @@ def by_lsmr(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution:
         operator = LinearOperator((n, d + 1), matvec=times, rmatvec=transposed, dtype=np.float64)
         W, most, done = np.zeros((n_heads(problem), d + 1)), 0, True
         for h in range(len(W)):
+            iterations, callback = count(1), problem_callback(progress, h, len(W))
             W[h], why, steps = lsmr(
-                operator, A.right[:, h], damp=np.sqrt(A.ridge), atol=tol, btol=tol, conlim=0.0, maxiter=MAX_ITERATIONS
+                operator, A.right[:, h], damp=np.sqrt(A.ridge), atol=tol, btol=tol, conlim=0.0, maxiter=max_iter
             )[:3]
             most, done = max(most, int(steps)), done and why != 7
         heads, bias = A.finished(W[:, 1:] / A.unit, W[:, 0] / A.unit)
         if done:
             stop = Stop("solved", f"solved by LSMR after {plural(most, 'iteration')}, with tol={short(tol, 6)}")
         else:
-            sentence = f"stopped LSMR after {plural(MAX_ITERATIONS, 'iteration')} (the limit), before tol={short(tol, 6)}"
-            stop = Stop("passes", sentence, limit=MAX_ITERATIONS)
+            sentence = f"stopped LSMR after {plural(max_iter, 'iteration')} (the limit), before tol={short(tol, 6)}"
+            stop = Stop("passes", sentence, limit=max_iter)
         return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, "lsmr", stop, iterations=most)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 from scipy.linalg import lapack
@@ -28,7 +29,7 @@ from ..kernels.linear.sweeps import loss_and_gradient
 from ..online.rules.nonlinear_mse import NonlinearMSERule
 from ..online.stopping import Stop
 from ..parallel import in_order, one_blas_thread
-from ..progress import Progress, ProgressCallback
+from ..progress import Progress, ProgressCallback, problem_callback
 from ..reporting.text import plural, short
 from .moments import BLOCK_VALUES, multiply_transposed, row_blocks
 
@@ -62,6 +63,7 @@ class Descent:
         self.problem, self.rule, self.scale = problem, rule, scale
         self.margins = np.zeros(problem.n_rows)
         self.weight = problem.total_weight
+        self.gradient = np.zeros(len(scale))  # of the last call
 
     def __call__(self, v: FloatArray) -> tuple[float, FloatArray]:
         """(E/C, its gradient)."""
@@ -75,6 +77,7 @@ class Descent:
             gradient = -np.concatenate([lift, downhill]) / self.scale / self.weight
         if not (np.isfinite(total) and np.isfinite(gradient).all()):
             raise NonlinearOutOfRangeError("a score or the gradient exceeds the range of float64: scale the features")
+        self.gradient = gradient
         return total / self.weight, gradient
 
     def second_derivative(self) -> FloatArray:
@@ -152,7 +155,8 @@ def minimize_nonlinear(
 
     def solve(h: int) -> tuple[FloatArray, Stop, int]:
         v = np.concatenate([start_bias[h : h + 1], start[h]]) * scale
-        return (_newton if few else _lbfgs)(Descent(parts[h], rule, scale), v, tol, max_iter, progress)
+        callback = problem_callback(progress, h, len(parts))
+        return (_newton if few else _lbfgs)(Descent(parts[h], rule, scale), v, tol, max_iter, callback)
 
     with one_blas_thread():
         found = list(in_order(solve, range(len(parts)), n_jobs))
@@ -182,7 +186,7 @@ def _newton(
             H = descent.second_derivative()
         steps += 1
         if progress is not None:
-            progress(Progress(steps, max_iter=max_iter, gap=float(abs(gradient).max())))
+            progress(Progress(steps, max_iter=max_iter, gap=float(abs(gradient).max()), measure="gradient"))
         move = _damped(H, gradient, damping)
         if move is not None:
             next_value, slope = descent(v + move)
@@ -211,9 +215,15 @@ def _damped(H: FloatArray, gradient: FloatArray, damping: float) -> FloatArray |
 def _lbfgs(
     descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
 ) -> tuple[FloatArray, Stop, int]:
-    """(weights, stop, iterations) of L-BFGS, which does not report progress."""
+    """(weights, stop, iterations) of L-BFGS."""
+    iterations = count(1)
+
+    def report(_: FloatArray) -> None:
+        if progress is not None:
+            progress(Progress(next(iterations), max_iter=max_iter, gap=float(abs(descent.gradient).max()), measure="gradient"))
+
     options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 10 * max_iter, "maxcor": 20}
-    found = minimize(descent, v, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(descent, v, jac=True, method="L-BFGS-B", options=options, callback=report)
     return found.x, _stop(float(abs(found.jac).max()), tol, int(found.nit), "L-BFGS"), int(found.nit)
 
 

@@ -36,7 +36,7 @@ DTYPES = {
     "F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
     "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
-NOT_A_MODEL = "not a Rosenblatt model file (were the arguments swapped?)"
+NOT_A_MODEL = "not a Rosenblatt model file"
 # Upper estimate of one array's entry in the header.
 _ENTRY_BYTES = 400
 _VALUES_PER_CHECK = 1 << 20

@@ -123,7 +123,7 @@ class Numbers:
         if self.means is None or not (finite | missing).all():
             row, column = (int(at[0]) for at in np.nonzero(~finite if self.means is None else ~(finite | missing)))
             state = "missing" if missing[row, column] else "infinite"
-            raise DataError(source, f"the value is {state}", column=column + 1, row=start + row + 1)
+            raise DataError(source, f"the value is {state}", column=column, row=start + row + 1)
         return np.where(missing, self.means, part)
 
     def _transform(self, part: FloatArray, out: FloatArray, source: str, start: int) -> None:

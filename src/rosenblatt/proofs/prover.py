@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from ..array_types import FloatArray, IntArray, Matrix
 from ..certificates.statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 from ..data.problem import make_problem
+from ..progress import current_callback
 from ..svm.exact_separation import Decision, WorkBudget, decide, decide_by_equal_rows
 from ..svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
 from ..svm.nearest_points import approach
@@ -211,7 +212,8 @@ class TwoClasses(Prover):
                 found = self._exact_margin(rows, places, convex_fractions(rows, places, weights), plane.coef, augmented)
                 if self._accurate_enough(found):
                     return found
-        end = approach(rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, start=start, budget=self.budget, verbose=self.verbose)
+        callback = current_callback(self.verbose)
+        end = approach(rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, start=start, budget=self.budget, progress=callback)
         if end.decision is not None:
             return self._margin_of_decision(rows, end.decision, augmented)
         places, weights = end.weights
@@ -332,7 +334,8 @@ class SeveralClasses(Prover):
             quick = self._by_interior_point(rows, False)
             if quick is not None and self._accurate_enough(quick):
                 return quick
-        end = approach(rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, budget=self.budget, verbose=self.verbose)
+        callback = current_callback(self.verbose)
+        end = approach(rows, tol=FLOAT_TOL, max_steps=MAX_SOLVER_STEPS, budget=self.budget, progress=callback)
         decision = end.decision
         if decision is None:
             places, weights = end.weights

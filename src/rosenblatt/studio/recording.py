@@ -124,7 +124,7 @@ def record(
         "pairs": [[a, b] for a in range(k) for b in range(a + 1, k)] if scheme == "pairs" else None,
         "cut": cut,
         "svm": describe_margin(model),
-        "stop": {"reason": stop.reason, "sentence": stop_sentence(model), "details": stop.sentence},
+        "stop": {"reason": stop.reason, "sentence": stop_sentence(model, features.degree), "details": stop.sentence},
         "code": code,
         "seconds": time.perf_counter() - started,
     } | run  # fmt: skip

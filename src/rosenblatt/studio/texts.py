@@ -1,6 +1,7 @@
 """Sentences of the page about a run and its proof, made from codes and fields: `Stop.reason`, limits, certificates.
 
-The page counts points from 1. The library's own sentences, which count rows from 0 and name parameters, are shown as details.
+The page calls rows points and planes lines or curves. The library's own sentences, which also name parameters, are shown as
+details.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ SOLVED_CLAUSE = "no further improvement is possible"
 # --- Why a run ended
 
 
-def stop_sentence(model: LinearClassifier) -> str:
+def stop_sentence(model: LinearClassifier, degree: int = 1) -> str:
     """Describe why the run of a fitted model ended; one clause for each reason if several planes were trained separately.
+
+    `degree` is that of the model's features.
 
     >>> from rosenblatt import Perceptron
     >>> stop_sentence(Perceptron(max_updates=1).fit([[0, 0], [1, 0], [2, 0], [0, 3]], [0, 1, 1, 0]))
@@ -34,18 +37,19 @@ def stop_sentence(model: LinearClassifier) -> str:
     """
     stop = model.stop_
     if len(stop.heads) < 2:
-        text = stop_clause(model, stop.reason)
+        text = stop_clause(model, stop.reason, degree)
     else:
         counts, total = Counter(stop.heads), len(stop.heads)
+        lines = boundary_name(degree, plural=True)
         parts = [
-            f"{'all' if n == total else f'{n} of'} {total} planes: {stop_clause(model, reason)}"
+            f"{'all' if n == total else f'{n} of'} {total} {lines}: {stop_clause(model, reason, degree)}"
             for reason, n in counts.most_common()
         ]
         text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
 
 
-def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
+def stop_clause(model: LinearClassifier, reason: StopReason, degree: int = 1) -> str:
     """Return the clause for one `Stop.reason`, with the model's own limits."""
     limits = model.get_params(deep=False)
     match reason:
@@ -69,7 +73,8 @@ def stop_clause(model: LinearClassifier, reason: StopReason) -> str:
         case "inseparable":
             return "solved with slack: the points are not separable, so some are on the wrong side, at a cost"
         case "impossible":
-            return "stopped because no plane can separate the points, which is proved"
+            what = boundary_name(degree, bool(model.fit_intercept))
+            return f"stopped because no {what} can separate the points, which is proved"
         case "rounding":
             return "stopped because rounding errors prevent further improvement"
         case "vanished":

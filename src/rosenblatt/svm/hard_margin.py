@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..array_types import FloatArray
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
+from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
 from .dual_coordinates import GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL, Descent
 from .exact_separation import decide_by_equal_rows
@@ -38,23 +38,36 @@ MIN_PASSES_TO_SEPARATE = 100
 Answer = tuple[Solution, int, str]  # the solution, the number of steps, and the name of the solver
 
 
-def widest_margin(problem: Problem, *, tol: float, positive: object, about: str, **options: Any) -> tuple[Nearest, str]:
+def widest_margin(
+    problem: Problem,
+    *,
+    tol: float,
+    positive: object,
+    about: str,
+    max_steps: int = MAX_ACTIVE_SET_STEPS,
+    progress: ProgressCallback | None = None,
+) -> tuple[Nearest, str]:
     """The nearest points and the name of the solver; raises `NotSeparable`."""
     start = None
     if many_and_sparse(problem):
         rows = SignedRows(problem)
         if (found := decide_by_equal_rows(rows)) is not None:  # the most common cause in real texts
             raise NotSeparable(rows.index[found.places].tolist(), found.weights, positive, rows.free, about=about)
-        plane, start = hard_margin_by_coordinates(problem, tol)
+        plane, start = hard_margin_by_coordinates(problem, tol, max_iter=max_steps, progress=progress)
         if plane is not None:
             return plane, "dual-coordinates"
-    return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active-set"
+    nearest = nearest_points(
+        problem, tol=tol, max_steps=max_steps, start=start, positive=positive, about=about, progress=progress
+    )
+    return nearest, "active-set"
 
 
 def hard_margin(problem: Problem, limits: SolverLimits, positive: object, about: str) -> Answer:
     """The hard margin as a `Solution`. Its gap is that of the objective 1/(2 margin^2), about twice that of the margin."""
     steps = max(MAX_ACTIVE_SET_STEPS, limits.max_iter)
-    found, solver = widest_margin(problem, tol=0.4 * limits.tol, positive=positive, about=about, max_steps=steps)
+    found, solver = widest_margin(
+        problem, tol=0.4 * limits.tol, positive=positive, about=about, max_steps=steps, progress=limits.progress
+    )
     multipliers, margins = np.zeros(problem.n_rows), np.full(problem.n_rows, np.nan)
     multipliers[found.support] = found.multipliers
     margins[slice(None) if problem.visited is None else problem.visited] = found.canonical
@@ -81,7 +94,12 @@ def many_and_sparse(problem: Problem) -> bool:
 
 
 def hard_margin_by_coordinates(
-    problem: Problem, tol: float, deadline: float = math.inf
+    problem: Problem,
+    tol: float,
+    deadline: float = math.inf,
+    *,
+    max_iter: int = MAX_ACTIVE_SET_STEPS,
+    progress: ProgressCallback | None = None,
 ) -> tuple[Nearest | None, FloatArray | None]:
     """The plane, or None if the passes did not find it, and then the multipliers so far."""
     free = problem.x0 != 0
@@ -89,8 +107,8 @@ def hard_margin_by_coordinates(
     costs[slice(None) if problem.visited is None else problem.visited] = np.inf
     svm = BinarySVM(problem.rows, problem.labels.signs, costs, False, float(free), free)
     run, passes = Descent(svm, 0), 0
-    while passes < MAX_PASSES and time.monotonic() < deadline:
-        more = max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes))
+    while passes < min(MAX_PASSES, max_iter) and time.monotonic() < deadline:
+        more = min(max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes)), max_iter - passes)
         run.descend(more)
         passes += more
         a = svm.feasible(run.dual.multipliers)
@@ -102,11 +120,13 @@ def hard_margin_by_coordinates(
             return None, None
         upper, lower = length / total, float(margins.min()) / length
         gap = max(0.0, 1.0 - lower / upper)
+        if progress is not None:
+            progress(Progress(passes, max_iter=max_iter, gap=gap, text=plural(int(np.count_nonzero(a)), "support vector")))
         if lower <= 0.0 and passes > MIN_PASSES_TO_SEPARATE:
             break
         if gap <= tol:
             scale, support = 1.0 / float(margins.min()), np.flatnonzero(a)
-            done = f"solved after {plural(passes, 'pass', 'passes')}"
+            done = f"solved after {plural(passes, 'iteration')}"
             sentence = f"{done}: no plane has a margin larger by more than {short(gap, 2)} of it"
             stop = Stop("tolerance", sentence, gap=gap)
             multipliers, canonical = a[support] * scale, margins * scale

@@ -26,7 +26,7 @@ from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Problem
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
-from ..progress import Progress, current_callback
+from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
 from .active_set import EPS, Corral, CorralEnd
 from .exact_separation import Decision, WorkBudget, decide, point
@@ -62,7 +62,7 @@ class Nearest:
 
 def nearest_points(
     problem: Problem, *, tol: float = 1e-6, max_steps: int = 100_000, start: FloatArray | None = None, positive: object = 1,
-    about: str = "", price: float = 0.0, verbose: bool = False,
+    about: str = "", price: float = 0.0, progress: ProgressCallback | None = None,
 ) -> Nearest:  # fmt: skip
     """Solve a binary problem. There is a bias, which is not penalized, unless x0 = 0.
 
@@ -70,10 +70,11 @@ def nearest_points(
     positive, about : for the message of `NotSeparable`: the label that counts as +1, and a clause about the problem.
     price : if above 0, solve the squared hinge, which is always separable. Each row gets one more coordinate of squared length
         q_i = price * (largest centered value)^2 / (weight of the row), so that C_i = 1/q_i.
+    progress : called after each pass over all rows, with the number of steps so far.
     """
     with one_blas_thread():
         rows = SignedRows(problem)
-        end = approach(rows, tol=tol, max_steps=max_steps, start=start, price=price, verbose=verbose)
+        end = approach(rows, tol=tol, max_steps=max_steps, start=start, price=price, progress=progress)
         if end.decision is not None and not end.decision.apart:
             proof = sorted(zip(rows.index[end.decision.places].tolist(), end.decision.weights, strict=True))
             bound = end.decision.bound_squared
@@ -98,12 +99,12 @@ class End:
 
 
 def approach(
-    rows: SignedRows, *, tol: float, max_steps: int, start: FloatArray | None = None, price: float = 0.0, verbose: bool = False,
-    budget: WorkBudget | None = None,
+    rows: SignedRows, *, tol: float, max_steps: int, start: FloatArray | None = None, price: float = 0.0,
+    progress: ProgressCallback | None = None, budget: WorkBudget | None = None,
 ) -> End:  # fmt: skip
     """Run until the gap is small or the hulls meet. If floats cannot decide, continue in fractions."""
     budget = budget or WorkBudget()
-    run = _Run(rows, tol, max_steps, price, verbose, budget.deadline)
+    run = _Run(rows, tol, max_steps, price, progress, budget.deadline)
     if start is None and rows.dense and len(rows) <= MAX_GRAM_ROWS and rows.n_features > 2 * len(rows):
         if run.solve_gram() == "tolerance":
             return End(run, "tolerance")
@@ -119,9 +120,17 @@ def approach(
 class _Run:
     """The working set, its corral, and the bounds on the margin."""
 
-    def __init__(self, rows: SignedRows, tol: float, max_steps: int, price: float, verbose: bool, deadline: float) -> None:
+    def __init__(
+        self,
+        rows: SignedRows,
+        tol: float,
+        max_steps: int,
+        price: float,
+        progress: ProgressCallback | None,
+        deadline: float,
+    ) -> None:
         self.rows, self.tol, self.max_steps, self.deadline = rows, tol, max_steps, deadline
-        self.progress = current_callback(verbose)
+        self.progress = progress
         largest = np.ldexp(rows.extent, rows.exponent) or 1.0
         self.price = np.full(len(rows), price * largest**2) / (rows.weights[rows.index] if rows.weights.size else 1.0)
         self.passes = 0
@@ -243,8 +252,8 @@ class _Run:
         self.lower = float(self.smallest.sum()) / rows.n_sides / self.length if self.length else 0.0
         self.passes += 1
         if self.progress is not None:
-            text = f"{plural(corral.steps, 'step')}, {plural(len(corral.places), 'support vector')}"
-            self.progress(Progress(self.passes, gap=self.gap, text=text))
+            text = plural(len(corral.places), "support vector")
+            self.progress(Progress(corral.steps, max_iter=self.max_steps, gap=self.gap, text=text))
 
     @property
     def gap(self) -> float:
@@ -317,13 +326,13 @@ class _Run:
 
     def _stop(self, reason: EndReason) -> Stop:
         gap = f"a gap of {short(self.gap, 2)}, above tol={short(self.tol, 6)}"
-        done = f"after {plural(self.corral.steps, 'step')} and {plural(self.passes, 'pass', 'passes')}"
+        done = f"after {plural(self.corral.steps, 'iteration')}"
         if reason == "tolerance":
             sentence = f"solved {done}: the margin is below the largest one by a relative {short(self.gap, 2)} at most"
             return Stop("tolerance", sentence, gap=self.gap)
         if reason == "steps":
             unsolved = "" if self.lower > 0 else "; the plane does not separate the rows"
-            sentence = f"stopped after {plural(self.max_steps, 'step')} (the limit) with {gap}{unsolved}"
+            sentence = f"stopped after {plural(self.max_steps, 'iteration')} (the limit) with {gap}{unsolved}"
             return Stop("steps", sentence, limit=self.max_steps, gap=self.gap)
         return Stop("rounding", f"stopped by rounding errors {done} with {gap}: center and scale the features", gap=self.gap)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..certificates.statements import Inseparable
 from ..reporting.terminal import sparkline
 from ..reporting.text import comma_list, count, duration, percent, percent_range, plural, short
 from .metrics import Confusion
@@ -90,6 +91,8 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "folds": [fold.to_dict() for fold in outcome.folds],
         "margin": outcome.margin,
         "proof": None if certificate is None else str(certificate),
+        # Of the file, counted from 1, as in the sentence.
+        "proof_rows": [row + 1 for row in certificate.rows] if isinstance(certificate, Inseparable) else None,
         "verdict": None if certificate is None else certificate.verdict,
         "seconds": {"learning": outcome.seconds, "all": outcome.total_seconds},
     }

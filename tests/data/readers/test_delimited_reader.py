@@ -208,7 +208,7 @@ WRONG: dict[bytes, str] = {
     ROWS + b"-Infinity,u,0\n": "line 202, column a: '-Infinity' is not finite",
     ROWS + b"1,u,\n": "line 202, column label: the label is missing",
     ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is not closed",
-    ROWS + b'1,"u"x,0\n': "line 202, column 6: unexpected text after a closing quote",
+    ROWS + b'1,"u"x,0\n': "line 202, character 6: unexpected text after a closing quote",
     ROWS + b"1,\xff,0\n": "line 202, column b: the cell is not UTF-8",
     ROWS + b"x,u,0\n1\n": NOT_NUMERIC.format(202, "a", "x", "a"),
     b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells instead of 3",
@@ -273,7 +273,7 @@ def test_a_record_longer_than_a_block(kernel: bool) -> None:
 @both
 def test_quotes_in_the_first_record(kernel: bool) -> None:
     assert outcome("csv", b'"a,b\n1,2\n', kernel) == "file, line 1: a quote is not closed"
-    assert outcome("csv", b'"a"b,c\n1,2\n', kernel) == "file, line 1, column 4: unexpected text after a closing quote"
+    assert outcome("csv", b'"a"b,c\n1,2\n', kernel) == "file, line 1, character 4: unexpected text after a closing quote"
     long = b'"' + b"line\n" * 250_000 + b'",x\n'  # more than is looked at to see what the columns are
     assert read("csv", long + b"a,x\nb,y\n", kernel and COMPILED, label="1", header=False).n_rows == 3
     unclosed = ROWS + b'1,"u\n' + b"1,u,0\n" * 5

@@ -75,7 +75,7 @@ BAD = {
     idx(PIXELS[:0]): "the file has no rows",
     b"\0\0\x08\3" + b"\xff" * 12: "too many",
     b"\0\0\x08\2\0\0\0\1\xff\xff\xff\xff": "the limit is",
-    idx(np.array([[1.0, np.inf]])): "row 1, column 2: the value is inf",
+    idx(np.array([[1.0, np.inf]])): "row 1, column 1: the value is inf",
 }
 
 

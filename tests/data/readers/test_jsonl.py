@@ -74,9 +74,9 @@ def test_prediction_wants_columns_and_no_labels(tmp_path):
 BAD = {
     "": "the file has no rows",
     "\n\n": "the file has no rows",
-    "{": "line 1, column 2: the line is not JSON",
-    '{"a": 1, "y": 0} x': "line 1, column 18: the line is not JSON",
-    '{"a": 1, "y": 0}\n{"a" 1}': "line 2, column 6: the line is not JSON",
+    "{": "line 1, character 2: the line is not JSON",
+    '{"a": 1, "y": 0} x': "line 1, character 18: the line is not JSON",
+    '{"a": 1, "y": 0}\n{"a" 1}': "line 2, character 6: the line is not JSON",
     "[1, 2]": "line 1: the line is not an object",
     "3": "line 1: the line is not an object",
     '{"a": 1, "a": 2, "y": 0}': "line 1: the key 'a' is repeated",
@@ -93,7 +93,7 @@ BAD = {
     '{"a": 1, "y": null}': "line 1, column y: the label is missing",
     '{"y": 1}': "there is no column besides the label",
     b"\xff\xfe{\x00}\x00": "the file is in UTF-16",
-    b'{"a": 1, "y": 0}\n{"a": "\xff", "y": 0}': "line 2, column 8: the line is not UTF-8",
+    b'{"a": 1, "y": 0}\n{"a": "\xff", "y": 0}': "line 2, character 8: the line is not UTF-8",
     b'{"a": 1, "y": 0}\n\x00\x01': "NUL byte",
     '{"a": 0.5, "b": 0.25}': "cannot tell which column is the label; use --label",
 }

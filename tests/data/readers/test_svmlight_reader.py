@@ -88,26 +88,26 @@ def test_chunks_are_the_whole(content: bytes, size: int, kernel: bool) -> None:
 
 
 WRONG = {
-    b"1 1:2\n1 0:1 2:1\n": "line 2, column 3: the index is 0, but indices count from 1; use --zero-based",
-    b"1 3:1 2:1\n": "line 1, column 7: the index 2 comes after 3; indices must ascend",
-    b"1 3:1  3:1\n": "line 1, column 8: the index 3 is repeated; indices must ascend",
-    b"1 2147483648:1\n": "line 1, column 3: the index 2147483648 is larger than 2^31 - 1",
-    b"1 99999999999999999999:1\n": "line 1, column 3: the index 99999999999999999999 is larger than 2^31 - 1",
-    b"one 3:1\n": "line 1, column 1: the label is 'one', which is not a number",
-    b"nan 3:1\n": "line 1, column 1: the label is 'nan', which is not finite",
-    b"1 3:x\n": "line 1, column 3: the value of index 3 is 'x', which is not a number",
-    b"1 3:nan\n": "line 1, column 3: the value of index 3 is 'nan', which is not finite",
-    b"1 3:-inf\n": "line 1, column 3: the value of index 3 is '-inf', which is not finite",
-    b"1 3:1e400\n": "line 1, column 3: the value of index 3 is '1e400', which is not finite",
-    b"1 3:1:2\n": "line 1, column 3: the value of index 3 is '1:2', which is not a number",
-    b"1 3:\n": "line 1, column 3: the value of index 3 is missing",
-    b"1 3\n": "line 1, column 3: expected index:value, found '3'",
-    b"1 a:1\n": "line 1, column 3: the index 'a' is not a nonnegative integer",
-    b"1 -1:1\n": "line 1, column 3: the index '-1' is not a nonnegative integer",
-    b"1 :1\n": "line 1, column 3: the index '' is not a nonnegative integer",
-    b"1 2:1 qid:3\n": "line 1, column 7: the index 'qid' is not a nonnegative integer",
-    b"\n\n  \n 1 3:1_0\n": "line 4, column 4: the value of index 3 is '1_0', which is not a number",
-    b"1e999 1:1\n": "line 1, column 1: the label is '1e999', which is not finite",
+    b"1 1:2\n1 0:1 2:1\n": "line 2, character 3: the index is 0, but indices count from 1; use --zero-based",
+    b"1 3:1 2:1\n": "line 1, character 7: the index 2 comes after 3; indices must ascend",
+    b"1 3:1  3:1\n": "line 1, character 8: the index 3 is repeated; indices must ascend",
+    b"1 2147483648:1\n": "line 1, character 3: the index 2147483648 is larger than 2^31 - 1",
+    b"1 99999999999999999999:1\n": "line 1, character 3: the index 99999999999999999999 is larger than 2^31 - 1",
+    b"one 3:1\n": "line 1, character 1: the label is 'one', which is not a number",
+    b"nan 3:1\n": "line 1, character 1: the label is 'nan', which is not finite",
+    b"1 3:x\n": "line 1, character 3: the value of index 3 is 'x', which is not a number",
+    b"1 3:nan\n": "line 1, character 3: the value of index 3 is 'nan', which is not finite",
+    b"1 3:-inf\n": "line 1, character 3: the value of index 3 is '-inf', which is not finite",
+    b"1 3:1e400\n": "line 1, character 3: the value of index 3 is '1e400', which is not finite",
+    b"1 3:1:2\n": "line 1, character 3: the value of index 3 is '1:2', which is not a number",
+    b"1 3:\n": "line 1, character 3: the value of index 3 is missing",
+    b"1 3\n": "line 1, character 3: expected index:value, found '3'",
+    b"1 a:1\n": "line 1, character 3: the index 'a' is not a nonnegative integer",
+    b"1 -1:1\n": "line 1, character 3: the index '-1' is not a nonnegative integer",
+    b"1 :1\n": "line 1, character 3: the index '' is not a nonnegative integer",
+    b"1 2:1 qid:3\n": "line 1, character 7: the index 'qid' is not a nonnegative integer",
+    b"\n\n  \n 1 3:1_0\n": "line 4, character 4: the value of index 3 is '1_0', which is not a number",
+    b"1e999 1:1\n": "line 1, character 1: the label is '1e999', which is not finite",
 }
 
 
@@ -136,7 +136,7 @@ def test_zero_based(kernel: bool) -> None:
 def test_columns_given(kernel: bool) -> None:
     assert read("svmlight", b"1 3:6\n", kernel, columns=7).features.shape == (1, 7)
     message = outcome("svmlight", b"1 1:2 8:6\n", kernel, columns=7)
-    assert message == "file, line 1, column 7: the index 8 is larger than 7, the last of 7 columns"
+    assert message == "file, line 1, character 7: the index 8 is larger than 7, the last of 7 columns"
 
 
 @both
@@ -190,4 +190,4 @@ def test_errors_are_value_errors() -> None:
     with pytest.raises(ValueError, match="line 1") as caught:
         read("svmlight", b"x 1:1\n", kernel=False)
     assert isinstance(caught.value, DataError)
-    assert (caught.value.line, caught.value.column) == (1, 1)
+    assert (caught.value.line, caught.value.character) == (1, 1)

@@ -73,7 +73,7 @@ def test_duplicates_are_reported_with_the_errors_they_force() -> None:
         assert twins.sentence.startswith("5 rows have the same features as another row with a different label, in 2 groups: ")
         assert "rows 1, 2 and 3; rows 4 and 5" in twins.sentence
         assert "misclassifies at least 2 of them" in twins.sentence
-        rest = only(found, "rest")
+        rest = only(found, "without_duplicates")
         assert rest.evidence["verdict"] == "separable"
         assert "(2 rows removed: 2 and 5), the other 6 rows are separable" in rest.sentence
         assert not found.of("degree")
@@ -82,7 +82,7 @@ def test_duplicates_are_reported_with_the_errors_they_force() -> None:
 def test_without_duplicates_xor_is_still_xor_and_rows_keep_their_numbers() -> None:
     X, y = np.vstack([[[7.0, 7]], [[7, 7]], XOR[0]]), np.array([1, 0, *XOR[1]])
     found = checked(X, y)
-    rest, degree = only(found, "rest"), only(found, "degree")
+    rest, degree = only(found, "without_duplicates"), only(found, "degree")
     assert rest.evidence["verdict"] == "inseparable"
     assert set(rest.evidence["clash"]) <= {0, 1, 2, 3, 4, 5}
     assert str(min(rest.evidence["clash"]) + 1) in rest.sentence
@@ -93,7 +93,7 @@ def test_without_duplicates_xor_is_still_xor_and_rows_keep_their_numbers() -> No
 
 def test_a_tie_goes_to_the_side_where_the_others_have_it() -> None:
     found = checked([[0.0], [1], [2], [3], [3]], ["a", "a", "b", "b", "a"])
-    rest, errors = only(found, "rest"), only(found, "errors")
+    rest, errors = only(found, "without_duplicates"), only(found, "errors")
     assert "(1 row removed: 5), the other 4 rows are separable (proved), with margin 0.5." in rest.sentence
     assert only(found, "duplicates").evidence["outvoted"] == errors.evidence["wrong"] == [4]
     assert errors.sentence.startswith(
@@ -106,7 +106,7 @@ def test_the_fewest_errors_of_rows_too_wide_for_a_search_are_proved_by_duplicate
     X = sp.random_array((40, MAX_COLUMNS + 1), density=0.01, rng=np.random.default_rng(0), format="csr")
     X, y = sp.vstack([X, X[:3], X[:1]], format="csr"), np.array([0, 1] * 20 + [1, 0, 1, 1])
     found = checked(X, y)
-    assert only(found, "errors").evidence["wrong"] == only(found, "rest").evidence["left_out"]
+    assert only(found, "errors").evidence["wrong"] == only(found, "without_duplicates").evidence["left_out"]
     expected = "misclassifies 3 of 44 rows; no plane misclassifies fewer (proved by the duplicates)."
     assert expected in only(found, "errors").sentence
 
@@ -114,16 +114,16 @@ def test_the_fewest_errors_of_rows_too_wide_for_a_search_are_proved_by_duplicate
 def test_inseparable_majorities_are_reported() -> None:
     found = checked([[0.0], [0], [0], [1], [2]], ["a", "a", "b", "b", "a"])
     sentence = "With the most frequent label of each point (1 row removed: 3), the other 4 rows are not separable"
-    assert only(found, "rest").sentence.startswith(sentence)
-    assert only(found, "rest").evidence["whose"] == "majority"
+    assert only(found, "without_duplicates").sentence.startswith(sentence)
+    assert only(found, "without_duplicates").evidence["holds_for"] == "majority"
 
 
 def test_of_too_many_ties_only_some_are_tried_and_that_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_TIE_CHOICES", 3)
     X = np.repeat(np.arange(4.0), 2)[:, None]
-    rest = only(checked(X, [0, 1] * 4), "rest")  # all 0 are no two classes; then 0001, which is separable
+    rest = only(checked(X, [0, 1] * 4), "without_duplicates")  # all 0 are no two classes; then 0001, which is separable
     assert rest.evidence["left_out"] == [1, 3, 5, 6]
-    rest = only(checked(X - 10, [0, 1] * 4, fit_intercept=False), "rest")
+    rest = only(checked(X - 10, [0, 1] * 4, fit_intercept=False), "without_duplicates")
     assert rest.sentence.endswith(" Not all ways to break ties were tried.")
 
 
@@ -147,20 +147,20 @@ def test_the_statement_about_the_rest_holds_for_all_labels_that_it_names(n_class
     for labels in product(*({int(codes[i]) for i in group} for group in groups.groups)):
         wrong = [i for group, label in zip(groups.groups, labels, strict=True) for i in group if codes[i] != label]
         kept = np.delete(np.arange(10), wrong)
-        whose = "majority" if len(wrong) == len(groups.outvoted) else "any"
+        holds_for = "majority" if len(wrong) == len(groups.outvoted) else "any"
         if len(set(codes[kept].tolist())) < n_classes:  # which is another question
             continue
-        outcomes[whose].append(rb.certify(X[kept], codes[kept], intercept).verdict == "separable")
+        outcomes[holds_for].append(rb.certify(X[kept], codes[kept], intercept).verdict == "separable")
         if wrong == rest.left_out:
-            assert outcomes[whose][-1] == rest.separable
-    if not rest.separable and rest.whose != "this":
+            assert outcomes[holds_for][-1] == rest.separable
+    if not rest.separable and rest.holds_for != "this":
         assert not any(outcomes["majority"])
-        assert rest.whose != "any" or not any(outcomes["any"])
+        assert rest.holds_for != "any" or not any(outcomes["any"])
 
 
 def test_nothing_is_left_of_a_class() -> None:
     found = checked([[1.0], [1], [1], [1]], [0, 0, 0, 1])
-    assert not found.of("rest")
+    assert not found.of("without_duplicates")
     assert not found.of("degree")
     assert only(found, "constant").evidence["values"] == [1.0]
 

@@ -41,7 +41,7 @@ def test_scales_and_the_bound_before_and_after() -> None:
     assert scaling.evidence["after"] == pytest.approx(after.mistake_bound.upper, rel=1e-6)
     assert f"{update_count(scaling.evidence['before'])} to {update_count(scaling.evidence['after'])}" in scaling.sentence
     assert scaling.evidence["after"] < scaling.evidence["before"] / 1e6
-    assert found.findings[-1].sentence.startswith("Try: StandardScaler, then Perceptron")
+    assert found.findings[-1].sentence.startswith("Try: make_pipeline(StandardScaler(), Perceptron(max_iter=None)), which")
 
 
 def test_sparse_columns_are_scaled_without_moving_them() -> None:
@@ -87,7 +87,7 @@ def test_a_long_row_sets_the_radius() -> None:
     X += np.sign(X[:, :1]) * [[1.0, 0.0]]
     X[17] = [300.0, 4000.0]
     found = checked(X, (X[:, 0] > 0).astype(int))
-    long = only(found, "long rows")
+    long = only(found, "long_rows")
     lengths = np.sqrt(1 + (X**2).sum(axis=1))
     assert long.evidence["rows"] == [17]
     assert long.evidence["longest"] == pytest.approx(lengths[17])
@@ -98,7 +98,7 @@ def test_a_long_row_sets_the_radius() -> None:
     for name in ("longest", "median", "longest_of_the_others", "bound", "bound_without"):
         assert short(long.evidence[name]) in long.sentence
     X[3, 0] *= -1
-    assert "outweighs" in only(checked(X, (rng.random(150) < 0.5).astype(int)), "long rows").sentence
+    assert "outweighs" in only(checked(X, (rng.random(150) < 0.5).astype(int)), "long_rows").sentence
 
 
 # --- classes -------------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_many_values_are_not_copied_and_that_is_reported(monkeypatch: pytest.Mon
     found = checked(*XOR)
     assert "were not computed: X has more than 5,000 columns or 7 values" in only(found, "errors").sentence
     found = checked(np.vstack([XOR[0], XOR[0]]), [0, 0, 0, 0, 0, 1, 1, 1])
-    assert not found.of("rest") + found.of("degree")
+    assert not found.of("without_duplicates") + found.of("degree")
 
 
 def test_of_many_duplicates_the_first_are_named_and_a_rare_class_is_weighted() -> None:
@@ -136,5 +136,5 @@ def test_of_many_duplicates_the_first_are_named_and_a_rare_class_is_weighted() -
     y[[1, 3, 21, 23, 99]] = 1
     found = checked(X, y, time_limit=2.0)
     assert "in 5 groups: rows 1 and 2; rows 3 and 4; rows 21 and 22; 2 more." in only(found, "duplicates").sentence
-    assert only(found, "rest").evidence["left_out"] == [1, 3, 21, 23, 98]  # the rare class has one of its ties
+    assert only(found, "without_duplicates").evidence["left_out"] == [1, 3, 21, 23, 98]  # the rare class has one of its ties
     assert "class_weight='balanced'" in only(found, "imbalance").sentence

@@ -142,7 +142,7 @@ export function recorded(...given) {
 }
 
 /**
- * Solved, not swept: a recording of frames. @param {[number, number][]} points @param {number[]} labels
+ * The run of a batch solver: a recording of frames. @param {[number, number][]} points @param {number[]} labels
  * @param {number[][]} weights @param {string[]} titles
  */
 export function solved(points, labels, weights, titles) {

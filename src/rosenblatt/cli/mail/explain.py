@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 @home
 @as_json
 def command(path: str, features: int, single: bool, home: str, as_json: bool) -> None:
-    """Show the words that decided the verdict of a mail, each with its contribution to the score.
+    """Show the words that decided the verdict of a mail, each with its weight in the score.
 
-    A contribution is the weight of the word and its share of the pairs and letter sequences that touch it. The heaviest words
+    The weight of a word includes its share of the pairs and letter sequences that touch it. The heaviest words
     are shown; with the last line, which has all others, they add up to the score. Of dates and message ids only the shape is
     used: a stands for letters, 9 for digits, h for both.
 

@@ -189,8 +189,8 @@ class _Reader:
         return DataError(self.source.name, "a quote is not closed", self.window.line_at(at))
 
     def _misquoted(self, at: int) -> DataError:
-        column = at - self.window.buffer.rfind(b"\n", 0, at)
-        return DataError(self.source.name, "unexpected text after a closing quote", self.window.line_at(at), column)
+        sentence, character = "unexpected text after a closing quote", at - self.window.buffer.rfind(b"\n", 0, at)
+        return DataError(self.source.name, sentence, self.window.line_at(at), character=character)
 
     def take(self) -> Data:
         """The rows read since the last call."""

@@ -157,9 +157,10 @@ def _parse(source: str, decoder: json.JSONDecoder, raw: bytes, line: int) -> dic
         text = raw.decode()
         row = decoder.decode(text)
     except UnicodeDecodeError as fault:
-        raise DataError(source, "the line is not UTF-8", line, fault.start + 1) from None
+        raise DataError(source, "the line is not UTF-8", line, character=fault.start + 1) from None
     except json.JSONDecodeError as fault:
-        raise DataError(source, f"the line is not JSON: {fault.msg[0].lower()}{fault.msg[1:]}", line, fault.colno) from None
+        sentence = f"the line is not JSON: {fault.msg[0].lower()}{fault.msg[1:]}"
+        raise DataError(source, sentence, line, character=fault.colno) from None
     except RecursionError:
         raise DataError(source, "the value is nested too deeply", line) from None
     except ValueError as fault:

@@ -280,4 +280,4 @@ def _check_values(source: str, features: FloatArray | CSRMatrix, options: Option
     else:
         row, column = (int(places[0]) for places in np.nonzero(~valid))
         value = values[row, column]
-    raise DataError(source, f"the value is {value}", column=column + 1, row=start + row + 1)
+    raise DataError(source, f"the value is {value}", column=column, row=start + row + 1)

@@ -174,9 +174,8 @@ class _Reader:
             return parse_line(line, self.base, self.largest)
         except _TokenError as wrong:
             tokens = list(TOKEN.finditer(line.partition(b"#")[0]))
-            column = tokens[wrong.at].start() + 1
-            line_number = self.window.line_at(at)
-            raise DataError(self.source.name, wrong.sentence, line_number, column, option=wrong.option) from None
+            line_number, character = self.window.line_at(at), tokens[wrong.at].start() + 1
+            raise DataError(self.source.name, wrong.sentence, line_number, character=character, option=wrong.option) from None
 
     def _parse_fast(self) -> None:
         """Parse with the kernel, and the lines at which it stops by the definition."""

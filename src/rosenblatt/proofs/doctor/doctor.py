@@ -28,6 +28,7 @@ from . import verdicts
 from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import (
+    AdviceForm,
     ColumnNames,
     Diagnosis,
     Finding,
@@ -43,9 +44,9 @@ from .polynomial_rows import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_
 DEGREES = (2, 3)
 MIN_BOUND_TO_SCALE = 1_000  # scaling is not examined if the bound on updates is smaller
 MIN_STEP_S = 0.05  # no step is started with less time left
-Step = Literal["verdict", "rest", "scaling", "degree", "errors"]
+Step = Literal["verdict", "without_duplicates", "scaling", "degree", "errors"]
 # Shares of the time limit; a step gets less if less is left.
-TIME_SHARES: dict[Step, float] = {"verdict": 0.4, "rest": 0.3, "scaling": 0.4, "degree": 0.4, "errors": 0.5}
+TIME_SHARES: dict[Step, float] = {"verdict": 0.4, "without_duplicates": 0.3, "scaling": 0.4, "degree": 0.4, "errors": 0.5}
 
 
 def doctor(
@@ -97,13 +98,26 @@ def doctor(
     >>> found.of("degree")[0].evidence["verdict"]
     'separable'
     """
+    return diagnose(X, y, fit_intercept=fit_intercept, time_limit=time_limit, feature_names=feature_names)
+
+
+def diagnose(
+    X: MatrixLike,
+    y: npt.ArrayLike,
+    *,
+    fit_intercept: bool = True,
+    time_limit: float | None,
+    feature_names: Sequence[str] | None,
+    train: str | None = None,
+) -> Diagnosis:
+    """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python."""
     flag("fit_intercept", fit_intercept)
     seconds = math.inf if time_limit is None else number("time_limit", time_limit)
     names = _feature_names(X, feature_names)
     given = validated_rows(X, y, "doctor")
     if names is not None and len(names) != given.X.shape[1]:
         raise ValueError(f"feature_names must name the {given.X.shape[1]} columns of X, got {len(names)} names")
-    return _Examination(given, bool(fit_intercept), names, seconds).diagnosis()
+    return _Examination(given, bool(fit_intercept), names, seconds, AdviceForm(train)).diagnosis()
 
 
 def _feature_names(X: MatrixLike, feature_names: Sequence[str] | None) -> list[str] | None:
@@ -126,9 +140,9 @@ class _Selection:
 class _Examination:
     """The examination of one set of rows: the findings so far, and the time left."""
 
-    def __init__(self, given: LabeledRows, intercept: bool, names: list[str] | None, seconds: float) -> None:
+    def __init__(self, given: LabeledRows, intercept: bool, names: list[str] | None, seconds: float, form: AdviceForm) -> None:
         self.given, self.intercept, self.names = given, intercept, ColumnNames(names)
-        self.classes = given.classes.tolist()
+        self.classes, self.form = given.classes.tolist(), form
         self.started, self.seconds = time.monotonic(), seconds
         self.findings: list[Finding] = []
 
@@ -155,14 +169,14 @@ class _Examination:
         findings += long_rows(given, certificate)
         if isinstance(certificate, Separable):
             findings += self._scaling(certificate, columns)
-        findings += class_imbalance(given, isinstance(certificate, Separable))
+        findings += class_imbalance(given, isinstance(certificate, Separable), self.form)
         if not isinstance(certificate, Separable):
             # Proofs about degrees often end early, the search for the fewest errors rarely does, so it gets the remaining time.
             selection = self._expandable_rows(duplicates, rest)
             degrees = [] if selection is None else list(self._degrees(selection))
             findings += self._errors(certificate, duplicates, rest)
             findings += degrees
-        findings += advice(findings, certificate, self.intercept and given.dense)
+        findings += advice(findings, certificate, self.intercept and given.dense, self.form)
         return Diagnosis(findings, certificate, time.monotonic() - self.started)
 
     # --- the verdict -------------------------------------------------------------------------------------------------------
@@ -188,7 +202,7 @@ class _Examination:
     def _without_duplicates(self, duplicates: Duplicates) -> Deduplicated | None:
         if self.given.X.size > MAX_VALUES:  # it would be copied
             return None
-        return Deduplication(self.given, duplicates, lambda X, y: self.certify(X, y, "rest")).result()
+        return Deduplication(self.given, duplicates, lambda X, y: self.certify(X, y, "without_duplicates")).result()
 
     def _expandable_rows(self, duplicates: Duplicates, rest: Deduplicated | None) -> _Selection | None:
         """The rows that features of higher degree might separate, if any.

@@ -16,7 +16,7 @@ Update     certify the rows without ties. If planes separate them, each tie gets
            rows are then not separable, all ways to break ties are tried if there are few.
 Guarantee  with two classes and an intercept the rows are separable for some way to break ties if and only if the rows without
            ties are: a plane that separates those has every other point on one of its sides. A statement of inseparability
-           holds for the labels that `whose` names.
+           holds for the labels that `holds_for` names.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_EXACT_VALUES = 100_000  # values of tied points up to which they are multipl
 
 Certifier = Callable[[Matrix, Array], Certificate | None]
 Tie = dict[int, list[int]]  # the rows of each of the most frequent labels of a point
-Whose = Literal["any", "majority", "this"]
+HoldsFor = Literal["any", "majority", "this"]
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,8 @@ def _exact_keys(X: Matrix, rows: IntArray) -> IntArray:
 class Deduplicated:
     """Rows with one label per point: those kept, left out and without ties; and a certificate of the rows `proved`.
 
-    `whose`: a clash holds for "any" labels, for the "majority" labels with any way to break ties, or for "this" way to break
-    them.
+    `holds_for`: a clash holds for "any" labels, for the "majority" labels with any way to break ties, or for "this" way to
+    break them.
     """
 
     kept: IntArray
@@ -169,7 +169,7 @@ class Deduplicated:
     untied: IntArray
     certificate: Certificate | None
     proved: IntArray
-    whose: Whose
+    holds_for: HoldsFor
 
     @property
     def separable(self) -> bool:
@@ -204,17 +204,17 @@ class Deduplication:
     def _try_tie_choices(self) -> Deduplicated | None:
         """Break ties in all ways, or in the first `MAX_TIE_CHOICES`, until the rows are separable."""
         last: Deduplicated | None = None
-        whose: Whose = "majority" if math.prod(len(tie) for tie in self.ties) <= MAX_TIE_CHOICES else "this"
+        holds_for: HoldsFor = "majority" if math.prod(len(tie) for tie in self.ties) <= MAX_TIE_CHOICES else "this"
         for _, choice in zip(range(MAX_TIE_CHOICES), product(*self.ties), strict=False):
             kept = self._kept(choice)
             if not self._has_all_classes(kept):
-                whose = "this"
+                holds_for = "this"
                 continue
             certificate = self._certificate(kept)
-            last = self._result(kept, certificate, kept, whose)
+            last = self._result(kept, certificate, kept, holds_for)
             if not isinstance(certificate, Inseparable):
                 break
-        return None if last is None else replace(last, whose=whose)
+        return None if last is None else replace(last, holds_for=holds_for)
 
     def _with_clash(self, kept: IntArray, certificate: Inseparable, rows: IntArray) -> Deduplicated:
         """If rows that are not duplicates clash too, no labels of the duplicates make the rows separable."""
@@ -226,9 +226,9 @@ class Deduplication:
                 return self._result(kept, unique_certificate, self.unique, "any")
         return self._result(kept, certificate, rows, "majority")
 
-    def _result(self, kept: IntArray, certificate: Certificate | None, proved: IntArray, whose: Whose) -> Deduplicated:
+    def _result(self, kept: IntArray, certificate: Certificate | None, proved: IntArray, holds_for: HoldsFor) -> Deduplicated:
         left_out = np.setdiff1d(np.arange(len(self.given.codes)), kept).tolist()
-        return Deduplicated(kept, left_out, self.untied, certificate, proved, whose)
+        return Deduplicated(kept, left_out, self.untied, certificate, proved, holds_for)
 
     def _has_all_classes(self, rows: IntArray) -> bool:
         return len(np.unique(self.given.codes[rows])) == self.given.n_classes

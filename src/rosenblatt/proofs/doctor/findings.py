@@ -21,8 +21,8 @@ from .column_statistics import Columns, lengths
 from .duplicates import Duplicates
 
 FindingKind = Literal[
-    "verdict", "duplicates", "rest", "scales", "constant", "offset", "long rows", "scaling", "imbalance", "errors", "degree",
-    "advice",
+    "verdict", "duplicates", "without_duplicates", "scales", "constant", "offset", "long_rows", "scaling", "imbalance",
+    "errors", "degree", "advice",
 ]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
@@ -38,6 +38,15 @@ MIN_SCALING_GAIN = 2.0  # scaling is suggested if it reduces the bound by this f
 MAX_ROWS_TO_INSPECT = 5  # rows that the user can check by hand
 MAX_MISLABELED_SHARE = 0.02  # share of the rows; more errors are not explained by wrong labels
 Advice = tuple[str, list[str]]  # the text, and the tools that it names
+# Learners of the advice: as a Python call, and as options of `rosenblatt train`.
+LEARNERS = {
+    "Perceptron": ("Perceptron(max_iter=None)", "-a perceptron --max-iter none --holdout 0"),
+    "pocket": ("Perceptron(keep='pocket')", "-a pocket"),
+    "average": ("Perceptron(keep='average')", "-a average"),
+    "MaxMargin": ("MaxMargin()", "-a max-margin"),
+    "SoftMargin": ("SoftMargin()", "-a soft-margin"),
+}
+SCALES = {"StandardScaler": "standard", "MaxAbsScaler": "max"}  # the option --scale of `rosenblatt train`
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,8 @@ class Finding:
     Parameters
     ----------
     kind : str
-        The kind of the finding, one of "verdict", "duplicates", "rest" (the rows without duplicates), "scales", "constant",
-        "offset", "long rows", "scaling", "imbalance", "errors", "degree" and "advice".
+        The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "scales", "constant", "offset",
+        "long_rows", "scaling", "imbalance", "errors", "degree" and "advice".
     sentence : str
         The finding as text. It counts rows and columns from 1.
     evidence : dict
@@ -192,6 +201,30 @@ class ColumnNames:
         return f"column {c if self.names is None else self.short(c)}"
 
 
+@dataclass(frozen=True)
+class AdviceForm:
+    """How sentences name parameters and learners: in Python or, with the beginning of a `train` command, as options."""
+
+    train: str | None = None
+
+    def parameter(self, python: str, option: str) -> str:
+        return python if self.train is None else option
+
+    def learner(self, name: str) -> str:
+        return self.parameter(*LEARNERS[name])
+
+    def call(self, name: str, scaler: str | None = None, degree: int = 1) -> str:
+        """A Python expression that makes the learner after a scaler and polynomial features, or a command that trains it."""
+        if self.train is None:
+            steps = [f"{scaler}()"] if scaler else []
+            steps += [f"PolynomialFeatures({degree})"] if degree > 1 else []
+            return f"make_pipeline({', '.join([*steps, self.learner(name)])})" if steps else self.learner(name)
+        scale = SCALES[scaler] if scaler else "none" if name == "Perceptron" else None  # its bound is that of unscaled rows
+        options = [f"--scale {scale}"] if scale else []
+        options += [f"--degree {degree}"] if degree > 1 else []
+        return f"`{' '.join([self.train, *options, self.learner(name)])}`"
+
+
 def duplicate_rows(duplicates: Duplicates, given: LabeledRows) -> Iterator[Finding]:
     """Equal rows with different labels."""
     if not duplicates.groups:
@@ -282,10 +315,10 @@ def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]
         )
     else:
         sentence += ". A single update by such a row outweighs many others"
-    yield Finding("long rows", sentence + ".", evidence)
+    yield Finding("long_rows", sentence + ".", evidence)
 
 
-def class_imbalance(given: LabeledRows, separable: bool) -> Iterator[Finding]:
+def class_imbalance(given: LabeledRows, separable: bool, form: AdviceForm) -> Iterator[Finding]:
     """A class with few rows."""
     counts = np.bincount(given.codes)
     n, least, most = len(given.codes), int(counts.argmin()), int(counts.argmax())
@@ -302,7 +335,8 @@ def class_imbalance(given: LabeledRows, separable: bool) -> Iterator[Finding]:
     elif separable:
         sentence += ". This does not prevent convergence: the bound does not depend on the number of rows."
     else:
-        sentence += ". If that class matters, give its rows more weight: class_weight='balanced'."
+        balanced = form.parameter("class_weight='balanced'", "--class-weight balanced")
+        sentence += f". If that class matters, give its rows more weight: {balanced}."
     evidence = {"class": labels[least], "rows": few, "of": n, "most_frequent": labels[most], "others": rest}
     yield Finding("imbalance", sentence, evidence)
 
@@ -314,31 +348,32 @@ def _range(columns: Columns, c: int) -> str:
 # --- advice ----------------------------------------------------------------------------------------------------------------
 
 
-def advice(findings: list[Finding], certificate: Certificate, centered: bool) -> Iterator[Finding]:
+def advice(findings: list[Finding], certificate: Certificate, centered: bool, form: AdviceForm) -> Iterator[Finding]:
     """What to try next; `centered`: whether columns can be centered, with an intercept and dense rows."""
     evidence: dict[str, dict[str, Any]] = {finding.kind: finding.evidence for finding in findings}
     scaler = "StandardScaler" if centered else "MaxAbsScaler"
     if isinstance(certificate, Separable):
-        words, tools = _if_separable(evidence, certificate, scaler)
+        words, tools = _if_separable(evidence, certificate, scaler, form)
     else:
-        parts = [*_if_not_separable(evidence, [f.evidence for f in findings if f.kind == "degree"], scaler)]
+        parts = [*_if_not_separable(evidence, [f.evidence for f in findings if f.kind == "degree"], scaler, form)]
         if not isinstance(certificate, Inseparable):
-            parts.insert(0, ("allow more time (time_limit)", ["time_limit"]))
+            parts.insert(0, (f"allow more time ({form.parameter('time_limit', '--time-limit')})", ["time_limit"]))
         words, tools = "; or ".join(part for part, _ in parts), [tool for _, named in parts for tool in named]
     yield Finding("advice", f"Try: {words}.", {"tools": tools})
 
 
-def _if_separable(evidence: dict[str, Any], certificate: Separable, scaler: str) -> Advice:
-    bound, before, tools = certificate.mistake_bound.upper, "", []
+def _if_separable(evidence: dict[str, Any], certificate: Separable, scaler: str, form: AdviceForm) -> Advice:
+    bound, first = certificate.mistake_bound.upper, None
     after = evidence.get("scaling", {}).get("after")
     if after is not None and after * MIN_SCALING_GAIN < bound:
-        bound, before, tools = after, f"{scaler}, then ", [scaler]
+        bound, first = after, scaler
+    tools = [] if first is None else [first]
     if bound <= MAX_UPDATES_TO_WAIT:
-        return f"{before}Perceptron(max_iter=None), which stops after at most {update_count(bound)}", [*tools, "Perceptron"]
-    return f"{before}MaxMargin, which solves for the widest margin directly", [*tools, "MaxMargin"]
+        return f"{form.call('Perceptron', first)}, which stops after at most {update_count(bound)}", [*tools, "Perceptron"]
+    return f"{form.call('MaxMargin', first)}, which solves for the widest margin directly", [*tools, "MaxMargin"]
 
 
-def _if_not_separable(evidence: dict[str, Any], degrees: list[dict[str, Any]], scaler: str) -> Iterator[Advice]:
+def _if_not_separable(evidence: dict[str, Any], degrees: list[Any], scaler: str, form: AdviceForm) -> Iterator[Advice]:
     if "duplicates" in evidence:
         yield "check the labels of the duplicates, or add a feature in which they differ", ["labels"]
     elif wrong := _suspicious_rows(evidence.get("errors", {})):
@@ -347,19 +382,16 @@ def _if_not_separable(evidence: dict[str, Any], degrees: list[dict[str, Any]], s
     won = next((found for found in degrees if found["verdict"] == "separable"), None)
     if won is not None:
         if "duplicates" in evidence:
-            learner, arguments = "SoftMargin", ""
-        elif won["bound"] <= MAX_UPDATES_TO_WAIT:
-            learner, arguments = "Perceptron", "(max_iter=None)"
+            learner = "SoftMargin"
         else:
-            learner, arguments = "MaxMargin", ""
+            learner = "Perceptron" if won["bound"] <= MAX_UPDATES_TO_WAIT else "MaxMargin"
         first = "StandardScaler" if any(won["shifts"]) else "MaxAbsScaler"
-        words = f"{first} and PolynomialFeatures({won['degree']}), then {learner}{arguments}"
-        yield words, [first, "PolynomialFeatures", learner]
+        yield form.call(learner, first, won["degree"]), [first, "PolynomialFeatures", learner]
     uneven = bool({"scales", "offset"} & evidence.keys())
-    first = f"{scaler}, then " if uneven and won is None else ""
-    learners = "Perceptron(keep='pocket'), Perceptron(keep='average') or SoftMargin"
-    tools = [*([scaler] if first else []), "pocket", "average", "SoftMargin"]
-    yield f"{first}{learners}, which do not need separable rows", tools
+    before = scaler if uneven and won is None else None
+    others = f"(or {form.learner('average')} or {form.learner('SoftMargin')})"
+    tools = [*([scaler] if before else []), "pocket", "average", "SoftMargin"]
+    yield f"{form.call('pocket', before)} {others}, which do not need separable rows", tools
 
 
 def _suspicious_rows(errors: dict[str, Any]) -> list[int]:

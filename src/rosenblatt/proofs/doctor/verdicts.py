@@ -20,12 +20,12 @@ MAX_ERRORS_LISTED = 5
 
 
 def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | None = None) -> tuple[str, list[int]]:
-    """The clash as a clause, and its rows; `positions` are those of the rows of the proof among all rows."""
+    """The clash as a reason, and its rows; `positions` are those of the rows of the proof among all rows."""
     if positions is not None:
         pairs = (pair._replace(row=int(positions[pair.row])) for pair in proof.clash)
         proof = Inseparable(proof.about, tuple(pairs))
     names = [repr(classes[c]) for c in proof.rivals] if len(classes) > 2 else []
-    return describe_clash(proof, class_names=names), proof.rows
+    return describe_clash(proof, class_names=names, reason=True), proof.rows
 
 
 def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
@@ -80,23 +80,28 @@ def without_duplicates(deduplicated: Deduplicated, classes: list[Any]) -> Findin
     certificate, n, left_out = deduplicated.certificate, len(deduplicated.kept), deduplicated.left_out
     removed = f"({plural(len(left_out), 'row')} removed: {join_and([row + 1 for row in left_out], limit=5)})"
     start = f"With one label per point {removed}, the other {plural(n, 'row')}"
-    evidence: dict[str, Any] = {"rows": n, "left_out": left_out, "certificate": certificate, "whose": deduplicated.whose}
+    evidence: dict[str, Any] = {
+        "rows": n,
+        "left_out": left_out,
+        "certificate": certificate,
+        "holds_for": deduplicated.holds_for,
+    }
     evidence["verdict"] = None if certificate is None else certificate.verdict
     if isinstance(certificate, Separable):
         evidence["margin"] = certificate.geometric.lower
         sentence = f"{start} are separable (proved), with margin {short(certificate.geometric.lower)}."
     elif isinstance(certificate, Inseparable):
         words, evidence["clash"] = clash_clause(certificate, classes, deduplicated.proved)
-        if deduplicated.whose == "any":
+        if deduplicated.holds_for == "any":
             sentence = f"{start} are not separable either, whichever labels are kept (proved): {words}."
-        elif deduplicated.whose == "majority":
+        elif deduplicated.holds_for == "majority":
             majority = f"With the most frequent label of each point {removed}, the other {plural(n, 'row')}"
             sentence = f"{majority} are not separable either (proved): {words}."
         else:
             sentence = f"{start} are not separable either (proved): {words}. Not all ways to break ties were tried."
     else:
         sentence = f"{start} may be separable or not: there was no time to decide."
-    return Finding("rest", sentence, evidence)
+    return Finding("without_duplicates", sentence, evidence)
 
 
 def degree(

@@ -43,6 +43,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 
 from ...array_types import BoolArray, FloatArray, IntArray
 from ...data.problem import Problem, rows_as_matrix, take_rows
+from ...progress import current_callback
 from ...reporting.text import count, fixed, join_and, plural
 from ...svm.exact_separation import WorkBudget
 from ...svm.hard_margin import hard_margin_by_coordinates, many_and_sparse
@@ -122,7 +123,7 @@ class ClashFinder:
         part = replace(self.problem, visited=positions)
         try:
             with np.errstate(all="ignore"):
-                found = nearest_points(part, max_steps=MAX_SOLVER_STEPS)
+                found = nearest_points(part, max_steps=MAX_SOLVER_STEPS, progress=current_callback())
         except NotSeparable as proof:
             return tuple(proof.rows) if proof.exact and self._checked(proof) else None
         except ValueError:  # the plane cannot be represented in floats
@@ -194,7 +195,8 @@ def plane_for(problem: Problem, left: BoolArray, deadline: float) -> FloatPlane 
                 return plane_with_errors(problem, plane.coef, plane.bias)
         rows = SignedRows(part)
         budget = WorkBudget(deadline=deadline)
-        end = approach(rows, tol=RELATIVE_MARGIN_TOL, max_steps=MAX_FORCED_STEPS, start=start, budget=budget)
+        callback = current_callback()
+        end = approach(rows, tol=RELATIVE_MARGIN_TOL, max_steps=MAX_FORCED_STEPS, start=start, budget=budget, progress=callback)
         if end.decision is not None and not end.decision.apart:
             return None
         try:
