@@ -20,11 +20,11 @@ from typing import IO, Any
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
-from ..kernels.linear.rows import CSR, Dense
+from ..kernels.linear.rows import CSR, Dense, Rows
 from ..kernels.linear.schemes import Binary, Joint, Rest
 from ..reporting.text import count, plural
 from .csr import CSRMatrix
-from .problem import Pages, Problem, Rows, make_rows, read_only, rows_as_matrix
+from .problem import Pages, Problem, make_rows, read_only, rows_as_matrix
 
 FORMAT, VERSION = "rosenblatt cache", 1
 HEADER_NAME = "cache.json"

@@ -11,11 +11,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix
-from ..kernels.linear.rows import CSR, Dense
+from ..kernels.linear.rows import CSR, Dense, Rows
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from .csr import CSRMatrix
 
-Rows = Dense | CSR
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Values squared at a time by `mean_sqnorm`.

@@ -10,8 +10,9 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
-from ..data.problem import Rows, make_rows, rows_width
+from ..data.problem import make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
+from ..kernels.linear.rows import Rows
 from ..losses import HINGE, SQUARED_HINGE, Objective
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread

@@ -120,7 +120,9 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     size = n if problem.pages is None else problem.pages.consecutive
     for start in range(0, n, size):
         stop = min(start + size, n)
-        add_scaled_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
+        rows = some_rows(problem.rows, start, stop)
+        assert isinstance(rows, CSR)
+        add_scaled_pairs(rows, c[start:stop], np.zeros(0), gram)
         problem.give_back(start, stop)
     few, wide = m - d, max(64, BLOCK_VALUES // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))

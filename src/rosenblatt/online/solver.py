@@ -221,7 +221,7 @@ def _one_mistake(run: RunState, rng: np.random.Generator) -> tuple[int, float]:
         return 0, 0.0
     rho = run.steps(int(run.state.counts[0]) + 1)
     draw = int(rng.integers(len(every.rows)))
-    drawn, delta = Tape(*(column[draw : draw + 1] for column in every)), zero_sums(run.state)
+    drawn, delta = Tape._make(column[draw : draw + 1] for column in every), zero_sums(run.state)
     drawn.steps[:] *= rho
     run.collect(drawn, delta)
     make_moves(run.problem, drawn.rows, drawn.others, drawn.steps, run.state)
@@ -231,7 +231,7 @@ def _one_mistake(run: RunState, rng: np.random.Generator) -> tuple[int, float]:
 
 def _all_violations(run: RunState) -> Tape:
     found = [part for _, part in find_violations(run.problem, run.rule, run.state, run.config.n_jobs)]
-    return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    return found[0] if len(found) == 1 else Tape._make(np.concatenate(columns) for columns in zip(*found, strict=True))
 
 
 def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
@@ -249,7 +249,7 @@ def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> 
         _, used, why = collect_moves(problem.rows, problem.labels, order, rule, mine, tape)
         if why == OVERFLOW:
             raise_out_of_range(problem)
-        return order, Tape(*(column[:used].copy() for column in tape))
+        return order, Tape._make(column[:used].copy() for column in tape)
 
     scanned = 0
     for order, found in in_order(scan, range(0, n, size), n_jobs):
