@@ -21,7 +21,7 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..kernels.linear.rows import CSR, Dense, Rows
-from ..kernels.linear.schemes import Binary, Joint, Rest
+from ..kernels.linear.schemes import Binary, Joint, Labels, Rest
 from ..reporting.text import count, plural
 from .csr import CSRMatrix
 from .problem import Pages, Problem, make_rows, read_only, rows_as_matrix
@@ -300,7 +300,7 @@ class Cache:
         """The problem that `make_problem` makes of rows in memory; `class_weights`: one positive number per class."""
         weights = np.zeros(0) if class_weights is None else self._row_weights(np.asarray(class_weights, np.float64))
         k = len(self.classes)
-        labels: Any
+        labels: Labels
         if k == 2:
             labels = Binary(self._parts["signs"].array, read_only(weights))
         elif multiclass == "joint":

@@ -292,7 +292,7 @@ class SoftMargin(MarginClassifier):
             costs = np.zeros(len(weights))
             costs[problem.visited] = self.C * weights[problem.visited]
         squared = self.loss == "squared_hinge"
-        return BinarySVM(problem.rows, problem.labels.signs, costs, squared, problem.x0, self._free)
+        return BinarySVM(problem.rows, problem.signs, costs, squared, problem.x0, self._free)
 
     def _before(self, classes: Array, width: int) -> list[Any] | None:
         """Return the solutions that a warm start continues from."""

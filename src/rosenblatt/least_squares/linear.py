@@ -26,7 +26,7 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from ..array_types import FloatArray, IntArray, Matrix
-from ..data.problem import Problem
+from ..data.problem import Problem, dense_array
 from ..kernels.linear.rows import CSR
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
@@ -255,7 +255,7 @@ class _Rows:
         if isinstance(self.problem.rows, CSR):
             for some, rows in row_blocks(self.problem):
                 for others, more in row_blocks(self.problem):
-                    K[some, others] = ((rows / self.unit) @ (more.T / self.unit)).toarray()
+                    K[some, others] = dense_array((rows / self.unit) @ (more.T / self.unit))
         else:
             wide = max(64, BLOCK_VALUES // n)
             for start in range(0, X.shape[1], wide):
@@ -266,8 +266,7 @@ class _Rows:
 
     def matrix(self) -> FloatArray:
         """A as an array, for small problems."""
-        X = self.problem.matrix()
-        dense = X.toarray() if isinstance(self.problem.rows, CSR) else X
+        dense = dense_array(self.problem.matrix())
         return np.column_stack([self.x0 * self.root, self.center(dense.astype(np.float64) / self.unit * self.root)])
 
     def triangle(self) -> FloatArray:
@@ -276,8 +275,7 @@ class _Rows:
         R = np.concatenate([self.x0 * self.root.T, np.sqrt(self.ridge) * np.eye(n)[: n if self.ridge else 0]])
         wide = max(256, 4 * n)
         for start in range(0, X.shape[1], wide):
-            some = X[:, start : start + wide]
-            dense = some.toarray() if isinstance(self.problem.rows, CSR) else some
+            dense = dense_array(X[:, start : start + wide])
             block = self.center(dense.astype(np.float64) / self.unit * self.root)
             R = upper(np.concatenate([R, block.T]))
         return R

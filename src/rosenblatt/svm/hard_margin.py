@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
 import numpy as np
 
@@ -38,17 +37,20 @@ MIN_PASSES_TO_SEPARATE = 100
 Answer = tuple[Solution, int, str]  # the solution, the number of steps, and the name of the solver
 
 
-def widest_margin(problem: Problem, *, tol: float, positive: object, about: str, **options: Any) -> tuple[Nearest, str]:
+def widest_margin(
+    problem: Problem, *, tol: float, positive: object, about: str, max_steps: int = MAX_ACTIVE_SET_STEPS, verbose: bool = False
+) -> tuple[Nearest, str]:
     """The nearest points and the name of the solver; raises `NotSeparable`."""
     start = None
     if many_and_sparse(problem):
         rows = SignedRows(problem)
-        if (found := decide_by_equal_rows(rows)) is not None:  # the most common cause in real texts
-            raise NotSeparable(rows.index[found.places].tolist(), found.weights, positive, rows.free, about=about)
+        if (equal := decide_by_equal_rows(rows)) is not None:  # the most common cause in real texts
+            raise NotSeparable(rows.index[equal.places].tolist(), equal.weights, positive, rows.free, about=about)
         plane, start = hard_margin_by_coordinates(problem, tol)
         if plane is not None:
             return plane, "dual-coordinates"
-    return nearest_points(problem, tol=tol, start=start, positive=positive, about=about, **options), "active-set"
+    found = nearest_points(problem, tol=tol, max_steps=max_steps, start=start, positive=positive, about=about, verbose=verbose)
+    return found, "active-set"
 
 
 def hard_margin(problem: Problem, limits: SolverLimits, positive: object, about: str) -> Answer:
@@ -87,7 +89,7 @@ def hard_margin_by_coordinates(
     free = problem.x0 != 0
     costs = np.zeros(problem.n_rows)
     costs[slice(None) if problem.visited is None else problem.visited] = np.inf
-    svm = BinarySVM(problem.rows, problem.labels.signs, costs, False, float(free), free)
+    svm = BinarySVM(problem.rows, problem.signs, costs, False, float(free), free)
     run, passes = Descent(svm, 0), 0
     while passes < MAX_PASSES and time.monotonic() < deadline:
         more = max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes))
