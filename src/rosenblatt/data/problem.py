@@ -29,7 +29,7 @@ class Pages:
 
     consecutive: int  # rows in file order to visit before their memory is released
     scattered: int  # the same for rows in random order, each of which loads whole pages
-    give_back: Callable[[int, int], None]  # releases the memory of the rows from `start` to `stop`
+    release_pages: Callable[[int, int], None]  # releases the memory of the rows from `start` to `stop`
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Problem:
     def total_weight(self) -> float:
         return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
 
-    def give_back(self, start: int = 0, stop: int | None = None) -> None:
+    def release_pages(self, start: int = 0, stop: int | None = None) -> None:
         """Release the memory of mapped rows that are not needed for a while."""
         if self.pages is not None:
-            self.pages.give_back(start, self.n_rows if stop is None else stop)
+            self.pages.release_pages(start, self.n_rows if stop is None else stop)
 
     def matrix(self, start: int = 0, stop: int | None = None) -> Matrix:
         """The rows from `start` to `stop` as an array (a view) or a SciPy CSR array."""
@@ -193,7 +193,7 @@ def mean_sqnorm(problem: Problem) -> float:
     def squares() -> Iterator[float]:
         for start in range(0, len(values), VALUES_PER_BLOCK):
             yield float(np.square(values[start : start + VALUES_PER_BLOCK], dtype=np.float64).sum())
-            problem.give_back()
+            problem.release_pages()
 
     with np.errstate(over="ignore"):
         total = sum(squares())

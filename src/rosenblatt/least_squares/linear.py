@@ -27,7 +27,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 
 from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Problem, dense_array
-from ..kernels.linear.rows import CSR
+from ..kernels.linear.rows import CSR, EPS
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..reporting.text import plural, short
@@ -46,7 +46,6 @@ from .moments import (
     upper,
 )
 
-EPS = float(np.finfo(np.float64).eps)
 # The smallest reciprocal condition of a Gram matrix that is solved by Cholesky.
 MIN_GRAM_RCOND = 1e-6
 # The smallest reciprocal condition of a triangle that is solved by back substitution.
@@ -165,7 +164,7 @@ def _all_zero(problem: Problem, columns: IntArray) -> bool:
 def _blocks(problem: Problem, rows: int) -> Iterator[Matrix]:
     for start in range(0, problem.n_rows, rows):
         yield problem.matrix(start, start + rows)
-        problem.give_back(start, min(start + rows, problem.n_rows))
+        problem.release_pages(start, min(start + rows, problem.n_rows))
 
 
 def from_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> LeastSquaresSolution:

@@ -66,7 +66,7 @@ def row_blocks(problem: Problem) -> Iterator[tuple[slice, Matrix]]:
     for start in range(0, problem.n_rows, size):
         stop = min(start + size, problem.n_rows)
         yield slice(start, stop), problem.matrix(start, stop).astype(np.float64, copy=False)
-        problem.give_back(start, stop)
+        problem.release_pages(start, stop)
 
 
 def multiply(problem: Problem, V: FloatArray) -> FloatArray:
@@ -110,7 +110,7 @@ def squared(problem: Problem, shift: FloatArray) -> FloatArray:
         for start in range(0, problem.n_rows, rows):
             block = fill(problem, start, min(start + rows, problem.n_rows), shift, buffer)
             total += block.T @ block
-            problem.give_back(start, start + len(block))
+            problem.release_pages(start, start + len(block))
         return total
 
 
@@ -123,7 +123,7 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
         rows = some_rows(problem.rows, start, stop)
         assert isinstance(rows, CSR)
         add_scaled_pairs(rows, c[start:stop], np.zeros(0), gram)
-        problem.give_back(start, stop)
+        problem.release_pages(start, stop)
     few, wide = m - d, max(64, BLOCK_VALUES // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))
     for start in range(0, n, wide):
@@ -132,7 +132,7 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
         weighted = plain * roots(problem, start, stop) ** 2
         edge += problem.matrix(start, stop).T @ weighted
         corner += plain.T @ weighted
-        problem.give_back(start, stop)
+        problem.release_pages(start, stop)
     total = np.empty((m, m))
     total[1 : d + 1, 1 : d + 1] = gram + np.triu(gram, 1).T
     side = np.r_[0, d + 1 : m]
@@ -157,7 +157,7 @@ def triangle(problem: Problem, before: FloatArray | None = None) -> FloatArray:
     for start in range(0, problem.n_rows, rows):
         block = fill(problem, start, min(start + rows, problem.n_rows), no_shift, buffer)
         R = upper(np.concatenate([R, block]))
-        problem.give_back(start, start + len(block))
+        problem.release_pages(start, start + len(block))
     return R
 
 

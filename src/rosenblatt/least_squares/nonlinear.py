@@ -226,7 +226,7 @@ def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
         some, labels = slice(start, min(start + size, problem.n_rows)), problem.labels
         part = Binary(problem.signs[some], labels.weights[some])
         yield some, replace(problem, rows=some_rows(problem.rows, some.start, some.stop), labels=part, visited=None, pages=None)
-        problem.give_back(some.start, some.stop)
+        problem.release_pages(some.start, some.stop)
 
 
 def evaluate(

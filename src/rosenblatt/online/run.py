@@ -371,5 +371,5 @@ def _largest(problem: Problem) -> float:
     with np.errstate(invalid="ignore"):
         for start in range(0, len(values), size):
             largest = np.maximum(largest, np.abs(values[start : start + size]).max())
-            problem.give_back()
+            problem.release_pages()
     return float(largest)

@@ -89,7 +89,7 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
                 run.check_cancelled()
                 run.add_to_record(tape, used)
                 run.clock += visited
-                give_back(problem, config.order, order[at : at + visited])
+                release_pages(problem, config.order, order[at : at + visited])
                 at += visited
                 if why > FULL:
                     run.retire_at_limits()
@@ -133,14 +133,14 @@ def rows_per_call(problem: Problem, order: str) -> int:
     return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
 
 
-def give_back(problem: Problem, order: str, done: IntArray) -> None:
+def release_pages(problem: Problem, order: str, done: IntArray) -> None:
     """Release the memory of visited rows that are mapped from disk."""
     if problem.pages is None or not len(done):
         return
     if order == "cyclic":
-        problem.give_back(int(done[0]), int(done[-1]) + 1)
+        problem.release_pages(int(done[0]), int(done[-1]) + 1)
     else:
-        problem.give_back()
+        problem.release_pages()
 
 
 def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
@@ -255,7 +255,7 @@ def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> 
     for order, found in in_order(scan, range(0, n, size), n_jobs):
         scanned += len(order)
         yield scanned, found
-        give_back(problem, "cyclic", order)
+        release_pages(problem, "cyclic", order)
 
 
 def _has_no_violation(run: RunState, h: int) -> bool:
