@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from played import numbers
+from playback import numbers
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 

@@ -6,10 +6,10 @@ import re
 import time
 
 import pytest
-from drawn import ANY, LINES, naively_without, seen_by_any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from mail_servers import CALIBRATION, HAM, SPAM, is_passed_on, unmarked
+from mail_strategies import ANY, LINES, naively_without, seen_by_any
 
 from datasets import data_folder
 from effort import in_time

@@ -7,9 +7,9 @@ import re
 import tracemalloc
 
 import pytest
-from drawn import ANY, LINES, naively_without, seen_by_any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from mail_strategies import ANY, LINES, naively_without, seen_by_any
 
 from datasets import data_folder
 from rosenblatt.mail.identity import stamped
