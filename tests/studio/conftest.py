@@ -18,7 +18,7 @@ from rosenblatt.studio.page_data import open_page
 
 @pytest.fixture(scope="module")
 def there() -> Iterator[Studio]:
-    """A server of a small page that has little patience."""
+    """A server of a small page with short time limits."""
     with studio(**QUICK) as found:
         yield found
 

@@ -163,7 +163,7 @@ class Corral:
         return E, B, np.linalg.inv(E.T @ B)
 
     def _correction(self, system: tuple[FloatArray, FloatArray, FloatArray], y: FloatArray, products: FloatArray) -> FloatArray:
-        """The correction of the weights y towards sums of 1 and equal products on each side."""
+        """The correction of the weights y toward sums of 1 and equal products on each side."""
         E, B, T = system
         level = (E.T @ products) / E.sum(axis=0)
         da = self._full(level[self.sides] - products)

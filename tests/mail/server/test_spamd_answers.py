@@ -62,7 +62,7 @@ FOREIGN = re.compile(rb"(?:x-spam-(?:flag|level|status)|x-rosenblatt)[ \t]*:", r
 
 
 @given(LINES, st.sampled_from([b"\n", b"\r\n", b"\r"]))
-@example([b"Subject: x", b"", b"X-Spam-Status: said"], b"\r")
+@example([b"Subject: x", b"", b"X-Spam-Status: body"], b"\r")
 def test_nothing_goes_but_headers_of_these_names_whatever_the_line_ends(lines: list[bytes], line_end: bytes) -> None:
     raw, kept = line_end.join(lines), naively_without(lines, FOREIGN)
     assert without_headers(raw, (*SPAM_HEADERS, STAMP)).rstrip(line_end) == line_end.join(kept).rstrip(line_end)
