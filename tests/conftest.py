@@ -24,7 +24,7 @@ from hypothesis import settings
 from numba.core.dispatcher import _FunctionCompiler
 
 import effort
-from browsing import chromium
+from chromium_browser import chromium
 
 HERE = Path(__file__).parent
 MEASURED_CASES = 4  # cases of a parametrized test that run with coverage

@@ -261,9 +261,9 @@ def pocket(run: History, P: Any, labels: Any, c: Any = None) -> tuple[Any, float
 
 
 def vote_counts(run: History, count: str = "lifetime") -> list[int]:
-    """How many visited rows each hypothesis lived for, counting the row it was born on, or not ("survivals")."""
+    """The number of rows visited while each hypothesis was current; "survivals" leaves out the row that created it."""
     ends = [*run.times, run.visits]
-    lives = [ends[0]] + [end - born for born, end in zip(run.times, ends[1:], strict=True)]
+    lives = [ends[0]] + [end - start for start, end in zip(run.times, ends[1:], strict=True)]
     return lives if count == "lifetime" else [lives[0]] + [life - 1 for life in lives[1:]]
 
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from rosenblatt.parallel import in_order, one_blas_thread
 
-PATIENCE = 10.0  # seconds after which a wait that should have ended lets its test fail
+WAIT_TIMEOUT_S = 10.0  # a wait that should have ended lets its test fail
 
 
 def blas_threads() -> list[int]:
@@ -36,7 +36,7 @@ def test_two_threads_give_results_in_order_though_the_first_ends_last() -> None:
 
     def work(item: int) -> int:
         if item == 0:
-            assert others_ended.wait(PATIENCE)
+            assert others_ended.wait(WAIT_TIMEOUT_S)
         ended.append(item)
         if item == 3:
             others_ended.set()
@@ -83,7 +83,7 @@ def test_an_error_cancels_what_is_under_way_and_what_has_not_started() -> None:
         started.append(item)
         if item == 0:
             raise ValueError("item 0")
-        assert cancel.wait(PATIENCE)
+        assert cancel.wait(WAIT_TIMEOUT_S)
 
     with pytest.raises(ValueError, match="item 0"):
         list(in_order(work, range(100), 2, cancel))
@@ -98,7 +98,7 @@ def test_an_error_needs_no_event_to_set() -> None:
 
 def test_an_interrupt_of_the_caller_cancels_what_is_under_way() -> None:
     cancel = Event()
-    results = in_order(lambda item: item == 0 or cancel.wait(PATIENCE), range(3), 2, cancel)
+    results = in_order(lambda item: item == 0 or cancel.wait(WAIT_TIMEOUT_S), range(3), 2, cancel)
     assert next(results)
     with pytest.raises(KeyboardInterrupt):
         results.throw(KeyboardInterrupt)  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ LONG_FIT = textwrap.dedent(
     import rosenblatt as rb
     from rosenblatt.progress import progress_callback
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background are born deaf to it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore SIGINT from the start
     estimator, parameters, k = getattr(rb, sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3])
     rng = np.random.default_rng(0)
     n = int(sys.argv[4])

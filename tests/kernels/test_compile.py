@@ -9,12 +9,12 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import rosenblatt
-from rosenblatt.kernels.compile import SOURCES, digest_of_sources
+from rosenblatt.kernels.compile import SOURCES, digest_of_sources, operation
 
 SCRIPT = textwrap.dedent(
     """
@@ -170,3 +170,20 @@ def test_the_digest_changes_with_a_name_and_with_a_byte(tmp_path: Path, monkeypa
         assert digest(a="1") == found[0]
     finally:
         digest_of_sources.cache_clear()
+
+
+def test_a_body_with_too_few_arguments_is_an_error_that_names_operation_and_type() -> None:
+    class Rule(NamedTuple):
+        margin: float
+
+    @operation
+    def step(rule: Any, margin: float, sqnorm: float, weight: float) -> Any:
+        """The stub."""
+
+    with pytest.raises(TypeError, match=r"step of Rule has 3 arguments \(rule, margin, weight\): give it 4 "):
+
+        @step.of(Rule)
+        def _(rule: Any, margin: float, weight: float) -> float:
+            return weight
+
+    assert step.bodies == {}

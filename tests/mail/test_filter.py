@@ -308,9 +308,9 @@ def test_newer_features_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     fresh(tmp_path / "a", mails(range(100))).close()
     with fresh(tmp_path / "b", mails(range(100))) as found:
         found.compact(keep=50)
-    monkeypatch.setattr(store, "FEATURES", store.FEATURES + 1)
+    monkeypatch.setattr(store, "FEATURES_VERSION", store.FEATURES_VERSION + 1)
     with Filter.open(tmp_path / "a") as found:
-        assert found.settings.features == store.FEATURES
+        assert found.settings.features == store.FEATURES_VERSION
         assert found.store.state.count == 100
     with pytest.raises(FilterError, match="the texts of 50 messages were dropped"):
         Filter.open(tmp_path / "b")

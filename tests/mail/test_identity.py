@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from drawn import ANY, MAIL
 from hypothesis import given
 from hypothesis import strategies as st
+from mail_strategies import ANY, MAIL
 
 from datasets import data_folder
 from effort import in_time

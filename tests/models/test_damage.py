@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sealing import SEAL, loaded, resealed, saved_files
+from sealed_files import SEAL, loaded, resealed, saved_files
 
 import rosenblatt as rb
 from effort import in_time

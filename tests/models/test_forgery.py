@@ -9,8 +9,8 @@ import struct
 
 import numpy as np
 import pytest
-from sealing import KINDS, loaded, packed, parts_of, resealed, saved_files
-from trained import rows
+from sealed_files import KINDS, loaded, packed, parts_of, resealed, saved_files
+from trained_models import rows
 
 import rosenblatt as rb
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from trained import assert_same, rows, there_and_back, trained
+from trained_models import assert_same, rows, there_and_back, trained
 
 import rosenblatt as rb
 from rosenblatt.data.csr import CSRMatrix

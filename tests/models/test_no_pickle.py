@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from trained import trained
+from trained_models import trained
 
 import rosenblatt as rb
 from rosenblatt import models

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Perceptron as ForeignPerceptron
-from trained import assert_same, rows, there_and_back, trained
+from trained_models import assert_same, rows, there_and_back, trained
 
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS

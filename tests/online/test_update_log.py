@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from logged import RUNS, fitted, noisy_rows
+from short_runs import RUNS, fitted, noisy_rows
 
 import rosenblatt as rb
 

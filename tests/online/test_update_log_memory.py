@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from logged import RUNS, fitted, noisy_rows
+from short_runs import RUNS, fitted, noisy_rows
 
 import rosenblatt as rb
 

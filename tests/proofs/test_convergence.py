@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from matplotlib import pyplot
-from rows_apart import apart
+from separable_rows import apart
 from sklearn.datasets import load_iris
 
 import rosenblatt as rb

@@ -79,7 +79,7 @@ def test_libsvm_stops_short_of_sonars_margin_with_the_same_support_vectors() -> 
 
 
 def test_sonar_has_the_margin_that_others_found() -> None:
-    """With the bias counted in the norm: of standardised features 0.0195706371, of raw ones 0.00107931339 (by NNLS, too)."""
+    """With the bias counted in the norm: of standardized features 0.0195706371, of raw ones 0.00107931339 (by NNLS, too)."""
     X, y = sonar()
     one = np.ones((len(X), 1))
     for rows, margin in (((X - X.mean(axis=0)) / X.std(axis=0), 0.0195706371), (X, 0.00107931339)):

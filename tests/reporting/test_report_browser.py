@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from story_of import story
+from small_stories import story
 
 import rosenblatt as rb
-from browsing import CONTRASTS
+from chromium_browser import CONTRASTS
 from rosenblatt.reporting.page import write_report
 
 pytestmark = pytest.mark.slow

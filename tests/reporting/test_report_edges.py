@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from story_of import rows, story
+from small_stories import rows, story
 
 import rosenblatt as rb
 from rosenblatt.reporting.figures.curves import find_pocket, learning_curve

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from story_of import rows, story
+from small_stories import rows, story
 
 import rosenblatt as rb
 from rosenblatt.reporting.charts import CLASSES, DARK, LIGHT

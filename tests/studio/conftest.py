@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_visit import FINGERPRINT, OPENED, Visit
 from small_page import FILES, data_of
 from studio_serving import QUICK, Studio, studio
-from visiting import FINGERPRINT, OPENED, Visit
 
 from rosenblatt.studio.html_export import page_files
 from rosenblatt.studio.page_data import open_page
@@ -18,7 +18,7 @@ from rosenblatt.studio.page_data import open_page
 
 @pytest.fixture(scope="module")
 def there() -> Iterator[Studio]:
-    """A server of a small page that has little patience."""
+    """A server of a small page with short time limits."""
     with studio(**QUICK) as found:
         yield found
 

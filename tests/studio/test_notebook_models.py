@@ -242,23 +242,23 @@ def test_a_model_shows_only_what_it_was_fitted_on(shown: Any) -> None:
 
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo", "crammer_singer"])
-def test_a_machine_knows_its_rows(k: int, multiclass: str) -> None:
+def test_a_margin_model_shows_only_the_data_of_its_fit(k: int, multiclass: str) -> None:
     labels = np.arange(40) % k
     places = X + 8.0 * np.column_stack([labels == 1, labels == 2])
-    machines: list[Any] = [
+    models: list[Any] = [
         rb.SoftMargin(multiclass=multiclass, **each) for each in ({}, {"penalize_intercept": True}, {"fit_intercept": False})
     ]
-    machines = (
-        machines[:1] if multiclass == "crammer_singer" else [*machines, rb.MaxMargin(multiclass=multiclass, inseparable="soft")]
+    models = (
+        models[:1] if multiclass == "crammer_singer" else [*models, rb.MaxMargin(multiclass=multiclass, inseparable="soft")]
     )
-    for machine in machines:
-        machine.fit(places, labels)
+    for model in models:
+        model.fit(places, labels)
         for rows, named in ((places[::-1], labels), (places, np.roll(labels, 1)), (places[:-k], labels[:-k])):
             with pytest.raises(ValueError, match="X and y must be the data that this"):
-                machine.show(rows, named)
-        check_rows(machine, None, places, labels)
-        machine.fit(places.astype(np.float32), labels, *([WEIGHTS] if isinstance(machine, rb.SoftMargin) else []))
-        check_rows(machine, None, places, labels)
+                model.show(rows, named)
+        check_rows(model, None, places, labels)
+        model.fit(places.astype(np.float32), labels, *([WEIGHTS] if isinstance(model, rb.SoftMargin) else []))
+        check_rows(model, None, places, labels)
 
 
 @pytest.mark.filterwarnings("ignore:the rows were not separated")

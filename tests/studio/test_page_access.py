@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from visiting import FRAMES_LATER, Visit
+from page_visit import FRAMES_LATER, Visit
 
-from browsing import CONTRASTS
+from chromium_browser import CONTRASTS
 from rosenblatt.studio.presets import PRESETS
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from visiting import Visit
+from page_visit import Visit
 
 from rosenblatt.studio.menu import menu
 

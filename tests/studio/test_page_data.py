@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from visiting import Visit
+from page_visit import Visit
 
 from rosenblatt.studio.presets import PRESETS
 

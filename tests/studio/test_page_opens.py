@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from visiting import Visit
+from page_visit import Visit
 
 from rosenblatt.studio import answers
 from rosenblatt.studio.answers import answer_message

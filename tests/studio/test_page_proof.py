@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from visiting import Visit
+from page_visit import Visit
 
 import rosenblatt as rb
 from rosenblatt.studio.presets import PRESETS

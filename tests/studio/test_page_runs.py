@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from played import phi
-from visiting import Visit
+from page_visit import Visit
+from playback import phi
 
 import rosenblatt as rb
 from rosenblatt.studio.menu import menu

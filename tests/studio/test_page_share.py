@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from visiting import Visit, state_in
+from page_visit import Visit, state_in
 
 from rosenblatt.studio.presets import PRESETS
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from visiting import Visit
+from page_visit import Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]  # seconds and frames depend on what else runs
 Record = Callable[[str, object], None]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from played import numbers
+from playback import numbers
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
@@ -23,7 +23,7 @@ from rosenblatt.studio.page_table import table_of_bytes, table_of_data
 from rosenblatt.studio.projection import principal_components
 from rosenblatt.studio.run_request import RequestError
 
-CSV = b"length,width,colour,label\n1,2,red,a\n3,,blue,b\n5,6,red,a\n2,2,red,b\n"
+CSV = b"length,width,color,label\n1,2,red,a\n3,,blue,b\n5,6,red,a\n2,2,red,b\n"
 
 
 def csv_of(columns: dict[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from visiting import FRAMES_LATER, Visit
+from page_visit import FRAMES_LATER, Visit
 
 pytestmark = pytest.mark.slow
 # Updates of the run the page opens with, and where its passes end.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from page_visit import Visit
 from studio_serving import Studio
-from visiting import Visit
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from visiting import Visit
+from page_visit import Visit
 
 from rosenblatt.studio.presets import PRESETS
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from played import numbers, phi, played
+from playback import numbers, phi, played
 from test_runs import request
 
 import rosenblatt as rb

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from played import numbers, phi, played, wrong
+from playback import numbers, phi, played, wrong
 from sklearn.datasets import load_iris
 from test_runs import request
 

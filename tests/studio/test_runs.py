@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from played import numbers, phi, played, wrong
+from playback import numbers, phi, played, wrong
 
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio.fitting import fit_request

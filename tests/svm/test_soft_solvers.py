@@ -1,4 +1,4 @@
-"""The three solvers of soft margins: each reaches the optimum that a general-purpose optimiser finds, and proves it."""
+"""The three solvers of soft margins: each reaches the optimum that a general-purpose optimizer finds, and proves it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def random_svm(
 
 
 def oracle(m: BinarySVM) -> float:
-    """The minimum of the dual by a general-purpose optimiser: slow, and good to about 1e-7."""
+    """The minimum of the dual by a general-purpose optimizer: slow, and good to about 1e-7."""
     seen = m.visited
     A = m.signs[seen, None] * np.column_stack([m.rows.values[seen], np.full(len(seen), 0.0 if m.free else m.x0)])
     Q, C = A @ A.T, m.costs[seen]

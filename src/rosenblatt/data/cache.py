@@ -20,11 +20,11 @@ from typing import IO, Any
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
-from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Binary, Joint, Rest
+from ..kernels.linear.rows import CSR, Dense, Rows
+from ..kernels.linear.schemes import Binary, Joint, Labels, Rest
 from ..reporting.text import count, plural
 from .csr import CSRMatrix
-from .problem import Pages, Problem, Rows, make_rows, read_only, rows_as_matrix
+from .problem import Pages, Problem, make_rows, read_only, rows_as_matrix
 
 FORMAT, VERSION = "rosenblatt cache", 1
 HEADER_NAME = "cache.json"
@@ -179,7 +179,7 @@ class Mapped:
             raise ValueError("caches are little-endian and cannot be read on a big-endian machine")
         self.array = read_only(np.zeros(0, native) if self.map is None else np.frombuffer(self.map, native))
 
-    def give_back(self, start: int, stop: int) -> None:
+    def release_pages(self, start: int, stop: int) -> None:
         """Release the memory of the numbers from `start` to `stop`, except the page that also holds the next ones."""
         low, high = (edge * self.array.itemsize // PAGE_BYTES * PAGE_BYTES for edge in (start, stop))
         if stop >= len(self.array):
@@ -300,7 +300,7 @@ class Cache:
         """The problem that `make_problem` makes of rows in memory; `class_weights`: one positive number per class."""
         weights = np.zeros(0) if class_weights is None else self._row_weights(np.asarray(class_weights, np.float64))
         k = len(self.classes)
-        labels: Any
+        labels: Labels
         if k == 2:
             labels = Binary(self._parts["signs"].array, read_only(weights))
         elif multiclass == "joint":
@@ -315,7 +315,7 @@ class Cache:
         with tempfile.TemporaryFile(dir=self.path.parent if os.access(self.path.parent, os.W_OK) else None) as file:
             for start, stop in self.row_ranges():
                 file.write(class_weights[self.codes[start:stop]].data)
-                self._parts["codes"].give_back(start, stop)
+                self._parts["codes"].release_pages(start, stop)
             file.flush()
             self._weights = [Mapped(file, "<f8")]
         return self._weights[0].array
@@ -325,9 +325,9 @@ class Cache:
         stored = self._span(start, stop) if self.header.sparse else (start * self.header.columns, stop * self.header.columns)
         spans = {"values": stored, "indices": stored, "indptr": (start, stop + (stop == self.header.rows))}
         for name, part in self._parts.items():
-            part.give_back(*spans.get(name, (start, stop)))
+            part.release_pages(*spans.get(name, (start, stop)))
         for weights in self._weights:
-            weights.give_back(start, stop)
+            weights.release_pages(start, stop)
 
     def _span(self, start: int, stop: int) -> tuple[int, int]:
         if (start, stop) == (0, self.header.rows):

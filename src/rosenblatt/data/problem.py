@@ -11,11 +11,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix
-from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Binary, Joint, Rest, State
+from ..kernels.linear.rows import CSR, Dense, Rows
+from ..kernels.linear.schemes import Binary, Joint, Labels, Rest, State
 from .csr import CSRMatrix
 
-Rows = Dense | CSR
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Values squared at a time by `mean_sqnorm`.
@@ -30,7 +29,7 @@ class Pages:
 
     consecutive: int  # rows in file order to visit before their memory is released
     scattered: int  # the same for rows in random order, each of which loads whole pages
-    give_back: Callable[[int, int], None]  # releases the memory of the rows from `start` to `stop`
+    release_pages: Callable[[int, int], None]  # releases the memory of the rows from `start` to `stop`
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Problem:
     """Rows, labels, and the constant x_0 prepended to every row (0: no intercept)."""
 
     rows: Rows
-    labels: Any  # Binary, Joint or Rest
+    labels: Labels
     x0: float
     visited: IntArray | None = None  # the rows of positive weight; None: all of them
     pages: Pages | None = field(default=None, compare=False)  # None: the rows are in memory
@@ -56,6 +55,12 @@ class Problem:
         return self.n_rows if self.visited is None else len(self.visited)
 
     @property
+    def signs(self) -> IntArray:
+        """The labels of a binary problem, +1 or -1."""
+        assert isinstance(self.labels, Binary)
+        return self.labels.signs
+
+    @property
     def density(self) -> float:
         """Stored values per row."""
         return float(self.rows.values.size) / max(1, self.n_rows)
@@ -64,12 +69,12 @@ class Problem:
     def total_weight(self) -> float:
         return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
 
-    def give_back(self, start: int = 0, stop: int | None = None) -> None:
+    def release_pages(self, start: int = 0, stop: int | None = None) -> None:
         """Release the memory of mapped rows that are not needed for a while."""
         if self.pages is not None:
-            self.pages.give_back(start, self.n_rows if stop is None else stop)
+            self.pages.release_pages(start, self.n_rows if stop is None else stop)
 
-    def matrix(self, start: int = 0, stop: int | None = None) -> Any:
+    def matrix(self, start: int = 0, stop: int | None = None) -> Matrix:
         """The rows from `start` to `stop` as an array (a view) or a SciPy CSR array."""
         stop = self.n_rows if stop is None else min(stop, self.n_rows)
         return rows_as_matrix(self.rows, start, stop)
@@ -126,7 +131,7 @@ def make_problem(
     c = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     visited = np.flatnonzero(c) if c.size and not c.all() else None
     codes = np.ascontiguousarray(codes, dtype=np.int32)
-    labels: Any  # Binary, Joint or Rest
+    labels: Labels
     if n_classes == 2:
         labels = Binary(read_only(_signs(codes == 1)), read_only(c))
     elif multiclass == "joint":
@@ -155,11 +160,16 @@ def rows_width(rows: Rows) -> int:
     return int(rows.values.shape[1]) if isinstance(rows, Dense) else int(rows.width)
 
 
-def rows_as_matrix(rows: Rows, start: int, stop: int) -> Any:
+def rows_as_matrix(rows: Rows, start: int, stop: int) -> Matrix:
     """The rows from `start` to `stop` as an array (a view) or a SciPy CSR array."""
     if isinstance(rows, Dense):
         return rows.values[start:stop]
     return CSRMatrix.from_kernel(rows).slice(start, stop).to_scipy()
+
+
+def dense_array(X: Matrix) -> FloatArray:
+    """The array, or the entries of the SciPy matrix as an array."""
+    return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
 
 
 def some_rows(rows: Rows, start: int, stop: int) -> Rows:
@@ -183,7 +193,7 @@ def mean_sqnorm(problem: Problem) -> float:
     def squares() -> Iterator[float]:
         for start in range(0, len(values), VALUES_PER_BLOCK):
             yield float(np.square(values[start : start + VALUES_PER_BLOCK], dtype=np.float64).sum())
-            problem.give_back()
+            problem.release_pages()
 
     with np.errstate(over="ignore"):
         total = sum(squares())
@@ -224,11 +234,13 @@ def as_heads(w: FloatArray, rows: Rows) -> FloatArray:
 def one_against_rest(problem: Problem, h: int) -> Problem:
     """Head h of a one-vs-rest problem as a binary problem on the same rows."""
     labels = problem.labels
+    assert isinstance(labels, Rest)
     return replace(problem, labels=Binary(read_only(_signs(labels.codes == labels.heads[h])), labels.weights))
 
 
 def select_heads(problem: Problem, heads: IntArray) -> Problem:
     """The one-vs-rest problem of some of the heads."""
+    assert isinstance(problem.labels, Rest)
     return replace(problem, labels=problem.labels._replace(heads=read_only(problem.labels.heads[heads])))
 
 

@@ -11,8 +11,9 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
-from ..data.problem import Rows, make_rows, rows_width
+from ..data.problem import make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
+from ..kernels.linear.rows import Rows
 from ..losses import HINGE, SQUARED_HINGE, Objective
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
@@ -293,7 +294,7 @@ class SoftMargin(MarginClassifier):
             costs = np.zeros(len(weights))
             costs[problem.visited] = self.C * weights[problem.visited]
         squared = self.loss == "squared_hinge"
-        return BinarySVM(problem.rows, problem.labels.signs, costs, squared, problem.x0, self._free)
+        return BinarySVM(problem.rows, problem.signs, costs, squared, problem.x0, self._free)
 
     def _before(self, classes: Array, width: int) -> list[Any] | None:
         """Return the solutions that a warm start continues from."""

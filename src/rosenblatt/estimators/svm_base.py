@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..array_types import FloatArray, IntArray, Matrix
-from ..data.problem import Rows, rows_as_matrix, take_rows
+from ..data.problem import rows_as_matrix, take_rows
+from ..kernels.linear.rows import Rows
 from ..scores import votes_of_pairs
 from .base import LinearClassifier
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import inspect
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -110,7 +111,8 @@ REORDER = frozenset({"reassoc", "contract", "nsz"})
 def operation(stub: Callable[..., Any]) -> Any:
     """Make `stub` an operation: `@stub.of(Type)` registers the body for a first argument of that type.
 
-    `@stub.of(None)` registers the body for types without one. `stub.bodies` holds the bodies by type.
+    `@stub.of(None)` registers the body for types without one. `stub.bodies` holds the bodies by type. A body with more or
+    fewer arguments than the stub raises a TypeError.
     """
     bodies: dict[type | None, Callable[..., Any]] = {}
 
@@ -121,6 +123,13 @@ def operation(stub: Callable[..., Any]) -> Any:
 
     def of(first: type | None, *, fastmath: frozenset[str] = frozenset()) -> Callable[[Body], Body]:
         def register(body: Body) -> Body:
+            expected, given = (tuple(inspect.signature(function).parameters) for function in (stub, body))
+            if len(given) != len(expected):
+                name = "other types" if first is None else first.__name__
+                raise TypeError(
+                    f"{getattr(stub, '__name__', stub)} of {name} has {len(given)} arguments ({', '.join(given)}): "
+                    f"give it {len(expected)} ({', '.join(expected)})"
+                )
             bodies[first] = body
 
             def choose(*args: Any) -> Callable[..., Any] | None:

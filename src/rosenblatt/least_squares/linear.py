@@ -27,8 +27,8 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from ..array_types import FloatArray, IntArray, Matrix
-from ..data.problem import Problem
-from ..kernels.linear.rows import CSR
+from ..data.problem import Problem, dense_array
+from ..kernels.linear.rows import CSR, EPS
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..progress import Progress, ProgressCallback, problem_callback
@@ -48,7 +48,6 @@ from .moments import (
     upper,
 )
 
-EPS = float(np.finfo(np.float64).eps)
 # The smallest reciprocal condition of a Gram matrix that is solved by Cholesky.
 MIN_GRAM_RCOND = 1e-6
 # The smallest reciprocal condition of a triangle that is solved by back substitution.
@@ -172,7 +171,7 @@ def _all_zero(problem: Problem, columns: IntArray) -> bool:
 def _blocks(problem: Problem, rows: int) -> Iterator[Matrix]:
     for start in range(0, problem.n_rows, rows):
         yield problem.matrix(start, start + rows)
-        problem.give_back(start, min(start + rows, problem.n_rows))
+        problem.release_pages(start, min(start + rows, problem.n_rows))
 
 
 def from_triangle(R: FloatArray, d: int, x0: float, ridge: float, n: int) -> LeastSquaresSolution:
@@ -262,7 +261,7 @@ class _Rows:
         if isinstance(self.problem.rows, CSR):
             for some, rows in row_blocks(self.problem):
                 for others, more in row_blocks(self.problem):
-                    K[some, others] = ((rows / self.unit) @ (more.T / self.unit)).toarray()
+                    K[some, others] = dense_array((rows / self.unit) @ (more.T / self.unit))
         else:
             wide = max(64, BLOCK_VALUES // n)
             for start in range(0, X.shape[1], wide):
@@ -273,8 +272,7 @@ class _Rows:
 
     def matrix(self) -> FloatArray:
         """A as an array, for small problems."""
-        X = self.problem.matrix()
-        dense = X.toarray() if isinstance(self.problem.rows, CSR) else X
+        dense = dense_array(self.problem.matrix())
         return np.column_stack([self.x0 * self.root, self.center(dense.astype(np.float64) / self.unit * self.root)])
 
     def triangle(self) -> FloatArray:
@@ -283,8 +281,7 @@ class _Rows:
         R = np.concatenate([self.x0 * self.root.T, np.sqrt(self.ridge) * np.eye(n)[: n if self.ridge else 0]])
         wide = max(256, 4 * n)
         for start in range(0, X.shape[1], wide):
-            some = X[:, start : start + wide]
-            dense = some.toarray() if isinstance(self.problem.rows, CSR) else some
+            dense = dense_array(X[:, start : start + wide])
             block = self.center(dense.astype(np.float64) / self.unit * self.root)
             R = upper(np.concatenate([R, block.T]))
         return R

@@ -8,15 +8,14 @@ copy of X.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray
-from ..data.problem import Problem, some_rows
+from ..array_types import FloatArray, Matrix
+from ..data.problem import Problem, dense_array, some_rows
 from ..kernels.linear.row_blocks import add_scaled_pairs
 from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Binary
+from ..kernels.linear.schemes import Binary, Rest
 
 # Numbers in a block of rows: half a megabyte fits into the cache of a core; twice as much does not on a busy machine.
 BLOCK_VALUES = 1 << 16
@@ -32,6 +31,7 @@ def targets(problem: Problem, start: int, stop: int) -> FloatArray:
     if isinstance(labels, Binary):
         found: FloatArray = labels.signs[start:stop, None].astype(np.float64)
         return found
+    assert isinstance(labels, Rest)
     return np.where(labels.codes[start:stop, None] == labels.heads, 1.0, -1.0)
 
 
@@ -46,7 +46,7 @@ def fill(problem: Problem, start: int, stop: int, shift: FloatArray, buffer: Flo
     block, d = buffer[: stop - start], problem.n_features
     X, root = problem.matrix(start, stop), roots(problem, start, stop)
     block[:, 0] = 1.0
-    block[:, 1 : d + 1] = X if isinstance(problem.rows, Dense) else X.toarray()
+    block[:, 1 : d + 1] = dense_array(X)
     block[:, d + 1 :] = targets(problem, start, stop)
     if shift.any():
         block[:, 1 : d + 1] -= shift
@@ -57,16 +57,16 @@ def fill(problem: Problem, start: int, stop: int, shift: FloatArray, buffer: Flo
 
 def n_heads(problem: Problem) -> int:
     """The number of columns of targets."""
-    return 1 if isinstance(problem.labels, Binary) else len(problem.labels.heads)
+    return len(problem.labels.heads) if isinstance(problem.labels, Rest) else 1
 
 
-def row_blocks(problem: Problem) -> Iterator[tuple[slice, Any]]:
+def row_blocks(problem: Problem) -> Iterator[tuple[slice, Matrix]]:
     """The rows in blocks of some megabytes, in float64: a product with all float32 rows would copy them."""
     size = max(64, int(8 * BLOCK_VALUES / (problem.density + 1)))
     for start in range(0, problem.n_rows, size):
         stop = min(start + size, problem.n_rows)
         yield slice(start, stop), problem.matrix(start, stop).astype(np.float64, copy=False)
-        problem.give_back(start, stop)
+        problem.release_pages(start, stop)
 
 
 def multiply(problem: Problem, V: FloatArray) -> FloatArray:
@@ -110,7 +110,7 @@ def squared(problem: Problem, shift: FloatArray) -> FloatArray:
         for start in range(0, problem.n_rows, rows):
             block = fill(problem, start, min(start + rows, problem.n_rows), shift, buffer)
             total += block.T @ block
-            problem.give_back(start, start + len(block))
+            problem.release_pages(start, start + len(block))
         return total
 
 
@@ -120,8 +120,10 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     size = n if problem.pages is None else problem.pages.consecutive
     for start in range(0, n, size):
         stop = min(start + size, n)
-        add_scaled_pairs(some_rows(problem.rows, start, stop), c[start:stop], np.zeros(0), gram)
-        problem.give_back(start, stop)
+        rows = some_rows(problem.rows, start, stop)
+        assert isinstance(rows, CSR)
+        add_scaled_pairs(rows, c[start:stop], np.zeros(0), gram)
+        problem.release_pages(start, stop)
     few, wide = m - d, max(64, BLOCK_VALUES // (m - d))
     edge, corner = np.zeros((d, few)), np.zeros((few, few))
     for start in range(0, n, wide):
@@ -130,7 +132,7 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
         weighted = plain * roots(problem, start, stop) ** 2
         edge += problem.matrix(start, stop).T @ weighted
         corner += plain.T @ weighted
-        problem.give_back(start, stop)
+        problem.release_pages(start, stop)
     total = np.empty((m, m))
     total[1 : d + 1, 1 : d + 1] = gram + np.triu(gram, 1).T
     side = np.r_[0, d + 1 : m]
@@ -155,7 +157,7 @@ def triangle(problem: Problem, before: FloatArray | None = None) -> FloatArray:
     for start in range(0, problem.n_rows, rows):
         block = fill(problem, start, min(start + rows, problem.n_rows), no_shift, buffer)
         R = upper(np.concatenate([R, block]))
-        problem.give_back(start, start + len(block))
+        problem.release_pages(start, start + len(block))
     return R
 
 

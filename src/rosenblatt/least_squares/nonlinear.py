@@ -23,8 +23,8 @@ from scipy.optimize import minimize
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, one_against_rest, some_rows
 from ..kernels.linear.row_blocks import add_scaled_pairs
-from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Binary
+from ..kernels.linear.rows import CSR
+from ..kernels.linear.schemes import Binary, Rest
 from ..kernels.linear.sweeps import loss_and_gradient
 from ..online.rules.nonlinear_mse import NonlinearMSERule
 from ..online.stopping import Stop
@@ -53,7 +53,10 @@ class NonlinearSolution:
 
 def binary_problems(problem: Problem) -> list[Problem]:
     """The binary problem of each head."""
-    return [problem] if isinstance(problem.labels, Binary) else [one_against_rest(problem, h) for h in problem.labels.heads]
+    if isinstance(problem.labels, Binary):
+        return [problem]
+    assert isinstance(problem.labels, Rest)
+    return [one_against_rest(problem, h) for h in problem.labels.heads]
 
 
 class Descent:
@@ -67,13 +70,12 @@ class Descent:
 
     def __call__(self, v: FloatArray) -> tuple[float, FloatArray]:
         """(E/C, its gradient)."""
-        problem = self.problem
+        problem, labels = self.problem, self.problem.labels
+        assert isinstance(labels, Binary)
         downhill, lift = np.zeros(problem.n_features), np.zeros(1)
         with np.errstate(all="ignore"):
             w = v / self.scale
-            total = loss_and_gradient(
-                problem.rows, problem.labels, self.rule, w[1:], w[:1], problem.x0, downhill, lift, self.margins
-            )
+            total = loss_and_gradient(problem.rows, labels, self.rule, w[1:], w[:1], problem.x0, downhill, lift, self.margins)
             gradient = -np.concatenate([lift, downhill]) / self.scale / self.weight
         if not (np.isfinite(total) and np.isfinite(gradient).all()):
             raise NonlinearOutOfRangeError("a score or the gradient exceeds the range of float64: scale the features")
@@ -120,7 +122,7 @@ def largest_of_columns(problem: Problem) -> FloatArray:
     d = problem.n_features
     largest = np.zeros(d)
     for _, X in row_blocks(problem):
-        if isinstance(problem.rows, Dense):
+        if isinstance(X, np.ndarray):
             np.maximum(largest, np.maximum(X.max(axis=0), -X.min(axis=0)), out=largest)
         else:
             np.maximum.at(largest, X.indices, abs(X.data))
@@ -232,9 +234,9 @@ def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
     size = problem.n_rows if problem.pages is None else problem.pages.consecutive
     for start in range(0, problem.n_rows, size):
         some, labels = slice(start, min(start + size, problem.n_rows)), problem.labels
-        part = Binary(labels.signs[some], labels.weights[some])
+        part = Binary(problem.signs[some], labels.weights[some])
         yield some, replace(problem, rows=some_rows(problem.rows, some.start, some.stop), labels=part, visited=None, pages=None)
-        problem.give_back(some.start, some.stop)
+        problem.release_pages(some.start, some.stop)
 
 
 def evaluate(

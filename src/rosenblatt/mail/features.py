@@ -41,11 +41,12 @@ GRAM_BYTES = 5  # bytes of a gram
 # Bytes of each field that are read.
 FIELD_BYTES = dict(zip(FIELDS, (500, 300, 300, 1000, 1000, 2000, 3000, 1000, 500), strict=True))
 MAX_SPACE_FACTOR = 8  # up to this many times as many bytes are scanned if most of them are spaces
-HEADERS, BODY = FIELDS.index("headers"), FIELDS.index("body")
-WORDS, LINES, NAMES = 16, 32, 33  # hash seeds: f for grams of field f, 16 + f for its words
-PAIR = 0x9E3779B1  # the hash of a pair is first * PAIR + second
-NUMBA_FROM_BYTES = 1 << 22  # below this size the import of Numba takes longer than it saves
+# `kernels/mail/features.py` repeats the constants below up to BODY_GRAM_HASHES.
+HEADERS_FIELD, BODY_FIELD = FIELDS.index("headers"), FIELDS.index("body")
+WORD_SEED, LINE_SEED, NAME_SEED = 16, 32, 33  # of the hashes: f for grams of field f, 16 + f for its words
+PAIR_MULTIPLIER = 0x9E3779B1  # the hash of a pair is first * PAIR_MULTIPLIER + second
 BODY_GRAM_HASHES = 1 << 31  # body grams with hashes below this are features
+NUMBA_FROM_BYTES = 1 << 22  # below this size the import of Numba takes longer than it saves
 BYTES_PER_BLOCK = 1 << 24  # bytes of text that are processed at once
 
 # A word begins and ends with a letter, a digit, a dollar sign, or any byte that is not ASCII.
@@ -172,25 +173,25 @@ def kinds_of(message: Message) -> Iterator[Kind]:
     for f, (field, text) in enumerate(zip(FIELDS, message, strict=True)):
         if not text:
             continue
-        if f == HEADERS:
+        if f == HEADERS_FIELD:
             yield from _of_headers(folded(text[: FIELD_BYTES[field]])[: FIELD_BYTES[field]])
             continue
         room = FIELD_BYTES[field]
         plain = b" ".join(folded(text[: MAX_SPACE_FACTOR * room]).split())[:room]
         words = WORD.findall(plain)
-        hashes = murmur3_of(words, WORDS + f)
+        hashes = murmur3_of(words, WORD_SEED + f)
         yield Kind(field, hashes, words)
-        if f != BODY:
+        if f != BODY_FIELD:
             yield Kind(field, _pair(hashes[:-1], hashes[1:]), words[1:], firsts=words[:-1])
         plain = b" " + plain + b" "
         grams = murmur3_windows(np.frombuffer(plain, np.uint8), GRAM_BYTES, f)
-        places = np.flatnonzero(grams < BODY_GRAM_HASHES) if f == BODY else np.arange(len(grams))
+        places = np.flatnonzero(grams < BODY_GRAM_HASHES) if f == BODY_FIELD else np.arange(len(grams))
         yield Kind(field, grams[places], plain, places)
 
 
 def _of_headers(text: bytes) -> Iterator[Kind]:
     lines = [line for line in text.split(b"\n") if line]
-    yield Kind("headers", murmur3_of(lines, LINES), lines)
+    yield Kind("headers", murmur3_of(lines, LINE_SEED), lines)
     names, words, held = [], [], []
     for line in lines:
         name, _, value = line.partition(b": ")
@@ -198,12 +199,15 @@ def _of_headers(text: bytes) -> Iterator[Kind]:
         names.append(name)
         words += found
         held += [len(found)]
-    first, of_each = np.repeat(murmur3_of(names, NAMES), held), [n for n, k in zip(names, held, strict=True) for _ in range(k)]
-    yield Kind("headers", _pair(first, murmur3_of(words, WORDS + HEADERS)), words, firsts=of_each)
+    first, of_each = (
+        np.repeat(murmur3_of(names, NAME_SEED), held),
+        [n for n, k in zip(names, held, strict=True) for _ in range(k)],
+    )
+    yield Kind("headers", _pair(first, murmur3_of(words, WORD_SEED + HEADERS_FIELD)), words, firsts=of_each)
 
 
 def _pair(first: IntArray, second: IntArray) -> IntArray:
-    return first * np.uint32(PAIR) + second
+    return first * np.uint32(PAIR_MULTIPLIER) + second
 
 
 # --- the same, compiled ---------------------------------------------------------------------------------------------------
@@ -212,26 +216,26 @@ def _pair(first: IntArray, second: IntArray) -> IntArray:
 def _compiled(messages: Sequence[Message], bits: int) -> tuple[IntArray, IntArray]:
     from ..kernels.mail.features import message_columns
 
-    room = np.array(list(FIELD_BYTES.values()), np.int64)
-    looked = (MAX_SPACE_FACTOR * room).tolist()
-    looked[HEADERS] = int(room[HEADERS])
-    plain, counts = np.empty(int(room.max()) + 2, np.uint8), np.empty(1 << 11, np.int64)
-    found, numbers = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
+    field_bytes = np.array(list(FIELD_BYTES.values()), np.int64)
+    looked = (MAX_SPACE_FACTOR * field_bytes).tolist()
+    looked[HEADERS_FIELD] = int(field_bytes[HEADERS_FIELD])
+    plain, counts = np.empty(int(field_bytes.max()) + 2, np.uint8), np.empty(1 << 11, np.int64)
+    found, sizes = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
     for some in _blocks(messages):
         fields = [folded(text[:most]) for message in some for text, most in zip(message, looked, strict=True)]
-        for at in range(HEADERS, len(fields), len(FIELDS)):
+        for at in range(HEADERS_FIELD, len(fields), len(FIELDS)):
             fields[at] = fields[at][: FIELD_BYTES["headers"]]  # folding may make a text longer
         ends = np.zeros(len(fields) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, fields), np.int64, len(fields)), out=ends[1:])
         # n bytes have fewer than n + 2 grams, n/2 words and n/2 pairs; there are fewer header lines and words.
-        most = 2 * np.minimum(np.diff(ends).reshape(-1, len(FIELDS)), room).sum(axis=1) + 4 * len(FIELDS)
-        columns, number = np.empty(int(most.sum()), np.uint32), np.empty(len(some), np.int64)
+        most = 2 * np.minimum(np.diff(ends).reshape(-1, len(FIELDS)), field_bytes).sum(axis=1) + 4 * len(FIELDS)
+        columns, n_columns = np.empty(int(most.sum()), np.uint32), np.empty(len(some), np.int64)
         scratch, text = np.empty((2, int(most.max())), np.uint32), np.frombuffer(b"".join(fields), np.uint8)
-        used = message_columns(text, ends, room, bits, plain, scratch, counts, columns, number)
+        used = message_columns(text, ends, field_bytes, bits, plain, scratch, counts, columns, n_columns)
         found.append(columns[:used])
-        numbers.append(number)
+        sizes.append(n_columns)
     indptr = np.zeros(len(messages) + 1, np.int64)
-    np.cumsum(np.concatenate(numbers), out=indptr[1:])
+    np.cumsum(np.concatenate(sizes), out=indptr[1:])
     return indptr, np.concatenate(found)
 
 

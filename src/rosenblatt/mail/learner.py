@@ -98,6 +98,9 @@ class Learner:
         learn_sets(UnitSets(columns, indptr), spam, rule, state, Spread(self.variances, np.zeros(1)))
 
     # --- the definition ---------------------------------------------------------------------------------------------------
+    #
+    # In NumPy, because Numba takes long to import. The kernels `score_sets` and `learn_sets` give the same bits:
+    # `tests/mail/test_learner.py` compares them.
 
     def _score(self, columns: IntArray) -> float:
         if not len(columns):

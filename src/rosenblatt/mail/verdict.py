@@ -34,9 +34,9 @@ MAX_NAME_COLUMNS = 60  # width of a feature's name in a header
 
 SPAM_LOSS = 0.01  # the share of spam that may be called ham
 HAM_ODDS = 3.0  # least odds of ham for the verdict ham, so that a mail without known features is unsure
-# Before the first message only the margin of the learner is known: the prior is one spam at score 1 and one ham at -1,
-MARGIN = 1.0
-# and PRIOR_TAIL_COUNT scores that exceed the others by PRIOR_TAIL_MEAN on average.
+# Before the first message only the margin of the learner is known. The prior is one spam at PRIOR_SCORE, one ham at
+# -PRIOR_SCORE, and PRIOR_TAIL_COUNT scores that exceed the others by PRIOR_TAIL_MEAN on average.
+PRIOR_SCORE = 1.0
 PRIOR_TAIL_COUNT, PRIOR_TAIL_MEAN = 5.0, 0.25
 MAX_SCORE, MIN_STEP = 1e6, 1e-9  # scores are clipped to MAX_SCORE; a threshold is MIN_STEP above a score
 # If only errors are learned: the assumed shares of errors among ham and spam (1.2 % and 6.8 % in SpamAssassin's corpus), and
@@ -229,11 +229,11 @@ def calibrate(
     finite = np.isfinite(scores)
     scores, spam = np.clip(scores[finite], -MAX_SCORE, MAX_SCORE), spam[finite]
     wrong = spam != (scores > 0.0)
-    slope, offset = _sigmoid(np.concatenate([scores, [MARGIN, -MARGIN]]), np.concatenate([spam, [True, False]]))
+    slope, offset = _sigmoid(np.concatenate([scores, [PRIOR_SCORE, -PRIOR_SCORE]]), np.concatenate([spam, [True, False]]))
     from_errors = not slope > 0.0 or 2 * int(wrong.sum()) > len(scores) + MIN_EXCESS_ERRORS
     if from_errors:
         scores, spam = scores[wrong], spam[wrong]
-        size = (2.0 * MARGIN + float(np.abs(scores).sum())) / (2 + len(scores))
+        size = (2.0 * PRIOR_SCORE + float(np.abs(scores).sum())) / (2 + len(scores))
         slope, offset = pi**2 / (12.0 * log(2.0) * size), 0.0
         ham_loss, spam_loss = min(ham_loss / ASSUMED_HAM_ERRORS, 1.0), min(spam_loss / ASSUMED_SPAM_ERRORS, 1.0)
     likely, pays = (-log(HAM_ODDS) - offset) / slope, (log(max(ham_weight, 1.0)) - offset) / slope

@@ -264,7 +264,7 @@ def _join_walks(walks: list[Walk]) -> Walk:
     """Concatenate walks: each starts where the previous one ended, so only the first start and the moves are kept."""
     offsets = np.cumsum([0, *(walk.vectors.shape[0] for walk in walks[:-1])])
     shifted = [walk.moves._replace(vectors=walk.moves.vectors + offset) for walk, offset in zip(walks, offsets, strict=True)]
-    later = [shifted[0], *(Moves(*(column[1:] for column in moves)) for moves in shifted[1:])]
+    later = [shifted[0], *(Moves._make(column[1:] for column in moves) for moves in shifted[1:])]
     sparse = any(sp.issparse(walk.vectors) for walk in walks)
     vectors = [walk.vectors for walk in walks]
     return replace(

@@ -128,10 +128,10 @@ class _PlaneCounter:
 
     def __init__(self, log: UpdateLog, start: State, block: IntArray) -> None:
         self.planes, self.shifts = log.record.planes(copy_state(start), block)
-        self.labels, self.rough, self.sizes = log.record.problem.labels, _float32(self.planes), _lengths(self.planes)
+        self.problem, self.rough, self.sizes = log.record.problem, _float32(self.planes), _lengths(self.planes)
 
     def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
-        signs, weights = self.labels.signs[rows].astype(np.float32), self.labels.weights
+        signs, weights = self.problem.signs[rows].astype(np.float32), self.problem.labels.weights
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(alive))
         X = np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
         with np.errstate(over="ignore", invalid="ignore"):
@@ -172,8 +172,9 @@ class _WalkCounter:
         self.buffers, self.labels = ProductBuffers(self.walk.vectors, ROWS_PER_BLOCK), log.record.problem.labels
 
     def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
-        binary, weights = isinstance(self.labels, Binary), self.labels.weights
-        truth = np.ascontiguousarray((self.labels.signs if binary else self.labels.codes)[rows])
+        labels, weights = self.labels, self.labels.weights
+        binary = isinstance(labels, Binary)
+        truth = np.ascontiguousarray((labels.signs if isinstance(labels, Binary) else labels.codes)[rows])
         scores, bias, found = self.walk.scores_and_products(X, self.buffers.own)
         weights, errors = weights[rows] if weights.size else weights, np.zeros(len(self.walk))
         (count_errors if binary else count_errors_joint)(found, self.walk.moves, truth, weights, scores, bias, errors)

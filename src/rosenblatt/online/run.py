@@ -201,10 +201,10 @@ class RunState:
         """Append the moves on the tape to the record."""
         if used == 0 or self.record is None:
             return
-        rows, steps, times, others = (column[:used] for column in tape[:4])
+        others = tape.others[:used]
         if isinstance(self.problem.labels, Rest):
             others = np.asarray(self.heads, np.int32)[others]
-        self.record.append(rows, steps, times, others, self.clock)
+        self.record.append(tape.rows[:used], tape.steps[:used], tape.times[:used], others, self.clock)
 
     def collect(self, moves: Tape, delta: State) -> None:
         """Add moves to the step `delta`, in float64, and to the sums for the average."""
@@ -371,5 +371,5 @@ def _largest(problem: Problem) -> float:
     with np.errstate(invalid="ignore"):
         for start in range(0, len(values), size):
             largest = np.maximum(largest, np.abs(values[start : start + size]).max())
-            problem.give_back()
+            problem.release_pages()
     return float(largest)

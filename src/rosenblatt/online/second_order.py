@@ -25,7 +25,7 @@ from ..progress import Progress
 from ..reporting.text import plural
 from .rules.arow import AROWRule
 from .run import ORDERS, RunConfig, raise_out_of_range
-from .solver import ORDER_ROWS, WORK_PER_CALL, find_violations, give_back, prefetch_distance, rows_per_call
+from .solver import ORDER_ROWS, WORK_PER_CALL, find_violations, prefetch_distance, release_pages, rows_per_call
 from .stopping import Stop, merge_stops, pass_limit
 
 # With this many times more columns than nonzeros, only the columns that occur are copied.
@@ -155,7 +155,7 @@ def _sweep(
             done, why = adapt_to(problem.rows, problem.labels, some, rule, ahead, state, spread)
             if why == OVERFLOW:
                 raise_out_of_range(problem)
-            give_back(problem, config.order, some)
+            release_pages(problem, config.order, some)
             visited += done
             yield visited
 

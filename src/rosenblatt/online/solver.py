@@ -89,7 +89,7 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
                 run.check_cancelled()
                 run.add_to_record(tape, used)
                 run.clock += visited
-                give_back(problem, config.order, order[at : at + visited])
+                release_pages(problem, config.order, order[at : at + visited])
                 at += visited
                 if why > FULL:
                     run.retire_at_limits()
@@ -133,14 +133,14 @@ def rows_per_call(problem: Problem, order: str) -> int:
     return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
 
 
-def give_back(problem: Problem, order: str, done: IntArray) -> None:
+def release_pages(problem: Problem, order: str, done: IntArray) -> None:
     """Release the memory of visited rows that are mapped from disk."""
     if problem.pages is None or not len(done):
         return
     if order == "cyclic":
-        problem.give_back(int(done[0]), int(done[-1]) + 1)
+        problem.release_pages(int(done[0]), int(done[-1]) + 1)
     else:
-        problem.give_back()
+        problem.release_pages()
 
 
 def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
@@ -221,7 +221,7 @@ def _one_mistake(run: RunState, rng: np.random.Generator) -> tuple[int, float]:
         return 0, 0.0
     rho = run.steps(int(run.state.counts[0]) + 1)
     draw = int(rng.integers(len(every.rows)))
-    drawn, delta = Tape(*(column[draw : draw + 1] for column in every)), zero_sums(run.state)
+    drawn, delta = Tape._make(column[draw : draw + 1] for column in every), zero_sums(run.state)
     drawn.steps[:] *= rho
     run.collect(drawn, delta)
     make_moves(run.problem, drawn.rows, drawn.others, drawn.steps, run.state)
@@ -231,7 +231,7 @@ def _one_mistake(run: RunState, rng: np.random.Generator) -> tuple[int, float]:
 
 def _all_violations(run: RunState) -> Tape:
     found = [part for _, part in find_violations(run.problem, run.rule, run.state, run.config.n_jobs)]
-    return found[0] if len(found) == 1 else Tape(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    return found[0] if len(found) == 1 else Tape._make(np.concatenate(columns) for columns in zip(*found, strict=True))
 
 
 def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
@@ -249,13 +249,13 @@ def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> 
         _, used, why = collect_moves(problem.rows, problem.labels, order, rule, mine, tape)
         if why == OVERFLOW:
             raise_out_of_range(problem)
-        return order, Tape(*(column[:used].copy() for column in tape))
+        return order, Tape._make(column[:used].copy() for column in tape)
 
     scanned = 0
     for order, found in in_order(scan, range(0, n, size), n_jobs):
         scanned += len(order)
         yield scanned, found
-        give_back(problem, "cyclic", order)
+        release_pages(problem, "cyclic", order)
 
 
 def _has_no_violation(run: RunState, h: int) -> bool:

@@ -190,11 +190,12 @@ def _sum_is_exactly_zero(problem: Problem, violations: Tape) -> bool:
 
 def _signs(problem: Problem, violations: Tape) -> Iterable[IntArray]:
     """For each plane, +1, -1 or 0 for each row that violates the margin."""
-    from ..kernels.linear.schemes import Joint  # Numba takes long to load, and a model file needs only the class `Stop`
+    from ..kernels.linear.schemes import Binary, Joint  # Numba takes long to load, and a model file needs only the class `Stop`
 
     labels = problem.labels
-    if not isinstance(labels, Joint):
+    if isinstance(labels, Binary):
         return [labels.signs[violations.rows]]
+    assert isinstance(labels, Joint)
     own, rivals = labels.codes[violations.rows], violations.others
     return ((own == c).astype(np.int8) - (rivals == c).astype(np.int8) for c in np.union1d(own, rivals))
 

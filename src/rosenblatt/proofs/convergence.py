@@ -27,9 +27,9 @@ import scipy.sparse as sp
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..certificates.exact_numbers import Interval
 from ..certificates.statements import Certificate, Separable, Undecided
-from ..data.problem import Problem, as_heads, copy_state, rows_as_matrix, take_rows
+from ..data.problem import Problem, as_heads, copy_state, take_rows
 from ..kernels.linear.rows import Dense
-from ..kernels.linear.schemes import Binary, State
+from ..kernels.linear.schemes import Binary, Joint, State
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
 from ..reporting.text import plural, short
@@ -228,6 +228,7 @@ def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) 
     k = record.n_heads
     if len(planes) == k:
         return planes, weights_0
+    assert isinstance(record.problem.labels, Joint)
     present = np.unique(_visited(record.problem, record.problem.labels.codes))
     if len(planes) == 1:
         planes, weights_0 = np.concatenate([-planes, planes]), np.concatenate([-weights_0, weights_0])
@@ -338,10 +339,9 @@ def _rows(log: UpdateLog, entries: slice) -> tuple[Matrix, IntArray | None]:
     taken = take_rows(log.record.problem.rows, log.record.local_rows[entries])
     if isinstance(taken, Dense):
         return taken.values.astype(np.float64, copy=False), None
-    matrix = rows_as_matrix(taken, 0, len(taken.indptr) - 1)
-    columns, places = np.unique(matrix.indices, return_inverse=True)
-    values = matrix.data.astype(np.float64, copy=False)
-    rows = sp.csr_array((values, places, matrix.indptr), shape=(matrix.shape[0], len(columns)))
+    columns, places = np.unique(taken.indices, return_inverse=True)
+    values = taken.values.astype(np.float64, copy=False)
+    rows = sp.csr_array((values, places, taken.indptr), shape=(len(taken.indptr) - 1, len(columns)))
     return (rows.toarray() if len(columns) <= MAX_DENSE_COLUMNS else rows), columns
 
 

@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from ..array_types import IntArray, Matrix
 from ..certificates.exact_numbers import as_float
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
+from ..kernels.linear.rows import EPS
 from ..svm.signed_rows import entries
 
-EPS = float(np.finfo(np.float64).eps)
 UNDERFLOW_ERROR = 2.0**-1070
 SUBNORMAL = 2.0**-1020  # weights below this are rounded to a multiple of 2^-1074, by less than eps times this
 VALUES_PER_BLOCK = 1 << 19

@@ -20,10 +20,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..kernels.linear.rows import EPS
 from ..parallel import one_blas_thread
 from ..reporting.text import comma_list
 
-EPS = float(np.finfo(np.float64).eps)
 VALUES_PER_BLOCK = 1 << 19
 MAX_UNSCALED_EXPONENT = 400  # rows whose largest value is within 2 to plus or minus this are not scaled
 MAX_LABELS_LISTED = 5

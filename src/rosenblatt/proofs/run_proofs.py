@@ -48,7 +48,7 @@ class Proofs:
         self.verbose, self.when, self.share = verbose, -(-SCANS_BEFORE_PROOF // scans), share
         self.classes, self.rest = classes, isinstance(problem.labels, Rest)
         self.parts: list[tuple[Problem, Array]] = [(problem, classes)]
-        if self.rest:
+        if isinstance(problem.labels, Rest):
             heads = range(len(problem.labels.heads))
             self.parts = [(one_against_rest(problem, h), np.array([False, True])) for h in heads]
         self._found: dict[int, Certificate | None] = {}

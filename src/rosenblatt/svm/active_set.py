@@ -24,11 +24,11 @@ from scipy.linalg.lapack import dtrtrs
 from scipy.sparse import issparse
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..kernels.linear.rows import EPS
 
-EPS = float(np.finfo(np.float64).eps)
 MIN_DISTANCE_FROM_SPAN = 1e-12  # relative to the length of a row; nearer rows depend on the corral
 MEETING_DISTANCE = 1e-13  # relative to the longest row; nearer hulls meet, up to rounding
-REFINEMENTS = 3
+POLISH_REFINEMENTS = 3  # most refinements of the point of least norm when the corral is final
 
 # "least": the nearest points were found; "met": the hulls meet; or a limit was reached.
 CorralEnd = Literal["least", "met", "time", "steps"]
@@ -163,7 +163,7 @@ class Corral:
         return E, B, np.linalg.inv(E.T @ B)
 
     def _correction(self, system: tuple[FloatArray, FloatArray, FloatArray], y: FloatArray, products: FloatArray) -> FloatArray:
-        """The correction of the weights y towards sums of 1 and equal products on each side."""
+        """The correction of the weights y toward sums of 1 and equal products on each side."""
         E, B, T = system
         level = (E.T @ products) / E.sum(axis=0)
         da = self._full(level[self.sides] - products)
@@ -192,7 +192,7 @@ class Corral:
 
     def _polish(self) -> None:
         """Refine the weights and the point of the corral to full precision."""
-        y, v = self._affine(REFINEMENTS)
+        y, v = self._affine(POLISH_REFINEMENTS)
         if (y > 0).all():
             self.a[self.places], self.v = y, v
 

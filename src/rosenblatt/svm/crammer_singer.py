@@ -26,10 +26,10 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from ..array_types import FloatArray, IntArray
-from ..data.problem import Rows, as_heads, read_only
+from ..data.problem import as_heads, read_only
 from ..kernels.linear.crammer_singer import Buffers, Plane, Task, build_weights, compute_slack, improve_multipliers
 from ..kernels.linear.row_blocks import lengths, score
-from ..kernels.linear.rows import Dense
+from ..kernels.linear.rows import Dense, Rows
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import short
 
@@ -69,7 +69,7 @@ def circulation_scale(flow: FloatArray) -> FloatArray:
 
 
 # The largest number of passes that skip an inactive row or rival. 63 took 2/3 of the time on letter, but more on small data.
-MAX_REST_PASSES = 15
+MAX_SKIPPED_PASSES = 15
 NO_PASS = np.iinfo(np.int64).max  # later than every pass: the row or rival is not visited again
 # sigma of a free bias, in squared lengths of the median row. The center follows the bias after every pass: waiting for the
 # solution around each center took 2 to 10 times as many passes on dna and letter. 0.03 to 0.3 measured equal.
@@ -128,7 +128,7 @@ def solve_crammer_singer(
             if answer.gap <= tol:
                 break
             doubt = max(1.0, (answer.primal - answer.dual) / max(gap, 1e-300))
-            run.make_all_due(passes)
+            run.schedule_full_visits(passes)
         doubt = max(1.0, 0.9 * doubt)
         run.recenter()
     if answer is None or checked < passes:
@@ -186,8 +186,8 @@ class _Run:
         _check_range(C, sqnorms, x0)
         codes = read_only(np.ascontiguousarray(codes, dtype=np.int32))
         absent = C == 0.0
-        looks = (np.zeros((n, k), np.uint8), absent.astype(np.uint8), np.where(absent, NO_PASS, 0), np.zeros(n, np.int64))
-        self.task = Task(codes, read_only(C), sqnorms, np.zeros((n, k)), *looks)
+        schedule = (np.zeros((n, k), np.uint8), absent.astype(np.uint8), np.where(absent, NO_PASS, 0), np.zeros(n, np.int64))
+        self.task = Task(codes, read_only(C), sqnorms, np.zeros((n, k)), *schedule)
         vectors, lists = (np.zeros((3, k)), np.zeros((3, k), np.int64))
         self.buffers = Buffers(vectors[0], vectors[1], lists[0], lists[1], vectors[2], lists[2], np.zeros(3))
         self.alike = np.ones((k, k))
@@ -208,18 +208,19 @@ class _Run:
         found: FloatArray = self.plane.center + self.plane.sigma * self.plane.sums
         return found
 
-    def make_all_due(self, now: int) -> None:
-        """Make all rows and rivals due for the next pass."""
-        self.task.due[self.task.C > 0.0] = now
+    def schedule_full_visits(self, now: int) -> None:
+        """Let pass `now` visit all rows, with all rivals."""
+        self.task.next_full_visit[self.task.C > 0.0] = now
 
     def sweep(self, rng: np.random.Generator, now: int) -> None:
-        """Make one pass over the rows that are due or still change."""
+        """Make one pass over the rows that have a full visit or still change."""
         task = self.task
-        awake = np.flatnonzero((task.due <= now) | (task.still == 0))
-        if not len(awake):
-            self.make_all_due(now)
-            awake = np.flatnonzero(task.due <= now)
-        improve_multipliers(self.rows, task, awake[rng.permutation(len(awake))], now, MAX_REST_PASSES, self.plane, self.buffers)
+        visited = np.flatnonzero((task.next_full_visit <= now) | (task.skipped == 0))
+        if not len(visited):
+            self.schedule_full_visits(now)
+            visited = np.flatnonzero(task.next_full_visit <= now)
+        order = visited[rng.permutation(len(visited))]
+        improve_multipliers(self.rows, task, order, now, MAX_SKIPPED_PASSES, self.plane, self.buffers)
         self.earned += float(self.buffers.tally[1])
         self.mass += float(self.buffers.tally[2])
 

@@ -1,11 +1,11 @@
 """Dual coordinate descent with shrinking, for sparse rows with many columns.
 
 Problem    the dual of `problem.py`; the update of one row is in `kernels/linear/dual_coordinates.py`.
-Update     passes in random order. A row at a bound whose gradient points outwards by more than any inward gradient of the
-           previous pass is skipped in the next ones; whenever the gap is computed, on all rows, the skipped rows are chosen
-           again. A free intercept is found by the method of multipliers: `sum_i a_i y_i = 0` is a constraint with multiplier
-           b, and a penalized intercept of scale x_0 around b is its augmented Lagrangian. After a pass b moves by
-           x_0^2 sum_i a_i y_i.
+Update     passes in random order. Shrinking: a row is skipped in the next passes if its multiplier is at a bound and its
+           gradient points outward by more than every inward gradient of the previous pass. Each computation of the gap,
+           on all rows, chooses the rows of the next passes again. A free intercept is found by the method of multipliers:
+           `sum_i a_i y_i = 0` is a constraint with multiplier b, and a penalized intercept of scale x_0 around b is its
+           augmented Lagrangian. After a pass b moves by x_0^2 sum_i a_i y_i.
 Guarantee  no step decreases the dual; the solver ends when the gap of `BinarySVM.solution` is at most `tol`.
 Reference  Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008; for the intercept, D. Bertsekas, Constrained Optimization and
            Lagrange Multiplier Methods (1982).
@@ -21,7 +21,8 @@ from .problem import BinarySVM, Solution, SolverLimits
 # Weight of a free intercept in the Lagrangian, relative to the mean squared length of the rows: 0.03 to 0.1 measured best.
 # If the costs are small in total, b must be able to move by about 1 while the multipliers move through their range.
 INTERCEPT_WEIGHT = 0.1
-# Passes between two computations of the gap, as a share of the passes made, and at least: each costs a pass over all rows.
+# Passes between two computations of the gap, each of which takes as long as a pass over all rows: this share of the
+# passes made so far, but at least the minimum.
 GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL = 0.4, 3
 
 

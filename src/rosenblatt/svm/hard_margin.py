@@ -105,7 +105,7 @@ def hard_margin_by_coordinates(
     free = problem.x0 != 0
     costs = np.zeros(problem.n_rows)
     costs[slice(None) if problem.visited is None else problem.visited] = np.inf
-    svm = BinarySVM(problem.rows, problem.labels.signs, costs, False, float(free), free)
+    svm = BinarySVM(problem.rows, problem.signs, costs, False, float(free), free)
     run, passes = Descent(svm, 0), 0
     while passes < min(MAX_PASSES, max_iter) and time.monotonic() < deadline:
         more = min(max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes)), max_iter - passes)

@@ -25,7 +25,7 @@ MAX_STEPS = 100
 STEP_SHARE = 0.995  # share of the distance to the boundary that a step goes
 MIN_STEP = 1e-10  # shorter steps end the method
 MAX_DUAL_ERROR = 1e-10  # relative to the weights; a larger unexpected residual means that a step was imprecise
-REFINEMENTS = 2  # refinements of a step after precision was lost
+STEP_REFINEMENTS = 2  # refinements of a step after precision was lost
 HALVING_STEPS = 8  # the method ends if the residual has not halved in this many steps
 
 
@@ -91,7 +91,7 @@ def interior_point(
         # A step of a given length reduces r_dual by that share, unless the system was solved imprecisely.
         limit = 2.0 * expected + MAX_DUAL_ERROR * float(abs(v).max())
         imprecise = imprecise or (steps > 0 and float(abs(r_dual).max()) > limit)
-        system = _System(point, blocks, penalty, r_dual, r_primal, n_jobs, REFINEMENTS if imprecise else 0)
+        system = _System(point, blocks, penalty, r_dual, r_primal, n_jobs, STEP_REFINEMENTS if imprecise else 0)
         way = system.solve(-a * s, -e * slack)
         after = point.moved(way, min(point.room(way), 1.0)).complementarity
         center = (after / comp) ** 3 * comp / (2 * n)

@@ -24,11 +24,12 @@ from scipy.linalg.lapack import dpstrf
 
 from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Problem
+from ..kernels.linear.rows import EPS
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
-from .active_set import EPS, Corral, CorralEnd
+from .active_set import Corral, CorralEnd
 from .exact_separation import Decision, WorkBudget, decide, point
 from .not_separable import NotSeparable
 from .signed_rows import MAX_DENSE_COLUMNS, SignedRows

@@ -18,8 +18,9 @@ from ..array_types import BoolArray, FloatArray
 from .problem import BinarySVM, Solution, SolverLimits
 from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
-# A smaller slope, relative to the beginning of the line search, is rounding; so is a smaller share of the objective.
-ROUNDING = 1e-14
+# Slopes below this share of the first slope of a line search are rounding errors, as are decreases below this share of the
+# objective.
+ROUNDING_SHARE = 1e-14
 SAMPLE_TOL = 1e-4  # tolerance for the sample, relative to the objective
 
 
@@ -69,7 +70,7 @@ class Descent:
         self._update(slack > 0.0)
         dv = -cho_solve(cholesky_factor(self.H), gradient, check_finite=False)
         objective = 0.5 * float(self.v @ (self.penalty * self.v)) + float(self.costs @ (slack * slack))
-        if not -float(gradient @ dv) > max(min_gain, ROUNDING) * objective:
+        if not -float(gradient @ dv) > max(min_gain, ROUNDING_SHARE) * objective:
             return False
         along = self.blocks.product(dv)
         t = self._line_search(dv, along)
@@ -100,7 +101,7 @@ class Descent:
                 first = slope
                 if slope >= 0.0:
                     return 0.0
-            if abs(slope) <= ROUNDING * abs(first) or curvature <= 0.0:
+            if abs(slope) <= ROUNDING_SHARE * abs(first) or curvature <= 0.0:
                 break
             low, high = (t, high) if slope < 0.0 else (low, t)
             t_next = t - slope / curvature

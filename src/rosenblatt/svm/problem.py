@@ -21,9 +21,9 @@ from itertools import combinations
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
-from ..data.problem import Problem, Rows, make_rows, read_only, rows_width
+from ..data.problem import Problem, make_rows, read_only, rows_width
 from ..kernels.linear.row_blocks import combine, lengths, score
-from ..kernels.linear.rows import CSR, Dense
+from ..kernels.linear.rows import CSR, Dense, Rows
 from ..kernels.linear.schemes import Binary
 from ..progress import Progress, ProgressCallback
 

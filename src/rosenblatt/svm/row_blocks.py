@@ -9,9 +9,8 @@ from scipy.linalg import cho_factor
 from scipy.linalg.blas import dsyrk
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray
-from ..data.problem import Rows
 from ..kernels.linear.row_blocks import add_pairs, combine, gather, score
-from ..kernels.linear.rows import CSR
+from ..kernels.linear.rows import CSR, Rows
 from ..parallel import in_order, one_blas_thread
 from .problem import BinarySVM
 
@@ -75,6 +74,7 @@ class Blocks:
         return max(16, BLOCK_BYTES // (8 * (self.width + 1)))
 
     def _sparse(self, weights: FloatArray, start: int, stop: int) -> FloatArray:
+        assert isinstance(self.rows, CSR)
         H = np.zeros((self.width + 1, self.width + 1))
         add_pairs(self.rows, self.wanted[start:stop], weights[start:stop], self.x0, H)
         return H

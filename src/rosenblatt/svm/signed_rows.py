@@ -30,7 +30,7 @@ class SignedRows:
         self.n_rows, self.n_features, self.density = problem.n_rows, problem.n_features, problem.density
         self.nbytes, self.weights = problem.rows.values.nbytes, np.asarray(problem.labels.weights)
         self.index = np.arange(problem.n_rows) if problem.visited is None else np.asarray(problem.visited)
-        self.signs = np.asarray(problem.labels.signs)[self.index].astype(np.float64)
+        self.signs = np.asarray(problem.signs)[self.index].astype(np.float64)
         self.free = problem.x0 != 0  # whether there is a bias, which is not penalized
         self.n_sides = 2 if self.free else 1
         self.side = (self.signs < 0).astype(np.intp) if self.free else np.zeros(len(self.signs), np.intp)

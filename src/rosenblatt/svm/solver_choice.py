@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.problem import read_only, rows_as_matrix, take_rows
+from ..data.problem import dense_array, read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import CSR, Dense
 from .dual_coordinates import dual_coordinates
 from .interior_point import interior
@@ -79,7 +79,7 @@ def rotate_rows(svm: BinarySVM) -> BinarySVM:
     rows = take_rows(svm.rows, seen)
     if isinstance(rows, CSR):
         matrix = rows_as_matrix(rows, 0, len(seen)).astype(np.float64)
-        products = (matrix @ matrix.T).toarray()
+        products = dense_array(matrix @ matrix.T)
     else:
         products, width = np.zeros((len(seen), len(seen))), 4096
         for first in range(0, rows.values.shape[1], width):

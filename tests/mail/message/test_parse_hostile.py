@@ -9,7 +9,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hostile import SHAPES
+from hostile_mails import SHAPES
 
 import effort
 from rosenblatt.mail.message.html import IMPORT_FROM, compiled

@@ -49,9 +49,9 @@ def test_silent_and_slow_clients_are_disconnected(plain: Any) -> None:
 
 def test_a_client_that_never_reads_blocks_no_other() -> None:
     limits = QUICK._replace(message_bytes=30_000_000, write_seconds=0.3, read_seconds=5.0)
-    with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as deaf:
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.sendall(request("PROCESS", b"\n" + b"x" * 29_000_000))
+    with serving(Plain(), limits=limits) as (addresses, server), connected(addresses) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(request("PROCESS", b"\n" + b"x" * 29_000_000))
         assert b"PONG" in answer_to(addresses, b"PING SPAMC/1.5\r\n\r\n")
         server.stop()  # waits for what was begun, and the begun ends by its limit
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from story_of import rows, story
+from small_stories import rows, story
 
 import rosenblatt as rb
 from rosenblatt.reporting.charts import Bars, Grid, HorizontalBars, Line, Marker, Points, Rule, log_axis, nice_axis

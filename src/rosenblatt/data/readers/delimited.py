@@ -209,7 +209,7 @@ class Scratch(NamedTuple):
     """The arguments of the kernel `delimited_rows`, which describes them."""
 
     plan: IntArray
-    numbers: Any
+    numbers: FloatArray
     deferred: IntArray
     spans: IntArray
     codes: IntArray

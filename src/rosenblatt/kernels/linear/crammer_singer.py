@@ -11,60 +11,62 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import kernel, operation
-from .rows import CSR, Dense, axpy, dot, dots, prefetch_row, span
+from .rows import CSR, EPS, Dense, Rows, axpy, dot, dots, prefetch_row, span
 
-EPS = 2.220446049250313e-16
 ROWS_AHEAD = 8  # rows between a prefetch and its use
 
 
 class Task(NamedTuple):
     """The problem, its multipliers, and which rows and rivals are active."""
 
-    codes: Any  # int32
-    C: Any  # float64, one for each row
-    sqnorms: Any  # float64, <x_i, x_i>
-    multipliers: Any  # float64, n x k
-    live: Any  # uint8, n x k: the rivals visited in every pass; the others are visited when the row is due
-    still: Any  # uint8: no pass visits the row before it is due
-    due: Any  # int64, the next pass in which all classes are visited
-    rests: Any  # int64, the number of passes between two such visits
+    codes: IntArray  # int32
+    C: FloatArray  # float64, one for each row
+    sqnorms: FloatArray  # float64, <x_i, x_i>
+    multipliers: FloatArray  # float64, n x k
+    # A full visit of a row considers all rivals, any other visit only the active ones.
+    active: IntArray  # uint8, n x k: 1 for an active rival, one with a multiplier below 0
+    skipped: IntArray  # uint8: 1 if passes skip the row until its next full visit
+    next_full_visit: IntArray  # int64, the number of a pass
+    passes_between: IntArray  # int64, the number of passes between two full visits
 
 
 class Plane(NamedTuple):
     """The weights and biases of the multipliers."""
 
-    w: Any  # k x d (dense) or d x k (CSR)
-    sums: Any  # sum_i alpha_i^m
-    center: Any  # the bias is b_m = center_m + sigma sums_m
+    w: FloatArray  # k x d (dense) or d x k (CSR)
+    sums: FloatArray  # sum_i alpha_i^m
+    center: FloatArray  # the bias is b_m = center_m + sigma sums_m
     sigma: float
 
 
 class Buffers(NamedTuple):
     """Work arrays for one row."""
 
-    G: Any  # float64, k
-    moves: Any  # float64, k
-    seen: Any  # int64, k
-    moved: Any  # int64, k
-    target: Any  # float64, k
-    above: Any  # int64, k
-    # float64: the gap of the visited rows, each at its visit; the gains of sum_i alpha_i^y - |W|^2/2 and of its first term
-    tally: Any
+    G: FloatArray  # float64, k
+    moves: FloatArray  # float64, k
+    seen: IntArray  # int64, k
+    moved: IntArray  # int64, k
+    target: FloatArray  # float64, k
+    above: IntArray  # int64, k
+    # float64, the results of a pass: the sum of the gaps of the visited rows, each before its moves; the increase of
+    # sum_i alpha_i^y - |W|^2/2; the increase of sum_i alpha_i^y
+    tally: FloatArray
 
 
 @operation
-def dots_some(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
+def dots_some(rows: Any, i: int, W: FloatArray, which: IntArray, count: int, out: FloatArray) -> Any:
     """out[h] = <x_i, w_h> at least for the first `count` heads h in `which`"""
 
 
 @operation
-def axpy_some(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> Any:
+def axpy_some(rows: Any, i: int, moves: FloatArray, which: IntArray, count: int, W: FloatArray) -> Any:
     """w_h += moves[h] x_i for the first `count` heads h in `which`"""
 
 
 @dots_some.of(Dense)
-def _(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
+def _(rows: Dense, i: int, W: FloatArray, which: IntArray, count: int, out: FloatArray) -> Any:
     if 2 * count > out.shape[0]:  # two heads at a time
         dots(rows, i, W, out)
     else:
@@ -73,13 +75,13 @@ def _(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
 
 
 @axpy_some.of(Dense)
-def _(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> Any:
+def _(rows: Dense, i: int, moves: FloatArray, which: IntArray, count: int, W: FloatArray) -> Any:
     for s in range(count):
         axpy(rows, i, moves[which[s]], W[which[s]])
 
 
 @dots_some.of(CSR)
-def _(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
+def _(rows: CSR, i: int, W: FloatArray, which: IntArray, count: int, out: FloatArray) -> Any:
     if 4 * count > out.shape[0]:  # all heads in vector lanes cost less than several single heads
         dots(rows, i, W, out)
     else:
@@ -94,7 +96,7 @@ def _(rows: Any, i: Any, W: Any, which: Any, count: Any, out: Any) -> Any:
 
 
 @axpy_some.of(CSR)
-def _(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> Any:
+def _(rows: CSR, i: int, moves: FloatArray, which: IntArray, count: int, W: FloatArray) -> Any:
     start, stop = span(rows, i)
     for j in range(start, stop):
         x, column = np.float64(rows.values[j]), W[np.uintp(rows.indices[j])]
@@ -104,12 +106,15 @@ def _(rows: Any, i: Any, moves: Any, which: Any, count: Any, W: Any) -> Any:
 
 
 @kernel
-def level(B: Any, own: float, cap: float, above: Any, n_above: int) -> Any:
-    """(beta, n): the first n rivals in `above`, reordered, end below 0, at (beta - B_m)/A; the own class gets minus their sum.
+def level(B: FloatArray, own: float, cap: float, above: IntArray, n_above: int) -> Any:
+    """Solve for the new multipliers of one row; return (beta, n).
 
-    sum_m a_m = 0 for a_m = min(cap_m, (beta - B_m)/A) minimizes 1/2 A |a - alpha|^2 + <G, a - alpha>; B = G - A alpha.
-    The sum is concave and increases with beta, so Newton's steps from the left end at its root: each step drops the rivals that
-    it leaves at their cap, 0. At first the own class has no cap; if it then exceeds C (cap is A C), it is set to C.
+    Problem    min over a  1/2 A |a - alpha|^2 + <G, a - alpha>  s.t.  sum_m a_m = 0, a_m <= 0 for rivals m, a_y <= C
+    Solution   a_m = (beta - B_m)/A, or its upper bound if that is smaller, with B = G - A alpha and the beta that makes the
+               sum 0. The first n entries of `above`, which is reordered, are the rivals below 0; all other rivals are at 0.
+    Update     Newton's method for the sum, which is concave and increases with beta: from the left it converges to the root.
+               Each step drops the rivals that reach 0. The own class is unbounded at first; if it then exceeds C, it is set
+               to C, and the steps continue. `own` is B_y, `cap` is A C.
     """
     capped, fresh, beta = False, True, own  # fresh: beta is not yet the root for the rivals listed
     while True:
@@ -131,7 +136,7 @@ def level(B: Any, own: float, cap: float, above: Any, n_above: int) -> Any:
 
 
 @kernel
-def plan_moves(G: Any, alpha: Any, y: int, best: int, A: float, C: float, buffers: Any, n_seen: int) -> int:
+def plan_moves(G: FloatArray, alpha: FloatArray, y: int, best: int, A: float, C: float, buffers: Buffers, n_seen: int) -> int:
     """Write the moves to the best multipliers of the row, the own class last; return their number."""
     seen, moves, moved, above, n_above = buffers.seen, buffers.moves, buffers.moved, buffers.above, 0
     own, mass, count = G[y] - A * alpha[y], 0.0, 0
@@ -175,8 +180,10 @@ def plan_moves(G: Any, alpha: Any, y: int, best: int, A: float, C: float, buffer
 
 
 @kernel
-def improve_multipliers(rows: Any, task: Any, order: Any, now: int, longest: int, plane: Any, buffers: Any) -> None:
-    """Visit the rows in `order`: set the multipliers of each row to their best values while all others are fixed."""
+def improve_multipliers(
+    rows: Rows, task: Task, order: IntArray, now: int, max_passes_between: int, plane: Plane, buffers: Buffers
+) -> None:
+    """Pass `now` over the rows in `order`: the multipliers of a row take their best values while all others are fixed."""
     G, moves, moved, seen, sums, sigma = buffers.G, buffers.moves, buffers.moved, buffers.seen, plane.sums, plane.sigma
     n, k, center = order.shape[0], buffers.G.shape[0], plane.center
     gap = gain = mass = 0.0
@@ -185,10 +192,10 @@ def improve_multipliers(rows: Any, task: Any, order: Any, now: int, longest: int
         if p + ROWS_AHEAD < n:
             prefetch_row(rows, order[p + ROWS_AHEAD])
         y, C, A = task.codes[i], task.C[i], task.sqnorms[i] + sigma
-        alpha, live, full = task.multipliers[i], task.live[i], task.due[i] <= now
+        alpha, active, full = task.multipliers[i], task.active[i], task.next_full_visit[i] <= now
         n_seen = 0
         for m in range(k):
-            if full or live[m] or m == y:
+            if full or active[m] or m == y:
                 seen[n_seen] = m
                 n_seen += 1
         dots_some(rows, i, plane.w, seen, n_seen, G)
@@ -204,10 +211,10 @@ def improve_multipliers(rows: Any, task: Any, order: Any, now: int, longest: int
         count = 0
         if found > 0.0:
             count = plan_moves(G, alpha, y, best, A, C, buffers, n_seen)
-        surprise = False
+        inactive_moved = False
         for s in range(count):
             m = moved[s]
-            surprise |= m != y and not live[m]
+            inactive_moved |= m != y and not active[m]
             gain -= moves[m] * (G[m] - center[m] - sigma * sums[m] + 0.5 * task.sqnorms[i] * moves[m])
             alpha[m] += moves[m]
             sums[m] += moves[m]
@@ -215,18 +222,18 @@ def improve_multipliers(rows: Any, task: Any, order: Any, now: int, longest: int
             mass += moves[y]
             axpy_some(rows, i, moves, moved, count, plane.w)
         for s in range(n_seen):
-            live[seen[s]] = alpha[seen[s]] < 0.0
-        task.still[i] = count == 0 or alpha[y] <= 0.0
+            active[seen[s]] = alpha[seen[s]] < 0.0
+        task.skipped[i] = count == 0 or alpha[y] <= 0.0
         if full:
-            task.rests[i] = 0 if surprise else min(2 * task.rests[i] + 1, longest)
-            task.due[i] = now + 1 + task.rests[i]
+            task.passes_between[i] = 0 if inactive_moved else min(2 * task.passes_between[i] + 1, max_passes_between)
+            task.next_full_visit[i] = now + 1 + task.passes_between[i]
     buffers.tally[0] = gap
     buffers.tally[1] = gain
     buffers.tally[2] = mass
 
 
 @kernel
-def build_weights(rows: Any, task: Any, scale: Any, plane: Any, buffers: Any) -> None:
+def build_weights(rows: Rows, task: Task, scale: FloatArray, plane: Plane, buffers: Buffers) -> None:
     """Add the weights of the multipliers: w_m += a x_i, sums_m += a for a = alpha_i^m scale[y_i, m].
 
     The own class of the row gets the opposite of the sum of its rivals, at most C_i.
@@ -249,7 +256,7 @@ def build_weights(rows: Any, task: Any, scale: Any, plane: Any, buffers: Any) ->
 
 
 @kernel
-def compute_slack(rows: Any, codes: Any, W: Any, bias: Any, G: Any, slack: Any) -> None:
+def compute_slack(rows: Rows, codes: IntArray, W: FloatArray, bias: FloatArray, G: FloatArray, slack: FloatArray) -> None:
     """slack_i = max_m (score_m + [m != y] - score_y)"""
     for i in range(codes.shape[0]):
         dots(rows, i, W, G)

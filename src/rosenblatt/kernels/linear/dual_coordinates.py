@@ -9,27 +9,28 @@ Reference  C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import kernel
-from .rows import axpy, dot, prefetch_row
+from .rows import Rows, axpy, dot, prefetch_row
 from .sweeps import shuffle
 
 
 class Dual(NamedTuple):
     """The current multipliers and their weights."""
 
-    signs: Any  # int8
-    caps: Any  # float64, the largest multiplier of each row
-    softness: Any  # float64, one per row; empty for the hinge
-    curvatures: Any  # float64, |p_i|^2 + softness_i
-    multipliers: Any  # float64
-    w: Any  # float64, sum a_i y_i x_i
-    v: Any  # float64, one number: x_0 sum a_i y_i
-    b: Any  # float64, one number
-    bounds: Any  # float64, two: rows at a bound whose outward gradients exceed these are skipped
+    signs: IntArray  # int8
+    caps: FloatArray  # float64, the largest multiplier of each row
+    softness: FloatArray  # float64, one per row; empty for the hinge
+    curvatures: FloatArray  # float64, |p_i|^2 + softness_i
+    multipliers: FloatArray  # float64
+    w: FloatArray  # float64, sum a_i y_i x_i
+    v: FloatArray  # float64, one number: x_0 sum a_i y_i
+    b: FloatArray  # float64, one number
+    bounds: FloatArray  # float64, two: rows at a bound whose outward gradients exceed these are skipped
     x0: float
 
 
@@ -37,7 +38,7 @@ ROWS_AHEAD = 8  # rows between a prefetch and its use
 
 
 @kernel
-def coordinate_passes(rows: Any, dual: Any, order: Any, kept: int, passes: int, free: bool, seed: Any) -> int:
+def coordinate_passes(rows: Rows, dual: Dual, order: IntArray, kept: int, passes: int, free: bool, seed: IntArray) -> int:
     """Make some passes over the first `kept` rows of `order`, shuffled before each pass. Rows that are shrunk away leave this
     front part, which is all that the next pass visits; return its new length.
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import kernel
-from .rows import axpy, dot, prefetch_row, span, sqnorm
+from .rows import CSR, Rows, axpy, dot, prefetch_row, span, sqnorm
 
 ROWS_AHEAD = 8  # rows between a prefetch and its use; as PREFETCH_ROWS in online/run.py
 
 
 @kernel
-def score(rows: Any, wanted: Any, w: Any, shift: float, out: Any) -> None:
+def score(rows: Rows, wanted: IntArray, w: FloatArray, shift: float, out: FloatArray) -> None:
     """out[r] = <x_i, w> + shift for the r-th wanted row i."""
     m = wanted.shape[0]
     for r in range(m):
@@ -23,7 +22,7 @@ def score(rows: Any, wanted: Any, w: Any, shift: float, out: Any) -> None:
 
 
 @kernel
-def combine(rows: Any, wanted: Any, coefs: Any, w: Any) -> None:
+def combine(rows: Rows, wanted: IntArray, coefs: FloatArray, w: FloatArray) -> None:
     """w += sum_r coefs[r] x_i over the wanted rows i; rows with a coefficient of zero are skipped."""
     m = wanted.shape[0]
     for r in range(m):
@@ -34,7 +33,7 @@ def combine(rows: Any, wanted: Any, coefs: Any, w: Any) -> None:
 
 
 @kernel
-def gather(rows: Any, wanted: Any, scale: Any, x0: float, out: Any) -> None:
+def gather(rows: Rows, wanted: IntArray, scale: FloatArray, x0: float, out: FloatArray) -> None:
     """out[r] = scale[r] (x_i, x_0): a block of float64 rows with the constant in the last column."""
     d = out.shape[1] - 1
     for r in range(wanted.shape[0]):
@@ -46,14 +45,14 @@ def gather(rows: Any, wanted: Any, scale: Any, x0: float, out: Any) -> None:
 
 
 @kernel
-def lengths(rows: Any, shift: float, out: Any) -> None:
+def lengths(rows: Rows, shift: float, out: FloatArray) -> None:
     """out[i] = |x_i|^2 + shift"""
     for i in range(out.shape[0]):
         out[i] = sqnorm(rows, i) + shift
 
 
 @kernel
-def add_pairs(rows: Any, wanted: Any, coefs: Any, x0: float, H: Any) -> None:
+def add_pairs(rows: CSR, wanted: IntArray, coefs: FloatArray, x0: float, H: FloatArray) -> None:
     """H += sum_r coefs[r] (x_i, x_0) (x_i, x_0)^T for sparse rows: the upper triangle and the last row, one product for each
     pair of nonzeros."""
     d = H.shape[0] - 1
@@ -71,7 +70,7 @@ def add_pairs(rows: Any, wanted: Any, coefs: Any, x0: float, H: Any) -> None:
 
 
 @kernel
-def add_scaled_pairs(rows: Any, weights: Any, units: Any, gram: Any) -> None:
+def add_scaled_pairs(rows: CSR, weights: FloatArray, units: FloatArray, gram: FloatArray) -> None:
     """gram += sum_i c_i x_i x_i', upper triangle only; columns are sorted within each CSR row, and divided by `units`."""
     values, indices, indptr = rows.values, rows.indices, rows.indptr
     for i in range(indptr.shape[0] - 1):

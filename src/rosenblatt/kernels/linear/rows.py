@@ -16,6 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from ...array_types import FloatArray, IntArray
 from ..compile import COMPILED, REORDER, operation
 
 # --- prefetching: request memory before it is needed -----------------------------------------------------------------------
@@ -52,6 +53,7 @@ prefetch_once: Any = _instruction(0) if COMPILED else _nothing
 
 # --- containers and operations ---------------------------------------------------------------------------------------------
 
+EPS = float(np.finfo(np.float64).eps)  # the distance from 1 to the next float64
 CACHE_LINE = 64
 PREFETCH_BYTES = 1024  # bytes of a row that are prefetched; the hardware prefetches the rest of a long row
 CACHED_WEIGHTS_BYTES = 1 << 20  # larger weights exceed the cache of a core: those of later nonzeros are prefetched
@@ -62,50 +64,53 @@ HEADS_AHEAD = 16  # the same, where a nonzero uses the weights of all heads
 class Dense(NamedTuple):
     """Dense rows."""
 
-    values: Any  # n x d, C order, float32 or float64
+    values: FloatArray  # n x d, C order, float32 or float64
 
 
 class CSR(NamedTuple):
     """Sparse rows."""
 
-    values: Any
-    indices: Any  # int32 or int64
-    indptr: Any
+    values: FloatArray
+    indices: IntArray  # int32 or int64
+    indptr: IntArray
     width: int
 
 
+Rows = Dense | CSR
+
+
 @operation
-def dot(rows: Any, i: Any, w: Any) -> Any:
+def dot(rows: Any, i: int, w: FloatArray) -> Any:
     """<x_i, w>"""
 
 
 @operation
-def sqnorm(rows: Any, i: Any) -> Any:
+def sqnorm(rows: Any, i: int) -> Any:
     """<x_i, x_i>"""
 
 
 @operation
-def axpy(rows: Any, i: Any, a: Any, w: Any) -> Any:
+def axpy(rows: Any, i: int, a: float, w: FloatArray) -> Any:
     """w += a x_i"""
 
 
 @operation
-def dots(rows: Any, i: Any, W: Any, out: Any) -> Any:
+def dots(rows: Any, i: int, W: FloatArray, out: FloatArray) -> Any:
     """out[h] = <x_i, w_h> for every head h"""
 
 
 @operation
-def axpy_head(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
+def axpy_head(rows: Any, i: int, a: float, W: FloatArray, h: int) -> Any:
     """w_h += a x_i"""
 
 
 @operation
-def prefetch_row(rows: Any, i: Any) -> Any:
+def prefetch_row(rows: Any, i: int) -> Any:
     """Prefetch row i."""
 
 
 @dot.of(Dense, fastmath=REORDER)
-def _(rows: Any, i: Any, w: Any) -> Any:
+def _(rows: Dense, i: int, w: FloatArray) -> Any:
     total = 0.0
     for j in range(w.shape[0]):
         total += np.float64(rows.values[i, j]) * w[j]
@@ -113,7 +118,7 @@ def _(rows: Any, i: Any, w: Any) -> Any:
 
 
 @sqnorm.of(Dense, fastmath=REORDER)
-def _(rows: Any, i: Any) -> Any:
+def _(rows: Dense, i: int) -> Any:
     total = 0.0
     for j in range(rows.values.shape[1]):
         total += np.float64(rows.values[i, j]) * rows.values[i, j]
@@ -121,7 +126,7 @@ def _(rows: Any, i: Any) -> Any:
 
 
 @axpy.of(Dense)
-def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
+def _(rows: Dense, i: int, a: float, w: FloatArray) -> Any:
     values, a, one = rows.values, np.float64(a), w.dtype.type(a)
     if abs(a) == 1.0:
         for j in range(w.shape[0]):
@@ -132,7 +137,7 @@ def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
 
 
 @dots.of(Dense, fastmath=REORDER)
-def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
+def _(rows: Dense, i: int, W: FloatArray, out: FloatArray) -> Any:
     k, d = W.shape
     for h in range(
         0, k, 2
@@ -148,29 +153,29 @@ def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
 
 
 @axpy_head.of(Dense)
-def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
+def _(rows: Dense, i: int, a: float, W: FloatArray, h: int) -> Any:
     axpy(rows, i, a, W[h])
 
 
 @prefetch_row.of(Dense)
-def _(rows: Any, i: Any) -> Any:
+def _(rows: Dense, i: int) -> Any:
     width = rows.values.shape[1] * rows.values.itemsize
     for offset in range(0, min(width, PREFETCH_BYTES), CACHE_LINE):
         prefetch(rows.values, np.int64(i) * width + offset)
 
 
 @operation
-def span(rows: Any, i: Any) -> Any:
+def span(rows: Any, i: int) -> Any:
     """Start and stop of the nonzeros of row i, unsigned, so that Numba does not check for negative indices."""
 
 
 @span.of(CSR)
-def _(rows: Any, i: Any) -> Any:
+def _(rows: CSR, i: int) -> Any:
     return np.uintp(rows.indptr[i]), np.uintp(rows.indptr[i + 1])
 
 
 @dot.of(CSR)
-def _(rows: Any, i: Any, w: Any) -> Any:
+def _(rows: CSR, i: int, w: FloatArray) -> Any:
     values, indices = rows.values, rows.indices
     start, stop = span(rows, i)
     quads = stop - ((stop - start) & np.uintp(3))
@@ -192,7 +197,7 @@ def _(rows: Any, i: Any, w: Any) -> Any:
 
 
 @sqnorm.of(CSR)
-def _(rows: Any, i: Any) -> Any:
+def _(rows: CSR, i: int) -> Any:
     start, stop = span(rows, i)
     total = 0.0
     for j in range(start, stop):
@@ -201,7 +206,7 @@ def _(rows: Any, i: Any) -> Any:
 
 
 @axpy.of(CSR)
-def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
+def _(rows: CSR, i: int, a: float, w: FloatArray) -> Any:
     start, stop = span(rows, i)
     a = np.float64(a)
     for j in range(start, stop):
@@ -209,7 +214,7 @@ def _(rows: Any, i: Any, a: Any, w: Any) -> Any:
 
 
 @dots.of(CSR)
-def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
+def _(rows: CSR, i: int, W: FloatArray, out: FloatArray) -> Any:
     start, stop = span(rows, i)
     stored, stride = rows.indices.shape[0], W.strides[0]
     out[:] = 0.0
@@ -223,7 +228,7 @@ def _(rows: Any, i: Any, W: Any, out: Any) -> Any:
 
 
 @axpy_head.of(CSR)
-def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
+def _(rows: CSR, i: int, a: float, W: FloatArray, h: int) -> Any:
     start, stop = span(rows, i)
     a = np.float64(a)
     for j in range(start, stop):
@@ -231,7 +236,7 @@ def _(rows: Any, i: Any, a: Any, W: Any, h: Any) -> Any:
 
 
 @prefetch_row.of(CSR)
-def _(rows: Any, i: Any) -> Any:
+def _(rows: CSR, i: int) -> Any:
     start, stop = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])
     for offset in range(start * rows.values.itemsize, stop * rows.values.itemsize, CACHE_LINE):
         prefetch_once(rows.values, offset)

@@ -8,12 +8,12 @@ from ..compile import operation
 
 
 @operation
-def step(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
+def step(rule: Any, margin: float, sqnorm: float, weight: float) -> Any:
     """tau >= 0 for a row of this margin and weight whose move has this squared length; 0: no move, NaN: overflow."""
 
 
 @operation
-def threshold(rule: Any, sqnorm: Any, updates: Any) -> Any:
+def threshold(rule: Any, sqnorm: float, updates: int) -> Any:
     """The largest margin at which a row moves the weights; `rule.margin` for rules without a body of their own.
 
     `sqnorm` is the squared norm of the augmented weights, `updates` the number of updates so far (batch: steps). One-vs-rest
@@ -22,22 +22,22 @@ def threshold(rule: Any, sqnorm: Any, updates: Any) -> Any:
 
 
 @threshold.of(None)
-def _(rule: Any, sqnorm: Any, updates: Any) -> Any:
+def _(rule: Any, sqnorm: float, updates: int) -> Any:
     return rule.margin
 
 
 @operation
-def loss(rule: Any, margin: Any) -> Any:
+def loss(rule: Any, margin: float) -> Any:
     """The loss of a row of weight 1 at this margin, for rules that minimize a loss; its derivative is -tau."""
 
 
 @operation
-def target(rule: Any, y: Any) -> Any:
+def target(rule: Any, y: float) -> Any:
     """For rules that keep variances: the target margin of rows of sign y; a row below it triggers an update."""
 
 
 @operation
-def gain(rule: Any, loss: Any, spread: Any, weight: Any) -> Any:
+def gain(rule: Any, loss: float, spread: float, weight: float) -> Any:
     """(alpha, beta, least) of a rule that keeps variances.
 
     `loss` is the target minus the margin of the row, `spread` the variance of its score. The weights move by alpha along s x,

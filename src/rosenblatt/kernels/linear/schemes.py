@@ -17,86 +17,91 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import operation
-from .rows import axpy, axpy_head, dot, dots, sqnorm
+from .rows import Rows, axpy, axpy_head, dot, dots, sqnorm
 from .rules import step, threshold
 
 
 class Binary(NamedTuple):
     """Labels of two classes."""
 
-    signs: Any  # int8, +1 or -1 for each row
-    weights: Any  # float64, one per row; empty if every row has weight 1
+    signs: IntArray  # int8, +1 or -1 for each row
+    weights: FloatArray  # float64, one per row; empty if every row has weight 1
 
 
 class Joint(NamedTuple):
     """Labels of k classes whose planes compete with each other."""
 
-    codes: Any  # int32, 0..k-1 for each row
-    weights: Any
+    codes: IntArray  # int32, 0..k-1 for each row
+    weights: FloatArray
 
 
 class Rest(NamedTuple):
     """Labels of k classes, each against the rest."""
 
-    codes: Any
-    heads: Any  # int32, the positive class of each head
-    weights: Any
+    codes: IntArray
+    heads: IntArray  # int32, the positive class of each head
+    weights: FloatArray
+
+
+Labels = Binary | Joint | Rest
 
 
 class State(NamedTuple):
     """The current weights, and counts with one entry per independent head."""
 
-    w: Any  # Binary: d. Joint, Rest: k x d (dense) or d x k (CSR)
-    bias: Any  # float64, one per weight vector
-    counts: Any  # int64, updates made so far
-    sqnorms: Any  # float64, the squared norm of the augmented weights; kept current for w_max and for rules with a `threshold`
-    scores: Any  # float64, a buffer for the scores of one row
+    w: FloatArray  # Binary: d. Joint, Rest: k x d (dense) or d x k (CSR)
+    bias: FloatArray  # float64, one per weight vector
+    counts: IntArray  # int64, updates made so far
+    # float64, the squared norm of the augmented weights; kept current for w_max and for rules with a `threshold`
+    sqnorms: FloatArray
+    scores: FloatArray  # float64, a buffer for the scores of one row
     x0: float
 
 
 class Tape(NamedTuple):
     """A buffer of moves, proposed or applied, in order."""
 
-    rows: Any  # int64
-    steps: Any  # float64, tau > 0
-    times: Any  # int64, position of the row within this call
-    others: Any  # int32, Joint: the rival; Rest: the head; Binary: unused
-    margins: Any  # float64, the margin of the row before the move
+    rows: IntArray  # int64
+    steps: FloatArray  # float64, tau > 0
+    times: IntArray  # int64, position of the row within this call
+    others: IntArray  # int32, Joint: the rival; Rest: the head; Binary: unused
+    margins: FloatArray  # float64, the margin of the row before the move
 
 
 @operation
-def write(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
+def write(tape: Any, used: int, i: int, other: int, tau: float, margin: float) -> Any:
     """Write one move to the tape unless tau is 0; return the new number of moves, or -1 after an overflow."""
 
 
 @operation
-def propose_moves(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+def propose_moves(labels: Any, rows: Rows, i: int, rule: Any, state: State, tape: Tape, used: int) -> Any:
     """Write the moves that row i triggers to the tape after the first `used`; return their number, or -1 after an overflow."""
 
 
 @operation
-def move(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+def move(labels: Any, rows: Rows, i: int, other: int, tau: float, x0: float, w: FloatArray, bias: FloatArray) -> Any:
     """Apply one move of row i, with the factor `tau`."""
 
 
 @operation
-def length(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+def length(labels: Any, rows: Rows, i: int, x0: float) -> Any:
     """The squared length of the move of row i with tau = 1."""
 
 
 @operation
-def weight_of(labels: Any, i: Any) -> Any:
+def weight_of(labels: Any, i: int) -> Any:
     """The weight of row i."""
 
 
 @operation
-def head_of(labels: Any, other: Any) -> Any:
+def head_of(labels: Any, other: int) -> Any:
     """The entry of `State.counts` that counts a move."""
 
 
 @write.of(Tape)
-def _(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
+def _(tape: Tape, used: int, i: int, other: int, tau: float, margin: float) -> Any:
     if tau == 0.0:
         return used
     if tau != tau:
@@ -109,7 +114,7 @@ def _(tape: Any, used: Any, i: Any, other: Any, tau: Any, margin: Any) -> Any:
 
 
 @propose_moves.of(Binary)
-def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+def _(labels: Binary, rows: Rows, i: int, rule: Any, state: State, tape: Tape, used: int) -> Any:
     margin = labels.signs[i] * (dot(rows, i, state.w) + state.x0 * state.bias[0])
     if not abs(margin) < np.inf:
         return -1
@@ -119,24 +124,24 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
 
 
 @move.of(Binary)
-def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+def _(labels: Binary, rows: Rows, i: int, other: int, tau: float, x0: float, w: FloatArray, bias: FloatArray) -> Any:
     signed = labels.signs[i] * tau
     axpy(rows, i, signed, w)
     bias[0] += signed * x0
 
 
 @length.of(Binary)
-def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+def _(labels: Binary, rows: Rows, i: int, x0: float) -> Any:
     return sqnorm(rows, i) + x0 * x0
 
 
 @head_of.of(Binary)
-def _(labels: Any, other: Any) -> Any:
+def _(labels: Binary, other: int) -> Any:
     return 0
 
 
 @propose_moves.of(Joint)
-def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+def _(labels: Joint, rows: Rows, i: int, rule: Any, state: State, tape: Tape, used: int) -> Any:
     scores, label, rival = state.scores, labels.codes[i], -1
     dots(rows, i, state.w, scores)
     for z in range(scores.shape[0]):
@@ -152,7 +157,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
 
 
 @move.of(Joint)
-def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+def _(labels: Joint, rows: Rows, i: int, other: int, tau: float, x0: float, w: FloatArray, bias: FloatArray) -> Any:
     label = labels.codes[i]
     axpy_head(rows, i, tau, w, label)
     axpy_head(rows, i, -tau, w, other)
@@ -161,17 +166,17 @@ def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bia
 
 
 @length.of(Joint)
-def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+def _(labels: Joint, rows: Rows, i: int, x0: float) -> Any:
     return 2.0 * (sqnorm(rows, i) + x0 * x0)
 
 
 @head_of.of(Joint)
-def _(labels: Any, other: Any) -> Any:
+def _(labels: Joint, other: int) -> Any:
     return 0
 
 
 @propose_moves.of(Rest)
-def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: Any) -> Any:
+def _(labels: Rest, rows: Rows, i: int, rule: Any, state: State, tape: Tape, used: int) -> Any:
     scores, label = state.scores, labels.codes[i]
     dots(rows, i, state.w, scores)
     for h in range(scores.shape[0]):
@@ -188,23 +193,23 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, tape: Any, used: An
 
 
 @move.of(Rest)
-def _(labels: Any, rows: Any, i: Any, other: Any, tau: Any, x0: Any, w: Any, bias: Any) -> Any:
+def _(labels: Rest, rows: Rows, i: int, other: int, tau: float, x0: float, w: FloatArray, bias: FloatArray) -> Any:
     signed = tau if labels.heads[other] == labels.codes[i] else -tau
     axpy_head(rows, i, signed, w, other)
     bias[other] += signed * x0
 
 
 @length.of(Rest)
-def _(labels: Any, rows: Any, i: Any, x0: Any) -> Any:
+def _(labels: Rest, rows: Rows, i: int, x0: float) -> Any:
     return sqnorm(rows, i) + x0 * x0
 
 
 @head_of.of(Rest)
-def _(labels: Any, other: Any) -> Any:
+def _(labels: Rest, other: int) -> Any:
     return other
 
 
-def _weight(labels: Any, i: Any) -> Any:
+def _weight(labels: Labels, i: int) -> Any:
     return labels.weights[i] if labels.weights.shape[0] > 0 else 1.0
 
 

@@ -14,45 +14,46 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import BoolArray, FloatArray, IntArray
 from ..compile import REORDER, inlined, kernel, operation
-from .rows import CSR, Dense, dot, dots, prefetch, prefetch_row, span
+from .rows import CSR, Dense, Rows, dot, dots, prefetch, prefetch_row, span
 from .rules import gain, target
-from .schemes import Binary, Joint, Rest, weight_of
+from .schemes import Binary, Joint, Labels, Rest, State, weight_of
 from .sweeps import DONE, OVERFLOW
 
 
 class Spread(NamedTuple):
     """The variances, in the shapes of `State.w` and `State.bias`."""
 
-    w: Any
-    bias: Any
+    w: FloatArray
+    bias: FloatArray
 
 
 # --- operations on one row -------------------------------------------------------------------------------------------------
 
 
 @operation
-def spread_of(rows: Any, i: Any, s: Any) -> Any:
+def spread_of(rows: Any, i: int, s: FloatArray) -> Any:
     """The variance of row i's score: sum_j s_j x_j^2."""
 
 
 @operation
-def spread_of_head(rows: Any, i: Any, S: Any, h: Any) -> Any:
+def spread_of_head(rows: Any, i: int, S: FloatArray, h: int) -> Any:
     """The same for head h."""
 
 
 @operation
-def update_weights(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
+def update_weights(rows: Any, i: int, a: float, beta: float, least: float, w: FloatArray, s: FloatArray) -> Any:
     """w_j += a s_j x_j, then s_j -= beta (s_j x_j)^2, but s_j keeps at least the share `least` of itself."""
 
 
 @operation
-def update_head(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) -> Any:
+def update_head(rows: Any, i: int, a: float, beta: float, least: float, W: FloatArray, S: FloatArray, h: int) -> Any:
     """The same for head h."""
 
 
 @spread_of.of(Dense, fastmath=REORDER)
-def _(rows: Any, i: Any, s: Any) -> Any:
+def _(rows: Dense, i: int, s: FloatArray) -> Any:
     total = 0.0
     for j in range(s.shape[0]):
         x = np.float64(rows.values[i, j])
@@ -61,12 +62,12 @@ def _(rows: Any, i: Any, s: Any) -> Any:
 
 
 @spread_of_head.of(Dense)
-def _(rows: Any, i: Any, S: Any, h: Any) -> Any:
+def _(rows: Dense, i: int, S: FloatArray, h: int) -> Any:
     return spread_of(rows, i, S[h])
 
 
 @update_weights.of(Dense)
-def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
+def _(rows: Dense, i: int, a: float, beta: float, least: float, w: FloatArray, s: FloatArray) -> Any:
     for j in range(w.shape[0]):
         sx = s[j] * np.float64(rows.values[i, j])
         w[j] += a * sx
@@ -74,12 +75,12 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
 
 
 @update_head.of(Dense)
-def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) -> Any:
+def _(rows: Dense, i: int, a: float, beta: float, least: float, W: FloatArray, S: FloatArray, h: int) -> Any:
     update_weights(rows, i, a, beta, least, W[h], S[h])
 
 
 @spread_of.of(CSR)
-def _(rows: Any, i: Any, s: Any) -> Any:
+def _(rows: CSR, i: int, s: FloatArray) -> Any:
     start, stop = span(rows, i)
     total = 0.0
     for j in range(start, stop):
@@ -89,7 +90,7 @@ def _(rows: Any, i: Any, s: Any) -> Any:
 
 
 @spread_of_head.of(CSR)
-def _(rows: Any, i: Any, S: Any, h: Any) -> Any:
+def _(rows: CSR, i: int, S: FloatArray, h: int) -> Any:
     start, stop = span(rows, i)
     total = 0.0
     for j in range(start, stop):
@@ -99,7 +100,7 @@ def _(rows: Any, i: Any, S: Any, h: Any) -> Any:
 
 
 @update_weights.of(CSR)
-def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
+def _(rows: CSR, i: int, a: float, beta: float, least: float, w: FloatArray, s: FloatArray) -> Any:
     start, stop = span(rows, i)
     for j in range(start, stop):
         c = np.uintp(rows.indices[j])
@@ -109,7 +110,7 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
 
 
 @update_head.of(CSR)
-def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) -> Any:
+def _(rows: CSR, i: int, a: float, beta: float, least: float, W: FloatArray, S: FloatArray, h: int) -> Any:
     start, stop = span(rows, i)
     for j in range(start, stop):
         c = np.uintp(rows.indices[j])
@@ -122,12 +123,12 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, W: Any, S: Any, h: Any) 
 
 
 @operation
-def adapt(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any:
+def adapt(labels: Any, rows: Rows, i: int, rule: Any, state: State, spread: Spread) -> Any:
     """Learn row i; False where a number overflowed."""
 
 
 @inlined
-def _update_bias(state: Any, a: Any, beta: Any, least: Any, spread: Any, h: Any) -> Any:
+def _update_bias(state: State, a: float, beta: float, least: float, spread: Spread, h: int) -> Any:
     """`update_weights` for the bias of head h, whose feature is x_0."""
     s = spread.bias[h]
     sx = s * state.x0
@@ -136,7 +137,9 @@ def _update_bias(state: Any, a: Any, beta: Any, least: Any, spread: Any, h: Any)
 
 
 @inlined
-def adapt_binary(rows: Any, i: Any, y: Any, score: Any, rule: Any, weight: Any, state: Any, spread: Any) -> Any:
+def adapt_binary(
+    rows: Rows | UnitSets, i: int, y: float, score: float, rule: Any, weight: float, state: State, spread: Spread
+) -> Any:
     """Learn row i, of sign y and this score, with one weight vector; False where a number overflowed."""
     margin, goal = y * score, target(rule, y)
     if not abs(margin) < np.inf:
@@ -154,13 +157,13 @@ def adapt_binary(rows: Any, i: Any, y: Any, score: Any, rule: Any, weight: Any, 
 
 
 @adapt.of(Binary)
-def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any:
+def _(labels: Binary, rows: Rows, i: int, rule: Any, state: State, spread: Spread) -> Any:
     score = dot(rows, i, state.w) + state.x0 * state.bias[0]
     return adapt_binary(rows, i, labels.signs[i], score, rule, weight_of(labels, i), state, spread)
 
 
 @adapt.of(Joint)
-def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any:
+def _(labels: Joint, rows: Rows, i: int, rule: Any, state: State, spread: Spread) -> Any:
     scores, label, rival = state.scores, labels.codes[i], -1
     dots(rows, i, state.w, scores)
     for z in range(scores.shape[0]):
@@ -186,7 +189,7 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any
 
 
 @adapt.of(Rest)
-def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any:
+def _(labels: Rest, rows: Rows, i: int, rule: Any, state: State, spread: Spread) -> Any:
     scores, label, weight = state.scores, labels.codes[i], weight_of(labels, i)
     dots(rows, i, state.w, scores)
     for h in range(scores.shape[0]):
@@ -207,7 +210,9 @@ def _(labels: Any, rows: Any, i: Any, rule: Any, state: Any, spread: Any) -> Any
 
 
 @kernel
-def adapt_to(rows: Any, labels: Any, order: Any, rule: Any, ahead: int, state: Any, spread: Any) -> tuple[int, int]:
+def adapt_to(
+    rows: Rows, labels: Labels, order: IntArray, rule: Any, ahead: int, state: State, spread: Spread
+) -> tuple[int, int]:
     """Learn the rows in `order`, prefetching `ahead` rows ahead; return (rows visited, reason of the return)."""
     n = order.shape[0]
     for p in range(n):
@@ -220,8 +225,9 @@ def adapt_to(rows: Any, labels: Any, order: Any, rule: Any, ahead: int, state: A
 
 # --- the rows of the mail filter --------------------------------------------------------------------------------------------
 #
-# `mail/learner.py` defines this learner in plain NumPy; the kernels give the same bits. Sums are sequential and in float64;
-# each update is computed in float64 and rounded once.
+# `mail/learner.py` defines this learner in plain NumPy, which saves the import of Numba for a few mails. The kernels give the
+# same bits: `tests/mail/test_learner.py` compares them. Sums are sequential and in float64; each update is computed in float64
+# and rounded once.
 
 COLUMNS_AHEAD = 16  # columns between a prefetch and its use
 
@@ -229,17 +235,17 @@ COLUMNS_AHEAD = 16  # columns between a prefetch and its use
 class UnitSets(NamedTuple):
     """Rows of length 1: row i is 1/sqrt(n) in its n columns, columns[indptr[i]:indptr[i + 1]], and 0 elsewhere."""
 
-    columns: Any  # uint32
-    indptr: Any  # int64
+    columns: IntArray  # uint32
+    indptr: IntArray  # int64
 
 
 @span.of(UnitSets)
-def _(rows: Any, i: Any) -> Any:
+def _(rows: UnitSets, i: int) -> Any:
     return np.uintp(rows.indptr[i]), np.uintp(rows.indptr[i + 1])
 
 
 @inlined
-def _sum(rows: Any, i: Any, values: Any) -> Any:
+def _sum(rows: UnitSets, i: int, values: FloatArray) -> Any:
     """Sum the values of the columns of row i in their order."""
     columns, (start, stop) = rows.columns, span(rows, i)
     total, last = 0.0, np.int64(columns.shape[0]) - 1
@@ -250,26 +256,26 @@ def _sum(rows: Any, i: Any, values: Any) -> Any:
 
 
 @inlined
-def _value(rows: Any, i: Any) -> Any:
+def _value(rows: UnitSets, i: int) -> Any:
     """The value of row i in each of its columns."""
     start, stop = span(rows, i)
     return 1.0 / np.sqrt(np.float64(stop - start))
 
 
 @dot.of(UnitSets)
-def _(rows: Any, i: Any, w: Any) -> Any:
+def _(rows: UnitSets, i: int, w: FloatArray) -> Any:
     start, stop = span(rows, i)
     return _sum(rows, i, w) / np.sqrt(np.float64(stop - start)) if stop > start else 0.0
 
 
 @spread_of.of(UnitSets)
-def _(rows: Any, i: Any, s: Any) -> Any:
+def _(rows: UnitSets, i: int, s: FloatArray) -> Any:
     x = _value(rows, i)
     return _sum(rows, i, s) * x * x
 
 
 @update_weights.of(UnitSets)
-def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
+def _(rows: UnitSets, i: int, a: float, beta: float, least: float, w: FloatArray, s: FloatArray) -> Any:
     """Variances start at 1 and rows have length 1, so that rounding cannot bring s_j to 0; `least` is not needed."""
     start, stop = span(rows, i)
     x = _value(rows, i)
@@ -283,14 +289,14 @@ def _(rows: Any, i: Any, a: Any, beta: Any, least: Any, w: Any, s: Any) -> Any:
 
 
 @kernel
-def score_sets(rows: Any, weights: Any, scores: Any) -> None:
+def score_sets(rows: UnitSets, weights: FloatArray, scores: FloatArray) -> None:
     """scores[i] = <x_i, w>"""
     for i in range(scores.shape[0]):
         scores[i] = dot(rows, i, weights)
 
 
 @kernel
-def learn_sets(rows: Any, spam: Any, rule: Any, state: Any, spread: Any) -> None:
+def learn_sets(rows: UnitSets, spam: BoolArray, rule: Any, state: State, spread: Spread) -> None:
     """Learn the rows in their order; state.scores[i] is the score of row i before its update."""
     for i in range(state.scores.shape[0]):
         score = dot(rows, i, state.w)

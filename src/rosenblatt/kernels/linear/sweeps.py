@@ -10,21 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import kernel
-from .rows import axpy, dot, prefetch_row
+from .rows import Rows, axpy, dot, prefetch_row
 from .rules import loss, step
-from .schemes import head_of, length, move, propose_moves
+from .schemes import Binary, Labels, State, Tape, head_of, length, move, propose_moves
 
 # Why a sweep returned.
 DONE, FULL, LIMIT, NORM, OVERFLOW = range(5)
-# The shifts of the random numbers.
-A, B, C, HALF, ONE = (np.uint64(number) for number in (13, 7, 17, 32, 1))
+# The shifts of Marsaglia's xorshift64 in their order, and the bits of half a random number.
+XORSHIFT_LEFT_1, XORSHIFT_RIGHT, XORSHIFT_LEFT_2, HALF_BITS = (np.uint64(bits) for bits in (13, 7, 17, 32))
+ONE = np.uint64(1)
 
 
 class Pace(NamedTuple):
     """Step sizes and limits of a sweep."""
 
-    rhos: Any  # float64, step sizes rho_1, rho_2, ...; the last one is used for all further updates
+    rhos: FloatArray  # float64, step sizes rho_1, rho_2, ...; the last one is used for all further updates
     limit: int  # return when a head has made this many updates
     bound: float  # return when the squared norm of a head exceeds this; infinite: norms are not kept
     ahead: int  # rows between a prefetch and its use; 0: no prefetching
@@ -32,7 +34,9 @@ class Pace(NamedTuple):
 
 
 @kernel
-def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any, sums: Any, tape: Any) -> tuple[int, int, int]:
+def online(
+    rows: Rows, labels: Labels, order: IntArray, rule: Any, pace: Pace, state: State, sums: State, tape: Tape
+) -> tuple[int, int, int]:
     """Visit the rows in `order` and update the weights where a row violates the margin: w += rho_k tau y_i x_i.
 
     `sums`, if not empty, adds up the moves times the number of rows visited before, for the average.
@@ -74,7 +78,7 @@ def online(rows: Any, labels: Any, order: Any, rule: Any, pace: Any, state: Any,
 
 
 @kernel
-def collect_moves(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tape: Any) -> tuple[int, int, int]:
+def collect_moves(rows: Rows, labels: Labels, order: IntArray, rule: Any, state: State, tape: Tape) -> tuple[int, int, int]:
     """Collect the moves that the rows in `order` trigger, without updating the weights."""
     used = 0
     for p in range(order.shape[0]):
@@ -88,7 +92,15 @@ def collect_moves(rows: Any, labels: Any, order: Any, rule: Any, state: Any, tap
 
 @kernel
 def loss_and_gradient(
-    rows: Any, labels: Any, rule: Any, w: Any, bias: Any, x0: float, downhill: Any, lift: Any, margins: Any
+    rows: Rows,
+    labels: Binary,
+    rule: Any,
+    w: FloatArray,
+    bias: FloatArray,
+    x0: float,
+    downhill: FloatArray,
+    lift: FloatArray,
+    margins: FloatArray,
 ) -> float:
     """The sum of c_i loss(m_i), m_i = y_i (<w, x_i> + x_0 bias[0]); margins[i] = m_i.
 
@@ -117,7 +129,9 @@ def loss_and_gradient(
 
 
 @kernel
-def apply_moves(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any) -> None:
+def apply_moves(
+    rows: Rows, labels: Labels, moved: IntArray, others: IntArray, taus: FloatArray, x0: float, w: FloatArray, bias: FloatArray
+) -> None:
     """Apply the moves of the rows `moved`, in order: to replay a log, to sum a batch step, or to sum an average."""
     for s in range(moved.shape[0]):
         move(labels, rows, moved[s], others[s], taus[s], x0, w, bias)
@@ -125,7 +139,16 @@ def apply_moves(rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: 
 
 @kernel
 def record_planes(
-    rows: Any, labels: Any, moved: Any, others: Any, taus: Any, x0: float, w: Any, bias: Any, planes: Any, shifts: Any
+    rows: Rows,
+    labels: Labels,
+    moved: IntArray,
+    others: IntArray,
+    taus: FloatArray,
+    x0: float,
+    w: FloatArray,
+    bias: FloatArray,
+    planes: FloatArray,
+    shifts: FloatArray,
 ) -> None:
     """Apply the moves of a binary run and record the plane (w, x_0 bias) before the first move and after each."""
     for s in range(planes.shape[0]):
@@ -138,8 +161,8 @@ def record_planes(
 
 @kernel
 def apply_steps(
-    rows: Any, labels: Any, moved: Any, others: Any, taus: Any, edges: Any,
-    state: Any, delta: Any, flat: Any, planes: Any, shifts: Any,
+    rows: Rows, labels: Labels, moved: IntArray, others: IntArray, taus: FloatArray, edges: IntArray,
+    state: State, delta: State, flat: tuple[FloatArray, FloatArray, FloatArray], planes: FloatArray, shifts: FloatArray,
 ) -> None:  # fmt: skip
     """Apply batch steps: the moves between two of `edges` are summed in `delta`, rounded to the type of the weights, and added.
 
@@ -168,7 +191,7 @@ def apply_steps(
 
 
 @kernel
-def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, order: Any) -> Any:
+def fill_windows(starts: IntArray, block: int, per_window: int, n: int, seeds: IntArray, order: IntArray) -> Any:
     """Write the rows of the blocks at `starts` (up to n) into `order`, shuffled within windows of blocks; return their number.
 
     Inside-out Fisher-Yates: each row takes a random place among the previous ones, whose row moves to the end. The draws are
@@ -179,10 +202,10 @@ def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, o
         if b % per_window == 0:
             drawn, first = seeds[b // per_window], filled
         for row in range(starts[b], min(starts[b] + block, n)):
-            drawn ^= drawn << A
-            drawn ^= drawn >> B
-            drawn ^= drawn << C
-            place = first + (((drawn >> HALF) * (filled - first + ONE)) >> HALF)
+            drawn ^= drawn << XORSHIFT_LEFT_1
+            drawn ^= drawn >> XORSHIFT_RIGHT
+            drawn ^= drawn << XORSHIFT_LEFT_2
+            place = first + (((drawn >> HALF_BITS) * (filled - first + ONE)) >> HALF_BITS)
             order[filled] = order[place]
             order[place] = row
             filled += ONE
@@ -190,14 +213,14 @@ def fill_windows(starts: Any, block: int, per_window: int, n: int, seeds: Any, o
 
 
 @kernel
-def shuffle(order: Any, m: int, seed: Any) -> int:
+def shuffle(order: IntArray, m: int, seed: IntArray) -> int:
     """Shuffle the first m entries and update `seed`, one uint64 other than 0; return m."""
     drawn = seed[0]
     for p in range(1, m):
-        drawn ^= drawn << A
-        drawn ^= drawn >> B
-        drawn ^= drawn << C
-        place = ((drawn >> HALF) * np.uint64(p + 1)) >> HALF
+        drawn ^= drawn << XORSHIFT_LEFT_1
+        drawn ^= drawn >> XORSHIFT_RIGHT
+        drawn ^= drawn << XORSHIFT_LEFT_2
+        place = ((drawn >> HALF_BITS) * np.uint64(p + 1)) >> HALF_BITS
         order[p], order[place] = order[place], order[p]
     seed[0] = drawn
     return m

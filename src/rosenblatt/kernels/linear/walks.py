@@ -9,26 +9,36 @@ cancel the digits of small products. If `ends[s]` is set, a hypothesis is comple
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...array_types import BoolArray, FloatArray, IntArray
 from ..compile import kernel
 
 
 class Moves(NamedTuple):
     """The moves of a walk."""
 
-    vectors: Any  # int64
-    coefs: Any  # float64
-    shifts: Any  # float64
-    plus: Any  # int32
-    minus: Any  # int32
-    ends: Any  # bool
+    vectors: IntArray  # int64
+    coefs: FloatArray  # float64
+    shifts: FloatArray  # float64
+    plus: IntArray  # int32
+    minus: IntArray  # int32
+    ends: BoolArray  # bool
 
 
 @kernel
-def count_wrong(planes: Any, shifts: Any, X: Any, rough: Any, doubts: Any, signs: Any, weights: Any, errors: Any) -> None:
+def count_wrong(
+    planes: FloatArray,
+    shifts: FloatArray,
+    X: FloatArray,
+    rough: FloatArray,
+    doubts: FloatArray,
+    signs: FloatArray,
+    weights: FloatArray,
+    errors: FloatArray,
+) -> None:
     """errors[n] += the weight of the rows of X that plane n, with scores <w_n, x> + shifts[n], misclassifies.
 
     rough[n, i] + shifts[n] in float32 is at most doubts[n] from the score of row i; if that leaves the sign undecided, the
@@ -57,7 +67,15 @@ def count_wrong(planes: Any, shifts: Any, X: Any, rough: Any, doubts: Any, signs
 
 
 @kernel
-def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
+def count_errors(
+    products: FloatArray,
+    moves: Moves,
+    signs: IntArray,
+    weights: FloatArray,
+    scores: FloatArray,
+    bias: FloatArray,
+    errors: FloatArray,
+) -> None:
     """errors[n] += the weight of the rows that hypothesis n of a binary walk misclassifies; a row on the plane is an error."""
     n = 0
     for s in range(moves.coefs.shape[0]):
@@ -70,7 +88,15 @@ def count_errors(products: Any, moves: Any, signs: Any, weights: Any, scores: An
 
 
 @kernel
-def count_errors_joint(products: Any, moves: Any, codes: Any, weights: Any, scores: Any, bias: Any, errors: Any) -> None:
+def count_errors_joint(
+    products: FloatArray,
+    moves: Moves,
+    codes: IntArray,
+    weights: FloatArray,
+    scores: FloatArray,
+    bias: FloatArray,
+    errors: FloatArray,
+) -> None:
     """errors[n] += the total weight of the rows that hypothesis n of a joint walk misclassifies; ties are errors."""
     k, m, n = scores.shape[0], codes.shape[0], 0
     for s in range(moves.coefs.shape[0]):
@@ -87,7 +113,9 @@ def count_errors_joint(products: Any, moves: Any, codes: Any, weights: Any, scor
 
 
 @kernel
-def count_votes(products: Any, moves: Any, counts: Any, scores: Any, bias: Any, votes: Any) -> None:
+def count_votes(
+    products: FloatArray, moves: Moves, counts: FloatArray, scores: FloatArray, bias: FloatArray, votes: FloatArray
+) -> None:
     """votes[0] += the votes of the hypotheses of a binary walk, +1 or -1 times their counts; a row on the plane gets -1."""
     m, n, score, vote = scores.shape[1], 0, scores[0], votes[0]
     for s in range(moves.coefs.shape[0]):
@@ -105,7 +133,9 @@ def count_votes(products: Any, moves: Any, counts: Any, scores: Any, bias: Any, 
 
 
 @kernel
-def count_votes_joint(products: Any, moves: Any, counts: Any, scores: Any, bias: Any, votes: Any) -> None:
+def count_votes_joint(
+    products: FloatArray, moves: Moves, counts: FloatArray, scores: FloatArray, bias: FloatArray, votes: FloatArray
+) -> None:
     """votes[h] += the counts of the hypotheses whose best head is h; ties go to the first head."""
     k, m, n = scores.shape[0], scores.shape[1], 0
     for s in range(moves.coefs.shape[0]):
@@ -123,7 +153,7 @@ def count_votes_joint(products: Any, moves: Any, counts: Any, scores: Any, bias:
 
 
 @kernel
-def make_move(products: Any, moves: Any, s: int, scores: Any, bias: Any) -> None:
+def make_move(products: FloatArray, moves: Moves, s: int, scores: FloatArray, bias: FloatArray) -> None:
     """Apply move s to the scores and the biases."""
     product, c, shift = products[moves.vectors[s]], moves.coefs[s], moves.shifts[s]
     plus, minus = moves.plus[s], moves.minus[s]

@@ -9,12 +9,11 @@ Reference  L. Li and H.-T. Lin, Optimizing 0/1 loss for perceptrons by random co
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import kernel
-from .sweeps import HALF, A, B, C
+from .sweeps import HALF_BITS, XORSHIFT_LEFT_1, XORSHIFT_LEFT_2, XORSHIFT_RIGHT
 
 MIN_SPEED = 1e-12  # relative to the fastest row: slower rows do not move
 MIN_INTERVAL = 1e-10  # relative to its ends: shorter intervals are rounding errors
@@ -22,7 +21,7 @@ INSERTION_SIZE = 16  # up to this many numbers are sorted by insertion
 
 
 @kernel
-def sort_with(keys: Any, marks: Any, n: int, stack: Any) -> None:
+def sort_with(keys: FloatArray, marks: IntArray, n: int, stack: IntArray) -> None:
     """Sort the first n keys and their marks; `stack` holds 2 log2(n) integers."""
     top, low, high = 0, 0, n - 1
     while True:
@@ -62,7 +61,15 @@ def sort_with(keys: Any, marks: Any, n: int, stack: Any) -> None:
 
 @kernel
 def search_lines(
-    P: Any, order: Any, scores: Any, steps: Any, keys: Any, marks: Any, stack: Any, reach: float, seed: Any
+    P: FloatArray,
+    order: IntArray,
+    scores: FloatArray,
+    steps: FloatArray,
+    keys: FloatArray,
+    marks: IntArray,
+    stack: IntArray,
+    reach: float,
+    seed: IntArray,
 ) -> int:
     """Step along the lines P[r], r in `order`, one by one, updating scores and steps; return the errors at the end.
 
@@ -93,10 +100,10 @@ def search_lines(
             after = keys[k] if k < m else edge
             if right >= best and after - here > MIN_INTERVAL * max(abs(here), abs(after)):
                 ties = 1 if right > best else ties + 1
-                drawn ^= drawn << A
-                drawn ^= drawn >> B
-                drawn ^= drawn << C
-                if right > best or ((drawn >> HALF) * np.uint64(ties)) >> HALF == np.uint64(0):
+                drawn ^= drawn << XORSHIFT_LEFT_1
+                drawn ^= drawn >> XORSHIFT_RIGHT
+                drawn ^= drawn << XORSHIFT_LEFT_2
+                if right > best or ((drawn >> HALF_BITS) * np.uint64(ties)) >> HALF_BITS == np.uint64(0):
                     best, step = right, here + 0.5 * (after - here)
             if k < m:
                 right += marks[k]

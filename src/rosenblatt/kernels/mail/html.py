@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import IntArray
 from ..compile import inlined, kernel
 from .references import (
     AMPERSAND,
@@ -38,17 +39,19 @@ SPACE, TAB, NEWLINE, DELETE, FIVE = (np.uint8(c) for c in (32, 9, 10, 127, 5))
 NO_BREAK, SOFT_HYPHEN, WORD_JOINER, BYTE_ORDER = (np.uint32(c) for c in (0xA0, 0xAD, 0x2060, 0xFEFF))
 NO_WIDTH, AFTER_NO_WIDTH = np.uint32(0x200B), np.uint32(0x2010)
 LEAD_C2, LEAD_EF = np.uint8(0xC2), np.uint8(0xEF)
-THREE, FOUR, SEVEN, LONGEST = np.uintp(3), np.uintp(4), np.uintp(7), np.uintp(10)
-SPREAD, TOP, SLOTS = np.uint64(0x9E3779B97F4A7C15), np.uint64(56), np.uintp(255)
-U, R, L = (np.uint8(c) for c in b"url")
+THREE, FOUR, SEVEN = np.uintp(3), np.uintp(4), np.uintp(7)
+MAX_NAME_BYTES = np.uintp(10)  # longer names of tags and attributes have no key
+# Slot of a key in the table of tags: the upper bits of key * HASH_MULTIPLIER.
+HASH_MULTIPLIER, HASH_SHIFT, SLOT_MASK = np.uint64(0x9E3779B97F4A7C15), np.uint64(56), np.uintp(255)
+LETTER_U, LETTER_R, LETTER_L = (np.uint8(c) for c in b"url")
 
 
 class Markup(NamedTuple):
     """Kinds of bytes; hash table of tag names by their keys (0: free) with their kinds; character references."""
 
-    bytes: Any
-    keys: Any
-    kinds: Any
+    bytes: IntArray
+    keys: IntArray
+    kinds: IntArray
     references: References
 
 
@@ -71,7 +74,7 @@ def _is_white(c: Any) -> Any:
 
 
 @inlined
-def _name(html: Any, i: Any, n: Any, where: Any) -> Any:
+def _name(html: IntArray, i: Any, n: Any, where: Any) -> Any:
     """The end of a name, and its key, or 0 if it is too long; the name of an attribute may begin with "="."""
     begin, key = i, np.uint64(0)
     while i < n:
@@ -85,22 +88,22 @@ def _name(html: Any, i: Any, n: Any, where: Any) -> Any:
             code = np.uint64(digit) + np.uint64(27)
         key = np.uint64(key << np.uint64(6)) | code
         i += ONE
-    return i, key if i - begin <= LONGEST else np.uint64(0)
+    return i, key if i - begin <= MAX_NAME_BYTES else np.uint64(0)
 
 
 @inlined
-def kind_of(key: Any, markup: Any) -> Any:
+def kind_of(key: Any, markup: Markup) -> Any:
     """The kind of a tag, by the key of its name."""
-    slot = np.uintp(np.uint64(key * SPREAD) >> TOP)
+    slot = np.uintp(np.uint64(key * HASH_MULTIPLIER) >> HASH_SHIFT)
     while markup.keys[slot] != np.uint64(0):
         if markup.keys[slot] == key:
             return markup.kinds[slot]
-        slot = (slot + ONE) & SLOTS
+        slot = (slot + ONE) & SLOT_MASK
     return OTHER
 
 
 @inlined
-def _before(text: Any, o: Any, due: Any) -> Any:
+def _before(text: IntArray, o: Any, due: Any) -> Any:
     """Write the separator before a character, unless that is the first."""
     if due != NOTHING and o > ZERO:
         text[o] = SPACE if due == BLANK else NEWLINE
@@ -109,7 +112,7 @@ def _before(text: Any, o: Any, due: Any) -> Any:
 
 
 @kernel
-def _character(text: Any, o: Any, due: Any, character: Any) -> Any:
+def _character(text: IntArray, o: Any, due: Any, character: Any) -> Any:
     """Write the character of a reference, if it is visible."""
     if np.uint32(9) <= character <= np.uint32(13) or character in (np.uint32(32), NO_BREAK):
         return o, max(due, BLANK)
@@ -121,7 +124,7 @@ def _character(text: Any, o: Any, due: Any, character: Any) -> Any:
 
 
 @inlined
-def _wide(html: Any, i: Any, n: Any) -> Any:
+def _wide(html: IntArray, i: Any, n: Any) -> Any:
     """The number of bytes at i of a no-break space (first) or a zero-width character (second)."""
     c, d, e = html[i], html[i + ONE] if i + ONE < n else SPACE, html[i + TWO] if i + TWO < n else SPACE
     if c == LEAD_C2:
@@ -133,7 +136,7 @@ def _wide(html: Any, i: Any, n: Any) -> Any:
 
 
 @inlined
-def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
+def _words(html: IntArray, i: Any, n: Any, where: Any, text: IntArray, o: Any, due: Any, markup: Markup) -> Any:
     """Write text up to n, or in TEXT to the next "<"; returns that place, the end of the output, and `due`."""
     while i < n:
         c = html[i]
@@ -173,7 +176,7 @@ def _words(html: Any, i: Any, n: Any, where: Any, text: Any, o: Any, due: Any, m
 
 
 @kernel
-def _address(html: Any, i: Any, n: Any, links: Any, q: Any, references: Any) -> Any:
+def _address(html: IntArray, i: Any, n: Any, links: IntArray, q: Any, references: References) -> Any:
     """Write an address without white space, and a line break; nothing if the address is empty."""
     begin = q
     while i < n:
@@ -198,14 +201,14 @@ def _address(html: Any, i: Any, n: Any, links: Any, q: Any, references: Any) -> 
 
 
 @kernel
-def _refreshed(html: Any, i: Any, n: Any) -> Any:
+def _refreshed(html: IntArray, i: Any, n: Any) -> Any:
     """Start and end of the address in the content of a `meta` tag with a redirect: after "url="."""
     while i < n and _is_white(html[i]):
         i += ONE
     if i == n or (np.uint8(html[i] - DIGIT) >= TEN and html[i] != DOT and html[i] != SEMICOLON):
         return n, n
     while i + THREE < n:
-        if html[i] | CASE == U and html[i + ONE] | CASE == R and html[i + TWO] | CASE == L:
+        if html[i] | CASE == LETTER_U and html[i + ONE] | CASE == LETTER_R and html[i + TWO] | CASE == LETTER_L:
             j = _blanks(html, i + THREE, n)
             if j < n and html[j] == EQUALS:
                 j = _blanks(html, j + ONE, n)
@@ -220,14 +223,14 @@ def _refreshed(html: Any, i: Any, n: Any) -> Any:
 
 
 @inlined
-def _blanks(html: Any, i: Any, n: Any) -> Any:
+def _blanks(html: IntArray, i: Any, n: Any) -> Any:
     while i < n and _is_white(html[i]):
         i += ONE
     return i
 
 
 @inlined
-def _attribute(html: Any, i: Any, n: Any) -> Any:
+def _attribute(html: IntArray, i: Any, n: Any) -> Any:
     """The attribute at i: its end, its key, and start and end of its value."""
     i, key = _name(html, i, n, ATTRIBUTE)
     j = _blanks(html, i, n)
@@ -247,7 +250,7 @@ def _attribute(html: Any, i: Any, n: Any) -> Any:
 
 
 @kernel
-def _after_raw(html: Any, i: Any, n: Any, name: Any) -> Any:
+def _after_raw(html: IntArray, i: Any, n: Any, name: Any) -> Any:
     """The "</" of the tag that ends an element of raw text, or n."""
     while i + TWO < n:
         if html[i] == OPEN and html[i + ONE] == SLASH:
@@ -259,14 +262,14 @@ def _after_raw(html: Any, i: Any, n: Any, name: Any) -> Any:
 
 
 @kernel
-def _unmarked(html: Any, i: Any, n: Any, kind: Any, text: Any, o: Any, due: Any, markup: Any) -> Any:
+def _unmarked(html: IntArray, i: Any, n: Any, kind: Any, text: IntArray, o: Any, due: Any, markup: Markup) -> Any:
     """Write raw text up to n, which has no tags, and in VERBATIM no references."""
     i, o, due = _words(html, i, n, np.uint8(kind & (TITLE | VERBATIM)), text, o, due, markup)
     return o, due
 
 
 @kernel
-def _after_comment(html: Any, i: Any, n: Any) -> Any:
+def _after_comment(html: IntArray, i: Any, n: Any) -> Any:
     """The end of the comment or declaration that begins with the "<" at i."""
     if i + THREE < n and html[i + ONE] == BANG and html[i + TWO] == DASH and html[i + THREE] == DASH:
         j = i + FOUR
@@ -285,7 +288,7 @@ def _after_comment(html: Any, i: Any, n: Any) -> Any:
 
 
 @kernel
-def html_text(html: Any, text: Any, links: Any, done: Any, markup: Any) -> None:
+def html_text(html: IntArray, text: IntArray, links: IntArray, done: IntArray, markup: Markup) -> None:
     """Write text and addresses; `done` gets their sizes. Both outputs must have 5/4 of the size of the input, and 16 bytes."""
     i, n, o, q, due = ZERO, np.uintp(html.shape[0]), ZERO, ZERO, NOTHING
     while i < n:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import IntArray
 from ..compile import inlined, kernel
 
 ZERO, ONE, TWO = np.uintp(0), np.uintp(1), np.uintp(2)
@@ -30,12 +31,12 @@ class References(NamedTuple):
     the numbers from 128 to 159.
     """
 
-    slots: Any
-    starts: Any
-    letters: Any
-    first: Any
-    second: Any
-    pages: Any
+    slots: IntArray
+    starts: IntArray
+    letters: IntArray
+    first: IntArray
+    second: IntArray
+    pages: IntArray
 
 
 @inlined
@@ -50,7 +51,7 @@ def _is_alphanumeric(c: Any) -> Any:
 
 
 @kernel
-def _find(html: Any, start: Any, length: Any, h: Any, table: Any) -> Any:
+def _find(html: IntArray, start: Any, length: Any, h: Any, table: References) -> Any:
     """The number of the name html[start:start + length] with the hash h, or -1."""
     slot = np.uintp(h & MASK)
     while table.slots[slot] >= 0:
@@ -67,7 +68,7 @@ def _find(html: Any, start: Any, length: Any, h: Any, table: Any) -> Any:
 
 
 @kernel
-def reference(html: Any, i: Any, stop: Any, where: Any, table: Any) -> Any:
+def reference(html: IntArray, i: Any, stop: Any, where: Any, table: References) -> Any:
     """The end of the reference that begins with the "&" at i, and its one or two characters; i if it is not a reference."""
     j = i + ONE
     if j >= stop:
@@ -100,7 +101,7 @@ def reference(html: Any, i: Any, stop: Any, where: Any, table: Any) -> Any:
 
 
 @kernel
-def _number(html: Any, i: Any, stop: Any, table: Any) -> Any:
+def _number(html: IntArray, i: Any, stop: Any, table: References) -> Any:
     """The same for a numeric reference."""
     j, base = i + TWO, np.uint32(10)
     if j < stop and np.uint8(html[j] | CASE) == LETTER_X:
@@ -126,7 +127,7 @@ def _number(html: Any, i: Any, stop: Any, table: Any) -> Any:
 
 
 @kernel
-def encoded(out: Any, at: Any, character: Any) -> Any:
+def encoded(out: IntArray, at: Any, character: Any) -> Any:
     """Write a character as UTF-8; returns its end."""
     if character < TWO_BYTES:
         out[at] = np.uint8(character)

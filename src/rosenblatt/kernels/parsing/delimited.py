@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import inlined, kernel
 from .numbers import EXACT, ONE, WRONG, decimal
 
@@ -18,7 +19,7 @@ SPACE, TAB, NEWLINE, RETURN, QUOTE = (np.uint8(ord(c)) for c in ' \t\n\r"')
 
 
 @inlined
-def _skip(text: Any, i: Any, delimiter: Any) -> Any:
+def _skip(text: IntArray, i: Any, delimiter: Any) -> Any:
     """The next byte that is not a blank."""
     while text[i] == SPACE or text[i] == RETURN or text[i] == TAB:
         if text[i] == delimiter and delimiter != SPACE:
@@ -36,7 +37,7 @@ def _ends(c: Any, delimiter: Any) -> Any:
 
 
 @kernel
-def _cell(text: Any, i: Any, end: Any, delimiter: Any) -> Any:
+def _cell(text: IntArray, i: Any, end: Any, delimiter: Any) -> Any:
     """Start, end and delimiter of the cell at text[i], whether it is simple, and whether it has doubled quotes."""
     if text[i] == QUOTE:
         i += ONE
@@ -65,7 +66,7 @@ def _cell(text: Any, i: Any, end: Any, delimiter: Any) -> Any:
 
 
 @kernel
-def _same(text: Any, a: Any, b: Any, n: Any) -> Any:
+def _same(text: IntArray, a: Any, b: Any, n: Any) -> Any:
     k = np.uintp(0)
     while k < n and text[a + k] == text[b + k]:
         k += ONE
@@ -73,7 +74,7 @@ def _same(text: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 @kernel
-def _code(text: Any, first: Any, last: Any, slots: Any, firsts: Any, count: Any) -> Any:
+def _code(text: IntArray, first: Any, last: Any, slots: IntArray, firsts: IntArray, count: Any) -> Any:
     """The code of a cell among the `count` distinct ones so far: `count` if new, `firsts.shape[0]` if the table is full."""
     mask, h = np.uint64(slots.shape[0] - 1), FNV_OFFSET
     for k in range(first, last):
@@ -94,8 +95,8 @@ def _code(text: Any, first: Any, last: Any, slots: Any, firsts: Any, count: Any)
 
 @kernel
 def delimited_rows(
-    text: Any, start: int, stop: int, delimiter: Any, columns: Any, numbers: Any, deferred: Any,
-    spans: Any, codes: Any, slots: Any, firsts: Any, counts: Any, done: Any,
+    text: IntArray, start: int, stop: int, delimiter: Any, columns: IntArray, numbers: FloatArray, deferred: IntArray,
+    spans: IntArray, codes: IntArray, slots: IntArray, firsts: IntArray, counts: IntArray, done: IntArray,
 ) -> Any:  # fmt: skip
     """Parse records from `start` to `stop`, until `numbers` or `deferred` is full, or to a record that is not simple.
 

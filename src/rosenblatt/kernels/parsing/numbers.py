@@ -18,6 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from ...array_types import IntArray
 from ..compile import COMPILED, inlined, kernel
 
 # --- 64-bit operations that NumPy and Numba lack
@@ -123,7 +124,7 @@ def scaled(w: Any, q: Any) -> Any:
 
 
 @kernel
-def significant(text: Any, first: Any, digits: Any) -> Any:
+def significant(text: IntArray, first: Any, digits: Any) -> Any:
     """The number of digits from text[first] on without leading zeros."""
     while digits > 0 and (text[first] == ZERO or text[first] == POINT):
         digits -= np.int64(text[first] == ZERO)
@@ -132,7 +133,7 @@ def significant(text: Any, first: Any, digits: Any) -> Any:
 
 
 @inlined
-def decimal(text: Any, i: Any) -> Any:
+def decimal(text: IntArray, i: Any) -> Any:
     """The number at text[i], its end, and EXACT, LONG or WRONG. A byte that is not part of a number must follow it."""
     negative = text[i] == MINUS
     if negative or text[i] == PLUS:

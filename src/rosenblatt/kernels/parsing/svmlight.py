@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import inlined, kernel
 from .numbers import LONG, NINE, ONE, TEN, WRONG, ZERO, decimal
 
@@ -25,7 +26,7 @@ def _ends(c: Any) -> Any:
 
 
 @kernel
-def _is_qid(text: Any, i: Any) -> Any:
+def _is_qid(text: IntArray, i: Any) -> Any:
     for c in QID:  # the line continues as long as bytes match
         if text[i] != c:
             return False
@@ -34,7 +35,7 @@ def _is_qid(text: Any, i: Any) -> Any:
 
 
 @inlined
-def _skip(text: Any, i: Any) -> Any:
+def _skip(text: IntArray, i: Any) -> Any:
     """The start of the next token, or the newline if there is none or a comment starts."""
     while text[i] == SPACE or text[i] == TAB or text[i] == RETURN:
         i += ONE
@@ -46,8 +47,8 @@ def _skip(text: Any, i: Any) -> Any:
 
 @kernel
 def svmlight_lines(
-    text: Any, start: int, stop: int, base: int, largest: int,
-    labels: Any, indptr: Any, indices: Any, values: Any, long: Any, done: Any,
+    text: IntArray, start: int, stop: int, base: int, largest: int,
+    labels: FloatArray, indptr: IntArray, indices: IntArray, values: FloatArray, long: IntArray, done: IntArray,
 ) -> Any:  # fmt: skip
     """Parse whole lines from `start` to `stop`, or to the first that is not simple; returns the end of the last one parsed.
 

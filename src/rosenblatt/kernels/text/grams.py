@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import IntArray
 from ..compile import inlined, kernel
 
 WORDS, CHARS, CHARS_IN_WORDS = 0, 1, 2
@@ -23,30 +24,30 @@ LOW_SIX_BITS = np.uint32(0x3F)
 class GramRules(NamedTuple):
     """How texts are split: runs of `low` to `high` units; `kinds` and `lows` may end after the largest character used."""
 
-    analyzer: Any  # WORDS, CHARS or CHARS_IN_WORDS
-    low: Any
-    high: Any
-    kinds: Any
-    lows: Any
+    analyzer: int  # WORDS, CHARS or CHARS_IN_WORDS
+    low: np.uintp
+    high: np.uintp
+    kinds: IntArray
+    lows: IntArray
 
 
 class GramBuffers(NamedTuple):
     """Buffers for one text, its units and its grams; `clean` is three bytes longer than needed."""
 
-    clean: Any
-    starts: Any
-    froms: Any
-    tos: Any
+    clean: IntArray
+    starts: IntArray
+    froms: IntArray
+    tos: IntArray
 
 
 @inlined
-def _continuation(text: Any, i: Any, shift: Any) -> Any:
+def _continuation(text: IntArray, i: Any, shift: Any) -> Any:
     """Six bits of a continuation byte, shifted."""
     return np.uint32(np.uint32(np.uint32(text[i]) & LOW_SIX_BITS) << np.uint32(shift))
 
 
 @inlined
-def _character(text: Any, i: Any) -> Any:
+def _character(text: IntArray, i: Any) -> Any:
     """The character at text[i] and the position of the next one."""
     c = np.uint32(text[i])
     if c < np.uint32(0x80):
@@ -67,7 +68,7 @@ def _tail(c: Any, shift: Any) -> Any:
 
 
 @inlined
-def _put(clean: Any, at: Any, c: Any) -> Any:
+def _put(clean: IntArray, at: Any, c: Any) -> Any:
     """Write a character and return the next position."""
     if c < np.uint32(0x80):
         clean[at] = np.uint8(c)
@@ -89,7 +90,7 @@ def _put(clean: Any, at: Any, c: Any) -> Any:
 
 
 @kernel
-def _words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+def _words(text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntArray, clean: IntArray, starts: IntArray) -> Any:
     """Words of two or more characters, each followed by a space."""
     count, begin, at, letters = np.uintp(0), np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
@@ -111,7 +112,7 @@ def _words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, star
 
 
 @inlined
-def _is_ascii(text: Any, i: Any, stop: Any) -> Any:
+def _is_ascii(text: IntArray, i: Any, stop: Any) -> Any:
     found = np.uint8(0)
     for k in range(i, stop):
         found |= text[k]
@@ -119,7 +120,7 @@ def _is_ascii(text: Any, i: Any, stop: Any) -> Any:
 
 
 @kernel
-def _ascii_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+def _ascii_words(text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntArray, clean: IntArray, starts: IntArray) -> Any:
     """The same for ASCII texts, where every character is one byte."""
     count, begin, at = np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
@@ -141,7 +142,7 @@ def _ascii_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any
 
 
 @kernel
-def _chars(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+def _chars(text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntArray, clean: IntArray, starts: IntArray) -> Any:
     """All characters; a run of two or more blanks becomes one space, a single blank is kept."""
     count, at, blanks = np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
@@ -164,7 +165,9 @@ def _chars(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, star
 
 
 @kernel
-def _chars_in_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: Any, starts: Any) -> Any:
+def _chars_in_words(
+    text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntArray, clean: IntArray, starts: IntArray
+) -> Any:
     """Parts between blanks, with a space before and after each."""
     clean[0], starts[0] = SPACE, np.uintp(0)
     count, at = ONE, ONE
@@ -186,7 +189,7 @@ def _chars_in_words(text: Any, i: Any, stop: Any, kinds: Any, lows: Any, clean: 
 
 
 @kernel
-def split_units(rules: GramRules, text: Any, i: Any, stop: Any, clean: Any, starts: Any) -> Any:
+def split_units(rules: GramRules, text: IntArray, i: Any, stop: Any, clean: IntArray, starts: IntArray) -> Any:
     """Fill `clean` and `starts` from text[i:stop] and return the number of units; one more start marks the end."""
     if rules.analyzer == WORDS and _is_ascii(text, i, stop):
         return _ascii_words(text, i, stop, rules.kinds, rules.lows, clean, starts)
@@ -198,7 +201,7 @@ def split_units(rules: GramRules, text: Any, i: Any, stop: Any, clean: Any, star
 
 
 @inlined
-def _runs(starts: Any, first: Any, last: Any, size: Any, gap: Any, froms: Any, tos: Any, m: Any) -> Any:
+def _runs(starts: IntArray, first: Any, last: Any, size: Any, gap: Any, froms: IntArray, tos: IntArray, m: Any) -> Any:
     """All runs of `size` units among first..last, which are separated by `gap` bytes."""
     i = first
     while i + size <= last:
@@ -210,7 +213,7 @@ def _runs(starts: Any, first: Any, last: Any, size: Any, gap: Any, froms: Any, t
 
 
 @kernel
-def find_grams(rules: GramRules, clean: Any, starts: Any, count: Any, froms: Any, tos: Any) -> Any:
+def find_grams(rules: GramRules, clean: IntArray, starts: IntArray, count: Any, froms: IntArray, tos: IntArray) -> Any:
     """Find all grams of a text and return their number."""
     m = np.uintp(0)
     if rules.analyzer != CHARS_IN_WORDS:

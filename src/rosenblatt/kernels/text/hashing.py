@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import FloatArray, IntArray
 from ..compile import inlined, kernel
 from .grams import CHARS, ONE, GramBuffers, GramRules, find_grams, split_units
 
@@ -28,33 +29,33 @@ U17, U19, U31 = (np.uint32(bits) for bits in (17, 19, 31))
 class HashRules(NamedTuple):
     """How a hash becomes one of `columns`, numbers of `bits` bits, with a sign if `signed` is 1."""
 
-    columns: Any
-    bits: Any
-    signed: Any
+    columns: np.uint32
+    bits: np.uint32
+    signed: np.uint32
 
 
 class RowBuffers(NamedTuple):
     """The output CSR rows, and buffers to sort them."""
 
-    indices: Any
-    counts: Any
-    indptr: Any
-    keys: Any
-    spare: Any
-    bins: Any
+    indices: IntArray
+    counts: IntArray
+    indptr: IntArray
+    keys: IntArray
+    spare: IntArray
+    bins: IntArray
 
 
 class NameBuffers(NamedTuple):
     """The first gram of each column not yet `seen`: its column, and its end in `text`. No names if `seen` is empty."""
 
-    seen: Any
-    columns: Any
-    stops: Any
-    text: Any
+    seen: IntArray
+    columns: IntArray
+    stops: IntArray
+    text: IntArray
 
 
 @inlined
-def _four_bytes(text: Any, i: Any) -> Any:
+def _four_bytes(text: IntArray, i: Any) -> Any:
     """Four bytes as a number; compiled to one load."""
     low = np.uint32(np.uint32(text[i]) | np.uint32(np.uint32(text[i + ONE]) << np.uint32(8)))
     high = np.uint32(np.uint32(text[i + np.uintp(2)]) | np.uint32(np.uint32(text[i + np.uintp(3)]) << np.uint32(8)))
@@ -82,7 +83,7 @@ def _finished(h: Any, length: Any) -> Any:
 
 
 @inlined
-def murmur3(text: Any, start: Any, stop: Any, seed: Any) -> Any:
+def murmur3(text: IntArray, start: Any, stop: Any, seed: Any) -> Any:
     """The hash of text[start:stop] as uint32; start, stop: np.uintp, seed: np.uint32. No byte after `stop` is read."""
     h, i, length = np.uint32(seed), np.uintp(start), np.uintp(stop - start)
     whole = np.uintp(start + (length & ~np.uintp(3)))
@@ -106,7 +107,7 @@ def _mask(rest: Any) -> Any:
 
 
 @kernel
-def hash_grams(clean: Any, froms: Any, tos: Any, count: Any, hashes: Any) -> None:
+def hash_grams(clean: IntArray, froms: IntArray, tos: IntArray, count: Any, hashes: IntArray) -> None:
     """MurmurHash3 of clean[froms[g]:tos[g]]; up to three bytes after a gram are read and masked."""
     for g in range(count):
         i, stop, h = froms[g], tos[g], np.uint32(0)
@@ -119,7 +120,7 @@ def hash_grams(clean: Any, froms: Any, tos: Any, count: Any, hashes: Any) -> Non
 
 
 @kernel
-def hash_windows(clean: Any, size: Any, count: Any, hashes: Any) -> None:
+def hash_windows(clean: IntArray, size: Any, count: Any, hashes: IntArray) -> None:
     """MurmurHash3 of `count` overlapping windows of `size` bytes; every loop is vectorized."""
     for w in range(count):
         hashes[w] = np.uint32(0)
@@ -146,7 +147,7 @@ def _size(h: Any) -> Any:
 
 
 @kernel
-def make_keys(hashes: Any, count: Any, columns: Any, signed: Any) -> None:
+def make_keys(hashes: IntArray, count: Any, columns: Any, signed: Any) -> None:
     """Replace hashes by keys: column |h| modulo `columns`, and sign bit 1 if h is negative and `signed` is 1."""
     mask = np.uint32(columns - U1)
     if np.uint32(columns & mask) == np.uint32(0):
@@ -158,7 +159,7 @@ def make_keys(hashes: Any, count: Any, columns: Any, signed: Any) -> None:
 
 
 @kernel
-def _insertion(keys: Any, count: Any) -> None:
+def _insertion(keys: IntArray, count: Any) -> None:
     for g in range(ONE, count):
         key, place = keys[g], np.uintp(g)
         while place > np.uintp(0) and keys[place - ONE] > key:
@@ -168,7 +169,7 @@ def _insertion(keys: Any, count: Any) -> None:
 
 
 @kernel
-def _pass(keys: Any, sorted_: Any, count: Any, shift: Any, digit: Any, bins: Any) -> None:
+def _pass(keys: IntArray, sorted_: IntArray, count: Any, shift: Any, digit: Any, bins: IntArray) -> None:
     """Stable sort by `digit` bits from `shift` on."""
     mask = np.uint32(np.uint32(U1 << digit) - U1)
     for b in range(np.uintp(mask) + ONE):
@@ -187,7 +188,7 @@ def _pass(keys: Any, sorted_: Any, count: Any, shift: Any, digit: Any, bins: Any
 
 
 @kernel
-def sort_keys(keys: Any, spare: Any, count: Any, bits: Any, bins: Any) -> None:
+def sort_keys(keys: IntArray, spare: IntArray, count: Any, bits: Any, bins: IntArray) -> None:
     """Sort keys by columns of `bits` bits."""
     if count <= MAX_INSERTION_SORT:
         _insertion(keys, count)
@@ -203,7 +204,7 @@ def sort_keys(keys: Any, spare: Any, count: Any, bits: Any, bins: Any) -> None:
 
 
 @kernel
-def count_columns(keys: Any, count: Any, at: Any, indices: Any, counts: Any) -> Any:
+def count_columns(keys: IntArray, count: Any, at: Any, indices: IntArray, counts: IntArray) -> Any:
     """Write each column of sorted keys once, with the sum of its signs; returns the start of the next row."""
     if count == np.uintp(0):
         return at
@@ -220,7 +221,7 @@ def count_columns(keys: Any, count: Any, at: Any, indices: Any, counts: Any) -> 
 
 
 @inlined
-def _add_name(clean: Any, start: Any, stop: Any, key: Any, names: Any, noted: Any) -> Any:
+def _add_name(clean: IntArray, start: Any, stop: Any, key: Any, names: NameBuffers, noted: Any) -> Any:
     """Add clean[start:stop] as a name if it is the first gram of its column; returns the number of names."""
     column = np.uintp(key >> U1)
     if names.seen[column] != np.uint8(0):
@@ -236,28 +237,36 @@ def _add_name(clean: Any, start: Any, stop: Any, key: Any, names: Any, noted: An
 
 
 @kernel
-def _add_names(clean: Any, froms: Any, tos: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
+def _add_names(
+    clean: IntArray, froms: IntArray, tos: IntArray, keys: IntArray, count: Any, names: NameBuffers, noted: Any
+) -> Any:
     for g in range(count):
         noted = _add_name(clean, froms[g], tos[g], keys[g], names, noted)
     return noted
 
 
 @kernel
-def _add_window_names(clean: Any, size: Any, keys: Any, count: Any, names: Any, noted: Any) -> Any:
+def _add_window_names(clean: IntArray, size: Any, keys: IntArray, count: Any, names: NameBuffers, noted: Any) -> Any:
     for w in range(count):
         noted = _add_name(clean, np.uintp(w), np.uintp(w) + size, keys[w], names, noted)
     return noted
 
 
 @inlined
-def _finish_row(rules: Any, rows: Any, m: Any, at: Any) -> Any:
+def _finish_row(rules: HashRules, rows: RowBuffers, m: Any, at: Any) -> Any:
     sort_keys(rows.keys, rows.spare, m, rules.bits, rows.bins)
     return count_columns(rows.keys, m, at, rows.indices, rows.counts)
 
 
 @kernel
 def hash_texts(
-    rules: GramRules, hashing: HashRules, text: Any, bounds: Any, buffers: GramBuffers, rows: RowBuffers, names: NameBuffers
+    rules: GramRules,
+    hashing: HashRules,
+    text: IntArray,
+    bounds: IntArray,
+    buffers: GramBuffers,
+    rows: RowBuffers,
+    names: NameBuffers,
 ) -> Any:
     """Compute the rows of the texts text[bounds[t]:bounds[t + 1]]; returns the number of names added."""
     at, noted, naming = np.uintp(0), np.uintp(0), names.seen.shape[0] > 0
@@ -285,7 +294,9 @@ def hash_texts(
 
 
 @kernel
-def hash_tokens(hashing: HashRules, text: Any, stops: Any, bounds: Any, rows: RowBuffers, names: NameBuffers) -> Any:
+def hash_tokens(
+    hashing: HashRules, text: IntArray, stops: IntArray, bounds: IntArray, rows: RowBuffers, names: NameBuffers
+) -> Any:
     """Compute the rows of lists of tokens, text[stops[g]:stops[g + 1]] for g in bounds[t]..bounds[t + 1].
 
     Returns the number of names added.
@@ -304,7 +315,7 @@ def hash_tokens(hashing: HashRules, text: Any, stops: Any, bounds: Any, rows: Ro
 
 
 @kernel
-def normalize_rows(values: Any, indptr: Any, squares: Any) -> None:
+def normalize_rows(values: FloatArray, indptr: IntArray, squares: bool) -> None:
     """Divide each row by its Euclidean length or, without `squares`, by the sum of its absolute values."""
     for t in range(indptr.shape[0] - 1):
         total = 0.0

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...array_types import IntArray
 from ..compile import inlined, kernel
 
 ONE, TWO, THREE, EIGHT = (np.uintp(k) for k in (1, 2, 3, 8))
@@ -20,12 +21,12 @@ LEAD_LAST = np.uint8(0xF4)
 
 
 @inlined
-def _follows(text: Any, i: Any, n: Any) -> Any:
+def _follows(text: IntArray, i: Any, n: Any) -> Any:
     return i < n and np.uint8(text[i] - FIRST) < SPAN
 
 
 @kernel
-def is_utf8(text: Any, words: Any) -> Any:
+def is_utf8(text: IntArray, words: IntArray) -> Any:
     """Whether `text` is valid UTF-8; `words` holds the same bytes, eight at a time, without an incomplete rest."""
     i, n, eights = np.uintp(0), np.uintp(text.shape[0]), np.uintp(words.shape[0]) * EIGHT
     while i < n:

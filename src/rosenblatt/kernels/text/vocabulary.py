@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import IntArray
 from ..compile import inlined, kernel
 from .grams import ONE, GramBuffers, GramRules, find_grams, split_units
 from .hashing import RowBuffers, count_columns, hash_grams, sort_keys
@@ -16,16 +17,16 @@ U1 = np.uint32(1)
 class GramTable(NamedTuple):
     """Entry e is text[stops[e]:stops[e + 1]]; a slot holds e + 1, or 0 if free. The number of slots is a power of two."""
 
-    slots: Any
-    hashes: Any
-    stops: Any
-    text: Any
-    rows: Any  # the number of texts that contain it
-    last: Any  # the last text that contained it, from 1
+    slots: IntArray
+    hashes: IntArray
+    stops: IntArray
+    text: IntArray
+    rows: IntArray  # the number of texts that contain it
+    last: IntArray  # the last text that contained it, from 1
 
 
 @inlined
-def _same(table: Any, entry: Any, h: Any, clean: Any, start: Any, stop: Any) -> Any:
+def _same(table: GramTable, entry: Any, h: Any, clean: IntArray, start: Any, stop: Any) -> Any:
     if table.hashes[entry] != h:
         return False
     first = table.stops[entry]
@@ -38,7 +39,7 @@ def _same(table: Any, entry: Any, h: Any, clean: Any, start: Any, stop: Any) -> 
 
 
 @inlined
-def _slot(table: Any, h: Any, clean: Any, start: Any, stop: Any) -> Any:
+def _slot(table: GramTable, h: Any, clean: IntArray, start: Any, stop: Any) -> Any:
     """The slot of a gram, or the free slot for it."""
     mask = np.uintp(table.slots.shape[0] - 1)
     slot = np.uintp(h) & mask
@@ -63,12 +64,12 @@ def enter_all(table: GramTable, count: Any) -> None:
 @kernel
 def count_rows(
     rules: GramRules,
-    text: Any,
-    bounds: Any,
+    text: IntArray,
+    bounds: IntArray,
     first: Any,
     before: Any,
     buffers: GramBuffers,
-    hashes: Any,
+    hashes: IntArray,
     table: GramTable,
     count: Any,
 ) -> Any:
@@ -109,10 +110,10 @@ def count_rows(
 @kernel
 def look_up(
     rules: GramRules,
-    text: Any,
-    bounds: Any,
+    text: IntArray,
+    bounds: IntArray,
     buffers: GramBuffers,
-    hashes: Any,
+    hashes: IntArray,
     table: GramTable,
     bits: Any,
     rows: RowBuffers,

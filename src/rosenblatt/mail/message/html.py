@@ -309,12 +309,12 @@ def markup() -> Markup:
         (BLOCKS, kinds.BLOCK), (CELLS, kinds.CELL), (HIDDEN, kinds.HIDDEN), (TITLES, kinds.TITLE), (VERBATIM, kinds.VERBATIM),
     ):  # fmt: skip
         tags.update(dict.fromkeys(tag_names, int(kind_)))
-    keys, of_tags = np.zeros(int(kinds.SLOTS) + 1, np.uint64), np.zeros(int(kinds.SLOTS) + 1, np.uint8)
+    keys, of_tags = np.zeros(int(kinds.SLOT_MASK) + 1, np.uint64), np.zeros(int(kinds.SLOT_MASK) + 1, np.uint8)
     for name, kind in sorted(tags.items()):
         key = kinds.key_of(name)
-        slot = (key * int(kinds.SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(kinds.TOP)
+        slot = (key * int(kinds.HASH_MULTIPLIER) & 0xFFFFFFFFFFFFFFFF) >> int(kinds.HASH_SHIFT)
         while keys[slot]:
-            slot = (slot + 1) & int(kinds.SLOTS)
+            slot = (slot + 1) & int(kinds.SLOT_MASK)
         keys[slot], of_tags[slot] = key, kind
     return kinds.Markup(of_bytes, keys, of_tags, _references())
 

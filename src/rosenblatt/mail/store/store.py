@@ -40,7 +40,7 @@ NUMBA_FROM_MESSAGES = 2000  # below this number the import of Numba takes longer
 NAMES_PER_SIDE = 200  # features of spam and of ham whose names are saved
 NAME_SEARCH_S = 0.2  # time to search for them
 MIN_TEXTS = 1000  # texts that are kept regardless of their size
-FEATURES = features.VERSION
+FEATURES_VERSION = features.VERSION
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -77,7 +77,7 @@ class Store:
 
     def __init__(self, home: str | os.PathLike[str], create: bool, settings: dict[str, float]) -> None:
         self.home = Path(home).absolute()  # the working directory may change
-        initial = Settings(features=FEATURES).changed(settings)
+        initial = Settings(features=FEATURES_VERSION).changed(settings)
         if create:
             self._make_home()
         self.log = Log(self.home, create, initial)
@@ -231,15 +231,15 @@ class Store:
 
     def _merged_settings(self, kept: Settings, values: dict[str, float]) -> Settings:
         """The stored settings with new values; after a change of the features all messages are replayed once."""
-        if not (kept.features < FEATURES and self.log.base() is None):
+        if not (kept.features < FEATURES_VERSION and self.log.base() is None):
             self._check_features(kept)
-        return replace(kept.changed(values), features=FEATURES)
+        return replace(kept.changed(values), features=FEATURES_VERSION)
 
     def _check_features(self, settings: Settings) -> None:
-        versions = f"its features have version {settings.features}, and this version of Rosenblatt has {FEATURES}"
-        if settings.features > FEATURES:
+        versions = f"its features have version {settings.features}, and this version of Rosenblatt has {FEATURES_VERSION}"
+        if settings.features > FEATURES_VERSION:
             raise FilterError(self.home, f"was used by a newer version of Rosenblatt: {versions}")
-        if settings.features < FEATURES:
+        if settings.features < FEATURES_VERSION:
             dropped = f"the texts of {plural(self.log.folded(), 'message')} were dropped"
             raise FilterError(self.home, f"{versions}; {dropped}, so that a new filter must be trained")
 

@@ -1,4 +1,4 @@
-"""Export of a linear model to other languages, each of which writes it as a formula of its input columns.
+"""Export of a linear model to other languages. Every export writes the scores as formulas of the input columns:
 
     score_h = sum_t weights[h, t] * (product of the columns factors[t]) + sum_c (weight of column c's category) + intercept[h]
 

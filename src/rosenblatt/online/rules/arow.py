@@ -20,7 +20,7 @@ Reference  K. Crammer, A. Kulesza and M. Dredze, NIPS 22 (2009), figure 1 and th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,12 +43,12 @@ def arow_rule(r: float, negative_target: float = 1.0) -> AROWRule:
 
 
 @target.of(AROWRule)
-def _(rule: Any, y: Any) -> Any:
+def _(rule: AROWRule, y: float) -> float:
     return rule.negative_target if y < 0 else 1.0
 
 
 @gain.of(AROWRule)
-def _(rule: Any, loss: Any, spread: Any, weight: Any) -> Any:
+def _(rule: AROWRule, loss: float, spread: float, weight: float) -> tuple[float, float, float]:
     if not spread < np.inf:
         return np.nan, 0.0, 1.0
     if spread == 0.0:  # a row of zeros moves nothing
@@ -59,5 +59,5 @@ def _(rule: Any, loss: Any, spread: Any, weight: Any) -> Any:
 
 
 @step.of(AROWRule)
-def _(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
+def _(rule: AROWRule, margin: float, sqnorm: float, weight: float) -> float:
     return 1.0  # for scans that only look for violations

@@ -14,7 +14,7 @@ Reference  B. Widrow and M. Lehr, Proc. IEEE 78 (1990), section on the sigmoid A
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...kernels.linear.rules import loss, step
 
@@ -41,7 +41,7 @@ def nonlinear_mse_rule(activation: str) -> NonlinearMSERule:
 
 
 @step.of(NonlinearMSERule)
-def _(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
+def _(rule: NonlinearMSERule, margin: float, sqnorm: float, weight: float) -> float:
     z = rule.speed * margin
     q = math.exp(-abs(z))  # between 0 and 1 for any z
     rest = (q if z >= 0.0 else 1.0) / (1.0 + q)  # 1 - s
@@ -49,7 +49,7 @@ def _(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
 
 
 @loss.of(NonlinearMSERule)
-def _(rule: Any, margin: Any) -> Any:
+def _(rule: NonlinearMSERule, margin: float) -> float:
     z = rule.speed * margin
     q = math.exp(-abs(z))
     miss = rule.height * (q if z >= 0.0 else 1.0) / (1.0 + q)

@@ -13,7 +13,7 @@ Reference  K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, JMLR 7
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def passive_aggressive_rule(variant: str, C: float) -> PassiveAggressiveRule:
 
 
 @step.of(PassiveAggressiveRule)
-def _(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
+def _(rule: PassiveAggressiveRule, margin: float, sqnorm: float, weight: float) -> float:
     if not sqnorm < np.inf:
         return np.nan
     if sqnorm == 0.0:

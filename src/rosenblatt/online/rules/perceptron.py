@@ -11,7 +11,7 @@ Reference  F. Rosenblatt, Psychological Review 65 (1958); A. Novikoff, Symp. Mat
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...kernels.linear.rules import step
 
@@ -23,5 +23,5 @@ class PerceptronRule(NamedTuple):
 
 
 @step.of(PerceptronRule)
-def _(rule: Any, margin: Any, sqnorm: Any, weight: Any) -> Any:
+def _(rule: PerceptronRule, margin: float, sqnorm: float, weight: float) -> float:
     return weight

@@ -75,7 +75,7 @@ class ClashFinder:
 
     def __init__(self, problem: Problem, deadline: float) -> None:
         self.problem, self.deadline = problem, deadline
-        self.signs = np.asarray(problem.labels.signs)
+        self.signs = np.asarray(problem.signs)
         self.near = np.arange(problem.n_rows)
         self.free = problem.x0 != 0
 
@@ -185,7 +185,7 @@ def plane_for(problem: Problem, left: BoolArray, deadline: float) -> FloatPlane 
     It has at least half of the widest margin: by dual coordinates for many sparse rows, else by nearest points.
     """
     some = np.flatnonzero(left)
-    if len(np.unique(np.asarray(problem.labels.signs)[some])) < 2:
+    if len(np.unique(np.asarray(problem.signs)[some])) < 2:
         return None
     part, start = replace(problem, visited=some), None
     with np.errstate(all="ignore"):

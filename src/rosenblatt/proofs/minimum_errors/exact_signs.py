@@ -13,7 +13,6 @@ import numpy as np
 
 from ...array_types import Array, FloatArray, IntArray
 from ...data.problem import Problem
-from ...kernels.linear.rows import Dense
 
 BYTES_PER_BLOCK = 1 << 21
 UNIT_ROUNDOFF = 2.0**-53
@@ -56,7 +55,7 @@ def plane_with_errors(problem: Problem, coef: FloatArray, bias: float) -> FloatP
 
 
 def _plane(problem: Problem, coef: FloatArray, bias: float, sides: Array) -> FloatPlane:
-    return FloatPlane(coef, bias, np.flatnonzero(sides * np.asarray(problem.labels.signs) <= 0))
+    return FloatPlane(coef, bias, np.flatnonzero(sides * np.asarray(problem.signs) <= 0))
 
 
 def sides_of(problem: Problem, coef: FloatArray, bias: float) -> Array:
@@ -71,11 +70,10 @@ def sides_of(problem: Problem, coef: FloatArray, bias: float) -> Array:
 
 def _scores(problem: Problem, coef: FloatArray, bias: float) -> Iterator[tuple[int, FloatArray, FloatArray]]:
     """For each block of rows: its start, the scores, and bounds on their rounding errors."""
-    dense = isinstance(problem.rows, Dense)
     step = max(1, int(BYTES_PER_BLOCK / (8 * max(1.0, problem.density))))
     for start in range(0, problem.n_rows, step):
         block = problem.matrix(start, start + step).astype(np.float64)
-        terms = block.shape[1] if dense else np.diff(block.indptr)
+        terms = block.shape[1] if isinstance(block, np.ndarray) else np.diff(block.indptr)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             scores = block @ coef + bias
             # Every term is rounded once, and again in each sum; the factor 2 is a safety margin.
@@ -85,7 +83,7 @@ def _scores(problem: Problem, coef: FloatArray, bias: float) -> Iterator[tuple[i
 
 def _exact_side(problem: Problem, i: int, coef: FloatArray, bias: float) -> int:
     row = problem.matrix(i, i + 1)
-    columns, values = (np.arange(len(coef)), row[0]) if isinstance(problem.rows, Dense) else (row.indices, row.data)
+    columns, values = (np.arange(len(coef)), row[0]) if isinstance(row, np.ndarray) else (row.indices, row.data)
     score = Fraction(bias)
     for column, value in zip(columns.tolist(), values.tolist(), strict=True):
         if value:

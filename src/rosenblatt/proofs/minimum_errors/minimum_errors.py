@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...array_types import FloatArray, IntArray, MatrixLike
-from ...data.problem import Problem, make_problem
-from ...kernels.linear.rows import Dense
+from ...data.problem import Problem, dense_array, make_problem
 from ...parallel import one_blas_thread
 from ...progress import report_progress
 from ...reporting.text import count, plural
@@ -226,9 +225,8 @@ class _Run:
         self.search.run(self.rounds, lower)
         if self.search.best.errors == lower:
             return self._by_hitting_set()
-        matrix = problem.matrix()
-        values = np.array(matrix if isinstance(problem.rows, Dense) else matrix.toarray(), np.float64)
-        positive = np.asarray(problem.labels.signs) > 0
+        values = np.array(dense_array(problem.matrix()), np.float64)
+        positive = np.asarray(problem.signs) > 0
         found = enumerate_planes(values, positive, problem.x0 != 0, self.deadline)
         if found is None:
             return None

@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from ...array_types import FloatArray, IntArray
-from ...data.problem import Problem
+from ...data.problem import Problem, dense_array
 from ...kernels.linear.rows import Dense
 from ...kernels.linear.zero_one import search_lines
 from ...svm.dual_coordinates import Descent as Multipliers
@@ -44,7 +44,7 @@ class LineSpace:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.free = problem, problem.x0 != 0
-        self.signs = np.asarray(problem.labels.signs, np.float64)
+        self.signs = np.asarray(problem.signs, np.float64)
         self.step = max(1, int(BYTES_PER_BLOCK / (8 * max(1.0, problem.density))))
         self.copy_bytes = int(max(MIN_COPY_BYTES, COPY_SHARE * problem.rows.values.nbytes))
         n, self.width = problem.n_rows, problem.n_features + int(self.free)
@@ -76,8 +76,7 @@ class LineSpace:
         """The rows z_i as columns x rows, so that a line along a column is contiguous."""
         out = np.ones((self.width, self.problem.n_rows))
         for start in range(0, self.problem.n_rows, self.step):
-            block = self.problem.matrix(start, start + self.step).astype(np.float64)
-            block = block if isinstance(self.problem.rows, Dense) else block.toarray()
+            block = dense_array(self.problem.matrix(start, start + self.step)).astype(np.float64)
             out[: len(self.center), start : start + self.step] = np.ldexp(block - self.center, -self.exponent).T
         return out * self.signs
 
@@ -131,8 +130,7 @@ class LineSpace:
         """The rows z_i at the positions `wanted` as lines; without signs if there is no copy."""
         if self.near is not None:
             return np.asarray(self.near[:, wanted].T)
-        parts = [self.problem.matrix(i, i + 1) for i in wanted.tolist()]
-        rows = np.array([(part if isinstance(self.problem.rows, Dense) else part.toarray())[0] for part in parts], np.float64)
+        rows = np.array([dense_array(self.problem.matrix(i, i + 1))[0] for i in wanted.tolist()], np.float64)
         scaled = np.ldexp(rows - self.center, -self.exponent)
         return np.column_stack([scaled, np.ones(len(rows))]) if self.free else scaled
 
@@ -167,7 +165,7 @@ class Search:
             return np.asarray(self.space.near.mean(axis=1))  # least squares in orthogonal coordinates
         if self.space.near is not None and self.space.width <= max(MAX_LINES, self.problem.n_rows):
             return np.asarray(np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0])
-        rows, signs, n = self.problem.rows, self.problem.labels.signs, self.problem.n_rows
+        rows, signs, n = self.problem.rows, self.problem.signs, self.problem.n_rows
         svm = BinarySVM(rows, signs, np.ones(n), False, float(self.space.free), self.space.free)
         with np.errstate(all="ignore"):
             size = float(svm.lengths().mean())

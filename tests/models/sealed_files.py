@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from trained import trained
+from trained_models import trained
 
 from rosenblatt.models import container
 from rosenblatt.models.files import load, save

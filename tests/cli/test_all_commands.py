@@ -1,0 +1,82 @@
+"""What several commands or the group have in common: help, imports, JSON, and errors about files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from commands import rosenblatt
+from rosenblatt.cli import COMMANDS
+
+
+def test_help_of_every_command_has_an_example():
+    for name in COMMANDS:
+        found = rosenblatt(name, "--help")
+        assert found.code == 0
+        assert "Example" in found.out, name
+
+
+def test_unknown_commands_get_a_hint():
+    found = rosenblatt("trian", "x")
+    assert found.code == 2
+    assert "did you mean 'train'?" in found.err
+
+
+def test_help_and_small_predictions_import_nothing_heavy(tmp_path):
+    target, data = tmp_path / "m.safetensors", tmp_path / "rows.svm"
+    data.write_text("1 1:0.5 2:1\n-1 1:-0.5 2:-1\n1 2:3\n-1 1:-3\n")
+    assert rosenblatt("train", data, "--holdout", 0, "-o", target).code == 0
+    heavy = ("sklearn", "scipy", "numba", "pyarrow", "rich", "pandas", "matplotlib")
+    code = (
+        "import sys; from rosenblatt.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        f"finally: print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    for arguments in (["--help"], ["predict", str(target), str(data)]):
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        assert done.stderr.splitlines()[-1] == "[]", (arguments, done.stderr)
+
+
+def test_help_of_every_command_imports_nothing_heavy():
+    heavy = ("numpy", "sklearn", "scipy", "numba", "pyarrow", "rich", "pandas", "matplotlib")
+    code = (
+        "import sys; from rosenblatt.cli import COMMANDS, main\n"
+        "for name in COMMANDS:\n"
+        "    try: main([name, '--help'])\n"
+        "    except SystemExit as end: assert not end.code, (name, end.code)\n"
+        f"    found = [module for module in {heavy} if module in sys.modules]\n"
+        "    assert not found, (name, found)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_json_is_json_everywhere(tmp_path):
+    target = tmp_path / "m"
+    for arguments in (
+        ["train", "example:iris", "-o", target], ["evaluate", target, "example:iris"], ["show", target],
+        ["certify", "example:iris"], ["doctor", "example:iris", "--time-limit", 2],
+        ["compare", "example:iris", "--algorithms", "average"], ["convert", "example:iris", tmp_path / "iris.csv"],
+    ):  # fmt: skip
+        json.loads(rosenblatt(*arguments, "--json").out)
+
+
+@pytest.mark.parametrize("command", ["certify", "doctor"])
+def test_one_class_is_an_error_about_the_file(tmp_path, command):
+    data = tmp_path / "one.csv"
+    data.write_text("a,label\n1,x\n2,x\n")
+    found = rosenblatt(command, data)
+    assert found.code == 2
+    assert found.err == f"rosenblatt: {data}: all rows have the label 'x'; at least two classes are needed\n"
+
+
+@pytest.mark.parametrize("command", [["certify"], ["doctor"], ["convert"]])
+def test_decimal_commas_are_noted(tmp_path, command):
+    data = tmp_path / "rows.csv"
+    data.write_text("a;label\n" + "".join(f"{i},5;{'xy'[i % 2]}\n" for i in range(10)))
+    arguments = [*command, data, *([tmp_path / "rows.svm"] if command == ["convert"] else [])]
+    assert "Column 'a' looks numeric but is categorical, because '0,5' is not a number" in rosenblatt(*arguments).err

@@ -1,0 +1,37 @@
+"""rosenblatt certify and verify"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from commands import rosenblatt
+
+
+def test_certificates_go_to_a_file_and_back(tmp_path):
+    data, cert = tmp_path / "iris.svm", tmp_path / "c.json"
+    rosenblatt("convert", "example:separable?rows=30&columns=2&margin=0.1", data)
+    found = rosenblatt("certify", data, "-o", cert)
+    assert found.code == 0
+    assert "separable" in found.out
+    assert rosenblatt("verify", cert, data).code == 0
+    done = subprocess.run([sys.executable, "-m", "rosenblatt.certificates.verify", cert, data], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    other = tmp_path / "other.svm"
+    other.write_text(data.read_text().replace(" 1:", " 1:9e-9 2:1\n1 1:", 1))
+    assert "is not a valid certificate" in rosenblatt("verify", data, cert).err
+    assert "(were the arguments swapped?)" in rosenblatt("verify", data, cert).err
+    assert "swapped" not in rosenblatt("verify", data, other).err
+    rejected = rosenblatt("verify", cert, other, "--json")
+    assert rejected.code == 1
+    assert rejected.json["holds"] is False
+    assert rosenblatt("certify", "example:xor?rows=40").code == 1
+    undecided = rosenblatt("certify", "example:digits", "--time-limit", 0.001)
+    assert undecided.code in (0, 3)
+
+
+def test_names_are_one_hot_in_certificates(tmp_path):
+    data, cert = tmp_path / "rows.csv", tmp_path / "c.json"
+    data.write_text("color,size,label\n" + "".join(f"{c},{s},{c == 'red'}\n" for c in ("red", "blue") for s in range(4)))
+    assert rosenblatt("certify", data, "-o", cert).code == 0
+    assert rosenblatt("verify", cert, data).code == 0

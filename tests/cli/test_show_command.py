@@ -1,0 +1,45 @@
+"""rosenblatt show"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from commands import rosenblatt
+
+
+def test_show(tmp_path):
+    target = tmp_path / "m.safetensors"
+    rosenblatt("train", "example:breast-cancer", "-o", target)
+    result = rosenblatt("show", target, "--json", "--features", 3).json
+    model = rb.load(target)
+    heavy = np.argsort(-abs(model.coef[0]))[:3]
+    assert [each["feature"] for each in result["heaviest"]] == [model.feature_names[j] for j in heavy]
+    assert result["provenance"]["data"] == "example:breast-cancer"
+    assert result["parameters"]["keep"] == "average"
+    text = rosenblatt("show", target).out
+    assert "Perceptron, 30 features, 2 classes: benign, malignant" in text
+    assert [line.split("  ")[0] for line in text.split("\n\n")[0].splitlines() if line[0] != " "] == [
+        "model", "parameters", "fit", "work", "preprocessing", "data", "size", "read with", "command", "saved by", "saved at",
+    ]  # fmt: skip
+    assert "456 rows and 30 columns" in text
+    assert "--label class --missing refuse" in text
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "work", "weights"),
+    [
+        ("pocket", "passes, ", "class "),
+        ("vote", "passes, ", "no weights to list: the hypotheses of the run vote"),
+        ("soft-margin", " iterations\n", "class "),
+        ("linear-mse", None, "class "),
+    ],
+)
+def test_show_counts_what_the_algorithm_does(tmp_path, algorithm, work, weights):
+    target = tmp_path / "m.safetensors"
+    rosenblatt("train", "example:iris", "-a", algorithm, "-o", target)
+    text = rosenblatt("show", target).out
+    assert ("\nwork " in text) == (work is not None)
+    assert work is None or work in text
+    assert text.split("\n\n")[1].startswith(weights)
