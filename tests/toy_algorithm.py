@@ -9,7 +9,7 @@ from rosenblatt.data.problem import Problem
 from rosenblatt.estimators.base import ClassWeight, RandomState
 from rosenblatt.estimators.online import JointOrOvr, Keep, OnlineClassifier, VoteCount
 from rosenblatt.online.rules.perceptron import PerceptronRule
-from rosenblatt.validation import number
+from rosenblatt.validation import check_number
 
 
 class BoldPerceptron(OnlineClassifier):
@@ -45,7 +45,7 @@ class BoldPerceptron(OnlineClassifier):
         return {"order": self.order, "max_updates": self.max_updates, "step": float(self.boldness)}
 
     def _check_own_parameters(self) -> None:
-        number("boldness", self.boldness)
+        check_number("boldness", self.boldness)
 
 
 ENTRY = EstimatorEntry(

@@ -169,3 +169,14 @@ def test_a_demo_needs_a_folder(tmp_path):
     found = rosenblatt("demo", "-o", file)
     assert (found.code, found.out) == (2, "")
     assert found.err == f"rosenblatt: {file}: is a file, not a folder\n"
+
+
+def test_errors_of_parameters_name_an_option_only_if_the_command_has_it(tmp_path):
+    studio = rosenblatt("studio", "--set", "margin=abc", "--export", tmp_path / "page.html")
+    assert (studio.code, studio.err.partition(", got")[0]) == (2, "rosenblatt: margin must be a number from 0 to 10")
+    assert rosenblatt("certify", "example:iris", "--time-limit", "-1").err.startswith(
+        "rosenblatt: --time-limit must be greater than 0"
+    )
+    train = rosenblatt("train", "example:iris", "-a", "nonlinear-mse", "--max-iter", "none").err
+    reason = "every row moves the weights at every visit"
+    assert train == f"rosenblatt: --max-iter must be 'auto' or a whole number, got none: {reason}\n"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, Type
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -23,7 +24,7 @@ from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_pr
 from ..losses import Objective
 from ..reporting.text import short
 from ..scores import linear_scores
-from ..validation import one_of
+from ..validation import ParameterError, ParameterTypeError, check_choice
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -58,6 +59,17 @@ class TrainingSet:
 
     def problem(self, multiclass: str, x0: float) -> Problem:
         return make_problem(self.X, self.codes, len(self.classes), multiclass=multiclass, weights=self.weights, x0=x0)
+
+
+class StopWarning(ConvergenceWarning):
+    """A fit that ended before its goal: what was not reached, and the stop."""
+
+    def __init__(self, problem: str, stop: Stop) -> None:
+        super().__init__(problem, stop)
+        self.problem, self.stop = problem, stop
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.stop}"
 
 
 class StreamingObstacle(NamedTuple):
@@ -297,9 +309,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
 def check_n_jobs_and_verbose(n_jobs: object, verbose: object) -> None:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+        raise ParameterError("n_jobs", "a whole number other than 0", n_jobs, optional=True)
     if not isinstance(verbose, Integral | np.bool_):
-        raise TypeError(f"verbose must be True, False or a whole number, got {verbose!r}")
+        raise ParameterTypeError("verbose", "True, False or a whole number", verbose)
 
 
 def seed_of(random_state: RandomState) -> int:
@@ -309,9 +321,8 @@ def seed_of(random_state: RandomState) -> int:
     try:
         return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError:
-        raise ValueError(
-            f"random_state must be None, a whole number from 0 to 2**32 - 1 or a RandomState, got {random_state!r}"
-        ) from None
+        allowed = "None, a whole number from 0 to 2**32 - 1 or a RandomState"
+        raise ParameterError("random_state", allowed, random_state) from None
 
 
 # --- row weights -----------------------------------------------------------------------------------------------------------
@@ -359,9 +370,9 @@ def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArr
 
 def _checked_class_weight(class_weight: ClassWeight) -> Literal["balanced"] | dict[Any, float]:
     if isinstance(class_weight, str):
-        one_of("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
+        check_choice("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
     elif not isinstance(class_weight, dict):
-        raise TypeError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}")
+        raise ParameterTypeError("class_weight", "None, 'balanced' or a dict of class to weight", class_weight)
     return class_weight
 
 
@@ -382,5 +393,5 @@ def _given_class_weights(class_weight: Mapping[Any, float], classes: Array) -> F
         raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")
     each = np.array(given, np.float64)
     if not (np.isfinite(each).all() and (each >= 0).all()):
-        raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
+        raise ParameterError("class_weight", "finite and not negative", class_weight)
     return each

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
@@ -19,8 +18,8 @@ from ..losses import LINEAR_MSE, Objective
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..reporting.text import byte_size, count, plural
-from ..validation import flag, number
-from .base import ClassWeight, KnownClasses, LinearClassifier
+from ..validation import check_flag, check_number
+from .base import ClassWeight, KnownClasses, LinearClassifier, StopWarning
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -146,7 +145,7 @@ class LinearMSE(LinearClassifier):
             check_finite()
             raise
         if found.stop.reason != "solved":
-            warnings.warn(f"the minimum was not reached: {found.stop}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(StopWarning("the minimum was not reached", found.stop), stacklevel=4)
         self._set(found, classes)
         self._stream, self._moments = None, (found.total, found.shift, found.R, problem.n_visited)
         return self
@@ -226,10 +225,10 @@ class LinearMSE(LinearClassifier):
         return checked(from_triangle(R, d, problem.x0, float(self.alpha), rows))
 
     def _check_parameters(self) -> None:
-        number("alpha", self.alpha, or_equal=True)
-        number("intercept_scaling", self.intercept_scaling)
-        number("tol", self.tol)
-        flag("fit_intercept", self.fit_intercept)
+        check_number("alpha", self.alpha, or_equal=True)
+        check_number("intercept_scaling", self.intercept_scaling)
+        check_number("tol", self.tol)
+        check_flag("fit_intercept", self.fit_intercept)
 
     def _set(self, solution: LeastSquaresSolution, classes: Array) -> None:
         self.coef_, self.intercept_, self.classes_ = solution.heads, solution.bias, classes

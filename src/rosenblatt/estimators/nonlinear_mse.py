@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, IntArray
@@ -18,8 +17,8 @@ from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimi
 from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
 from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
-from ..validation import count, number, one_of
-from .base import ClassWeight, RandomState, StreamingObstacle
+from ..validation import ParameterError, check_choice, check_integer, check_number
+from .base import ClassWeight, RandomState, StopWarning, StreamingObstacle
 from .online import Keep, OnlineClassifier, VoteCount
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
@@ -240,18 +239,19 @@ class NonlinearMSE(OnlineClassifier):
         return isinstance(self.step, str) or self.solver == "minimum"
 
     def _check_own_parameters(self) -> None:
-        one_of("activation", self.activation, ACTIVATIONS)
-        one_of("solver", self.solver, get_args(Solver))
-        one_of("order", self.order, get_args(Order))
-        number("tol", self.tol)
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("solver", self.solver, get_args(Solver))
+        check_choice("order", self.order, get_args(Order))
+        check_number("tol", self.tol)
         if isinstance(self.step, str):
-            one_of("step", self.step, ("auto",), "a number greater than 0 or a callable")
+            check_choice("step", self.step, ("auto",), "a number greater than 0 or a callable")
         elif not callable(self.step):
-            number("step", self.step)
+            check_number("step", self.step)
         if self.max_iter is None:
-            raise ValueError("max_iter must be 'auto' or a whole number, got None: every row moves the weights at every visit")
+            reason = "every row moves the weights at every visit"
+            raise ParameterError("max_iter", "'auto' or a whole number", None, reason=reason)
         if self.max_updates is not None:
-            count("max_updates", self.max_updates)
+            check_integer("max_updates", self.max_updates)
         if self.solver == "minimum" and self.keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={self.keep!r}: use solver='online'")
 
@@ -272,7 +272,7 @@ class NonlinearMSE(OnlineClassifier):
 
     def _finish(self, problem: Problem) -> None:
         if self.solver == "minimum" and self.stop_.reason != "solved":
-            warnings.warn(f"the minimum was not reached: {self.stop_}", ConvergenceWarning, stacklevel=6)
+            warnings.warn(StopWarning("the minimum was not reached", self.stop_), stacklevel=6)
         if len(self.classes_) < 2:
             self.loss_, self.gradient_norm_, self.saturated_ = 0.0, 0.0, np.zeros(0, np.intp)
             return

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,8 +26,17 @@ from ..online.stopping import Stop
 from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..reporting.text import plural
-from ..validation import count, flag, number, one_of
-from .base import FLOATS, KnownClasses, LinearClassifier, RandomState, StreamingObstacle, check_n_jobs_and_verbose, seed_of
+from ..validation import check_choice, check_flag, check_integer, check_number
+from .base import (
+    FLOATS,
+    KnownClasses,
+    LinearClassifier,
+    RandomState,
+    StopWarning,
+    StreamingObstacle,
+    check_n_jobs_and_verbose,
+    seed_of,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -159,7 +167,7 @@ class OnlineClassifier(LinearClassifier):
         proved = stop.reason == "impossible" and stop.certificate is not None
         endless = self.max_iter is None or (proofs is not None and config.max_iter is None)
         if endless and not (stop.separated or proved):
-            warnings.warn(f"the rows were not separated: {stop}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(StopWarning("the rows were not separated", stop), stacklevel=4)
         self._classes_fixed = True
         self._set(history_of_fit(problem, classes, result), stop, result.passes)
         self._forget_proofs()
@@ -241,16 +249,16 @@ class OnlineClassifier(LinearClassifier):
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        one_of("keep", self.keep, get_args(Keep))
-        one_of("multiclass", self.multiclass, get_args(JointOrOvr))
-        one_of("vote_count", self.vote_count, get_args(VoteCount))
-        number("intercept_scaling", self.intercept_scaling)
+        check_choice("keep", self.keep, get_args(Keep))
+        check_choice("multiclass", self.multiclass, get_args(JointOrOvr))
+        check_choice("vote_count", self.vote_count, get_args(VoteCount))
+        check_number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start", "log"):
-            flag(name, getattr(self, name))
+            check_flag(name, getattr(self, name))
         if isinstance(self.max_iter, str):
-            one_of("max_iter", self.max_iter, ("auto",), "a whole number or None")
+            check_choice("max_iter", self.max_iter, ("auto",), "a whole number or None")
         elif self.max_iter is not None:
-            count("max_iter", self.max_iter)
+            check_integer("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
         self._check_own_parameters()
 
@@ -314,7 +322,7 @@ class OnlineClassifier(LinearClassifier):
         [1]
         """
         check_is_fitted(self, "classes_")
-        one_of("keep", keep, get_args(Keep))
+        check_choice("keep", keep, get_args(Keep))
         other = copy.copy(self)
         if keep == self.keep:
             return other

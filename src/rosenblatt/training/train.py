@@ -187,7 +187,12 @@ def record_fit(history: list[PassRecord], watch: ProgressCallback | None) -> Ite
 
 def messages_of(warned: list[warnings.WarningMessage], stop: Stop) -> tuple[str, ...]:
     """Return the distinct messages of a fit's warnings, in order, without its stop, which the summary has."""
-    return tuple(dict.fromkeys(str(each.message).removesuffix(f": {stop}") for each in warned))
+    from ..estimators.base import StopWarning
+
+    def message(warning: Warning | str) -> str:
+        return warning.problem if isinstance(warning, StopWarning) and warning.stop == stop else str(warning)
+
+    return tuple(dict.fromkeys(message(each.message) for each in warned))
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from ...array_types import FloatArray
-from ...validation import one_of
+from ...validation import check_choice
 from ..model import Model
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def export(model: Model, language: Language, *, table: str = "rows", columns: Se
     FROM rosenblatt_scored
     <BLANKLINE>
     """
-    one_of("language", language, LANGUAGES)
+    check_choice("language", language, LANGUAGES)
     if language == "onnx":
         from .onnx import to_onnx
 

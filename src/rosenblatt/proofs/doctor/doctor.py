@@ -19,7 +19,7 @@ from ...certificates.verify import verify
 from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
 from ...reporting.text import count, plural
-from ...validation import flag, number
+from ...validation import check_flag, check_number
 from ..certify import LabeledRows, certify, validated_rows
 from ..minimum_errors.clashes import LowerBoundProof
 from ..minimum_errors.exact_signs import plane_with_errors
@@ -97,8 +97,8 @@ def doctor(
     >>> found.of("degree")[0].evidence["verdict"]
     'separable'
     """
-    flag("fit_intercept", fit_intercept)
-    seconds = math.inf if time_limit is None else number("time_limit", time_limit)
+    check_flag("fit_intercept", fit_intercept)
+    seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
     names = _feature_names(X, feature_names)
     given = validated_rows(X, y, "doctor")
     if names is not None and len(names) != given.X.shape[1]:
