@@ -18,7 +18,7 @@ from ..online.stopping import Stop
 from ..progress import current_callback
 from ..reporting.text import plural
 from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import ClassWeight, KnownClasses, LinearClassifier, RandomState, check_n_jobs_and_verbose, seed_of
+from .base import ClassWeight, KnownClasses, LinearClassifier, RandomState, Way, check_n_jobs_and_verbose, seed_of
 from .online import JointOrOvr
 
 if TYPE_CHECKING:
@@ -135,6 +135,10 @@ class AROW(LinearClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _way(self) -> Way:
+        return "online"
 
     @property
     def _iterations_are_passes(self) -> bool:

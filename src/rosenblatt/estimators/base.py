@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 FLOATS = [np.float64, np.float32]
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
+# How a fit moves the weights: row by row, with all rows at once, or as iterations of a solver, which are no updates.
+Way: TypeAlias = Literal["online", "batch", "solver"]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
@@ -91,17 +93,48 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     n_iter_: int
     stop_: Stop
 
-    # Defaults for estimators without these parameters.
-    class_weight: ClassWeight = None
-    multiclass: str = "ovr"
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    keep: str = "last"
-    order: str = "cyclic"
+    fit_intercept: bool  # the one parameter that all estimators have
+
+    # --- parameters that some estimators lack: the value of the parameter, or what the estimator does without it -------------
+
+    @property
+    def _class_weight(self) -> ClassWeight:
+        given: ClassWeight = self.__dict__.get("class_weight")
+        return given
+
+    @property
+    def _multiclass(self) -> str:
+        given: str = self.__dict__.get("multiclass", "ovr")
+        return given
+
+    @property
+    def _intercept_scaling(self) -> float:
+        return float(self.__dict__.get("intercept_scaling", 1.0))
+
+    @property
+    def _keep(self) -> str:
+        given: str = self.__dict__.get("keep", "last")
+        return given
+
+    @property
+    def _order(self) -> str:
+        given: str = self.__dict__.get("order", "cyclic")
+        return given
 
     # --- capabilities, declared by subclasses ------------------------------------------------------------------------------
 
     _has_convergence: ClassVar[bool] = False  # whether `proofs.convergence` applies to its log
+
+    @property
+    def _way(self) -> Way:
+        """How a fit with these parameters moves the weights."""
+        return "solver"
+
+    @property
+    def _updates_made(self) -> int | None:
+        """The number of updates of the fit; None if the estimator does not count them."""
+        made: int | None = self.__dict__.get("n_updates_")
+        return made
 
     @property
     def _iterations_are_passes(self) -> bool:
@@ -170,7 +203,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         # the first pass stops there. `_learn` checks X if some rows are not visited.
         self._check_parameters()
         data = self._prepare(X, y, sample_weight)
-        problem, classes = data.problem(self.multiclass, self._x0), data.classes
+        problem, classes = data.problem(self._multiclass, self._x0), data.classes
         check_finite = partial(self._check_finite, data.X)
         del data  # the problem holds the rows that are needed
         return self._learn(problem, classes, check_finite)
@@ -200,7 +233,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         else:
             classes, fixed = classes_of_chunk(labels, stream.announced, stream.known, stream.fixed)
             codes = np.searchsorted(classes, labels)
-        weights = row_weights(sample_weight, self.class_weight, rows, codes, classes, allow_all_zero=stream is not None)
+        weights = row_weights(sample_weight, self._class_weight, rows, codes, classes, allow_all_zero=stream is not None)
         return TrainingSet(rows, classes, codes, weights, fixed)
 
     def _refuse_in_streams(self, name: str, given: object, value: str) -> None:
@@ -231,7 +264,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _x0(self) -> float:
         """The constant before every row; 0 without an intercept."""
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return self._intercept_scaling if self.fit_intercept else 0.0
 
     # --- predicting --------------------------------------------------------------------------------------------------------
 

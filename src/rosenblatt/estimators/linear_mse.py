@@ -186,7 +186,7 @@ class LinearMSE(LinearClassifier):
         before = self._stream_so_far()
         seen, fixed = (None, False) if before is None else (before.classes, before.fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, seen, fixed))
-        known, problem = data.classes, data.problem(self.multiclass, self._x0)
+        known, problem = data.classes, data.problem(self._multiclass, self._x0)
         labels = Rest(data.codes.astype(np.int32), np.arange(len(known), dtype=np.int32), problem.labels.weights)
         problem = replace(problem, labels=labels)
         columns = 1 + problem.n_features + len(known)

@@ -18,7 +18,7 @@ from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
 from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
 from ..validation import ParameterError, check_choice, check_integer, check_number
-from .base import ClassWeight, RandomState, StopWarning, StreamingObstacle
+from .base import ClassWeight, RandomState, StopWarning, StreamingObstacle, Way
 from .online import Keep, OnlineClassifier, VoteCount
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
@@ -127,7 +127,6 @@ class NonlinearMSE(OnlineClassifier):
     loss_: float
     gradient_norm_: float
     saturated_: IntArray
-    multiclass = "ovr"  # not a parameter: each class has targets of its own
     _auto: float
 
     def __init__(
@@ -188,8 +187,14 @@ class NonlinearMSE(OnlineClassifier):
         return super().reading(keep)
 
     @property
+    def _way(self) -> Way:
+        if self.solver == "minimum":
+            return "solver"
+        return "online" if self.solver == "online" else "batch"
+
+    @property
     def _iterations_are_passes(self) -> bool:
-        return self.solver != "minimum"
+        return self._way != "solver"
 
     def _minimized(self) -> Objective:
         return Objective(LOGISTIC_MSE if self.activation == "logistic" else NONLINEAR_MSE, 0.5)
@@ -203,7 +208,7 @@ class NonlinearMSE(OnlineClassifier):
         return nonlinear_mse_rule(self.activation)
 
     def _config_options(self) -> dict[str, Any]:
-        tol = float(self.tol) if self.solver.startswith("batch") else None
+        tol = float(self.tol) if self._way == "batch" else None
         return {"update": self.solver, "order": self.order, "max_updates": self.max_updates, "tol": tol}
 
     def _config(self, problem: Problem, keep_log: bool) -> RunConfig:

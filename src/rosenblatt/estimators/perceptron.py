@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..array_types import Array
 from ..data.problem import Problem, mean_sqnorm
 from ..kernels.linear.schemes import Joint, State
+from ..online.history import Init
 from ..online.rules.perceptron import PerceptronRule
 from ..online.run import RunConfig, RunResult, Step
 from ..online.solver import solve
 from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import ClassWeight, RandomState, StreamingObstacle
+from .base import ClassWeight, RandomState, StreamingObstacle, Way
 from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
 
 if TYPE_CHECKING:
@@ -187,6 +188,14 @@ class Perceptron(OnlineClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _way(self) -> Way:
+        return "online" if self.update == "online" else "batch"
+
+    @property
+    def _first_weights(self) -> Init:
+        return self.init
 
     def _rule(self, problem: Problem) -> PerceptronRule:
         return PerceptronRule(mean_sqnorm(problem) if self.margin == "auto" else float(self.margin))

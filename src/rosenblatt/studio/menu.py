@@ -28,8 +28,8 @@ class Knob:
     """A parameter with its range and texts.
 
     In `KNOBS`, a default of None stands for the estimator's own; a number may be left empty if that is None or "auto". Choices
-    are those of the estimator's annotation, a `Literal`. `where` decides from all parameters of an algorithm whether the knob
-    is shown.
+    are those of the estimator's annotation, a `Literal`. A knob is shown for algorithms that move the weights in one of its
+    `ways`, if `where` is true of all their parameters.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Knob:
     whole: bool = False
     optional: bool = False
     choices: tuple[tuple[Any, str], ...] = ()
+    ways: tuple[str, ...] = ("online", "batch", "solver")
     where: Callable[[Options], bool] = lambda _: True
 
     def to_json(self) -> dict[str, Any]:
@@ -54,30 +55,17 @@ class Knob:
         }  # fmt: skip
 
 
-def is_batch(options: Options) -> bool:
-    """Return whether an algorithm updates with all rows at once."""
-    return "batch" in (str(options.get("update", ""))[:5], str(options.get("solver", ""))[:5])
-
-
-def _is_online(options: Options) -> bool:
-    return not is_batch(options) and options.get("solver") != "minimum"
-
-
-def _has_updates(options: Options) -> bool:
-    return options.get("solver") != "minimum"
-
-
 KNOBS = {
     knob.name: knob
     for knob in (
         Knob("margin", "margin b", "A point triggers an update if y · score ≤ b.", low=0.0, high=10.0),
         Knob(
             "step", "step ρ", "How far one update moves the weights.",
-            low=0.001, high=1000.0, log=True, where=_has_updates,
+            low=0.001, high=1000.0, log=True, ways=("online", "batch"),
         ),
         Knob(
             "schedule", "schedule of ρ", "Constant steps, or steps that shrink with the number k of the update.",
-            kind="choice", default="constant", where=_has_updates,
+            kind="choice", default="constant", ways=("online", "batch"),
             choices=(("constant", "constant"), ("1/k", "ρ/k"), ("1/sqrt(k)", "ρ/√k")),
         ),
         Knob(
@@ -88,12 +76,12 @@ KNOBS = {
         Knob(
             "order", "order of points",
             "Which point comes next: in turn; shuffled in each pass; drawn at random; drawn from the misclassified points.",
-            kind="choice", default="cyclic", where=_is_online,
+            kind="choice", default="cyclic", ways=("online",),
             choices=(("cyclic", "cyclic"), ("permuted", "permuted"), ("random", "random"), ("mistakes", "mistakes only")),
         ),
         Knob(
             "max_updates", "stop after … updates", "The run stops after this many updates at the latest.",
-            default=1000, low=1, high=MAX_UPDATES, log=True, whole=True, where=_has_updates,
+            default=1000, low=1, high=MAX_UPDATES, log=True, whole=True, ways=("online", "batch"),
         ),
         Knob(
             "max_iter", "stop after … passes", "The run stops after this many passes over the points; empty: no limit.",
@@ -106,7 +94,7 @@ KNOBS = {
         Knob(
             "tol", "tolerance", "The run stops after a step shorter than this; empty: no limit.",
             low=1e-9, high=10.0, log=True,
-            where=lambda options: "order" not in options or not _is_online(options),
+            ways=("batch", "solver"),
         ),
         Knob("C", "C", "The cost of a point inside the margin.", low=0.001, high=1000.0, log=True,
              where=lambda options: options.get("variant") != "PA"),
@@ -142,10 +130,10 @@ EXTRA_KNOBS = {"schedule": "step", "start": "init"}  # knobs that are not parame
 
 def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:
     """Return the knobs of an algorithm, without parameters that the catalog fixes to a string, since they define it."""
-    options, found = algorithm.options, {}
+    options, way, found = algorithm.options, algorithm.make()._way, {}
     for name, knob in declared_knobs(algorithm.entry).items():
         fixed = isinstance(algorithm.parameters.get(name), str)
-        if EXTRA_KNOBS.get(name, name) in options and knob.where(options) and not fixed:
+        if EXTRA_KNOBS.get(name, name) in options and way in knob.ways and knob.where(options) and not fixed:
             found[name] = _knob_of_algorithm(knob, algorithm)
     return found
 

@@ -118,7 +118,7 @@ def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallbac
         test,
         margin=training_margin(estimator, prepared),
         n_iter=estimator.n_iter_,
-        updates=getattr(estimator, "n_updates_", None),
+        updates=estimator._updates_made,
         stop=estimator.stop_.reason,
         seconds=seconds,
         right=right,

@@ -248,7 +248,7 @@ def training_margin(estimator: LinearClassifier, prepared: Prepared) -> float | 
     """Return the geometric margin of the worst training row: negative if it is misclassified, None if it is undefined."""
     if "coef_" not in estimator.__dict__ or not np.any(estimator.coef_):
         return None
-    if estimator.multiclass == "ovo" and len(prepared.classes) > 2:
+    if estimator._multiclass == "ovo" and len(prepared.classes) > 2:
         return None
     from ..proofs.margins import margin
 
@@ -285,7 +285,7 @@ def update_bound(outcome: Outcome) -> float | None:
     margin, step = bounded
     if certificate is not None and certificate.verdict == "separable" and margin == 0.0:
         upper = float(certificate.mistake_bound.upper)
-        return upper if outcome.estimator.intercept_scaling == 1.0 and math.isfinite(upper) else None
+        return upper if outcome.estimator._intercept_scaling == 1.0 and math.isfinite(upper) else None
     if outcome.margin is None or outcome.margin <= 0.0:
         return None
     from ..proofs.margins import mistake_bound
