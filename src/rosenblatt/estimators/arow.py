@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,8 +18,9 @@ from ..online.stopping import Stop
 from ..progress import current_callback
 from ..reporting.text import plural
 from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import ClassWeight, KnownClasses, LinearClassifier, RandomState, Way, check_n_jobs_and_verbose, seed_of
+from .base import KnownClasses, LinearClassifier, RandomState, SolutionPath, Way, check_n_jobs_and_verbose, seed_of
 from .online import JointOrOvr
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -108,6 +109,8 @@ class AROW(LinearClassifier):
     variances_: FloatArray
     _gaussian: GaussianWeights
     _classes_fixed: bool
+
+    _path: ClassVar[SolutionPath | None] = "chunks"
 
     def __init__(
         self,

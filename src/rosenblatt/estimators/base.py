@@ -1,30 +1,29 @@
-"""The base of all estimators: validation, row weights, `fit`, scores and prediction."""
+"""The base of all estimators: validation, `fit`, scores and prediction."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..catalog import application_hook
 from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
 from ..losses import Objective
-from ..reporting.text import short
 from ..scores import linear_scores
-from ..validation import ParameterError, ParameterTypeError, check_choice
+from ..validation import ParameterError, ParameterTypeError
+from .row_weights import ClassWeight, row_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,9 +33,11 @@ if TYPE_CHECKING:
     from ..online.update_log import UpdateLog
 
 FLOATS = [np.float64, np.float32]
-ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
 # How a fit moves the weights: row by row, with all rows at once, or as iterations of a solver, which are no updates.
 Way: TypeAlias = Literal["online", "batch", "solver"]
+# What the page shows on the way to a solution: soft margins whose cost grows to that of the model ("cost") or to the widest
+# margin ("widest"), a shrinking penalty, the iterations of the fit, or the rows in chunks.
+SolutionPath: TypeAlias = Literal["cost", "widest", "penalty", "iterations", "chunks"]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
@@ -123,6 +124,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     # --- capabilities, declared by subclasses ------------------------------------------------------------------------------
 
+    # How the page shows the way to a solution; None: by the solution alone.
+    _path: ClassVar[SolutionPath | None] = None
     _has_convergence: ClassVar[bool] = False  # whether `proofs.convergence` applies to its log
 
     @property
@@ -356,75 +359,3 @@ def seed_of(random_state: RandomState) -> int:
     except ValueError:
         allowed = "None, a whole number from 0 to 2**32 - 1 or a RandomState"
         raise ParameterError("random_state", allowed, random_state) from None
-
-
-# --- row weights -----------------------------------------------------------------------------------------------------------
-
-
-def row_weights(
-    sample_weight: npt.ArrayLike | None,
-    class_weight: ClassWeight,
-    X: Matrix,
-    codes: IntArray,
-    classes: Array,
-    *,
-    allow_all_zero: bool = False,
-) -> FloatArray | None:
-    """Return one weight >= 0 per row, or None if every row has weight 1."""
-    if sample_weight is None and class_weight is None:
-        return None
-    weights: FloatArray = np.ones(len(codes))
-    if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
-        if (weights < 0).any():
-            raise ValueError(f"sample_weight must not be negative, got {short(weights.min(), 6)}")
-    if class_weight is not None:
-        weights = weights * _class_weights_of_rows(class_weight, codes, classes, sample_weight)[codes]
-    if not allow_all_zero and not weights.any():
-        raise ValueError("sample_weight and class_weight give every row zero weight: there is nothing to learn from")
-    return weights
-
-
-def check_every_class_has_weight(weights: FloatArray | None, codes: IntArray, classes: Array) -> None:
-    """Raise an error if all rows of a class have weight 0, for solvers that need rows of every class."""
-    if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
-        absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
-        raise ValueError(f"every row of class {absent[0]!r} has weight 0: it cannot be separated from the others")
-
-
-def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArray) -> FloatArray:
-    """Return the weight of each class from its number of rows, bit for bit equal to the result of `row_weights`."""
-    given = _checked_class_weight(class_weight)
-    if isinstance(given, str):
-        weights: FloatArray = compute_class_weight(given, classes=classes, y=classes, sample_weight=counts.astype(np.float64))
-        return weights
-    return _given_class_weights(given, classes)
-
-
-def _checked_class_weight(class_weight: ClassWeight) -> Literal["balanced"] | dict[Any, float]:
-    if isinstance(class_weight, str):
-        check_choice("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
-    elif not isinstance(class_weight, dict):
-        raise ParameterTypeError("class_weight", "None, 'balanced' or a dict of class to weight", class_weight)
-    return class_weight
-
-
-def _class_weights_of_rows(
-    class_weight: ClassWeight, codes: IntArray, classes: Array, sample_weight: npt.ArrayLike | None
-) -> FloatArray:
-    given = _checked_class_weight(class_weight)
-    if isinstance(given, str):
-        present, each = np.unique(codes), np.ones(len(classes))
-        each[present] = compute_class_weight(given, classes=classes[present], y=classes[codes], sample_weight=sample_weight)
-        return each
-    return _given_class_weights(given, classes)
-
-
-def _given_class_weights(class_weight: Mapping[Any, float], classes: Array) -> FloatArray:
-    given = [class_weight.get(label, 1.0) for label in classes.tolist()]
-    if not all(isinstance(weight, Real) for weight in given):
-        raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")
-    each = np.array(given, np.float64)
-    if not (np.isfinite(each).all() and (each >= 0).all()):
-        raise ParameterError("class_weight", "finite and not negative", class_weight)
-    return each

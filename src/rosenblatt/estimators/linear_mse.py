@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..reporting.text import byte_size, count, plural
 from ..validation import check_flag, check_number
-from .base import ClassWeight, KnownClasses, LinearClassifier, StopWarning
+from .base import KnownClasses, LinearClassifier, SolutionPath, StopWarning
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -107,6 +108,8 @@ class LinearMSE(LinearClassifier):
     _stream: _Stream | None
     # From which partial_fit continues after fit: (squares, shift, R, rows).
     _moments: tuple[FloatArray | None, FloatArray | None, FloatArray | None, int]
+
+    _path: ClassVar[SolutionPath | None] = "penalty"
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,7 +17,8 @@ from ..svm.nearest_points import Nearest, nearest_points
 from ..svm.not_separable import NotSeparable
 from ..svm.problem import Head, heads
 from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import StopWarning, check_every_class_has_weight, check_n_jobs_and_verbose
+from .base import SolutionPath, StopWarning, check_n_jobs_and_verbose
+from .row_weights import check_every_class_has_weight
 from .svm_base import MarginClassifier
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class MaxMargin(MarginClassifier):
     ...     print(proof, [str(a) for a in proof.weights], proof.check([[0], [1], [2]], [0, 1, 0]))
     no plane separates these 3 rows: the convex hulls of the two classes overlap (rows 1, 2, 3) ['1/2', '1', '1/2'] True
     """
+
+    _path: ClassVar[SolutionPath | None] = "widest"
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,8 +18,9 @@ from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
 from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
 from ..validation import ParameterError, check_choice, check_integer, check_number
-from .base import ClassWeight, RandomState, StopWarning, StreamingObstacle, Way
+from .base import RandomState, SolutionPath, StopWarning, StreamingObstacle, Way
 from .online import Keep, OnlineClassifier, VoteCount
+from .row_weights import ClassWeight
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
 Order: TypeAlias = Literal["cyclic", "permuted", "random"]
@@ -128,6 +129,7 @@ class NonlinearMSE(OnlineClassifier):
     gradient_norm_: float
     saturated_: IntArray
     _auto: float
+    _path: ClassVar[SolutionPath | None] = "iterations"
 
     def __init__(
         self,

@@ -29,7 +29,6 @@ from ..reporting.text import plural
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import (
     FLOATS,
-    ClassWeight,
     KnownClasses,
     LinearClassifier,
     RandomState,
@@ -39,6 +38,7 @@ from .base import (
     check_n_jobs_and_verbose,
     seed_of,
 )
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,8 +7,9 @@ from typing import Any, Literal, get_args
 from ..data.problem import Problem
 from ..online.rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
 from ..validation import check_choice, check_integer, check_number
-from .base import ClassWeight, RandomState
+from .base import RandomState
 from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
+from .row_weights import ClassWeight
 
 
 class PassiveAggressive(OnlineClassifier):

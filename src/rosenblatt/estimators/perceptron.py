@@ -15,8 +15,9 @@ from ..online.rules.perceptron import PerceptronRule
 from ..online.run import RunConfig, RunResult, Step
 from ..online.solver import solve
 from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import ClassWeight, RandomState, StreamingObstacle, Way
+from .base import RandomState, StreamingObstacle, Way
 from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,15 +21,8 @@ from ..svm.hard_margin import hard_margin, prefer_hard_margin
 from ..svm.problem import BinarySVM, Head, Solution, SolverLimits, heads
 from ..svm.solver_choice import SOLVERS, solve_binary_svm
 from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import (
-    ClassWeight,
-    RandomState,
-    StopWarning,
-    TrainingSet,
-    check_every_class_has_weight,
-    check_n_jobs_and_verbose,
-    seed_of,
-)
+from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
+from .row_weights import ClassWeight, check_every_class_has_weight
 from .svm_base import MarginClassifier, margin_of
 
 if TYPE_CHECKING:
@@ -164,6 +157,8 @@ class SoftMargin(MarginClassifier):
             raise AttributeError("SoftMargin has no slack_ before fit")
         slack: FloatArray = np.maximum(0.0, 1.0 - self.canonical_)
         return slack
+
+    _path: ClassVar[SolutionPath | None] = "cost"
 
     def __init__(
         self,

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
-from ..estimators.base import LinearClassifier, row_weights
+from ..estimators.base import LinearClassifier
+from ..estimators.row_weights import row_weights
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..array_types import Array, FloatArray
 from ..catalog import ALGORITHMS
-from ..estimators.base import LinearClassifier, TrainingSet, row_weights
+from ..estimators.base import LinearClassifier, TrainingSet
+from ..estimators.row_weights import row_weights
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog

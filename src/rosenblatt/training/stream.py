@@ -27,7 +27,8 @@ from ..data.csr import CSRMatrix
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
 from ..data.table import Data, as_text, codes_of, typed_labels
-from ..estimators.base import LinearClassifier, weights_of_classes
+from ..estimators.base import LinearClassifier
+from ..estimators.row_weights import weights_of_classes
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import percent, plural
