@@ -118,7 +118,8 @@ def test_a_knob_may_be_a_number_a_word_or_nothing() -> None:
             {
                 "algorithm": "soft-margin",
                 "knobs": {
-                    "C": 10, "order": "permuted", "max_updates": None, "fit_intercept": False, "start": [1, 2, 3], "schedule": "1/k",
+                    "C": 10, "order": "permuted", "max_updates": None, "fit_intercept": False, "start": [1, 2, 3],
+                    "schedule": "1/k",
                 },
             }
         ]

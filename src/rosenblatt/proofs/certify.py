@@ -34,7 +34,7 @@ from .prover import SeveralClasses, TwoClasses
 
 
 def certify(
-    X: MatrixLike, y: npt.ArrayLike, fit_intercept: bool = True, time_limit: float | None = None, *, verbose: int = 0
+    X: MatrixLike, y: npt.ArrayLike, *, fit_intercept: bool = True, time_limit: float | None = None, verbose: int = 0
 ) -> Certificate:
     """Prove that planes separate the classes, and with which margin, or that no planes do.
 

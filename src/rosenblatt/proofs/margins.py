@@ -194,7 +194,7 @@ def mistake_bound(
     b, rho = check_number("update_margin", update_margin, or_equal=True), check_number("step", step)
     if model is not None:
         return _bound_by_model(model, X, y, b / rho, bool(fit_intercept))
-    certificate = certify(X, y, fit_intercept, time_limit)
+    certificate = certify(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
     if isinstance(certificate, Inseparable):
         raise ValueError(f"the mistakes of a perceptron on these rows are not bounded: {certificate}")
     squares = longest_row(validated_matrix(X)) + int(fit_intercept)

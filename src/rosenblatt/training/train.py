@@ -267,7 +267,8 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
     from ..proofs.certify import certify
 
     fit_intercept = bool(request.parameters.get("fit_intercept", True))
-    certificate = certify(X, prepared.y, fit_intercept, None if request.certify else QUICK_PROOF_SECONDS)
+    time_limit = None if request.certify else QUICK_PROOF_SECONDS
+    certificate = certify(X, prepared.y, fit_intercept=fit_intercept, time_limit=time_limit)
     if certificate.verdict == "undecided" and not request.certify:
         return None
     if isinstance(certificate, Inseparable) and prepared.positions is not None:

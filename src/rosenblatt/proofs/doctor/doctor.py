@@ -138,7 +138,7 @@ class _Examination:
     def certify(self, X: Matrix, y: Array, step: Step) -> Certificate | None:
         """The certificate of some rows; None if there is no time."""
         left = self.time_left(step)
-        return None if left < MIN_STEP_S else certify(X, y, self.intercept, time_limit=_limit(left))
+        return None if left < MIN_STEP_S else certify(X, y, fit_intercept=self.intercept, time_limit=_limit(left))
 
     def diagnosis(self) -> Diagnosis:
         given, findings = self.given, self.findings
@@ -169,7 +169,7 @@ class _Examination:
 
     def _certificate(self) -> Certificate:
         limit = _limit(max(MIN_STEP_S, self.time_left("verdict")))
-        return certify(self.given.X, self.given.y, self.intercept, time_limit=limit)
+        return certify(self.given.X, self.given.y, fit_intercept=self.intercept, time_limit=limit)
 
     def _duplicate_clash(self, group: list[int]) -> Certificate:
         """The certificate from two equal rows with different labels, which needs no search."""
