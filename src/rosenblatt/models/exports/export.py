@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from ...array_types import FloatArray
+from ...preprocessing.categorical import Words
 from ...validation import check_choice
 from ..model import Model
 
@@ -163,7 +164,7 @@ def formula_of(model: Model, language: str, *, categories: bool = False) -> Form
     numbers, at = recipe.numbers, recipe.numbers.width
     found = []
     for block in recipe.strings:
-        if not hasattr(block, "values"):
+        if isinstance(block, Words):
             raise ExportError(f"{language} export does not support text columns ({block.name!r}); export to JSON")
         if not categories:
             raise ExportError(f"{language} export does not support categorical columns ({block.name!r}); export to SQL or JSON")
